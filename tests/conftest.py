@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.processes import Server
+from tests.support.examples import FULL_SET
 from tests.support.forked import end_template
 
 # Hundreds of tests start servers, which start a quarter faster if they find bytecode.
@@ -20,8 +21,10 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
 
 # Both compare times of the clock, which on a busy machine say nothing about the test.
-settings.register_profile("shared machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("shared machine")
+settings.register_profile(
+    "full set", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=FULL_SET
+)
+settings.register_profile("gate", settings.get_profile("full set"), max_examples=FULL_SET // 3)
 
 HERE = Path(__file__).parent
 NOBODY = 65_534
@@ -29,6 +32,11 @@ NOBODY = 65_534
 
 LONG_FIRST = ("transcripts", "benchmarks", "power", "cluster", "server", "evaluation", "store", "docs", "client")
 """Folders of long tests, and of tests that wait for clocks. They begin first: else one worker ends with them."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose how many examples property tests look at, before they are imported."""
+    settings.load_profile("gate" if config.option.markexpr == "not full" else "full set")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -18,6 +18,7 @@ from sonicpy import keyvalue
 from sonicpy.errors import IndexClosed, InvalidArgument, ReadOnly, StoreDamaged, StoreError, StoreFull, StoreLocked
 from tests.conftest import NOBODY
 from tests.processes import environment
+from tests.support.examples import examples
 
 KEYS = st.binary(min_size=1, max_size=4)
 STEPS = st.lists(
@@ -30,7 +31,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(batches=st.lists(STEPS, max_size=4))
 def test_a_table_is_a_dict(batches: list[list[tuple[str, bytes, bytes]]]) -> None:
     model: dict[bytes, bytes] = {}
@@ -189,6 +190,7 @@ def test_what_cannot_be_is_said(tmp_path: Path) -> None:
 
 FORKED = """
 import os, sys, sonicpy.keyvalue
+from tests.support.examples import examples
 table, temporary = sonicpy.keyvalue.open(sys.argv[1]), sonicpy.keyvalue.open(":memory:")
 table.set(b"a", b"1")
 temporary.set(b"a", b"1")

@@ -12,6 +12,7 @@ from benchmarks.stages import STAGES
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.full
 def test_every_benchmark_once() -> None:
     command = [sys.executable, "-m", "pytest", "benchmarks", "-n", "0", "--benchmark-disable", "-q"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonicpy.config.lines import KeyPath, lines_of
+from tests.support.examples import examples
 
 # Each key that counts holds the number of its line.
 TRICKY = [
@@ -96,7 +97,7 @@ SECTIONS = st.lists(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(SECTIONS)
 def test_any_text_is_walked_to_its_end(sections: list[tuple[str, list[tuple[str, str]]]]) -> None:
     text, expected = "", {}

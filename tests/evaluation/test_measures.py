@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sonicpy.errors import EvaluationError
 from sonicpy.evaluation.measures import Measures, load, measure
+from tests.support.examples import examples
 
 documents = [f"d{number}" for number in range(130)]
 rankings = st.lists(st.sampled_from(documents), max_size=110, unique=True)
@@ -24,7 +25,7 @@ def by_formula(relevant: dict[str, int], answers: list[str]) -> tuple[float, flo
     return sum(gains) / sum(best), first, len(relevant.keys() & set(answers[:100])) / len(relevant)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.dictionaries(st.sampled_from("abc"), st.tuples(grades, rankings), min_size=1))
 def test_against_the_formulas(judged: dict[str, tuple[dict[str, int], list[str]]]) -> None:
     found = measure({query: of[0] for query, of in judged.items()}, {query: of[1] for query, of in judged.items()})

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.targets import TARGETS, Target, channel, lexer, seeds
+from tests.support.examples import examples
 
 ROOT = Path(__file__).resolve().parents[2]
 FUZZ_S = 60
@@ -30,7 +31,7 @@ def mutated(seed: bytes, start: int, end: int, put: bytes) -> bytes:
     return seed[:first] + put + seed[last:]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(FED)
 @example(b"\x02\x00" + b"x" * 20_002)
 @example(b"\x00\x09" + b"x" * 20_001 + b"\n")
@@ -38,7 +39,7 @@ def test_any_bytes_into_the_channel(fed: bytes) -> None:
     channel(fed)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(FED | st.text(max_size=200).map(lambda text: b"\x00\x01" + text.encode("utf-8", "surrogatepass")))
 def test_any_text_into_the_lexer(fed: bytes) -> None:
     lexer(fed)

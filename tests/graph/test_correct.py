@@ -13,6 +13,7 @@ from rapidfuzz.distance import OSA, Levenshtein
 from sonicpy.graph.word_graph import EDGE_BUDGET, WordGraph
 from tests.graph.graphs import ALPHABETS, graph_of, words_of
 from tests.reference.word_graph import WordList, edit_distance, nearest_first
+from tests.support.examples import examples
 from tests.support.shared_data import shared_data
 
 CASES = [
@@ -89,7 +90,7 @@ def test_every_single_swap_and_another_edit(size: int) -> None:
                     assert found == ([(word.encode(), expected)] if expected <= distance else []), (typed, distance)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.data())
 def test_corrections_as_by_the_textbook(data: st.DataObject) -> None:
     alphabet = data.draw(st.sampled_from(list(ALPHABETS.values())))

@@ -11,6 +11,7 @@ from rapidfuzz.distance import OSA, Levenshtein
 from sonicpy.graph.pending import PendingWords
 from tests.graph.graphs import ALPHABETS, words_of
 from tests.reference.word_graph import WordList, edit_distance, nearest_first
+from tests.support.examples import examples
 
 CASES = [
     ("bergwerk", "bergwerk", 0, 0, "the word itself"),
@@ -79,7 +80,7 @@ def test_a_word_that_came_and_went_is_one_word() -> None:
     assert words.correct(b"anker", 1, transpositions=True) == [(b"anker", 0)]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(alphabet=st.sampled_from(sorted(ALPHABETS.values())), data=st.data())
 def test_against_the_textbook(alphabet: str, data: st.DataObject) -> None:
     word = words_of(alphabet)

@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from sonicpy.http.flat import PLAIN_BYTES, flat_json
+from tests.support.examples import examples
 
 VALUES = some.none() | some.booleans() | some.integers(-(10**18), 10**18) | some.floats(-1e20, 1e20) | some.text()
 LONG = " " * PLAIN_BYTES
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(some.dictionaries(some.text(), VALUES, min_size=1, max_size=8), some.booleans(), some.sampled_from([None, 1]))
 def test_flat_objects_are_read_as_json_reads_them(held: dict[str, Any], ascii_only: bool, indent: int | None) -> None:
     try:

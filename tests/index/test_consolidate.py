@@ -30,6 +30,7 @@ from tests.index.graphs import (
     typo,
 )
 from tests.index.shorthand import B, C, found, open_index, push
+from tests.support.examples import examples
 
 
 class Model:
@@ -80,7 +81,7 @@ class TestMeanwhile:
 
     numbers = count()
 
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=examples(60))
     @given(data=st.data())
     def test_as_if_one_after_the_other(self, shared_index: Index, data: st.DataObject) -> None:
         index, model = shared_index, Model(shared_index, f"model{next(self.numbers)}")
@@ -105,7 +106,7 @@ class TestMeanwhile:
         files = [name for name in graph_files(index) if name.startswith(f"{built.bucket}-")]
         assert len(files) == 1
 
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=examples(60))
     @given(data=st.data())
     def test_the_graph_before_and_what_changed_are_all_words(self, shared_index: Index, data: st.DataObject) -> None:
         index, model = shared_index, Model(shared_index, f"model{next(self.numbers)}")

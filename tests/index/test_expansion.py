@@ -13,6 +13,7 @@ from sonicpy import Index
 from sonicpy.index.search.lexicon import Lexicon
 from tests.index.shorthand import B, C, found, open_index, push
 from tests.reference.word_graph import edit_distance
+from tests.support.examples import examples
 
 
 def opened(folder: Path, budget: int = 4, **settings: object) -> Index:
@@ -340,7 +341,7 @@ def best_kind(typed: list[str], held: list[str]) -> int:
     return min(kinds)
 
 
-@settings(deadline=None, max_examples=250)
+@settings(deadline=None, max_examples=examples(250))
 @given(corpora, st.lists(words, min_size=1, max_size=3, unique=True), st.booleans())
 @example([["abab"], ["ababa", "baba"]], ["abab", "abba"], True)
 def test_objects_stand_in_the_order_of_their_best_word(

@@ -13,6 +13,7 @@ from sonicpy.api.explanation import Explanation, Term
 from sonicpy.errors import CommandError
 from sonicpy.index.search.explain import PARTS_SHOWN, TERMS_SHOWN
 from tests.index.shorthand import B, C, open_index, push
+from tests.support.examples import examples
 
 WORDS = [
     "anker", "ankerkette", "anke", "banker", "birne", "birnen", "dampf", "unbekannt", "der", "die", "x1", "a@b.de",
@@ -31,7 +32,7 @@ def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield opened
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=examples(120))
 @given(
     st.lists(st.tuples(st.integers(0, 9), texts), max_size=15),
     texts,

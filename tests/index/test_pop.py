@@ -15,6 +15,7 @@ from sonicpy.errors import CommandError
 from sonicpy.lexer.languages import LANGUAGES
 from tests.index.extras import needs_extras, opened
 from tests.index.shorthand import B, C, found, open_index, push
+from tests.support.examples import examples
 from tests.support.shared_data import shared_data
 
 buckets = count()
@@ -77,7 +78,7 @@ def any_index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         yield opened
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=examples(120))
 @given(st.text(LETTERS_OF_ALL, max_size=30), st.sampled_from([None, "none", "eng", "cmn", "jpn", "tha", "deu", "heb"]))
 @example("don't", "cmn")
 def test_pop_takes_away_any_text(any_index: Index, text: str, lang: str | None) -> None:

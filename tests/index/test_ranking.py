@@ -14,6 +14,7 @@ from sonicpy import Index
 from tests.index.shorthand import B, C, found, open_index, push
 from tests.reference.bm25 import Bm25
 from tests.reference.ranking import single
+from tests.support.examples import examples
 
 WORDS = ["anker", "birne", "dampf", "eiche", "feder", "grube"]
 TOLERANCE = 1e-6
@@ -49,7 +50,7 @@ def carry_out(index: Index, bucket: str, todo: Changes) -> Bm25:
     return model
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(changes, questions)
 def test_against_a_plain_model(index: Index, todo: Changes, question: list[str]) -> None:
     bucket = f"b{next(buckets)}"

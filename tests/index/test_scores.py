@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sonicpy import Index
 from tests.index.shorthand import B, C, open_index, push
 from tests.index.test_ranking import carry_out, changes
+from tests.support.examples import examples
 
 WORDS = ["anker", "ankerkette", "anke", "banker", "birne", "birnen", "dampf", "unbekannt", "ander", "x1", "der"]
 questions = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4)
@@ -24,7 +25,7 @@ def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield opened
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(changes, st.lists(st.tuples(st.integers(0, 9), questions), max_size=12), questions)
 def test_scores_never_rise(
     index: Index, todo: list[tuple[str, str, list[str]]], more: list[tuple[int, list[str]]], question: list[str]

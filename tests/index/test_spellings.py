@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sonicpy import Index
 from tests.index.shorthand import C, open_index
+from tests.support.examples import examples
 
 buckets = count()
 
@@ -71,13 +72,13 @@ def check_one_word(index: Index, *spellings: str, suggested: bool = True, lang: 
         assert index.count_objects(C, bucket) == 0, (pushed, spellings[0])
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(spelled)
 def test_composed_and_decomposed(index: Index, text: str) -> None:
     check_one_word(index, nfc(text), nfd(text))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.text(KANA, min_size=1, max_size=12))
 @example("ウェールズの人がパンダ")
 def test_composed_and_decomposed_kana(index: Index, text: str) -> None:
@@ -93,26 +94,26 @@ def test_half_width_kana(index: Index, text: str) -> None:
     check_one_word(index, text, narrow, suggested=False)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(plain)
 def test_full_width(index: Index, text: str) -> None:
     check_one_word(index, text, full_width(text), full_width(text.swapcase()))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.text("aäsßtr", min_size=1, max_size=8))
 @example("Straße")
 def test_sharp_s(index: Index, text: str) -> None:
     check_one_word(index, text, text.replace("ß", "ss"), text.upper(), text.replace("ß", "ẞ"))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.text("αβγσόο", min_size=1, max_size=8))
 def test_final_sigma(index: Index, text: str) -> None:
     check_one_word(index, f"{text}ς", f"{text}σ", f"{text}σ".upper(), f"{text}ς".title())
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.sampled_from(("tur", "aze")), st.text("ıisparğüşöç", min_size=1, max_size=8))
 @example("tur", "ısparta")
 @example("tur", "istanbul")
@@ -132,7 +133,7 @@ def test_dotless_i_is_another_letter(index: Index) -> None:
     assert index.query(C, "dots", "ibm") == ["plain"]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.one_of(st.text(LATIN + ACCENTED, min_size=1, max_size=10), st.text(GREEK, min_size=1, max_size=10)))
 def test_accents_are_folded_when_asked(folding: Index, text: str) -> None:
     bare = "".join(char for char in nfd(text) if not unicodedata.combining(char))
@@ -144,7 +145,7 @@ HEBREW = ("אבגדשלום", "\u05b0\u05b1\u05b4\u05b5\u05b6\u05b7\u05b8\u05b9\
 VIETNAMESE = ("aeiouy", "\u0300\u0301\u0303\u0309\u0323\u0302\u0306\u031b")
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.sampled_from((ARABIC, HEBREW, VIETNAMESE)), st.data())
 def test_points_are_folded_when_asked(folding: Index, script: tuple[str, str], data: st.DataObject) -> None:
     letters, marks = script

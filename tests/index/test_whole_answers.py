@@ -15,6 +15,7 @@ from sonicpy._native.bm25 import idf
 from sonicpy._native.lengths import pack_length
 from tests.index.shorthand import B, C, open_index
 from tests.reference.top_objects import Slot, Term, best_objects
+from tests.support.examples import examples
 
 WORDS = ["anker", "ankerkette", "anke", "banker", "birne", "birnen", "dampf", "dampfer", "eiche", "x1", "der", "die"]
 TYPED = [*WORDS, "ank", "bir", "dampff", "eich", "eicke", "unbekannt", "y2", "das"]
@@ -47,7 +48,7 @@ def carry_out(index: Index, bucket: str, todo: list[tuple[str, int, list[str]]])
             index.flush_object(C, bucket, f"o{number}")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(changes, questions, pages, st.booleans())
 def test_a_page_is_a_slice_of_one_ranking_and_totals_count_it(
     index: Index, todo: list[tuple[str, int, list[str]]], question: list[str], pages: list[tuple[int, int]], late: bool
@@ -177,7 +178,7 @@ def with_forms(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
         yield opened
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     st.lists(
         st.tuples(

@@ -15,6 +15,7 @@ from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy._native.word_break import word_borders
 from sonicpy.lexer.normalizer import normalizer
 from tests.reference import analyzer as twin
+from tests.support.examples import examples
 
 COMPAT = Analyzer(str.casefold, composes=False, fold_special=False, at_borders=False)
 COMPAT_WHOLE = Analyzer(str.casefold, composes=False, fold_special=False, at_borders=False, split_patterns=False)
@@ -126,7 +127,7 @@ PIECES = st.sampled_from(
 TEXTS = st.text(alphabet=PATTERN_CHARS, max_size=16) | st.lists(PIECES, max_size=9).map("".join)
 
 
-@settings(deadline=None, max_examples=700)
+@settings(deadline=None, max_examples=examples(700))
 @given(TEXTS, st.booleans())
 @example("a@b.c@d.e", True)
 @example("aa://.a.", True)
@@ -139,7 +140,7 @@ def test_the_compat_form_does_as_the_regular_expressions(text: str, split: bool)
     assert found(analyze(native, text)) == twin.analyze(text, split_patterns=split)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 @given(TEXTS, st.sets(st.sampled_from(["a", "aa", "b", "1", "中", "é", "12"])))
 def test_dropped_stop_words_leave_no_trace(text: str, stops: set[str]) -> None:
     native = analyze(COMPAT, text, StopSet(word.encode() for word in stops), True)
@@ -158,13 +159,13 @@ def test_a_stop_word_may_be_found_in_any_form(word: str) -> None:
         assert bool(analyze(in_any_form, kept, stops, True).words) != is_stop
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(TEXTS)
 def test_without_patterns_every_word_is_an_ordinary_one(text: str) -> None:
     assert found(analyze(COMPAT_PLAIN, text)) == twin.analyze(text, patterns=False)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 @given(TEXTS | st.text(max_size=20))
 def test_the_default_form_loses_no_word(text: str) -> None:
     """Patterns at borders may cut elsewhere, but whatever holds a letter or number is found on both sides."""
@@ -183,7 +184,7 @@ ASCII_CHARS = "abzAZ019__''..::,;;\"-+@/ \t\n\x0b\x1c!\u0301\u200d\u00adé\u05d0
 ASCII_TEXTS = st.text(alphabet=ASCII_CHARS, max_size=20) | st.lists(ASCII_PIECES).map("".join)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=examples(500))
 @given(ASCII_TEXTS, st.sets(st.sampled_from([b"a", b"don't", b"b", b"x_1", b"z"])), st.booleans())
 @example("don't", set(), False)
 @example("don'\u0301t a'\u0301 1,\u03012", set(), False)
@@ -385,7 +386,7 @@ def test_runs_without_blanks_give_pairs(text: str, expected: str, why: str) -> N
     assert printed == list(dict.fromkeys(expected.split())), why
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=examples(500))
 @given(st.text(alphabet="中文字一ひらカターｱกำี่ົລ\u1780\u17d2\u1000ab1_ .\u200d\u0301\u3099각", max_size=18))
 @example("一" * 13 + "ab" + "一" * 14)
 @example("_カ_カカカ")

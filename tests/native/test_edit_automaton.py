@@ -6,18 +6,19 @@ from hypothesis import strategies as st
 
 from sonicpy._native.edit_automaton import accepted, count_states
 from tests.reference.sonic import automaton_reads, automaton_states
+from tests.support.examples import examples
 
 ENOUGH = 10_000
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.text("abc\u0434\u00e9\u4e2d\U00010428", max_size=9), st.integers(1, 3))
 def test_as_many_as_the_twin(word: str, edits: int) -> None:
     counted, expected = count_states(word.encode(), edits, ENOUGH), automaton_states(word, edits)
     assert counted == expected or min(counted, expected) > ENOUGH
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.text("ab\u0434\u0435\u0440\u00e9\u4e2d\u4e2e\U00010428", max_size=9),
     st.integers(1, 3),

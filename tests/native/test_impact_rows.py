@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sonicpy._native.impact_rows import BLOCKS_PER_ROW, ImpactRow, block_pairs
 from sonicpy._native.postings import pack_block
 from sonicpy._native.varint import DamagedBytes, pack_varints
+from tests.support.examples import examples
 
 Pairs = list[tuple[int, int]]
 PAIRS_MAX = 4
@@ -174,7 +175,7 @@ def test_rows_that_cannot_be_are_damage(row: bytes, why: str) -> None:
         ImpactRow(row)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=examples(500))
 @given(st.binary(max_size=60), st.randoms(use_true_random=False))
 def test_random_bytes_are_read_or_damage(noise: bytes, dice: random.Random) -> None:
     changed = bytearray(ROW)

@@ -5,13 +5,14 @@ from hypothesis import strategies as st
 
 from sonicpy._native.lines import LineReader
 from tests.reference.channel import SlowLines
+from tests.support.examples import examples
 
 STEPS = st.lists(
     st.sampled_from([b"", b"a", b"\n", b"\r", b"bb\n", b"c" * 9, b"\n\n", b"d\r\n", b"e" * 700, None]), max_size=60
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(STEPS, st.sampled_from([10, 1_000, 100_000]))
 @example([b"a\n" + b"b" * 600, None, b"c" * 600, b"\n", None, b"d" * 2_000, b"\n", None, None], 100_000)
 def test_lines_are_those_of_the_twin(steps: list[bytes | None], longest: int) -> None:

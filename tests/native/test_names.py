@@ -11,6 +11,7 @@ from sonicpy._native.name_map import NameMap, name_hash
 from sonicpy._native.name_rows import NameMerge, name_key, named, pack_names, slice_start, slice_to_split, unpack_names
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.store.keys import object_key
+from tests.support.examples import examples
 
 hashes = st.integers(0, 2**40 - 1) | st.integers(0, 3) | st.integers(2**40 - 4, 2**40 - 1)
 iids = st.integers(0, 2**40 - 1) | st.integers(0, 300)
@@ -139,7 +140,7 @@ def test_numbers_of_slices_that_cannot_be(before: int, after: int) -> None:
 # -- names that wait --------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.lists(
         st.tuples(st.sampled_from("adt"), hashes | st.integers(5 << 30, (5 << 30) + 9), st.integers(0, 9)),

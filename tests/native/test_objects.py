@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in, record_at, row_keys
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.store.keys import object_key
+from tests.support.examples import examples
 
 oids = st.one_of(
     st.integers(0, 10**6).map(lambda number: b"object:%d" % number),
@@ -69,7 +70,7 @@ def test_a_place_or_record_that_cannot_be_is_refused() -> None:
     assert row.records() == []
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(st.tuples(st.integers(0, 15), records), min_size=1, max_size=16), st.randoms(use_true_random=False))
 def test_damaged_rows_are_read_or_damage(held: list[tuple[int, bytes]], dice: random.Random) -> None:
     row = RecordRow(b"")

@@ -20,6 +20,7 @@ from sonicpy.channel.syntax import (
 )
 from sonicpy.errors import CommandError
 from sonicpy.langcodes import LANG_CODES
+from tests.support.examples import examples
 
 RULES = Rules(Limits(query_default=9, query_maximum=50), LANG_CODES)
 READERS = {mode: plain_reader(rows.values(), RULES, {"PING": replies.PONG}) for mode, rows in COMMANDS_OF_MODE.items()}
@@ -172,7 +173,7 @@ def holds_or_leaves(mode: Mode, line: bytes) -> None:
     assert [type(value) for value in got] == [type(value) for value in twin]
 
 
-@settings(max_examples=800)
+@settings(max_examples=examples(800))
 @given(st.sampled_from(list(Mode)), LINES)
 @example(Mode.INGEST, b'PUSH c b o "\xc3\\r\xa9"')
 @example(Mode.INGEST, b'PUSH c b o """')
@@ -188,7 +189,7 @@ def test_what_is_read_is_what_parse_reads(mode: Mode, line: bytes) -> None:
 TEXTS = st.text(st.sampled_from(' "\\ab\u00e9nr\t'), max_size=20)
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(TEXTS, st.sampled_from(["", " LANG(eng)", " LANG(none) ", ' "', "\r"]))
 def test_texts_are_what_parse_reads_and_refusals_are_left_to_it(text: str, rest: str) -> None:
     line = f'PUSH c b o "{text}"{rest}'.encode()

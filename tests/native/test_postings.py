@@ -20,6 +20,7 @@ from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, common_keys, wit
 from sonicpy._native.terms import STOP, Terms
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.store.keys import block_position
+from tests.support.examples import examples
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -234,7 +235,7 @@ def test_bytes_behind_the_end_are_damage(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", READERS)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.binary(max_size=60), st.randoms(use_true_random=False))
 def test_random_bytes_are_read_or_damage(kind: str, noise: bytes, dice: random.Random) -> None:
     read, whole = READERS[kind]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sonicpy._native.quoting import split_head, take_text, take_words
 from tests.reference.channel import WHITE_SPACE, quoted_text, words_of
+from tests.support.examples import examples
 
 HEADS = [
     (b"PING", ("PING", 4), "one word"),
@@ -121,7 +122,7 @@ TRICKY = st.lists(
 LINES = TRICKY.map("".join) | st.text(max_size=40)
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=examples(1_000))
 @given(LINES)
 @example('" \\" \\\\" "')
 def test_same_as_the_twin(line: str) -> None:

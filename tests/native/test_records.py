@@ -20,6 +20,7 @@ from sonicpy.store.mutations import (
     PopTerms,
     PushTerms,
 )
+from tests.support.examples import examples
 
 Row = tuple[bytes, int, int]
 
@@ -67,7 +68,7 @@ def twin(mutation: Mutation) -> bytes:
     return b"".join(pieces)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(changes)
 @example(PushTerms("x" * 128, "x" * 128, "x" * 128, terms_of([(LONGEST, 255, 7)] * 3), 1000))
 @example(PushTerms("c", "b", "o", terms_of([(b"%d" % number, 255, 7) for number in range(20_000)]), 0))
@@ -209,7 +210,7 @@ def test_what_says_it_is_huge_takes_no_memory(count: int) -> None:
 
 
 @pytest.mark.parametrize("mutation", CHANGES, ids=len)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.binary(max_size=60), st.randoms(use_true_random=False))
 def test_random_bytes_are_read_or_damage(mutation: Mutation, noise: bytes, dice: random.Random) -> None:
     whole = pack_record(mutation)

@@ -12,6 +12,7 @@ from sonicpy._native.postings import PostingList, pack_block
 from sonicpy._native.sonic_table import SonicTable, completion_score, correction_score
 from tests.reference import ranking as twin
 from tests.reference.ranking import single
+from tests.support.examples import examples
 
 ALL = 2**32
 
@@ -40,7 +41,7 @@ def listed(*iids: int) -> PostingList:
     return PostingList.of([pack_block([(iid, 1) for iid in iids])])
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=examples(500))
 @given(st.lists(visits, max_size=7), st.integers(4, 6), st.sampled_from([0, 1, 3, 6]), st.booleans())
 def test_a_table_of_scores_in_32_bits(calls: list[Visit], words: int, full: int, all_words: bool) -> None:
     native, slow = SonicTable(words, full), twin.SonicTable(words, full)

@@ -15,6 +15,7 @@ from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.top_objects import TopObjects
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.store.keys import block_position
+from tests.support.examples import examples
 
 Postings = list[tuple[int, int]]
 LENGTHS = bytes(range(1, 201)) * 20
@@ -196,7 +197,7 @@ def test_a_missing_block_is_damage() -> None:
         walked(stored([impacts_of(0, 10)], [(20, 1)], 20), {0: pack_block([(1, 1)])})
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.binary(max_size=60), st.binary(max_size=60), st.integers(0, 2**64 - 1), st.randoms(use_true_random=False))
 def test_random_bytes_are_read_or_damage(row: bytes, block: bytes, lower: int, dice: random.Random) -> None:
     whole = bytearray(impacts_of(0, 10, 400))

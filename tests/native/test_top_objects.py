@@ -16,6 +16,7 @@ from sonicpy._native.postings import pack_block
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.top_objects import TopObjects
 from tests.reference.top_objects import Slot, Term, best_objects
+from tests.support.examples import examples
 
 K1, B = 1.2, 0.75
 
@@ -134,7 +135,7 @@ def made_query(chance: random.Random, objects: int) -> tuple[list[Term], bytes, 
 
 
 @given(st.integers(0, 2**32), st.sampled_from((30, 300, 3000)))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_the_walk_finds_what_looking_at_everything_finds(seed: int, objects: int) -> None:
     chance = random.Random(seed)
     terms, lengths, average = made_query(chance, objects)
@@ -157,7 +158,7 @@ def test_the_walk_finds_what_looking_at_everything_finds(seed: int, objects: int
 
 
 @given(st.integers(0, 2**32), st.sampled_from((300, 9000)))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_queries_one_after_the_other_share_windows(seed: int, objects: int) -> None:
     chance = random.Random(seed)
     terms, lengths, average = made_query(chance, objects)
@@ -175,7 +176,7 @@ def test_queries_one_after_the_other_share_windows(seed: int, objects: int) -> N
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 def test_rare_words_of_large_buckets(seed: int) -> None:
     """Their postings are put together and walked one by one: alone, beside common words, in lists with large gaps."""
     chance = random.Random(seed)
@@ -210,7 +211,7 @@ def test_rare_words_of_large_buckets(seed: int) -> None:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 def test_a_word_of_some_hundred_objects_beside_common_words(seed: int) -> None:
     """It is walked posting by posting, past objects that lack a common word and are too long for that."""
     chance = random.Random(seed)
@@ -227,7 +228,7 @@ def test_a_word_of_some_hundred_objects_beside_common_words(seed: int) -> None:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_words_of_some_thousand_objects_beside_each_other(seed: int) -> None:
     """None of them is common: the one is walked posting by posting, past objects that lack the others."""
     chance = random.Random(seed)
@@ -244,7 +245,7 @@ def test_words_of_some_thousand_objects_beside_each_other(seed: int) -> None:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=examples(4), deadline=None)
 def test_questions_of_many_words_are_not_walked(seed: int) -> None:
     """All postings are read, range by range; several slots and families among them."""
     chance = random.Random(seed)

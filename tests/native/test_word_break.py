@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sonicpy._native.word_break import word_borders
 from tests.reference import word_break as twin
+from tests.support.examples import examples
 
 SAMPLES = Path(__file__).resolve().parents[1] / "data" / "WordBreakTest.txt"
 
@@ -43,7 +44,7 @@ BREAK_CHARS = (
 )
 
 
-@settings(deadline=None, max_examples=600)
+@settings(deadline=None, max_examples=examples(600))
 @given(st.text(alphabet=BREAK_CHARS, max_size=14) | st.text(max_size=12))
 @example("\u05d0\"\u05d0'\u0301\u200d\U0001f600")
 @example("\U0001f1e6\u0301\U0001f1e6\U0001f1e6\u200d\U0001f1e6")

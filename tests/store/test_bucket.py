@@ -36,6 +36,7 @@ from tests.reference.store import Model
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import ORDERS, found, open_store, picture, push, terms
 from tests.store.trouble import failing_writes, roll_back
+from tests.support.examples import examples
 
 LONG_HEAD = b"h" * 470  # two terms that share more than the 466 bytes a long key keeps
 WORDS = [
@@ -225,9 +226,9 @@ class StoreMachineByAssociation(StoreMachine):
 
 
 TestStoreMachine = StoreMachine.TestCase
-TestStoreMachine.settings = settings(deadline=None, max_examples=40, stateful_step_count=30)
+TestStoreMachine.settings = settings(deadline=None, max_examples=examples(40), stateful_step_count=30)
 TestStoreMachineByAssociation = StoreMachineByAssociation.TestCase
-TestStoreMachineByAssociation.settings = settings(deadline=None, max_examples=40, stateful_step_count=30)
+TestStoreMachineByAssociation.settings = settings(deadline=None, max_examples=examples(40), stateful_step_count=30)
 
 
 # -- long lists ----------------------------------------------------------------------------------------------------

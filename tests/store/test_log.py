@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.store.log import HEADER, RECORD, RECORD_MAX_BYTES, Log
+from tests.support.examples import examples
 
 PAYLOADS = [b"one", b"two-two", b"\0" * 20, b"four", bytes(range(256))]
 
@@ -81,7 +82,7 @@ def test_an_empty_folder_replays_nothing(tmp_path: Path) -> None:
 STEPS = st.sampled_from(["append", "append", "append", "rotate", "retire", "restart"])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.lists(st.tuples(STEPS, st.binary(min_size=1, max_size=40)), max_size=25))
 def test_any_run_of_calls_replays_from_the_last_covered_position(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, bytes]]

@@ -18,6 +18,7 @@ from sonicpy.store.mutations import (
     unpack_mutation,
 )
 from tests.store.shorthand import terms
+from tests.support.examples import examples
 
 names = st.text(st.characters(max_codepoint=127), min_size=1, max_size=128) | st.sampled_from(["x" * 127, "x" * 128])
 texts = st.lists(st.tuples(st.binary(max_size=300), st.integers(0, 255), st.integers(0, 7)), max_size=6).map(
@@ -41,7 +42,7 @@ SAMPLES: list[Mutation] = [
 ]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(mutations)
 def test_mutations_come_back(mutation: Mutation) -> None:
     again = unpack_mutation(pack_mutation(mutation))
@@ -75,7 +76,7 @@ def test_an_unknown_kind_is_damage(kind: int) -> None:
         unpack_mutation(bytes((kind,)) + b"\x01c\x01b\x01o" + b"\0")
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.sampled_from(range(1, 6)), st.binary(max_size=40))
 def test_random_bytes_are_a_mutation_or_damage(kind: int, noise: bytes) -> None:
     try:

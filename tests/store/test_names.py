@@ -20,6 +20,7 @@ from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import open_store, push
+from tests.support.examples import examples
 
 
 @contextmanager
@@ -32,7 +33,7 @@ def transaction_of_its_own() -> Iterator[Transaction]:
         environment.close()
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.tuples(st.sampled_from("adf"), st.integers(0, 5), st.integers(0, 8)), max_size=60), st.data())
 def test_names_are_found_wherever_they_are(changes: list[tuple[str, int, int]], data: st.DataObject) -> None:
     """Few hashes, so that they clash; names are added, dropped and folded in any order."""
@@ -110,7 +111,7 @@ def test_names_take_few_bytes(tmp_path: Path) -> None:
     store.close()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("pppfc"), st.integers(0, 30)), max_size=80))
 def test_snapshots_know_new_names(changes: list[tuple[str, int]]) -> None:
     """They are read once, and those of later commits are added; removed objects are not found, also not later on."""

@@ -17,6 +17,7 @@ from sonicpy.store.pages import pages
 from sonicpy.store.store import Store
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import found, open_store, push, terms
+from tests.support.examples import examples
 
 WORDS = [f"{first}{second}" for first in "abc" for second in ("", "a", "ab", "b", "bb", "c")]
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6, unique=True).map(" ".join)
@@ -68,7 +69,7 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Sto
     second.close()
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(steps=STEPS)
 def test_what_waits_is_read_as_written_rows_are(twins: tuple[Store, Store], steps: list[tuple[str, int, str]]) -> None:
     waiting, written = twins
