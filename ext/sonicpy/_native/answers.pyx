@@ -5,14 +5,15 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from sonicpy._native.bits cimport count_bits
+from sonicpy._native.bits cimport count_bits, lowest_bit
 from sonicpy._native.bm25 cimport packed_length, part_of_score
-from sonicpy._native.list_lookup cimport Source, block_for, open_block, search
+from sonicpy._native.list_lookup cimport Source, block_for, has_window, is_missing, open_block, search
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.query_terms cimport QueryTerms, Slot, Term
 from sonicpy._native.score_parts cimport Part, Parts, add_part, parts_tuple
 from sonicpy._native.stored_postings cimport OpenBlock, decode_block
 from sonicpy._native.top_k cimport EXACT
+from sonicpy._native.windows cimport WINDOW_BITS, WINDOW_WORDS, Holders, tf_of
 
 
 cdef list keys_of_all(QueryTerms query):
@@ -23,7 +24,8 @@ cdef list keys_of_all(QueryTerms query):
         if query._terms[term].brings:
             for number in range(query.first_source(&query._terms[term]), query.end_source(&query._terms[term])):
                 for block in range(query._sources[number].count):
-                    query.ask(number, block)
+                    if is_missing(&query._sources[number], block):
+                        query.ask(number, block)
     return query.keys_asked()
 
 
@@ -63,15 +65,30 @@ cdef uint64_t newest_iid(const Source *source) noexcept nogil:
 
 cdef void mark(QueryTerms query, const Term *term, uint8_t *marks) noexcept nogil:
     """Set the bits of the objects that a term brings."""
-    cdef Py_ssize_t number, block, place
+    cdef Py_ssize_t number, block, place, window
     cdef OpenBlock held
     for number in range(query.first_source(term), query.end_source(term)):
+        for window in range(query._sources[number].window_count):
+            if query._sources[number].windows[window] != NULL:
+                mark_window(query._sources[number].windows[window], window, marks)
         for block in range(query._sources[number].count):
             if query._sources[number].blocks[block].packed == NULL:
                 continue
             decode_block(&query._sources[number].blocks[block], &held)
             for place in range(held.count):
                 marks[held.iids[place] >> 3] |= <uint8_t> (1 << (held.iids[place] & 7))
+
+
+cdef void mark_window(const Holders *held, Py_ssize_t window, uint8_t *marks) noexcept nogil:
+    cdef Py_ssize_t word
+    cdef uint64_t left
+    cdef uint64_t iid
+    for word in range(WINDOW_WORDS):
+        left = held.bits[word]
+        while left:
+            iid = <uint64_t> window << WINDOW_BITS | word << 6 | lowest_bit(left)
+            left &= left - 1
+            marks[iid >> 3] |= <uint8_t> (1 << (iid & 7))
 
 
 cdef list parts_of_all(QueryTerms query, list iids, Py_ssize_t listed_max):
@@ -154,6 +171,8 @@ cdef uint32_t tf_in(QueryTerms query, Py_ssize_t number, uint32_t iid) noexcept:
     """Return the tf of an object that was found in a list, 0 if it does not stand there."""
     cdef Source *source = &query._sources[number]
     cdef Py_ssize_t block = block_for(source, iid, source.count - 1)
+    if has_window(source, iid >> WINDOW_BITS):
+        return tf_of(source.windows[iid >> WINDOW_BITS], iid)
     if block < 0 or source.blocks[block].packed == NULL:
         return 0
     return search(open_block(source, block), iid)

@@ -2,14 +2,17 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
+from sonicpy._native.bm25 cimport PackedLengths, packed_length
+from sonicpy._native.extremes cimport Extremes, no_postings, take_posting
 from sonicpy._native.impacts cimport Block, Impacts
-from sonicpy._native.stored_postings cimport OpenBlock, decode_block
-from sonicpy._native.windows cimport WINDOW_BITS, Gathered, Holders, gather, tf_of
+from sonicpy._native.stored_postings cimport OpenBlock, decode_block, is_in_windows
+from sonicpy._native.windows cimport WINDOW_BITS, WINDOW_OBJECTS, Gathered, Holders, gather, tf_of
 
 cdef struct Source:  # one word's postings
     Block *blocks
     Py_ssize_t count  # of blocks
     Holders **windows  # of a common word, by number; NULL where it was not needed yet
+    Extremes *extremes  # of the windows of a common word, see Windows
     Py_ssize_t window_count
     int64_t next  # no object of the list before the window that the walk is in is newer
     Py_ssize_t top  # the block at the newest end of the window that the walk is in; -1: every block is of newer objects
@@ -20,7 +23,7 @@ cdef struct Source:  # one word's postings
     OpenBlock *opened  # the block that the last object was looked up in
 
 
-cdef inline const OpenBlock *open_block(Source *source, Py_ssize_t number) noexcept nogil:
+cdef inline const OpenBlock *open_block(const Source *source, Py_ssize_t number) noexcept nogil:
     """Return a block of a list, decoded."""
     if source.opened.number != number:
         source.opened.number = number
@@ -88,6 +91,13 @@ cdef inline int look_up(Source *source, uint32_t iid) noexcept nogil:
     return search(open_block(source, source.block), iid)
 
 
+cdef inline bint is_missing(const Source *source, Py_ssize_t number) noexcept nogil:
+    """Whether a block has to be read before its objects can be looked up."""
+    return source.blocks[number].packed == NULL and not is_in_windows(
+        source.blocks, source.count, number, source.windows, source.window_count
+    )
+
+
 cdef inline bint is_read(Source *source, Py_ssize_t window) noexcept nogil:
     """Whether all blocks were read that may hold objects of a window; goes to the newest of them."""
     cdef uint64_t first = <uint64_t> window << WINDOW_BITS
@@ -141,3 +151,38 @@ cdef inline int64_t newest_below(Source *source, uint64_t end) noexcept nogil:
         place = block.count if block.iids[block.count - 1] < end else place_from(block, end)
         source.next = <int64_t> block.iids[place - 1] if place > 0 else <int64_t> source.blocks[number].lower - 1
     return source.next
+
+
+cdef inline void find_extremes(
+    const Source *source, int64_t window, const PackedLengths *lengths, Extremes *out
+) noexcept nogil:
+    """Bound the postings of a window, the one that the walk is in or an older one, by the impacts of their blocks.
+
+    Where a block that was read reaches beyond the window, as blocks of rare words do, its postings are looked at.
+    """
+    cdef uint64_t first = <uint64_t> window << WINDOW_BITS
+    cdef const Block *block
+    cdef const OpenBlock *opened
+    cdef Py_ssize_t place, number = block_for(source, <uint32_t> (first + (WINDOW_OBJECTS - 1)), source.top)
+    no_postings(out)
+    while number >= 0:
+        block = &source.blocks[number]
+        if block.packed != NULL and reaches_beyond(source, number):
+            opened = open_block(source, number)
+            for place in range(place_from(opened, first), opened.count):
+                if opened.iids[place] >> WINDOW_BITS != <uint64_t> window:
+                    break
+                take_posting(out, opened.tfs[place], packed_length(lengths, opened.iids[place]))
+        else:
+            for place in range(block.impacts.count):
+                take_posting(out, block.impacts.pairs[place].tf, block.impacts.pairs[place].length)
+        if block.lower <= first:
+            break
+        number -= 1
+
+
+cdef inline bint reaches_beyond(const Source *source, Py_ssize_t number) noexcept nogil:
+    """Whether a block may hold objects of more than a window."""
+    return number + 1 >= source.count or (
+        source.blocks[number + 1].lower - source.blocks[number].lower > <uint32_t> WINDOW_OBJECTS
+    )

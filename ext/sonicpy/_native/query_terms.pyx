@@ -10,7 +10,7 @@ from libc.stdlib cimport free
 from sonicpy._native.bm25 cimport norms_of, part_of_score
 from sonicpy._native.impacts cimport Block, impact_bound
 from sonicpy._native.length_masks cimport LengthMasks
-from sonicpy._native.list_lookup cimport Source
+from sonicpy._native.list_lookup cimport Source, is_missing
 from sonicpy._native.memory cimport resized, zeroed
 from sonicpy._native.plan cimport PlannedList
 from sonicpy._native.stored_postings cimport OpenBlock, StoredPostings
@@ -137,7 +137,7 @@ cdef class QueryTerms:
                 self._sources = <Source *> resized(self._sources, self._source_room * sizeof(Source))
             self._postings.append(stored)
             self._sources[self._source_count] = Source(
-                stored.blocks, stored.block_count, NULL, 0, -1, -1, -1, 0, 255, stored.impacts, NULL,
+                stored.blocks, stored.block_count, NULL, NULL, 0, -1, -1, -1, 0, 255, stored.impacts, NULL,
             )
             for number in range(stored.impacts.count):
                 tf_max = stored.impacts.pairs[number].tf
@@ -147,6 +147,7 @@ cdef class QueryTerms:
                 )
             if stored.windows is not None:
                 self._sources[self._source_count].windows = stored.windows.made
+                self._sources[self._source_count].extremes = stored.windows.extremes
                 self._sources[self._source_count].window_count = stored.windows.count
             tf += self._sources[self._source_count].tf_max
             term.df += stored.df
@@ -245,10 +246,13 @@ cdef class QueryTerms:
         cdef Py_ssize_t number, block, missing = 0
         for number in range(self._source_count):
             for block in range(self._sources[number].count):
-                missing += self._sources[number].blocks[block].packed == NULL
+                missing += is_missing(&self._sources[number], block)
                 if missing > ALL_MAX:
                     return False
-        self.ask_for_every_block()
+        for number in range(self._source_count):
+            for block in range(self._sources[number].count):
+                if is_missing(&self._sources[number], block):
+                    self.ask(number, block)
         return len(self._asked) > 0
 
     cdef int ask_for_every_block(self) except -1:

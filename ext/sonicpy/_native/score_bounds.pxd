@@ -4,16 +4,23 @@ from libc.math cimport pow
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from sonicpy._native.impacts cimport Block
+from sonicpy._native.extremes cimport Extremes
 from sonicpy._native.query_terms cimport LEVELS, Slot, Term
-from sonicpy._native.term_windows cimport TermWindows
+from sonicpy._native.term_windows cimport TermWindow, TermWindows
 from sonicpy._native.top_k cimport Kind, ScoredObject, TopK
 
 cdef enum:
     LENGTHS = 256  # packed ones
     SHARED_TERMS = 6  # whose shares are remembered
     SHARES = 1 << SHARED_TERMS
+    WINDOW_TERMS = 16  # of a query; windows are not bounded for more
     BOUNDED_TERMS = 64  # of a query, whose bounds are remembered for each length
+
+
+cdef struct WindowTerm:  # a term behind the driver, and what its postings in a window can be
+    Py_ssize_t number
+    const Extremes *words
+    const Extremes *typed  # of the word that was typed; NULL: the term has no family
 
 
 cdef class ScoreBounds(TermWindows):
@@ -58,8 +65,10 @@ cdef class ScoreBounds(TermWindows):
     cdef int limit_of_level(self, int level, uint32_t iid) noexcept nogil
     cdef Kind best_kind(self) noexcept nogil
     cdef double best_share(self) noexcept nogil
-    cdef double block_bound(self, const Slot *slot, Py_ssize_t source, const Block *block) noexcept nogil
-    cdef double others_of(self, const Slot *slot, Py_ssize_t source) noexcept nogil
+    cdef int window_limit(self, TermWindow *own, int64_t window) noexcept nogil
+    cdef Py_ssize_t find_others(self, int64_t window, WindowTerm *others) noexcept nogil
+    cdef double own_at_most(self, uint32_t tf, uint32_t typed_tf, uint8_t packed) noexcept nogil
+    cdef double others_at_most(self, const WindowTerm *others, Py_ssize_t count, uint8_t packed) noexcept nogil
 
     cdef inline const Slot *own_slot(self) noexcept nogil:
         return &self._slots[self._terms[self._drivers[self._driver]].first + self._slot]

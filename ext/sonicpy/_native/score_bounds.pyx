@@ -11,11 +11,13 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from sonicpy._native.bm25 cimport part_of_score
-from sonicpy._native.impacts cimport Block
+from sonicpy._native.extremes cimport EXTREMES_TF, Extremes, levels_of_extremes, most_often, tf_of_level
 from sonicpy._native.list_lookup cimport Source
 from sonicpy._native.memory cimport resized, zeroed
 from sonicpy._native.query_terms cimport ANY, LEVELS, ONCE, SLACK, TF_MAX, UNTYPED, Slot, Term
+from sonicpy._native.term_windows cimport TermWindow
 from sonicpy._native.top_k cimport CORRECTED, EXACT, FULL, Kind, end_top
+from sonicpy._native.windows cimport WINDOW_BITS, WINDOW_OBJECTS
 
 
 cdef class ScoreBounds(TermWindows):
@@ -239,42 +241,94 @@ cdef class ScoreBounds(TermWindows):
         weight += self._rest_weight[self._driver]
         return pow(min(weight / self._total * SLACK, 1.0), self._exponent)
 
-    cdef double block_bound(self, const Slot *slot, Py_ssize_t source, const Block *block) noexcept nogil:
-        """Return a bound on the scores of the objects that hold a word of the driver, by the impacts of their block."""
-        cdef double weight = slot.weight + (slot.exact_weight if source == slot.first else 0.0)
-        cdef double most = 0.0, part, others = self.others_of(slot, source)
-        cdef Py_ssize_t term, at
-        cdef uint8_t length
-        cdef int number
-        for number in range(block.impacts.count):
-            length = block.impacts.pairs[number].length
-            part = part_of_score(weight, block.impacts.pairs[number].tf, self._norms[length], self._k1) + others
-            for term in range(self._term_count):
-                if self._places[term] > self._driver:
-                    part += self.part_at_most(term, 0, length)
-            if part > most:
-                most = part
-        return most * self._share * SLACK
+    cdef int window_limit(self, TermWindow *own, int64_t window) noexcept nogil:
+        """Return the packed length from which on no object of the driver in a window can be among the best, for what the
+        postings of the terms in this window can be; 0: none of its objects can.
 
-    cdef double others_of(self, const Slot *slot, Py_ssize_t source) noexcept nogil:
-        """Return what the other words of a slot can add to the part of an object that holds one of them."""
-        cdef Py_ssize_t number
-        cdef uint32_t tf = 0
-        cdef uint8_t shortest = 255
-        cdef double bound
-        if slot.count == 1:
-            return 0.0
-        for number in range(slot.first, slot.first + slot.count):
-            if number != source:
-                tf += self._sources[number].tf_max
-                shortest = min(shortest, self._sources[number].length_min)
-        if not tf:
-            return 0.0
-        # BM25 is concave in tf: two words together never score more than each by itself.
-        bound = part_of_score(slot.weight, tf, self._norms[shortest], self._k1)
-        if source != slot.first:
-            bound += part_of_score(
-                slot.exact_weight, self._sources[slot.first].tf_max, self._norms[self._sources[slot.first].length_min],
-                self._k1,
-            )
-        return bound * SLACK
+        Args:
+            own: who holds the driver's slot.
+            window: the one that the walk is in or an older one.
+        """
+        cdef WindowTerm others[WINDOW_TERMS]
+        cdef const Extremes *words
+        cdef const Extremes *typed
+        cdef uint32_t newest = <uint32_t> (window << WINDOW_BITS | (WINDOW_OBJECTS - 1))
+        cdef Py_ssize_t count
+        cdef int often, low, high = LENGTHS
+        cdef uint32_t tf
+        cdef double rest, part
+        if self._top.size < self._top.k or self._kind != self._top.objects[0].kind:
+            return LENGTHS if self.enters(self._kind, 0.0, newest) else 0
+        if self._term_count > WINDOW_TERMS:
+            return LENGTHS
+        words = self.bound_window(own, window)
+        typed = self.bound_typed(own, window) if own.has_family else words
+        count = self.find_others(window, others)
+        rest = self.others_at_most(others, count, words.shortest[0])
+        for often in range(levels_of_extremes(words), 0, -1):  # nobody shorter than `high` holds it more often
+            low = words.shortest[often - 1]
+            if low < high:
+                tf = tf_of_level(words, often)
+                part = self.own_at_most(tf, min(tf, most_often(typed, high - 1)), <uint8_t> low)
+                if self.enters(self._kind, (part + rest) * self._share * SLACK, newest):
+                    return high
+                high = low
+        return 0
+
+    cdef Py_ssize_t find_others(self, int64_t window, WindowTerm *others) noexcept nogil:
+        """Find what the postings of the terms behind the driver can be in a window; return how many terms they are."""
+        cdef Py_ssize_t at, count = 0
+        cdef TermWindow *here
+        for at in range(self._driver + 1, self._term_count):
+            here = &self._here[self._drivers[at]]
+            if here.first < here.end:
+                others[count].number = self._drivers[at]
+                others[count].words = self.bound_window(here, window)
+                others[count].typed = self.bound_typed(here, window) if here.has_family else NULL
+                count += 1
+        return count
+
+    cdef double own_at_most(self, uint32_t tf, uint32_t typed_tf, uint8_t packed) noexcept nogil:
+        """Return the largest part that the driver's slot can add.
+
+        Args:
+            tf, typed_tf: how often an object can hold its words, and the one that was typed.
+            packed: no object in question is shorter.
+        """
+        cdef const Slot *slot = self.own_slot()
+        cdef double part = part_of_score(slot.weight, tf, self._norms[packed], self._k1)
+        if slot.exact_weight != 0.0:
+            part += part_of_score(slot.exact_weight, typed_tf, self._norms[packed], self._k1)
+        return part
+
+    cdef double others_at_most(self, const WindowTerm *others, Py_ssize_t count, uint8_t packed) noexcept nogil:
+        """Return the largest sum of the parts that the other terms can add to an object that is not shorter than this."""
+        cdef const Extremes *words
+        cdef const Slot *slot
+        cdef Py_ssize_t at
+        cdef int often
+        cdef uint8_t length
+        cdef double sum = 0.0, most
+        for at in range(count):
+            words, most = others[at].words, 0.0
+            slot = &self._slots[self._terms[others[at].number].first]
+            for often in range(1, levels_of_extremes(words) + 1):
+                length = max(words.shortest[often - 1], packed)
+                if others[at].typed == NULL:
+                    most = max(most, self.part_at_most(
+                        others[at].number, often if often < EXTREMES_TF or words.most == EXTREMES_TF else ANY, length
+                    ))
+                else:
+                    most = max(most, part_of_score(
+                        slot.weight, tf_of_level(words, often), self._norms[length], self._k1
+                    ))
+            sum += most
+            if others[at].typed != NULL and slot.exact_weight != 0.0:
+                words, most = others[at].typed, 0.0
+                for often in range(1, levels_of_extremes(words) + 1):
+                    length = max(words.shortest[often - 1], packed)
+                    most = max(most, part_of_score(
+                        slot.exact_weight, tf_of_level(words, often), self._norms[length], self._k1
+                    ))
+                sum += most
+        return sum

@@ -3,10 +3,11 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from sonicpy._native.bm25 cimport PackedLengths, packed_length
+from sonicpy._native.extremes cimport Extremes
 from sonicpy._native.impacts cimport Block, Impacts
 from sonicpy._native.postings cimport BLOCK_POSTINGS
 from sonicpy._native.varint cimport get_varint, unzigzag
-from sonicpy._native.windows cimport Gathered, Holders
+from sonicpy._native.windows cimport WINDOW_BITS, Gathered, Holders
 
 
 cdef struct OpenBlock:  # a block, decoded
@@ -18,6 +19,7 @@ cdef struct OpenBlock:  # a block, decoded
 
 cdef class Windows:
     cdef Holders **made  # by number; NULL where no query needed it yet
+    cdef Extremes *extremes  # by number, where they are known
     cdef Py_ssize_t count, room
     cdef Py_ssize_t size_bytes
 
@@ -52,6 +54,7 @@ cdef class StoredPostings:
     cdef int drop_tail(self) except -1
     cdef int add_blocks(self, const Block *added, Py_ssize_t count) except -1
     cdef int renew_windows(self, const PackedLengths *lengths, bint rewritten) except -1
+    cdef Py_ssize_t release_blocks(self, Py_ssize_t window) except -1
     cdef bytes key_of(self, Py_ssize_t number)
 
 
@@ -76,6 +79,23 @@ cdef inline int decode_block(const Block *block, OpenBlock *out) noexcept nogil:
             out.tfs[place] = <uint8_t> (tf if tf < 255 else 255)
     out.count = count
     return count if at == end else -1
+
+
+cdef inline bint is_in_windows(
+    const Block *blocks, Py_ssize_t count, Py_ssize_t number, Holders **windows, Py_ssize_t window_count
+) noexcept nogil:
+    """Whether all that a block may hold stands in windows that were made, so that nobody needs the block.
+
+    Args:
+        count: of blocks; the last one holds what will be added.
+    """
+    cdef Py_ssize_t window
+    if number + 1 >= count or (blocks[number + 1].lower - 1) >> WINDOW_BITS >= <uint64_t> window_count:
+        return False
+    for window in range(blocks[number].lower >> WINDOW_BITS, ((blocks[number + 1].lower - 1) >> WINDOW_BITS) + 1):
+        if windows[window] == NULL:
+            return False
+    return True
 
 
 cdef Windows windows_of(list postings, Py_ssize_t window_count)

@@ -8,12 +8,13 @@ before it reads the block.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.stdint cimport UINT32_MAX, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport UINT8_MAX, UINT32_MAX, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcpy, memmove, memset
 
 from sonicpy._native.bits cimport lowest_bit
 from sonicpy._native.bm25 cimport PackedLengths, lengths_of, packed_length
+from sonicpy._native.extremes cimport Extremes, no_postings, take_posting
 from sonicpy._native.impact_rows cimport count_entries, read_entries
 from sonicpy._native.impacts cimport Block, Impacts, take_impact
 from sonicpy._native.keys cimport block_key
@@ -36,7 +37,11 @@ from sonicpy._native.varint import DamagedBytes
 cdef enum:
     OBJECT_BYTES = 200  # of a StoredPostings without postings: the object, and its place in a dict
     PACKED_BYTES = 40  # of a block beside its bytes: what Python adds
+    RELEASING_WINDOWS = 256  # of a bucket: windows and blocks of all words in use would take too much memory
     UNIONS_MAX = 8  # families of a word whose windows and merged lists outlive a commit
+
+
+cdef Py_ssize_t WINDOW_BYTES = sizeof(Holders *) + sizeof(Extremes)  # of a window that no query needed yet
 
 
 cdef class StoredPostings:
@@ -321,6 +326,33 @@ cdef class StoredPostings:
         self.objects = lengths.count
         return 0
 
+    cdef Py_ssize_t release_blocks(self, Py_ssize_t window) except -1:
+        """Let go of the blocks of a window that was made, in a large bucket; return how many bytes they took.
+
+        Those that reach into a window that was not made yet stay.
+        """
+        cdef uint64_t first = <uint64_t> window << WINDOW_BITS
+        cdef Py_ssize_t low = 0, high = self.block_count, number, released = 0
+        if self.windows.count < RELEASING_WINDOWS:
+            return 0
+        while low < high:  # `low` becomes the first block behind the window
+            number = (low + high) // 2
+            if self.blocks[number].lower < first + WINDOW_OBJECTS:
+                low = number + 1
+            else:
+                high = number
+        for number in range(low - 1, -1, -1):
+            if self.blocks[number].packed != NULL and is_in_windows(
+                self.blocks, self.block_count, number, self.windows.made, self.windows.count
+            ):
+                Py_XDECREF(self.blocks[number].packed)
+                self.blocks[number].packed = NULL
+                released += PACKED_BYTES + self.blocks[number].size
+            if self.blocks[number].lower <= first:
+                break
+        self._size_bytes -= released
+        return released
+
     cdef bytes key_of(self, Py_ssize_t number):
         """Return the key of a block in `postings`."""
         return block_key(self.bucket, self.term_id, self.blocks[number].lower)
@@ -379,8 +411,9 @@ cdef Windows windows_for(Py_ssize_t blocks, Py_ssize_t window_count):
         return None
     windows = Windows.__new__(Windows)
     windows.made = <Holders **> zeroed(window_count, sizeof(Holders *))
+    windows.extremes = <Extremes *> zeroed(window_count, sizeof(Extremes))
     windows.count = windows.room = window_count
-    windows.size_bytes = window_count * sizeof(Holders *)
+    windows.size_bytes = window_count * WINDOW_BYTES
     return windows
 
 
@@ -392,17 +425,21 @@ cdef class Windows:
         for number in range(self.count):
             free(self.made[number])
         free(self.made)
+        free(self.extremes)
 
     cdef int renew(self, Py_ssize_t first, Py_ssize_t count) except -1:
         """Forget the windows from `first` on, and let there be `count`; nobody else may use them now."""
-        cdef Py_ssize_t number
+        cdef Py_ssize_t number, room = self.room
         for number in range(first, self.count):
+            self.extremes[number].is_known = False
             if self.made[number] != NULL:
                 self.size_bytes -= kept_bytes(self.made[number].many)
                 free(self.made[number])
                 self.made[number] = NULL
         if count > self.count:
-            self.size_bytes += (count - self.count) * sizeof(Holders *)
+            self.size_bytes += (count - self.count) * WINDOW_BYTES
+            self.extremes = <Extremes *> grown(self.extremes, &room, count, sizeof(Extremes))
+            memset(self.extremes + self.count, 0, (count - self.count) * sizeof(Extremes))
             self.made = <Holders **> grown(self.made, &self.room, count, sizeof(Holders *))
             memset(self.made + self.count, 0, (count - self.count) * sizeof(Holders *))
             self.count = count
@@ -417,33 +454,36 @@ cdef class Windows:
         cdef Holders *kept = <Holders *> malloc(size_bytes)
         cdef Py_ssize_t word, place
         cdef uint64_t left
+        cdef uint8_t shortest = UINT8_MAX
+        cdef Extremes *extremes = &self.extremes[number]
         if kept == NULL:
             raise MemoryError
         kept.summary, kept.many = gathered.summary, many
         kept.bits = <uint64_t *> (kept + 1)
         kept.places = <uint16_t *> (kept.bits + WINDOW_WORDS)
         kept.tfs = <uint8_t *> (kept.places + many)
+        kept.lengths = kept.tfs + many
         memcpy(kept.bits, gathered.bits, ROW_BYTES)
         memcpy(kept.places, places, many * sizeof(uint16_t))
         memcpy(kept.tfs, tfs, many)
-        kept.shortest = kept.shortest_many = 255
+        no_postings(extremes)
         for word in range(WINDOW_WORDS):
             left = kept.bits[word]
             while left:
                 place = number << WINDOW_BITS | word << 6 | lowest_bit(left)
                 left &= left - 1
-                kept.shortest = min(kept.shortest, packed_length(lengths, place))
+                shortest = min(shortest, packed_length(lengths, place))
+        take_posting(extremes, kept.summary != 0, shortest)
         for place in range(many):
-            kept.shortest_many = min(
-                kept.shortest_many, packed_length(lengths, number << WINDOW_BITS | places[place])
-            )
+            kept.lengths[place] = packed_length(lengths, number << WINDOW_BITS | places[place])
+            take_posting(extremes, tfs[place] if tfs[place] < UINT8_MAX else UINT32_MAX, kept.lengths[place])
         self.made[number] = kept
         self.size_bytes += size_bytes
         return size_bytes
 
 
 cdef inline Py_ssize_t kept_bytes(Py_ssize_t many) noexcept nogil:
-    return sizeof(Holders) + ROW_BYTES + many * (sizeof(uint16_t) + sizeof(uint8_t))
+    return sizeof(Holders) + ROW_BYTES + many * (sizeof(uint16_t) + 2 * sizeof(uint8_t))
 
 
 cdef int by_iid(const void *left, const void *right) noexcept nogil:

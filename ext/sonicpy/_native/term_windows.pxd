@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+from sonicpy._native.extremes cimport Extremes
 from sonicpy._native.merged_list cimport Merged, MergedList, find_tf
 from sonicpy._native.query_terms cimport QueryTerms
 from sonicpy._native.windows cimport WINDOW_OBJECTS, Gathered, Holders
@@ -11,6 +12,7 @@ cdef struct Gathering:
     Gathered gathered
     uint16_t places[WINDOW_OBJECTS]
     uint8_t tfs[WINDOW_OBJECTS]
+    uint8_t lengths[WINDOW_OBJECTS]
 
 
 cdef struct MergedWords:
@@ -26,6 +28,8 @@ cdef struct TermWindow:  # who holds a term in a window
     bint has_family  # they have one weight, and one of them was typed and weighs more
     Py_ssize_t kept  # the place of its Windows
     Holders **windows  # of its words together; NULL: they are rare
+    Extremes *extremes  # by window, as these
+    Extremes bound, typed_bound  # of the window that was asked for last, where no Windows keep them
     Py_ssize_t window_count
     int64_t window  # -1: of none
     Holders held
@@ -45,6 +49,9 @@ cdef class TermWindows(QueryTerms):
     cdef int find_windows(self, TermWindow *here, Py_ssize_t first, Py_ssize_t end) except -1
     cdef int find_merged(self, TermWindow *here, uint64_t most) except -1
     cdef MergedList merged_words(self, Py_ssize_t first, Py_ssize_t end, uint64_t most)
+    cdef const Extremes *bound_window(self, TermWindow *here, int64_t window) noexcept nogil
+    cdef const Extremes *bound_typed(self, TermWindow *here, int64_t window) noexcept nogil
+    cdef const Extremes *bound_source(self, Py_ssize_t number, int64_t window, Extremes *room) noexcept nogil
     cdef int hold_window(self, TermWindow *here, int64_t window) except -2
     cdef int hold_typed(self, TermWindow *here, int64_t window) except -2
 

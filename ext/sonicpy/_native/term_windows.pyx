@@ -8,8 +8,10 @@ from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from sonicpy._native.list_lookup cimport Source, has_window, is_read, put_postings
-from sonicpy._native.memory cimport zeroed
+from sonicpy._native.bm25 cimport PackedLengths, packed_length
+from sonicpy._native.extremes cimport Extremes, add_extremes, no_postings
+from sonicpy._native.list_lookup cimport Source, find_extremes, has_window, is_read, put_postings
+from sonicpy._native.memory cimport resized, zeroed
 from sonicpy._native.merged_list cimport LOW_BITS, Merged, MergedList, TypedFrequencies, count_up_to, merge, typed_of
 from sonicpy._native.query_terms cimport Term
 from sonicpy._native.stored_postings cimport StoredPostings, Windows, first_of, key_of_words, windows_of
@@ -65,12 +67,16 @@ cdef void mark_merged(const Merged *merged, int64_t window, uint64_t *bits) noex
         bits[(merged.lows[at] & WINDOW_OBJECTS - 1) >> 6] |= <uint64_t> 1 << (merged.lows[at] & 63)
 
 
-cdef inline void take_holders(Gathering *gathering, Holders *held) noexcept nogil:
+cdef inline void take_holders(
+    Gathering *gathering, int64_t window, const PackedLengths *lengths, Holders *held
+) noexcept nogil:
+    cdef Py_ssize_t at
     held.summary = gathering.gathered.summary
     held.bits = gathering.gathered.bits
     held.many = list_many(&gathering.gathered, gathering.places, gathering.tfs)
-    held.places, held.tfs = gathering.places, gathering.tfs
-    held.shortest = held.shortest_many = 0  # not known
+    held.places, held.tfs, held.lengths = gathering.places, gathering.tfs, gathering.lengths
+    for at in range(held.many):
+        held.lengths[at] = packed_length(lengths, window << WINDOW_BITS | held.places[at])
 
 
 cdef class TermWindows(QueryTerms):
@@ -109,10 +115,10 @@ cdef class TermWindows(QueryTerms):
         here.typed.bits = NULL
         here.kept = len(self._windows)
         here.merged.list = NULL
-        here.windows, here.window_count = NULL, 0
+        here.windows, here.extremes, here.window_count = NULL, NULL, 0
         self._windows.append(windows)
         if windows is not None:
-            here.windows, here.window_count = windows.made, windows.count
+            here.windows, here.extremes, here.window_count = windows.made, windows.extremes, windows.count
         return 0
 
     cdef int find_merged(self, TermWindow *here, uint64_t most) except -1:
@@ -161,6 +167,33 @@ cdef class TermWindows(QueryTerms):
         self._merged.append(merged)
         return merged
 
+    cdef const Extremes *bound_window(self, TermWindow *here, int64_t window) noexcept nogil:
+        """Return the extremes of a term's postings in a window, the one that the walk is in or an older one."""
+        cdef Extremes *bound = &here.extremes[window] if window < here.window_count else &here.bound
+        cdef Extremes room
+        cdef Py_ssize_t at
+        if here.end - here.first == 1:
+            return self.bound_source(here.first, window, bound)
+        if window < here.window_count and bound.is_known:
+            return bound
+        no_postings(bound)
+        for at in range(here.first, here.end):
+            add_extremes(bound, self.bound_source(at, window, &room))
+        return bound
+
+    cdef const Extremes *bound_typed(self, TermWindow *here, int64_t window) noexcept nogil:
+        """Return the same of the word that was typed."""
+        return self.bound_source(here.first, window, &here.typed_bound)
+
+    cdef const Extremes *bound_source(self, Py_ssize_t number, int64_t window, Extremes *room) noexcept nogil:
+        cdef const Source *source = &self._sources[number]
+        if window < source.window_count:
+            room = &source.extremes[window]
+            if room.is_known:
+                return room
+        find_extremes(source, window, &self._packed, room)
+        return room
+
     cdef int hold_window(self, TermWindow *here, int64_t window) except -2:
         """Find who holds a term, or the driver's slot, in a window; 0: blocks are missing."""
         cdef Py_ssize_t at
@@ -180,11 +213,11 @@ cdef class TermWindows(QueryTerms):
         here.window = window
         here.typed.bits = NULL
         if here.gathering == NULL:
-            here.gathering = <Gathering *> zeroed(1, sizeof(Gathering))
+            here.gathering = <Gathering *> resized(NULL, sizeof(Gathering))
         clear(&here.gathering.gathered)
         if here.merged.list != NULL:
             gather_merged(&here.gathering.gathered, here.merged.list, here.merged.list.tfs, window, &here.merged.window_end)
-            take_holders(here.gathering, &here.held)
+            take_holders(here.gathering, window, &self._packed, &here.held)
             return 1
         for at in range(here.first, here.end):
             source = &self._sources[at]
@@ -197,9 +230,11 @@ cdef class TermWindows(QueryTerms):
                 put_postings(source, window, &here.gathering.gathered)
         if kept:
             self.made_bytes += (<Windows> self._windows[here.kept]).keep(window, &here.gathering.gathered, &self._packed)
+            if here.end - here.first == 1:
+                self.made_bytes -= (<StoredPostings> self._postings[here.first]).release_blocks(window)
             here.held = here.windows[window][0]
         else:
-            take_holders(here.gathering, &here.held)
+            take_holders(here.gathering, window, &self._packed, &here.held)
         return 1
 
     cdef int hold_typed(self, TermWindow *here, int64_t window) except -2:
@@ -214,17 +249,18 @@ cdef class TermWindows(QueryTerms):
         if here.merged.list == NULL and not is_read(source, window):
             return 0
         if here.typed_gathering == NULL:
-            here.typed_gathering = <Gathering *> zeroed(1, sizeof(Gathering))
+            here.typed_gathering = <Gathering *> resized(NULL, sizeof(Gathering))
         clear(&here.typed_gathering.gathered)
         if here.merged.list != NULL:
             gather_merged(&here.typed_gathering.gathered, here.merged.list, here.merged.typed, window, &here.merged.typed_end)
-            take_holders(here.typed_gathering, &here.typed)
+            take_holders(here.typed_gathering, window, &self._packed, &here.typed)
             return 1
         put_postings(source, window, &here.typed_gathering.gathered)
         if window < source.window_count:
             windows = (<StoredPostings> self._postings[here.first]).windows
             self.made_bytes += windows.keep(window, &here.typed_gathering.gathered, &self._packed)
+            self.made_bytes -= (<StoredPostings> self._postings[here.first]).release_blocks(window)
             here.typed = source.windows[window][0]
         else:
-            take_holders(here.typed_gathering, &here.typed)
+            take_holders(here.typed_gathering, window, &self._packed, &here.typed)
         return 1

@@ -37,7 +37,7 @@ every step changes, and calls between modules are not inlined.
 from libc.math cimport pow
 from libc.stdint cimport UINT32_MAX, UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from sonicpy._native.answers cimport count_of, keys_of_all, parts_of_all
 from sonicpy._native.bits cimport count_bits, lowest_bit
@@ -61,7 +61,7 @@ from sonicpy._native.top_k cimport (
     page_start,
     sort_top,
 )
-from sonicpy._native.wanted_blocks cimport WantedBlocks
+from sonicpy._native.wanted_blocks cimport PATIENCE, WantedBlocks
 from sonicpy._native.windows cimport (
     ROW_BYTES,
     WINDOW_BITS,
@@ -98,6 +98,7 @@ cdef class TopObjects(WantedBlocks):
     cdef bint _is_merged  # the postings of rare words were put together as far as they were read
     cdef uint64_t _able[WINDOW_WORDS]  # who may be among the best, for the other words that it holds
     cdef int64_t _able_window
+    cdef int _window_limit  # no longer object of the window is among the best
 
     def __dealloc__(self):
         free(self._parts)
@@ -147,6 +148,7 @@ cdef class TopObjects(WantedBlocks):
         self._end = -1
         self._able_window = -1
         self._summary = 0
+        self._patience = PATIENCE
         self.forget_limits()
         memset(self._rests, 0xFF, sizeof(self._rests))  # NaN
         if self._driver:  # whoever holds a driver from before was looked at there
@@ -388,46 +390,59 @@ cdef class TopObjects(WantedBlocks):
         """Choose the objects of a window that may be among the best; -1: blocks are missing."""
         cdef TermWindow *own = self._own
         cdef Py_ssize_t at, chosen
+        cdef int limit
         cdef uint32_t newest = <uint32_t> (self._window << WINDOW_BITS | (WINDOW_OBJECTS - 1))
         cdef const uint64_t *shorter
+        cdef uint64_t needed
+        cdef uint64_t among[WINDOW_WORDS]
         self._lookups += WINDOW_LOOKUPS
         self.find_limits(newest)
-        if not self._limits[ANY] or self.is_hopeless():
+        limit = self._window_limit = self.limit_in(self._window) if self._limits[ANY] else 0
+        if not limit:
             return 0
         if not self.hold_window(own, self._window):
-            if not self.may_enter():
-                return 0
             self.ask_ahead()
             return -1
-        shorter = self._masks.shorter(self._limits[ONCE], self._window)
-        intersect(own.held.bits, shorter, self._chosen)
+        memcpy(among, own.held.bits, ROW_BYTES)
+        needed = self.intersect_needed(among, newest)
+        shorter = self._masks.shorter(min(self._limits[ONCE], limit), self._window)
+        intersect(among, shorter, self._chosen)
         if own.has_family and self.any_chosen():
             if not self.hold_typed(own, self._window):
-                self.ask_window(own)
+                self.ask_window(own, self._window)
                 return -1
             intersect_two(
-                own.held.bits, self._masks.shorter(self._limits[UNTYPED], self._window), own.typed.bits, shorter,
+                among, self._masks.shorter(min(self._limits[UNTYPED], limit), self._window), own.typed.bits, shorter,
                 self._chosen,
             )
+            intersect(self._chosen, among, self._chosen)
         chosen = count_up_to_few(self._chosen, &self._summary)
-        chosen += self.choose_many(&own.held, own.held.bits, self._limits, self._chosen)
+        chosen += self.choose_many(own, among, self._limits, self._chosen)
         for at in range(self._driver + 1, self._bringing):
             if chosen < CHOSEN_FEW:
                 break
-            if self.narrow(at, newest, &chosen) < 0:
+            if not needed >> min(at, 63) & 1 and self.narrow(at, newest, &chosen) < 0:
                 self._summary = 0
                 return -1
         if chosen >= CHOSEN_FEW:
             self.narrow_by_levels(newest)
         return 0
 
-    cdef bint is_hopeless(self) noexcept nogil:
-        """Whether nobody who holds the driver in the window is short enough, as far as the window tells."""
-        cdef const Holders *held
-        if self._window >= self._own.window_count or self._own.windows[self._window] == NULL:
-            return False
-        held = self._own.windows[self._window]
-        return held.shortest >= self._limits[ONCE] and held.shortest_many >= self._limits[ANY]
+    cdef uint64_t intersect_needed(self, uint64_t *among, uint32_t newest) except? 0:
+        """Drop the objects of a window that lack a term without which nobody is good enough, where its holders are known.
+
+        Returns:
+            the places of these terms among the drivers, as bits.
+        """
+        cdef uint64_t needed = 0
+        cdef Py_ssize_t at, number
+        for at in range(self._driver + 1, min(self._bringing, 63)):
+            number = self._drivers[at]
+            if at - self._driver < BOUNDED_TERMS and self.length_without(at, newest) == 0 and self._terms[number].count:
+                if self.hold_window(&self._here[number], self._window):
+                    intersect(among, self._here[number].held.bits, among)
+                    needed |= <uint64_t> 1 << at
+        return needed
 
     cdef bint any_chosen(self) noexcept nogil:
         cdef uint64_t some = 0
@@ -437,29 +452,32 @@ cdef class TopObjects(WantedBlocks):
         return some != 0
 
     cdef Py_ssize_t choose_many(
-        self, const Holders *held, const uint64_t *among, const int *limits, uint64_t *chosen
+        self, TermWindow *here, const uint64_t *among, const int *limits, uint64_t *chosen
     ) noexcept nogil:
         """Choose the objects that hold a term more than once and are short enough for that; return how many are new.
 
         Args:
+            here: who holds the term in the window.
             among: bits of the objects in question.
             limits: by how often they hold it; see `_limits`.
         """
+        cdef const Holders *held = &here.held
         cdef Py_ssize_t at, place, count = 0
         cdef uint64_t bit
-        if held.shortest_many >= limits[ANY]:
-            return 0
+        cdef int tf, most = min(limits[ANY], self._window_limit)
+        if self._window < here.window_count and here.extremes[self._window].shortest[1] >= most:
+            return 0  # a window that was made has extremes
         for at in range(held.many):
             place = held.places[at]
             bit = <uint64_t> 1 << (place & 63)
-            if among[place >> 6] & bit and not chosen[place >> 6] & bit and (
-                packed_length(&self._packed, self._window << WINDOW_BITS | place) < limits[held.tfs[at] if held.tfs[at] <= TF_MAX else ANY]
-            ):
-                if not self._summary >> (place >> 6) & 1:
-                    chosen[place >> 6] = 0
-                    self._summary |= <uint64_t> 1 << (place >> 6)
-                chosen[place >> 6] |= bit
-                count += 1
+            if among[place >> 6] & bit and not chosen[place >> 6] & bit:
+                tf = held.tfs[at]
+                if held.lengths[at] < min(most, limits[tf if tf <= TF_MAX else ANY]):
+                    if not self._summary >> (place >> 6) & 1:
+                        chosen[place >> 6] = 0
+                        self._summary |= <uint64_t> 1 << (place >> 6)
+                    chosen[place >> 6] |= bit
+                    count += 1
         return count
 
     cdef int narrow(self, Py_ssize_t at, uint32_t newest, Py_ssize_t *chosen) except -2:
@@ -479,7 +497,7 @@ cdef class TopObjects(WantedBlocks):
         if not found:
             if chosen[0] < self.count_blocks(number):
                 return 0
-            self.ask_window(&self._here[number])
+            self.ask_others_ahead(&self._here[number])
             return -1
         shorter = self._masks.shorter(limit, self._window)
         bits = self._here[number].held.bits
@@ -526,7 +544,7 @@ cdef class TopObjects(WantedBlocks):
                 self._summary &= ~(<uint64_t> 1 << word)
         for at in range(self._driver, min(self._term_count, BOUNDED_TERMS)):
             if leveled >> at & 1:
-                self.choose_many(&self.at_place(at).held, among, limits, self._chosen)
+                self.choose_many(self.at_place(at), among, limits, self._chosen)
         return 0
 
     cdef inline TermWindow *at_place(self, Py_ssize_t at) noexcept nogil:
@@ -546,7 +564,7 @@ cdef class TopObjects(WantedBlocks):
                 iid = <uint32_t> (self._window << WINDOW_BITS | word << 6 | highest_bit(self._chosen[word]))
                 bit = <uint64_t> 1 << (iid & 63)
                 packed = packed_length(&self._packed, iid)
-                if packed < self._limits[ANY]:
+                if packed < min(self._limits[ANY], self._window_limit):
                     if self.look_at(iid, packed) < 0:
                         self.ask_for_others()
                         return -1

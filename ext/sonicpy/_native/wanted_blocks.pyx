@@ -7,36 +7,39 @@ document retrieval using block-max indexes", 2011).
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from sonicpy._native.bm25 cimport packed_length
-from sonicpy._native.list_lookup cimport block_for
+from sonicpy._native.list_lookup cimport block_for, is_missing
 from sonicpy._native.merged_list cimport LOW_BITS, Merged, part_at
 from sonicpy._native.query_terms cimport ANY, TF_MAX, Term
+from sonicpy._native.score_bounds cimport LENGTHS
 from sonicpy._native.stored_postings cimport OpenBlock, decode_block
 from sonicpy._native.windows cimport WINDOW_BITS, WINDOW_OBJECTS, highest_bit
 
 cdef enum:
-    AHEAD_MAX = 64  # blocks of a driver's list read with those that are needed
+    RULED_OUT_WORTH = 12  # windows whose limits are looked for, for each that is ruled out
+    PROBED_WINDOWS = 8
+    WINDOWS_AHEAD = 8  # read together of a term that is looked up in all of them
+    AHEAD_MAX = 256  # blocks of a driver's lists asked for at once
     WANTED_MAX = 256  # blocks asked for at once, but for a driver that needs all of them
 
 
 cdef class WantedBlocks(ScoreBounds):
     """The place of a walk, and the blocks that it asks for from there."""
 
-    cdef bint may_enter(self) noexcept nogil:
-        """Whether some object of the window that holds the driver's slot may be among the best, by the impacts of blocks."""
-        cdef Py_ssize_t source, block
-        for source in range(self._own.first, self._own.end):
-            block = self.newest_block(source)
-            while block >= 0:
-                if self.block_may_enter(self.own_slot(), source, block):
-                    return True
-                if self._sources[source].blocks[block].lower <= <uint64_t> self._window << WINDOW_BITS:
-                    break
-                block -= 1
-        return False
+    cdef int limit_in(self, int64_t window) noexcept nogil:
+        """Return `window_limit` of a window; LENGTHS where it rules out too few windows to be worth its time."""
+        cdef int limit
+        if self._patience <= 0 and window % PROBED_WINDOWS:
+            return LENGTHS
+        limit = self.window_limit(self._own, window)
+        if not limit:
+            self._patience = min(self._patience + RULED_OUT_WORTH, PATIENCE)
+        elif self._top.size == self._top.k:
+            self._patience -= 1
+        return limit
 
-    cdef Py_ssize_t newest_block(self, Py_ssize_t source) noexcept nogil:
-        """Return the number of the newest block that may hold objects of the window."""
-        cdef uint32_t newest = <uint32_t> (self._window << WINDOW_BITS | (WINDOW_OBJECTS - 1))
+    cdef Py_ssize_t newest_block(self, Py_ssize_t source, int64_t window) noexcept nogil:
+        """Return the number of the newest block that may hold objects of a window."""
+        cdef uint32_t newest = <uint32_t> (window << WINDOW_BITS | (WINDOW_OBJECTS - 1))
         return block_for(&self._sources[source], newest, self._sources[source].top)
 
     cdef Py_ssize_t count_blocks(self, Py_ssize_t number) noexcept nogil:
@@ -44,40 +47,44 @@ cdef class WantedBlocks(ScoreBounds):
         cdef const Term *term = &self._terms[number]
         cdef Py_ssize_t source, block, count = 0
         for source in range(self.first_source(term), self.end_source(term)):
-            block = self.newest_block(source)
+            block = self.newest_block(source, self._window)
             while block >= 0:
-                count += self._sources[source].blocks[block].packed == NULL
+                count += is_missing(&self._sources[source], block)
                 if self._sources[source].blocks[block].lower <= <uint64_t> self._window << WINDOW_BITS:
                     break
                 block -= 1
         return count
 
-    cdef int ask_window(self, const TermWindow *here) except -1:
-        """Ask for the blocks of a term that may hold objects of the window."""
+    cdef Py_ssize_t ask_window(self, const TermWindow *here, int64_t window) except -1:
+        """Ask for the blocks of a term that may hold objects of a window; return how many are asked for."""
         cdef Py_ssize_t source, block
         for source in range(here.first, here.end):
-            block = self.newest_block(source)
+            block = self.newest_block(source, window)
             while block >= 0:
-                self.ask(source, block)
-                if self._sources[source].blocks[block].lower <= <uint64_t> self._window << WINDOW_BITS:
+                if is_missing(&self._sources[source], block):
+                    self.ask(source, block)
+                if self._sources[source].blocks[block].lower <= <uint64_t> window << WINDOW_BITS:
                     break
                 block -= 1
+        return len(self._asked)
+
+    cdef int ask_others_ahead(self, const TermWindow *here) except -1:
+        """Ask for the blocks of another term for the window, and for those behind it, if few of these are ruled out."""
+        cdef int64_t window
+        self.ask_window(here, self._window)
+        if self._patience <= 0:
+            for window in range(self._window - 1, max(self._window - WINDOWS_AHEAD, -1), -1):
+                self.ask_window(here, window)
         return 0
 
     cdef int ask_ahead(self) except -1:
         """Ask for the blocks of the driver's slot for the window, and for some behind it that look worth it by now."""
-        cdef Py_ssize_t source, block, asked
-        self.ask_window(self._own)
-        for source in range(self._own.first, self._own.end):
-            block = self.newest_block(source)
-            asked = 0
-            while block >= 0 and asked < self._ahead:
-                if self._sources[source].blocks[block].packed == NULL and (
-                    self.block_may_enter(self.own_slot(), source, block)
-                ):
-                    self.ask(source, block)
-                    asked += 1
-                block -= 1
+        cdef Py_ssize_t asked = self.ask_window(self._own, self._window)
+        cdef int64_t window = self._window - 1
+        while window >= 0 and asked < self._ahead:
+            if self.limit_in(window):
+                asked = self.ask_window(self._own, window)
+            window -= 1
         self._ahead = min(2 * self._ahead, AHEAD_MAX)
         return 0
 
@@ -96,7 +103,7 @@ cdef class WantedBlocks(ScoreBounds):
                 left &= ~(<uint64_t> 1 << highest_bit(left))
                 objects += 1
         for source in range(self._own.first, self._own.end):
-            number = self.newest_block(source)
+            number = self.newest_block(source, self._window)
             while number >= 0 and self._sources[source].blocks[number].packed != NULL:
                 decode_block(&self._sources[source].blocks[number], &block)
                 for place in range(block.count - 1, -1, -1):
@@ -135,6 +142,6 @@ cdef class WantedBlocks(ScoreBounds):
         cdef Py_ssize_t number, found
         for number in range(self._source_count):
             found = block_for(&self._sources[number], iid, self._sources[number].block)
-            if found >= 0:
+            if found >= 0 and is_missing(&self._sources[number], found):
                 self.ask(number, found)
         return 0

@@ -21,8 +21,7 @@ cdef struct Holders:  # of a word, or of the words of a term, in one window
     Py_ssize_t many  # how many hold it more than once
     uint16_t *places  # of these in the window, rising
     uint8_t *tfs  # how often each of these holds it
-    uint8_t shortest  # no holder is shorter, packed
-    uint8_t shortest_many  # nobody who holds it more than once is shorter
+    uint8_t *lengths  # how long each of these is, packed
 
 
 cdef inline uint8_t tf_of(const Holders *holders, uint32_t iid) noexcept nogil:

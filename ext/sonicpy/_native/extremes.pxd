@@ -1,0 +1,74 @@
+"""Extremes: what the postings of words in one window of objects can be, and so what they can add to a score.
+
+They tell how short the objects are that hold the words once, twice, and so on, and how often one holds them. BM25 rises
+with the term frequency and falls with the length; see impacts.pxd. Those of a window whose blocks were not all read, and
+those of several words together, are bounds.
+"""
+
+from libc.stdint cimport UINT8_MAX, UINT32_MAX, uint8_t, uint32_t
+from libc.string cimport memset
+
+cdef enum:
+    EXTREMES_TF = 7  # frequencies above are told apart by the largest one alone
+
+
+cdef struct Extremes:
+    uint32_t most  # nobody holds the words more often; 0: nobody holds them
+    bint is_known
+    uint8_t shortest[EXTREMES_TF]  # packed: nobody who holds them more than 0, 1, 2 ... times is shorter
+
+
+cdef inline void no_postings(Extremes *extremes) noexcept nogil:
+    extremes.most = 0
+    extremes.is_known = True
+    memset(extremes.shortest, UINT8_MAX, EXTREMES_TF)
+
+
+cdef inline void take_posting(Extremes *extremes, uint32_t tf, uint8_t length) noexcept nogil:
+    """Let extremes bound one posting more."""
+    cdef uint32_t level
+    extremes.most = max(extremes.most, tf)
+    for level in range(min(tf, <uint32_t> EXTREMES_TF)):
+        if length < extremes.shortest[level]:
+            extremes.shortest[level] = length
+
+
+cdef inline int levels_of_extremes(const Extremes *extremes) noexcept nogil:
+    """Return how many frequencies are told apart."""
+    return <int> min(extremes.most, <uint32_t> EXTREMES_TF)
+
+
+cdef inline uint32_t tf_of_level(const Extremes *extremes, int level) noexcept nogil:
+    """Return how often an object can hold the words that holds them at least `level` times and may hold them more often
+    only if there are no more levels."""
+    return extremes.most if level == EXTREMES_TF else <uint32_t> level
+
+
+cdef inline uint32_t most_often(const Extremes *extremes, int length) noexcept nogil:
+    """Return how often an object of at most a packed length can hold the words; 0: not at all."""
+    cdef int level = levels_of_extremes(extremes)
+    while level and extremes.shortest[level - 1] > length:
+        level -= 1
+    return tf_of_level(extremes, level)
+
+
+cdef inline void add_extremes(Extremes *extremes, const Extremes *others) noexcept nogil:
+    """Let extremes of some words bound those of others together with them: frequencies in an object add up."""
+    cdef Extremes together
+    cdef int one, other, level
+    cdef uint8_t length
+    if not extremes.most:
+        extremes[0] = others[0]
+    elif others.most:
+        together.is_known = True
+        together.most = min(extremes.most, UINT32_MAX - others.most) + others.most
+        for level in range(EXTREMES_TF):
+            together.shortest[level] = min(extremes.shortest[level], others.shortest[level])
+        for one in range(levels_of_extremes(extremes)):
+            for other in range(levels_of_extremes(others)):
+                length = max(extremes.shortest[one], others.shortest[other])
+                level = min(one + other + 1, EXTREMES_TF - 1)
+                while level >= 0 and length < together.shortest[level]:
+                    together.shortest[level] = length
+                    level -= 1
+        extremes[0] = together
