@@ -38,6 +38,7 @@ MODULES = [
     "objects", "plain", "plan", "postings", "query_terms", "quoting", "readers", "records", "remove_terms",
     "replies", "score_bounds", "sonic_table", "stop_set", "stop_votes", "stored_postings", "term_cache",
     "term_rows", "term_windows", "terms", "top_objects", "varint", "wanted_blocks", "word_break",
+    "word_range",
 ]  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,

@@ -49,6 +49,8 @@ ROWS_MAX_BYTES = 32 << 20
 take no more than that."""
 CACHED_WORD_BYTES, CACHED_NAMES_BYTES = 250, 400
 """About what a row takes in the cache."""
+CACHED_RANGE_BYTES, CACHED_COMPLETION_BYTES = 200, 25
+"""About what a range of words takes there, and each of its words."""
 
 
 @dataclass(slots=True)
@@ -300,6 +302,13 @@ class SnapshotSource(BucketReader):
     def note_words(self, count: int) -> None:
         """Count cached rows of words; drop the older half of them when there are too many."""
         self._snapshot_cache.note_rows(CACHED_WORD_BYTES * count, self._bucket_cache)
+
+    def completing_rows(self, prefix: bytes, most: int) -> list[Row]:
+        """Return the keys and the rows of the first `most` words that begin with `prefix`, live or not."""
+        rows = super().completing_rows(prefix, most)
+        size_bytes = CACHED_RANGE_BYTES + CACHED_COMPLETION_BYTES * len(rows)
+        self._snapshot_cache.note_rows(size_bytes, self._bucket_cache)
+        return rows
 
     def record_rows(self, iids: list[int]) -> dict[bytes, bytes]:
         """Return the rows that hold the records of some objects, by their keys."""
