@@ -32,6 +32,14 @@ class BucketReader:
         self._view = view
         self._transaction = view.transaction
 
+    @property
+    def serial(self) -> int | None:
+        """Tells the moments of the bucket apart: while it is the same, no row of the bucket's words has changed.
+
+        None: that is not known here.
+        """
+        return None
+
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:
         """Return the row of each term, None for a term that no object holds."""
         keys = [word_key(self.state.bucket, term) for term in terms]

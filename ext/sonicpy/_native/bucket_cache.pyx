@@ -31,6 +31,8 @@ cdef extern from "Python.h":
 cdef object HOLE = object()
 cdef Py_ssize_t LENGTHS_PER_ROW = OBJECTS_PER_ROW
 
+cdef uint64_t made = 0  # caches that this process has made
+
 cdef enum:
     PREFIX_MAX = 63  # bytes of the prefix of a cached range: each size is a bit
 
@@ -60,6 +62,7 @@ cdef class BucketCache:
     cdef set _old_rows  # numbers of the rows of lengths that changed; None: `_lengths` is up to date
     cdef uint64_t _number  # one more than that of the cache that it took over
     cdef uint64_t _rewrites  # how many of the commits before have rewritten lists
+    cdef readonly uint64_t serial  # no other cache has it
 
     def __init__(self, Py_ssize_t words_max, Py_ssize_t name_rows_max, dict names not None):
         self._words_max, self._name_rows_max = words_max, name_rows_max
@@ -68,6 +71,9 @@ cdef class BucketCache:
         self._postings, self._older_postings = {}, {}
         self._names = names
         self._number = 1
+        global made
+        made += 1
+        self.serial = made
 
     def take_over(self, BucketCache before not None, rewritten, set length_rows not None) -> None:
         """Take what still holds from the cache of an older commit, which is empty then.
@@ -202,6 +208,11 @@ cdef class CachingReader:
     def __init__(self, BucketCache cache not None, source not None):
         self._cache = cache
         self._source = source
+
+    @property
+    def serial(self) -> int:
+        """Tells the moments of the bucket apart: while it is the same, no row of the bucket's words has changed."""
+        return self._cache.serial
 
     def words(self, list terms not None) -> list:
         """Return the row of each term, None for a term that no object holds."""
