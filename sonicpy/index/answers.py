@@ -26,6 +26,8 @@ Found = TypeVar("Found")
 
 ONE_WORD = b"\0"
 """The flags of a text with one word that nothing is said of: what people type."""
+ONCE = b"\1"
+"""The counts of a text with one word that is there once."""
 
 
 class Answers:
@@ -300,8 +302,9 @@ def one_word(terms: Terms) -> tuple[bytes, int]:
     Raises:
         InvalidArgument: the text has no word, several, or the same one twice.
     """
-    flags = terms.flags
-    words = [0] if flags == ONE_WORD else [place for place, its in enumerate(flags) if not its & (STOP | PART)]
+    if terms.flags == ONE_WORD and terms.counts == ONCE:
+        return terms.words[0], terms.typed[0]
+    words = [place for place, flags in enumerate(terms.flags) if not flags & (STOP | PART)]
     if len(words) != 1 or terms.counts[words[0]] != 1:
         raise InvalidArgument("word holds no word, or more than one; allowed is exactly one", "query_error")
     return terms.words[words[0]], terms.typed[words[0]]

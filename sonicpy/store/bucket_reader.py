@@ -13,7 +13,6 @@ from sonicpy._native.postings import PostingList
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.varint import DamagedBytes
-from sonicpy._native.word_range import WordRange
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import IMPACTS, OBJECTS, POSTINGS, TERMS, Row
@@ -200,17 +199,13 @@ class BucketReader:
         Args:
             examined: how many words to compare at most, the first ones in byte order.
         """
-        rows = self.completing_rows(prefix, examined)
-        return WordRange(rows, len(rows) < examined).likely(prefix, limit, examined) or []
-
-    def completing_rows(self, prefix: bytes, most: int) -> list[Row]:
-        """Return the keys and the rows of the first `most` words that begin with `prefix`, live or not."""
-        key_prefix = word_key(self.state.bucket, prefix)
-        return self._view.word_rows_from(key_prefix, most, key_prefix)
+        words = self._view.word_range(word_key(self.state.bucket, prefix), examined)
+        return words.likely(prefix, limit, examined) or []
 
     def packed_completions(self, prefix: bytes, examined: int) -> bytes:
         """Return the first `examined` completions of a word, as `_native.completions.likely_of_all` takes them."""
-        return pack_completions(self.completing_rows(prefix, examined), len(word_key(self.state.bucket, prefix)))
+        key_prefix = word_key(self.state.bucket, prefix)
+        return pack_completions(self._view.word_rows_from(key_prefix, examined, key_prefix), len(key_prefix))
 
 
 def find_object(view: "View", state: BucketState, oid: str) -> tuple[int, ObjectRecord] | None:

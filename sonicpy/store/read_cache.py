@@ -13,9 +13,10 @@ from functools import partial
 from itertools import chain
 
 from sonicpy._native.bucket_cache import BucketCache, CachingReader
-from sonicpy._native.keys import word_keys
+from sonicpy._native.keys import word_key, word_keys
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo, infos_of
+from sonicpy._native.word_range import WordRange
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.changes import ChangesBetween, RecentChanges, Touched, changes_since
@@ -303,12 +304,12 @@ class SnapshotSource(BucketReader):
         """Count cached rows of words; drop the older half of them when there are too many."""
         self._snapshot_cache.note_rows(CACHED_WORD_BYTES * count, self._bucket_cache)
 
-    def completing_rows(self, prefix: bytes, most: int) -> list[Row]:
-        """Return the keys and the rows of the first `most` words that begin with `prefix`, live or not."""
-        rows = super().completing_rows(prefix, most)
-        size_bytes = CACHED_RANGE_BYTES + CACHED_COMPLETION_BYTES * len(rows)
+    def word_range(self, prefix: bytes, most: int) -> WordRange:
+        """Return the first `most` words that begin with `prefix`."""
+        found = self._view.word_range(word_key(self.state.bucket, prefix), most)
+        size_bytes = CACHED_RANGE_BYTES + CACHED_COMPLETION_BYTES * len(found)
         self._snapshot_cache.note_rows(size_bytes, self._bucket_cache)
-        return rows
+        return found
 
     def record_rows(self, iids: list[int]) -> dict[bytes, bytes]:
         """Return the rows that hold the records of some objects, by their keys."""

@@ -233,11 +233,10 @@ cdef class CachingReader:
         Args:
             examined: how many words to compare at most, the first ones in byte order.
         """
-        cdef list rows, found = self._cache.completions(prefix, limit, examined)
+        cdef list found = self._cache.completions(prefix, limit, examined)
         cdef WordRange words
         if found is None:
-            rows = self._source.completing_rows(prefix, examined)
-            words = WordRange(rows, len(rows) < examined)
+            words = self._source.word_range(prefix, examined)
             self._cache.keep_range(prefix, words)
             found = words.find_likely(prefix, limit, examined)
         return found

@@ -103,14 +103,28 @@ def with_common(list rows not None, list common not None) -> list:
         key, row = <tuple> rows[number]
         term_id = referred_term(row)
         if term_id >= 0:
-            if at == len(common) or (<tuple> common[at])[0] != term_key(bucket_in(key), term_id):
-                raise DamagedBytes("the row of a common word is missing")
-            row = (<tuple> common[at])[1]
-            if term_id_in(row) != term_id:
-                raise DamagedBytes(f"the row of the common word {term_id} is that of {term_id_in(row)}")
-            rows[number] = (key, row)
+            rows[number] = (key, row_of_common(common, at, term_key(bucket_in(key), term_id)))
             at += 1
     return rows
+
+
+cdef bytes row_of_common(list common, Py_ssize_t at, bytes key):
+    """Return the row at a place of (key, row) pairs of `common`, which has to be that of `key`, or raise DamagedBytes."""
+    cdef bytes row
+    cdef const uint8_t *in_row
+    cdef uint64_t wanted = 0, term_id
+    cdef Py_ssize_t step
+    if at == len(common) or (<tuple> common[at])[0] != key:
+        raise DamagedBytes("the row of a common word is missing")
+    row = (<tuple> common[at])[1]
+    for step in range(BUCKET_BYTES, len(key)):
+        wanted = wanted << 8 | (<const uint8_t *> <const char *> key)[step]
+    in_row = <const uint8_t *> <const char *> row
+    if get_varint(&in_row, in_row + len(row), &term_id) < 0:
+        raise DamagedBytes("the row of a word is cut off")
+    if term_id != wanted:
+        raise DamagedBytes(f"the row of the common word {wanted} is that of {term_id}")
+    return row
 
 
 cdef bytes write_word(const Word *word, const uint8_t *tail, Py_ssize_t tail_size):

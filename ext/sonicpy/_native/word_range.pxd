@@ -14,8 +14,13 @@ cdef struct RangedWord:
 cdef class WordRange:
     cdef RangedWord *_words
     cdef uint8_t *_letters
-    cdef Py_ssize_t _count
-    cdef bint _whole
+    cdef Py_ssize_t _count, _capacity, _used, _letters_capacity
+    cdef bint _whole  # no other word begins with the prefix
+    cdef readonly list common
+    cdef list _places  # of the words of `common`
+
+    cdef int add(self, bytes key, bytes row) except -1
+    cdef int set_row(self, RangedWord *one, bytes row) except -1
 
     cdef list find_likely(self, bytes prefix, Py_ssize_t limit, Py_ssize_t examined)
     cdef Py_ssize_t first_behind(self, const uint8_t *prefix, Py_ssize_t size, Py_ssize_t first, bint beyond) noexcept

@@ -4,50 +4,99 @@ Who types on asks for words that begin with one letter more: they are among thos
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport UINT64_MAX, uint8_t, uint32_t
+from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memcmp, memcpy
 
-from sonicpy._native.memory cimport zeroed
-from sonicpy._native.term_rows cimport Likely, Word, compare_likely, is_live, read_word
+cimport cython
+
+from sonicpy._native.keys cimport term_key
+from sonicpy._native.memory cimport grown, zeroed
+from sonicpy._native.term_rows cimport (
+    Likely, Word, bucket_in, compare_likely, is_live, read_word, referred_term, row_of_common,
+)
 
 cdef enum:
     BUCKET_BYTES = 4
     BEST_MAX = 32  # so many are found by inserting, more by sorting
 
 
+@cython.no_gc  # its lists hold bytes and numbers: no cycle begins here
 cdef class WordRange:
     """The words of some rows, whether they are live or not.
 
     Args:
-        rows: (key, row) pairs of `words` by key: all whose keys begin with some prefix, or the first ones of these.
-        whole: they are all.
+        rows: (key, row) pairs of `words` in key order, an iterator or a list. No row is taken behind the first one whose
+            key does not begin with `prefix`: each may cost as much as reading it.
+        prefix: the beginning of keys, the bucket's number included.
+        most: how many rows to take at most.
+
+    Attributes:
+        common: the keys in `common` of the rows that only refer there; None: there are none. `take_common` has to
+            follow before anything is asked.
 
     Raises:
         DamagedBytes: a row cannot be read.
     """
 
-    def __cinit__(self, list rows not None, bint whole):
-        cdef bytes key, row
-        cdef Word word
-        cdef Py_ssize_t count = len(rows), number, size = 0
-        cdef uint32_t at = 0
-        for number in range(count):
-            size += PyBytes_GET_SIZE(<bytes> (<tuple> rows[number])[0]) - BUCKET_BYTES
-        self._words = <RangedWord *> zeroed(count, sizeof(RangedWord))
-        self._letters = <uint8_t *> zeroed(size, 1)
-        for number in range(count):
-            key, row = <tuple> rows[number]
-            read_word(row, &word)
-            size = PyBytes_GET_SIZE(key) - BUCKET_BYTES
-            memcpy(self._letters + at, PyBytes_AS_STRING(key) + BUCKET_BYTES, size)
-            self._words[number] = RangedWord(word.df if is_live(&word, size) else 0, at, <uint32_t> size)
-            at += <uint32_t> size
-        self._count, self._whole = count, whole
+    def __cinit__(self, rows, bytes prefix not None, Py_ssize_t most):
+        cdef Py_ssize_t size = PyBytes_GET_SIZE(prefix)
+        cdef bytes key
+        if most <= 0:
+            return
+        for pair in rows:
+            key = (<tuple?> pair)[0]
+            if PyBytes_GET_SIZE(key) < size or memcmp(PyBytes_AS_STRING(key), PyBytes_AS_STRING(prefix), size) != 0:
+                break
+            self.add(key, (<tuple> pair)[1])
+            if self._count == most:
+                return
+        self._whole = True
 
     def __dealloc__(self):
         free(self._words)
         free(self._letters)
+
+    cdef int add(self, bytes key, bytes row) except -1:
+        cdef Py_ssize_t size = PyBytes_GET_SIZE(key) - BUCKET_BYTES
+        cdef int64_t term_id = referred_term(row)
+        cdef RangedWord *one
+        self._words = <RangedWord *> grown(self._words, &self._capacity, self._count + 1, sizeof(RangedWord))
+        self._letters = <uint8_t *> grown(self._letters, &self._letters_capacity, self._used + size, 1)
+        one = &self._words[self._count]
+        one.start, one.size = <uint32_t> self._used, <uint32_t> size
+        if term_id < 0:
+            self.set_row(one, row)
+        else:
+            if self.common is None:
+                self.common, self._places = [], []
+            self.common.append(term_key(bucket_in(key), term_id))
+            self._places.append(self._count)
+        memcpy(self._letters + self._used, PyBytes_AS_STRING(key) + BUCKET_BYTES, size)
+        self._used += size
+        self._count += 1
+        return 0
+
+    cdef int set_row(self, RangedWord *one, bytes row) except -1:
+        cdef Word word
+        read_word(row, &word)
+        one.df = word.df if is_live(&word, one.size) else 0
+        return 0
+
+    def take_common(self, list rows not None) -> None:
+        """Take the rows of common words.
+
+        Args:
+            rows: the (key, row) pairs found for the keys of `common`, in their order.
+
+        Raises:
+            DamagedBytes: one is missing, or that of another word.
+        """
+        cdef Py_ssize_t number
+        for number in range(len(self.common)):
+            row = row_of_common(rows, number, self.common[number])
+            self.set_row(&self._words[<Py_ssize_t> self._places[number]], row)
+        self.common = self._places = None
 
     def __len__(self) -> int:
         return self._count
