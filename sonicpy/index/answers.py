@@ -235,11 +235,8 @@ class Answers:
 
     def _suggest(
         self, collection: str, bucket: str, word: str, limit: int, kept: Kept[list[str]] | None
-    ) -> tuple[list[str], Moment | None]:
-        """Return suggestions, which are the kept ones if the bucket has not changed, and the moment of the bucket.
-
-        None: there is no bucket.
-        """
+    ) -> tuple[list[str], Moment]:
+        """Return suggestions, the kept ones if the bucket has not changed since, and the moment of the bucket."""
         if not are_names(collection, bucket):
             check_names(collection, bucket)
         if type(word) is not str:

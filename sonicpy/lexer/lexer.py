@@ -58,7 +58,7 @@ class Lexer:
         compat: bool,
     ) -> None:
         self._normalization = normalization
-        self._is_stemming = normalization.stemming_enabled  # each word that is typed asks: a pydantic model takes longer
+        self._is_stemming = normalization.stemming_enabled  # each typed word asks: a pydantic model takes longer
         self._tokenization = tokenization
         self._stopwords = stopwords
         self._compat = compat

@@ -1,11 +1,11 @@
-"""A cache of suggestions, each valid until its bucket changes: search-as-you-type sends the same few letters many times."""
+"""A cache of suggestions, each until its bucket changes: search-as-you-type sends the same few letters many times."""
 
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 Answer = TypeVar("Answer")
-Moment = tuple[int | None, int]
-"""Of a bucket: the serial of what its reader has cached, and the version of its word graph."""
+Moment = tuple[int | None, int] | None
+"""Of a bucket: the serial of what its reader has cached, and the version of its word graph. None: there was none."""
 Kept = tuple[int, Moment, Answer]
 """The stamp of the store (`Store.readable_stamp`), the moment of the bucket, the answer."""
 
