@@ -19,13 +19,15 @@ from sonicpy.index.search.explain import Asked, explain
 from sonicpy.index.search.families import Matching
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
-from sonicpy.index.search.suggest_cache import SuggestCache
+from sonicpy.index.search.suggest_cache import Kept, Moment, SuggestCache
 from sonicpy.langcodes import NO_LANGUAGE
 
 Found = TypeVar("Found")
 
 ONE_WORD = b"\0"
 """The flags of a text with one word that nothing is said of: what people type."""
+ONCE = b"\1"
+"""The counts of a text with one word that is there once."""
 
 
 class Answers:
@@ -138,13 +140,14 @@ class Answers:
         store = self._engine.store
         stamp = store.readable_stamp()
         try:
-            answer = None if stamp is None else self._suggestions.get(question, stamp)
+            kept = self._suggestions.get(question)
         except TypeError:  # an argument that cannot be hashed: `_suggest` says which one is wrong
-            answer = None
-        if answer is None:
-            answer = self._suggest(collection, bucket, word, limit)
-            if stamp is not None and stamp == store.readable_stamp():
-                self._suggestions.put(question, stamp, answer)
+            kept = None
+        if kept is not None and kept[0] == stamp:
+            return kept[2].copy()
+        answer, moment = self._suggest(collection, bucket, word, limit, kept)
+        if stamp is not None and stamp == store.readable_stamp():
+            self._suggestions.put(question, (stamp, moment, answer))
         return answer.copy()
 
     def words(
@@ -230,7 +233,10 @@ class Answers:
         with self._engine.read() as view:
             return sum(state.objects for state in view.buckets(collection))
 
-    def _suggest(self, collection: str, bucket: str, word: str, limit: int) -> list[str]:
+    def _suggest(
+        self, collection: str, bucket: str, word: str, limit: int, kept: Kept[list[str]] | None
+    ) -> tuple[list[str], Moment]:
+        """Return suggestions, the kept ones if the bucket has not changed since, and the moment of the bucket."""
         if not are_names(collection, bucket):
             check_names(collection, bucket)
         if type(word) is not str:
@@ -243,7 +249,11 @@ class Answers:
         try:
             lexicon = self._engine.lexicons.of(view, collection, bucket)
             if lexicon is None:
-                return []
+                return [], None
+            reader = lexicon.reader
+            moment = (reader.serial, reader.state.lexicon_version)
+            if kept is not None and kept[1] == moment:
+                return kept[2], moment
             if self.config.search.suggest_order == "likely":
                 found = suggest_likely(lexicon, term, limit)
             else:
@@ -252,7 +262,7 @@ class Answers:
             raise damaged(store, error) from error
         finally:
             store.give_back(view)
-        return list(map(bytes.decode, found))
+        return list(map(bytes.decode, found)), moment
 
     def _query_terms(
         self, collection: str, bucket: str, text: str, lang: str | None, stem: bool
@@ -289,8 +299,9 @@ def one_word(terms: Terms) -> tuple[bytes, int]:
     Raises:
         InvalidArgument: the text has no word, several, or the same one twice.
     """
-    flags = terms.flags
-    words = [0] if flags == ONE_WORD else [place for place, its in enumerate(flags) if not its & (STOP | PART)]
+    if terms.flags == ONE_WORD and terms.counts == ONCE:
+        return terms.words[0], terms.typed[0]
+    words = [place for place, flags in enumerate(terms.flags) if not flags & (STOP | PART)]
     if len(words) != 1 or terms.counts[words[0]] != 1:
         raise InvalidArgument("word holds no word, or more than one; allowed is exactly one", "query_error")
     return terms.words[words[0]], terms.typed[words[0]]

@@ -58,6 +58,7 @@ class Lexer:
         compat: bool,
     ) -> None:
         self._normalization = normalization
+        self._is_stemming = normalization.stemming_enabled  # each typed word asks: a pydantic model takes longer
         self._tokenization = tokenization
         self._stopwords = stopwords
         self._compat = compat
@@ -134,13 +135,13 @@ class Lexer:
 
         The language is guessed only if the terms depend on it. Arguments and errors as in `lex`.
         """
-        if lang is None and self._sonic_guesser is not None and not self._normalization.stemming_enabled:
+        if lang is None and self._sonic_guesser is not None and not self._is_stemming:
             return self._lex_guessed(self._sonic_guesser, text)
         if self._lists_decide:
             return self.lex(text, lang)
         if lang in turkish.LANGUAGES:
             text = turkish.folded(text)
-        if not self._normalization.stemming_enabled:
+        if not self._is_stemming:
             return self._plain.analyze(text)
         if lang is None:
             lang = self._guesser.guess(text)
@@ -197,7 +198,7 @@ class Lexer:
         Raises:
             UnicodeEncodeError: the text holds a lone surrogate.
         """
-        if not self._normalization.stemming_enabled:
+        if not self._is_stemming:
             return self._plain.analyze(text)
         lang = self._guesser.guess(text)
         analyzer = self._stemming.get(lang)
@@ -215,7 +216,7 @@ class Lexer:
         found = dict.fromkeys(self._plain.analyze(text).words)
         if not self._compat and (folded := turkish.folded(text)) is not text:
             found.update(dict.fromkeys(self._plain.analyze(folded).words))
-        if self._normalization.stemming_enabled:
+        if self._is_stemming:
             for algorithm in sorted({language.stemmer for language in LANGUAGES if language.stemmer}):
                 stemming = BoundAnalyzer(self._analyzer, stem=self._stemmer(algorithm))
                 found.update(dict.fromkeys(stemming.analyze(text).words))
@@ -281,7 +282,7 @@ class Lexer:
         return self._lists.words(code) if self._lists_decide else self._lists.short_words(code)
 
     def _stem_function(self, code: str | None) -> Stem | None:
-        if not self._normalization.stemming_enabled or code is None:
+        if not self._is_stemming or code is None:
             return None
         algorithm = by_code[code].stemmer
         return None if algorithm is None else self._stemmer(algorithm)

@@ -11,7 +11,7 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
 from sonicpy._native.postings import PostingList
 from sonicpy._native.stored_postings import StoredPostings
-from sonicpy._native.term_rows import TermInfo, likely_words
+from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.bucket_state import BucketState
@@ -30,6 +30,14 @@ class BucketReader:
         self.state = state
         self._view = view
         self._transaction = view.transaction
+
+    @property
+    def serial(self) -> int | None:
+        """Tells the moments of the bucket apart: while it is the same, no row of the bucket's words has changed.
+
+        None: that is not known here.
+        """
+        return None
 
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:
         """Return the row of each term, None for a term that no object holds."""
@@ -191,8 +199,8 @@ class BucketReader:
         Args:
             examined: how many words to compare at most, the first ones in byte order.
         """
-        key_prefix = word_key(self.state.bucket, prefix)
-        return likely_words(self._view.word_rows_from(key_prefix, examined, key_prefix), key_prefix, limit)
+        words = self._view.word_range(word_key(self.state.bucket, prefix), examined)
+        return words.likely(prefix, limit, examined) or []
 
     def packed_completions(self, prefix: bytes, examined: int) -> bytes:
         """Return the first `examined` completions of a word, as `_native.completions.likely_of_all` takes them."""

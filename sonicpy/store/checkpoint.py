@@ -234,7 +234,10 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
 
 
 def _open_file(folder: Path, page_bytes: int) -> int:
-    """Open the file of checkpoints; make it with room for both slots, on the disk, so that a save changes no size."""
+    """Open the file of checkpoints; make it with room for both slots, on the disk, so that a save changes no size.
+
+    The disk has the names in the folder then, too: beside an old file of checkpoints, the data file may be a new one.
+    """
     path = folder / CHECKPOINT_FILE
     descriptor = -1
     try:
@@ -244,7 +247,7 @@ def _open_file(folder: Path, page_bytes: int) -> int:
             for slot in (0, 1):
                 os.pwrite(descriptor, bytes(size), slot * SLOT_BYTES)
             sync_file(descriptor)
-            sync_folder(folder)
+        sync_folder(folder)
     except OSError as error:
         if descriptor >= 0:
             os.close(descriptor)

@@ -22,6 +22,7 @@ import lmdb
 
 from sonicpy._native.readers import OpenTransactions
 from sonicpy._native.term_rows import rows_with
+from sonicpy._native.word_range import WordRange
 from sonicpy.errors import IndexClosed, StoreError, StoreFull
 from sonicpy.store.checkpoint import Checkpoints
 from sonicpy.store.platform import make_folder
@@ -275,6 +276,17 @@ class Transaction:
             if not cursor.set_range(start):
                 return []
             return rows_with(cursor.iternext(), prefix, limit)  # type: ignore[arg-type]
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def word_range(self, table: int, prefix: bytes, most: int) -> WordRange:
+        """Return the words of the first `most` rows whose keys begin with `prefix`, read without a list of rows."""
+        try:
+            cursor = self._cursors[table]
+            if cursor is None:
+                cursor = self._cursor(table)
+            is_there = cursor.set_range(prefix)
+            return WordRange(cursor.iternext() if is_there else (), prefix, most)  # type: ignore[arg-type]
         except lmdb.Error as error:
             raise translated(error) from error
 

@@ -13,9 +13,10 @@ from functools import partial
 from itertools import chain
 
 from sonicpy._native.bucket_cache import BucketCache, CachingReader
-from sonicpy._native.keys import word_keys
+from sonicpy._native.keys import word_key, word_keys
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo, infos_of
+from sonicpy._native.word_range import WordRange
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.changes import ChangesBetween, RecentChanges, Touched, changes_since
@@ -49,6 +50,8 @@ ROWS_MAX_BYTES = 32 << 20
 take no more than that."""
 CACHED_WORD_BYTES, CACHED_NAMES_BYTES = 250, 400
 """About what a row takes in the cache."""
+CACHED_RANGE_BYTES, CACHED_COMPLETION_BYTES = 200, 25
+"""About what a range of words takes there, and each of its words."""
 
 
 @dataclass(slots=True)
@@ -300,6 +303,13 @@ class SnapshotSource(BucketReader):
     def note_words(self, count: int) -> None:
         """Count cached rows of words; drop the older half of them when there are too many."""
         self._snapshot_cache.note_rows(CACHED_WORD_BYTES * count, self._bucket_cache)
+
+    def word_range(self, prefix: bytes, most: int) -> WordRange:
+        """Return the first `most` words that begin with `prefix`."""
+        found = self._view.word_range(word_key(self.state.bucket, prefix), most)
+        size_bytes = CACHED_RANGE_BYTES + CACHED_COMPLETION_BYTES * len(found)
+        self._snapshot_cache.note_rows(size_bytes, self._bucket_cache)
+        return found
 
     def record_rows(self, iids: list[int]) -> dict[bytes, bytes]:
         """Return the rows that hold the records of some objects, by their keys."""

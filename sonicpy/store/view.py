@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
+from sonicpy._native.word_range import WordRange
 from sonicpy.ids import Scope
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.environment import BUCKETS, DROPPED, META, OBJECTS, PENDING, SCOPES, TERMS, Row, Transaction
@@ -16,7 +17,7 @@ from sonicpy.store.lengths import read_lengths
 from sonicpy.store.meta import ANALYZER, BY_ASSOCIATION, EMPTIED, ORDER
 from sonicpy.store.names import find_new, stored_names
 from sonicpy.store.pages import ROWS_MAX, pages
-from sonicpy.store.word_rows import stored_word_keys_from, stored_words, stored_words_from
+from sonicpy.store.word_rows import stored_word_keys_from, stored_word_range, stored_words, stored_words_from
 
 if TYPE_CHECKING:
     from sonicpy.store.bucket_reader import BucketReader
@@ -132,6 +133,10 @@ class View:
             prefix: of `start`: only rows whose keys begin with it.
         """
         return stored_words_from(self.transaction, start, limit, prefix)
+
+    def word_range(self, prefix: bytes, most: int) -> WordRange:
+        """Return the first `most` words whose keys begin with `prefix`."""
+        return stored_word_range(self.transaction, prefix, most)
 
     def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
         """Return the keys of the same rows, which takes less time."""

@@ -5,6 +5,7 @@ would have to write them all; by their term ids they fill a few pages.
 """
 
 from sonicpy._native.term_rows import common_keys, with_common
+from sonicpy._native.word_range import WordRange
 from sonicpy.store.environment import COMMON, WORDS, Row, Transaction
 
 
@@ -28,6 +29,18 @@ def stored_words_from(transaction: Transaction, start: bytes, limit: int, prefix
         DamagedBytes: the row of a common word is missing.
     """
     return _whole(transaction, transaction.some_rows(WORDS, start, limit, prefix))
+
+
+def stored_word_range(transaction: Transaction, prefix: bytes, most: int) -> WordRange:
+    """Return the first `most` words whose keys begin with `prefix`, with how many objects hold them.
+
+    Raises:
+        DamagedBytes: the row of a common word is missing.
+    """
+    found = transaction.word_range(WORDS, prefix, most)
+    if found.common is not None:
+        found.take_common(transaction.get_many(COMMON, found.common))
+    return found
 
 
 def stored_word_keys_from(transaction: Transaction, start: bytes, limit: int, prefix: bytes) -> list[bytes]:

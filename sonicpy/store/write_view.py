@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at
 from sonicpy._native.varint import DamagedBytes
+from sonicpy._native.word_range import WordRange
 from sonicpy.errors import StoreDamaged
 from sonicpy.ids import Scope
 from sonicpy.store.bucket_state import BucketState
@@ -269,6 +270,10 @@ class WriteView(View):
             place = bisect_left(stored, row[0], key=KEY)
             stored[place : place + (place < len(stored) and stored[place][0] == row[0])] = [row]
         return stored[:limit]
+
+    def word_range(self, prefix: bytes, most: int) -> WordRange:
+        """Return the first `most` words whose keys begin with `prefix`."""
+        return WordRange(self.word_rows_from(prefix, most, prefix), prefix, most)
 
     def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
         """Return the keys of the same rows, which takes less time."""

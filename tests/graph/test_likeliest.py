@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonicpy._native.corrector import likeliest_first
+from sonicpy._native.nearest import likeliest_first
 from tests.graph.graphs import ALPHABETS
 from tests.reference import word_graph as reference
 

@@ -4,8 +4,11 @@ import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest import mock
 
 from sonicpy import Index
+from sonicpy.index import answers
+from sonicpy.index.search.suggest import suggest_likely
 from sonicpy.index.search.suggest_cache import ANSWERS_MAX, SuggestCache
 from sonicpy.store.remove_steps import TERMS_PER_STEP
 from tests.index.shorthand import B, C, open_index, push
@@ -20,7 +23,7 @@ def suggestions(index: Index) -> list[list[str]]:
 
 
 def fresh_suggestions(index: Index) -> list[list[str]]:
-    return [index._suggest(C, B, word, limit) for word in ASKED for limit in (1, 5)]
+    return [index._suggest(C, B, word, limit, None)[0] for word in ASKED for limit in (1, 5)]
 
 
 def change(index: Index, chance: random.Random) -> None:
@@ -78,7 +81,7 @@ def test_a_step_of_a_removal_is_a_change(tmp_path: Path) -> None:
             assert all(threads.submit(index.suggest, C, B, f"word{number}").result() for number in range(50))
         assert not all(index.suggest(C, B, f"word{number}", limit=1) for number in range(50))
         shown = [index.suggest(C, B, f"word{number}") for number in range(50)]
-        assert shown == [index._suggest(C, B, f"word{number}", 5) for number in range(50)]
+        assert shown == [index._suggest(C, B, f"word{number}", 5, None)[0] for number in range(50)]
         while index.maintainer.remove_step():
             pass
         index.maintainer.engine.is_autocommit = True
@@ -102,11 +105,30 @@ def test_an_answer_belongs_to_who_asked(tmp_path: Path) -> None:
         assert index.suggest(C, B, "am") == ["amber"]
 
 
+def test_a_change_of_another_bucket_leaves_answers(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index, mock.patch.object(answers, "suggest_likely", wraps=suggest_likely) as found:
+        push(index, "o1", "amber")
+        assert index.suggest(C, B, "am") == ["amber"]
+        index.push(C, "other", "o1", "amble")
+        assert index.suggest(C, B, "am") == ["amber"]
+        assert found.call_count == 1
+        push(index, "o2", "amble")
+        index.push(C, "other", "o2", "amble")
+        assert index.suggest(C, B, "am") == ["amber", "amble"]
+        index.consolidate()
+        assert index.suggest(C, B, "am") == ["amber", "amble"]
+        assert found.call_count == 3
+        index.flush_bucket(C, B)
+        assert index.suggest(C, B, "am") == []
+        push(index, "o2", "amble")
+        assert index.suggest(C, B, "am") == ["amble"]
+
+
 def test_answers_are_bounded() -> None:
-    answers: SuggestCache[int] = SuggestCache()
+    kept: SuggestCache[int] = SuggestCache()
     for number in range(3 * ANSWERS_MAX):
-        answers.put(number, 1, number)
-    held = sum(answers.get(number, 1) is not None for number in range(3 * ANSWERS_MAX))
+        kept.put(number, (1, (1, 1), number))
+    held = sum(kept.get(number) is not None for number in range(3 * ANSWERS_MAX))
     assert 0 < held <= ANSWERS_MAX
-    answers.put(0, 2, 7)
-    assert (answers.get(0, 2), answers.get(0, 1), answers.get(1, 2)) == (7, None, None)
+    kept.put(0, (2, (1, 1), 7))
+    assert kept.get(0) == (2, (1, 1), 7)

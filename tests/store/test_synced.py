@@ -48,6 +48,18 @@ def test_the_log_goes_after_a_replay_only_when_the_environment_is_on_the_disk(tm
         assert not disk.lacks(DATA)
 
 
+def test_the_log_goes_only_when_the_name_of_a_data_file_that_was_made_anew_is_on_the_disk(tmp_path: Path) -> None:
+    """A loss of power while a store was made has left the file of checkpoints and the log, not the data file."""
+    record_calls(STORE + "store = filled(); os._exit(0)", tmp_path / "f")
+    (tmp_path / "f" / "store" / DATA).unlink()
+    (tmp_path / "f" / "store" / "sonicpy.checkpoint").write_bytes(bytes(256 << 10))
+    calls = record_calls(STORE + "open_store(folder / 'store'); mark('open'); os._exit(0)", tmp_path / "f")
+    gone = at(calls, "unlink", LOG)
+    assert gone, "what was replayed needs no log any more"
+    for disk in gone:
+        assert not disk.lacks(DATA, "/store"), "the data file, and its name in its folder"
+
+
 def test_an_open_store_has_its_log_on_the_disk(tmp_path: Path) -> None:
     calls = record_calls(STORE + "open_store(folder / 'store'); mark('open'); os._exit(0)", tmp_path / "f")
     (disk,) = at(calls, "mark", "open")

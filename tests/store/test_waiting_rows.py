@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sonicpy._native.term_rows import TermInfo
 from sonicpy.errors import StoreError
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.environment import MapFull, Transaction
@@ -42,6 +43,7 @@ def seen(store: Store) -> list[object]:
         prefixes = [b"", b"a", b"ab", b"c", b"d"]
         for prefix in prefixes:
             check_prefix(reader, prefix)
+            check_likely(view.reader(state), prefix, dict(reader.lexicon(b"")))
         return [
             [row and (row.df, reader.blocks(row)) for row in reader.words([word.encode() for word in WORDS])],
             [[(word, row.df) for word, row in reader.lexicon(prefix)] for prefix in prefixes],
@@ -54,8 +56,14 @@ def check_prefix(reader: BucketReader, prefix: bytes) -> None:
     every = {word: row for word, row in reader.lexicon(b"") if word.startswith(prefix)}
     assert [word for word, _ in reader.lexicon(prefix)] == list(every)
     assert reader.words_with(prefix, 100) == list(every)
-    for limit, examined in ((0, 9), (1, 9), (3, 4), (100, 100)):
-        live = [word for word in list(every)[:examined] if every[word].live]
+    check_likely(reader, prefix, every)
+
+
+def check_likely(reader: BucketReader, prefix: bytes, every: dict[bytes, TermInfo]) -> None:
+    """Check the likely words of a prefix, which a caching reader may have read for a shorter one."""
+    begun = [word for word in every if word.startswith(prefix)]
+    for limit, examined in ((1, 2), (0, 9), (1, 9), (3, 4), (100, 100)):
+        live = [word for word in begun[:examined] if every[word].live]
         live.sort(key=lambda word: (word != prefix, -every[word].df, len(word), word))
         assert reader.likely_words(prefix, limit, examined) == live[:limit]
 

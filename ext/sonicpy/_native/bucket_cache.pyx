@@ -1,4 +1,4 @@
-"""A cache of what was read of a bucket in one commit: rows of words, their postings, lengths, OIDs.
+"""A cache of what was read of a bucket in one commit: rows of words, their postings, lengths, OIDs, completions.
 
     BucketCache       what was read; threads share it, since no step of a call lets another thread in
     CachingReader     answers from it, and asks its source for what the cache lacks
@@ -20,6 +20,7 @@ from sonicpy._native.objects cimport PLACES, name_at, names_of_row, row_number
 from sonicpy._native.stored_postings cimport StoredPostings
 from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.windows cimport WINDOW_BITS
+from sonicpy._native.word_range cimport WordRange
 
 from sonicpy._native.lengths import OBJECTS_PER_ROW
 from sonicpy._native.varint import DamagedBytes
@@ -30,6 +31,11 @@ cdef extern from "Python.h":
 cdef object HOLE = object()
 cdef Py_ssize_t LENGTHS_PER_ROW = OBJECTS_PER_ROW
 
+cdef uint64_t made = 0  # caches that this process has made
+
+cdef enum:
+    PREFIX_MAX = 63  # bytes of the prefix of a cached range: each size is a bit
+
 
 cdef class BucketCache:
     """What was read of a bucket.
@@ -37,16 +43,18 @@ cdef class BucketCache:
     Rows of words are cached in two generations: when the newer one holds `words_max`, it becomes the older one, and the
     older one before it is dropped. A row found in the older generation moves to the newer one, so what is asked for
     again and again stays. Postings age in the same way when the owner calls `age_postings`; rows of words also when it
-    calls `age_words`.
+    calls `age_words`, and ranges of words go then.
 
     Args:
-        words_max: rows of a generation.
+        words_max: rows of a generation; ranges.
         name_rows_max: rows of OIDs; when there are more, all are dropped.
         names: OIDs that were read of older commits, packed, by the number of their row of `objects`: an IID means one
             object for ever.
     """
     cdef Py_ssize_t _words_max, _name_rows_max
     cdef dict _words, _older_words  # rows by term, None for one that no object holds
+    cdef dict _ranges  # of words, by the letters that these begin with
+    cdef uint64_t _range_sizes  # bit n: there is a range of words with the same first n bytes
     cdef dict _postings, _older_postings  # by term id
     cdef dict _names  # of up to sixteen objects together, by the number of their row; see objects.pyx
     cdef object _lengths
@@ -54,13 +62,18 @@ cdef class BucketCache:
     cdef set _old_rows  # numbers of the rows of lengths that changed; None: `_lengths` is up to date
     cdef uint64_t _number  # one more than that of the cache that it took over
     cdef uint64_t _rewrites  # how many of the commits before have rewritten lists
+    cdef readonly uint64_t serial  # no other cache has it
 
     def __init__(self, Py_ssize_t words_max, Py_ssize_t name_rows_max, dict names not None):
         self._words_max, self._name_rows_max = words_max, name_rows_max
         self._words, self._older_words = {}, {}
+        self._ranges = {}
         self._postings, self._older_postings = {}, {}
         self._names = names
         self._number = 1
+        global made
+        made += 1
+        self.serial = made
 
     def take_over(self, BucketCache before not None, rewritten, set length_rows not None) -> None:
         """Take what still holds from the cache of an older commit, which is empty then.
@@ -133,6 +146,36 @@ cdef class BucketCache:
             masks.forget((start + first) >> WINDOW_BITS, ((start + end - 1) >> WINDOW_BITS) + 1)
         return 0
 
+    cdef list completions(self, bytes prefix, Py_ssize_t limit, Py_ssize_t examined):
+        """Return the likely words that begin with a prefix, as `WordRange.likely` does; None: no range tells."""
+        cdef Py_ssize_t size = min(len(prefix), <Py_ssize_t> PREFIX_MAX)
+        cdef PyObject *held
+        cdef WordRange words
+        cdef list found
+        while size >= 0 and self._range_sizes & ((<uint64_t> 2 << size) - 1):
+            if self._range_sizes >> size & 1:
+                held = PyDict_GetItem(self._ranges, prefix if size == len(prefix) else prefix[:size])
+                if held != NULL:
+                    words = <WordRange> held
+                    found = words.find_likely(prefix, limit, examined)
+                    if found is not None:
+                        return found
+            size -= 1
+        return None
+
+    cdef int keep_range(self, bytes prefix, WordRange words) except -1:
+        if len(prefix) > PREFIX_MAX:
+            return 0
+        if PyDict_Size(self._ranges) >= self._words_max:
+            self.drop_ranges()
+        PyDict_SetItem(self._ranges, prefix, words)
+        self._range_sizes |= <uint64_t> 1 << len(prefix)
+        return 0
+
+    cdef int drop_ranges(self) except -1:
+        self._ranges, self._range_sizes = {}, 0
+        return 0
+
     @property
     def sizes(self) -> tuple:
         """How many words, postings and rows of OIDs are cached."""
@@ -147,8 +190,9 @@ cdef class BucketCache:
         self._postings, self._older_postings = {}, self._postings
 
     def age_words(self) -> None:
-        """Make the newer rows of words the older ones, and drop those that were."""
+        """Make the newer rows of words the older ones, and drop those that were; drop the ranges."""
         self._words, self._older_words = {}, self._words
+        self.drop_ranges()
 
 
 cdef class CachingReader:
@@ -165,6 +209,11 @@ cdef class CachingReader:
         self._cache = cache
         self._source = source
 
+    @property
+    def serial(self) -> int:
+        """Tells the moments of the bucket apart: while it is the same, no row of the bucket's words has changed."""
+        return self._cache.serial
+
     def words(self, list terms not None) -> list:
         """Return the row of each term, None for a term that no object holds."""
         cdef BucketCache cache = self._cache
@@ -176,6 +225,20 @@ cdef class CachingReader:
             if PyDict_Size(cache._words) + len(missing) > cache._words_max:
                 cache.age_words()
             fill(cache._words, found, missing, read)
+        return found
+
+    def likely_words(self, bytes prefix not None, Py_ssize_t limit, Py_ssize_t examined) -> list:
+        """Return at most `limit` live words: the prefix itself, then those that most objects hold, then short ones.
+
+        Args:
+            examined: how many words to compare at most, the first ones in byte order.
+        """
+        cdef list found = self._cache.completions(prefix, limit, examined)
+        cdef WordRange words
+        if found is None:
+            words = self._source.word_range(prefix, examined)
+            self._cache.keep_range(prefix, words)
+            found = words.find_likely(prefix, limit, examined)
         return found
 
     def postings(self, TermInfo word not None):

@@ -6,7 +6,6 @@ says why there are two walks.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.math cimport log
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memcmp, memcpy, memset
@@ -24,8 +23,8 @@ from sonicpy._native.automaton cimport (
     target_of,
     width_flag,
 )
-from sonicpy._native.bits cimport count_bits, lowest_bit
-from sonicpy._native.memory cimport reserve, zeroed
+from sonicpy._native.bits cimport lowest_bit
+from sonicpy._native.memory cimport reserve
 from sonicpy._native.utf8 cimport character_bytes, decode, is_utf8, lead_bits, lead_byte
 
 cdef enum:
@@ -443,147 +442,3 @@ cdef Corrections nearest_first(const Search *search, int distance, Py_ssize_t li
     result.matches = matches
     result.whole = search.budget >= 0
     return result
-
-
-# -- which of some words at one distance is the likeliest one -----------------------------------------------------
-
-cdef struct Likely:
-    Py_ssize_t place  # of the word in the list
-    uint64_t holders
-    double unlikeness
-    int dissimilarity
-    const uint8_t *word
-    Py_ssize_t size
-
-
-def likeliest_first(
-    bytes typed not None, list words not None, list holders not None, Py_ssize_t compared, double letter_worth
-) -> list:
-    """Return the places of some words in the order of how likely they were meant by the typed one.
-
-    First they are ordered by their holders; equals keep their order. Then the first `compared` are ordered anew: a word
-    is likely that keeps the typed letters in their order, the first one above all, and that many objects hold. Equals are
-    ordered by `dissimilarity_of`, then by bytes.
-
-    Args:
-        typed: UTF-8, at most 60 characters.
-        words: UTF-8, none of them empty.
-        holders: how many objects hold each word.
-        compared: how many of the most frequent words are compared with the typed one.
-        letter_worth: a letter kept is worth as much as e ** letter_worth times the holders.
-
-    Raises:
-        ValueError: the typed word is too long, a word is empty or not UTF-8, or the lists differ in their lengths.
-    """
-    cdef Py_ssize_t count = len(words), number
-    cdef Likely *found
-    cdef uint32_t letters[PATTERN_MAX]
-    cdef bytes word
-    cdef int size
-    if count != len(holders):
-        raise ValueError(f"there are {count} words, and the holders of {len(holders)}")
-    if count < 2:
-        return list(range(count))
-    size = characters_of(typed, letters)
-    found = <Likely *> zeroed(count, sizeof(Likely))
-    try:
-        for number in range(count):
-            word = words[number]
-            if not len(word) or not is_utf8(<const uint8_t *> word, len(word)):
-                raise ValueError(f"a word is UTF-8 and not empty, not {word!r}")
-            found[number] = Likely(number, holders[number], 0.0, 0, <const uint8_t *> word, len(word))
-        qsort(found, count, sizeof(Likely), compare_holders)
-        compared = min(compared, count)
-        for number in range(compared):
-            compare_with(&found[number], typed, letters, size, letter_worth)
-        qsort(found, compared, sizeof(Likely), compare_likely)
-        return [found[number].place for number in range(count)]
-    finally:
-        free(found)
-
-
-cdef int characters_of(bytes typed, uint32_t *letters) except -1:
-    """Read the characters of a typed word, and return how many there are, at most PATTERN_MAX."""
-    cdef const uint8_t *text = typed
-    cdef Py_ssize_t at = 0
-    cdef int width, count = 0
-    if not is_utf8(text, len(typed)):
-        raise ValueError(f"a word is UTF-8, not {typed!r}")
-    while at < len(typed):
-        if count == PATTERN_MAX:
-            raise ValueError(f"a word has at most {PATTERN_MAX} characters, not {typed!r}")
-        letters[count] = decode(text, at, &width)
-        at += width
-        count += 1
-    return count
-
-
-cdef void compare_with(
-    Likely *self, bytes typed, const uint32_t *letters, int count, double letter_worth
-) noexcept:
-    """Compare a word with the typed one, whose characters are `letters`."""
-    cdef const uint8_t *typed_bytes = typed
-    cdef uint32_t first, letter
-    cdef uint64_t left = ~<uint64_t> 0, mask, matched
-    cdef Py_ssize_t at = 0
-    cdef int width, number
-    first = decode(self.word, 0, &width)
-    while at < self.size:  # the bits that `left` loses are the longest common subsequence (Hyyro 2004)
-        letter = decode(self.word, at, &width)
-        at += width
-        mask = 0
-        for number in range(count):
-            mask |= <uint64_t> (letters[number] == letter) << number
-        matched = left & mask
-        left = (left + matched) | (left - matched)
-    left = ~left & ((<uint64_t> 1 << count) - 1)
-    self.unlikeness = (
-        letter_worth * ((count > 0 and letters[0] != first) - <int> count_bits(left))
-        - log(<double> max(self.holders, <uint64_t> 1))
-    )
-    self.dissimilarity = dissimilarity_of(typed_bytes, len(typed), self.word, self.size)
-
-
-cdef int dissimilarity_of(
-    const uint8_t *typed, Py_ssize_t typed_size, const uint8_t *word, Py_ssize_t word_size
-) noexcept nogil:
-    """Return twice the number of bytes that only one of the two has, and one more if their first bytes differ.
-
-    A typing mistake mostly swaps, drops or doubles letters of the word, and seldom changes its first letter.
-    """
-    cdef uint64_t typed_bytes[4]
-    cdef uint64_t word_bytes[4]
-    cdef int part, different = 0
-    read_byte_set(typed, typed_size, typed_bytes)
-    read_byte_set(word, word_size, word_bytes)
-    for part in range(4):
-        different += count_bits(typed_bytes[part] ^ word_bytes[part])
-    return 2 * different + (typed_size == 0 or typed[0] != word[0])
-
-
-cdef void read_byte_set(const uint8_t *text, Py_ssize_t size, uint64_t *bits) noexcept nogil:
-    """Set one of 256 bits for each byte of a word."""
-    cdef Py_ssize_t place
-    memset(bits, 0, 4 * sizeof(uint64_t))
-    for place in range(size):
-        bits[text[place] >> 6] |= <uint64_t> 1 << (text[place] & 63)
-
-
-cdef int compare_holders(const void *left, const void *right) noexcept nogil:
-    cdef const Likely *one = <const Likely *> left
-    cdef const Likely *other = <const Likely *> right
-    if one.holders != other.holders:
-        return -1 if one.holders > other.holders else 1
-    return -1 if one.place < other.place else 1
-
-
-cdef int compare_likely(const void *left, const void *right) noexcept nogil:
-    cdef const Likely *one = <const Likely *> left
-    cdef const Likely *other = <const Likely *> right
-    cdef int order
-    if one.unlikeness != other.unlikeness:
-        return -1 if one.unlikeness < other.unlikeness else 1
-    if one.dissimilarity != other.dissimilarity:
-        return one.dissimilarity - other.dissimilarity
-    order = memcmp(one.word, other.word, min(one.size, other.size))
-    return order if order else <int> one.size - <int> other.size

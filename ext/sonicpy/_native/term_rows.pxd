@@ -1,6 +1,6 @@
 """Rows of words, for native code that reads and changes them."""
 
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 cdef enum:
     SHOWN_BYTES = 40  # longer words are not completed, corrected, listed or counted
@@ -25,6 +25,9 @@ cdef class TermInfo:
 
 
 cdef Py_ssize_t read_word(bytes row, Word *word) except -1
+cdef int64_t referred_term(bytes row) noexcept
+cdef uint32_t bucket_in(bytes key) noexcept
+cdef bytes row_of_common(list common, Py_ssize_t at, bytes key)
 cdef int compare_likely(const void *left, const void *right) noexcept nogil
 cdef bytes write_word(const Word *word, const uint8_t *tail, Py_ssize_t tail_size)
 

@@ -15,12 +15,10 @@ Common words change with nearly every text, and their rows in `common` fill a fe
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, qsort
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 from sonicpy._native.keys cimport term_key, word_key
-from sonicpy._native.memory cimport zeroed
 from sonicpy._native.varint cimport get_varint, put_varint
 
 from sonicpy._native.varint import DamagedBytes
@@ -105,14 +103,28 @@ def with_common(list rows not None, list common not None) -> list:
         key, row = <tuple> rows[number]
         term_id = referred_term(row)
         if term_id >= 0:
-            if at == len(common) or (<tuple> common[at])[0] != term_key(bucket_in(key), term_id):
-                raise DamagedBytes("the row of a common word is missing")
-            row = (<tuple> common[at])[1]
-            if term_id_in(row) != term_id:
-                raise DamagedBytes(f"the row of the common word {term_id} is that of {term_id_in(row)}")
-            rows[number] = (key, row)
+            rows[number] = (key, row_of_common(common, at, term_key(bucket_in(key), term_id)))
             at += 1
     return rows
+
+
+cdef bytes row_of_common(list common, Py_ssize_t at, bytes key):
+    """Return the row at a place of (key, row) pairs of `common`, which has to be that of `key`, or raise DamagedBytes."""
+    cdef bytes row
+    cdef const uint8_t *in_row
+    cdef uint64_t wanted = 0, term_id
+    cdef Py_ssize_t step
+    if at == len(common) or (<tuple> common[at])[0] != key:
+        raise DamagedBytes("the row of a common word is missing")
+    row = (<tuple> common[at])[1]
+    for step in range(BUCKET_BYTES, len(key)):
+        wanted = wanted << 8 | (<const uint8_t *> <const char *> key)[step]
+    in_row = <const uint8_t *> <const char *> row
+    if get_varint(&in_row, in_row + len(row), &term_id) < 0:
+        raise DamagedBytes("the row of a word is cut off")
+    if term_id != wanted:
+        raise DamagedBytes(f"the row of the common word {wanted} is that of {term_id}")
+    return row
 
 
 cdef bytes write_word(const Word *word, const uint8_t *tail, Py_ssize_t tail_size):
@@ -213,40 +225,6 @@ def held_words(list words not None, list rows not None, *, bint live) -> list:
         if row is not None and (is_live(&row._word, row._size) if live else row._word.df > 0):
             held.append((words[number], row))
     return held
-
-
-def likely_words(list rows not None, bytes prefix not None, Py_ssize_t limit) -> list:
-    """Return live words of some rows of `words`: the prefix itself, then those that most objects hold.
-
-    Of words that as many objects hold, the one with fewer bytes comes first, then the first in byte order.
-
-    Args:
-        rows: (key, row) pairs by key, whose keys begin with `prefix`.
-        prefix: the beginning of keys, the bucket's number included.
-        limit: how many words at most.
-
-    Raises:
-        DamagedBytes: a row cannot be read.
-    """
-    cdef Py_ssize_t number, count = 0
-    cdef bytes key, row
-    cdef Word word
-    cdef Likely *found = <Likely *> zeroed(len(rows) + 1, sizeof(Likely))
-    try:
-        for number in range(len(rows)):
-            key, row = <tuple> rows[number]
-            read_word(row, &word)
-            if is_live(&word, len(key) - BUCKET_BYTES):
-                found[count] = Likely(word.df if len(key) > len(prefix) else UINT64_MAX, len(key), number)
-                count += 1
-        qsort(found, count, sizeof(Likely), compare_likely)
-        return [word_in(<bytes> (<tuple> rows[found[number].place])[0]) for number in range(min(count, limit))]
-    finally:
-        free(found)
-
-
-cdef bytes word_in(bytes key):
-    return PyBytes_FromStringAndSize(<const char *> key + BUCKET_BYTES, len(key) - BUCKET_BYTES)
 
 
 cdef int compare_likely(const void *left, const void *right) noexcept nogil:

@@ -94,6 +94,5 @@ def expansions(
     if found >= wanted or budget == 0:
         return
     matches = lexicon.corrections(term, edits_allowed(length), transpositions=True)
-    others = [match for match in matches if match[0] not in taken]
-    for word, row, distance in lexicon.nearest(term, others, budget)[:budget]:
+    for word, row, distance in lexicon.nearest(term, matches, budget, besides=taken)[:budget]:
         yield Expansion(word, row, 0.5 / distance, "correction", distance)

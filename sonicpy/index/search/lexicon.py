@@ -4,10 +4,10 @@ Live words come from the sorted table of words, corrections from the graph file 
 everything comes from the graph file.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import islice
 
-from sonicpy._native.corrector import likeliest_first
+from sonicpy._native.nearest import nearest_held
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, held_words
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
@@ -166,34 +166,24 @@ class Lexicon:
         return held_words(asked, self.reader.words(asked), live=self.live)
 
     def nearest(
-        self, typed: bytes, matches: Iterable[tuple[bytes, int]], wanted: int
+        self, typed: bytes, matches: list[tuple[bytes, int]], wanted: int, besides: Container[bytes] = ()
     ) -> list[tuple[bytes, TermInfo, int]]:
         """Return the first `wanted` or more of `matches` that objects hold, with rows and distances.
 
         Nearest first; within one distance as `likeliest_first` orders them. At most CORRECTIONS_EXAMINED matches are
         read, and the first CORRECTIONS_COMPARED of a distance that objects hold are compared.
+
+        Args:
+            besides: words to leave out.
         """
-        asked = list(islice(matches, CORRECTIONS_EXAMINED))
-        rows: list[TermInfo | None] = []
-        found: list[tuple[bytes, TermInfo, int]] = []
-        groups = list(_groups(asked))
-        for number, (distance, start, end) in enumerate(groups):
-            if end > len(rows):  # read the rows of the groups that are enough if objects hold all of their words
-                most = next((later for _, _, later in groups[number:] if later >= wanted), len(asked))
-                rows += self.reader.words([word for word, _ in asked[len(rows) : most]])
-            held = held_words([word for word, _ in asked[start:end]], rows[start:end], live=self.live)
-            words, holders = [word for word, _ in held], [row.df for _, row in held]
-            for place in likeliest_first(typed, words, holders, CORRECTIONS_COMPARED, LETTER_WORTH):
-                found.append((words[place], held[place][1], distance))
-            if len(found) >= wanted:
-                break
-        return found
-
-
-def _groups(matches: list[tuple[bytes, int]]) -> Iterator[tuple[int, int, int]]:
-    """Yield the distances of matches, each with where its matches begin and end."""
-    start = 0
-    for end in range(1, len(matches) + 1):
-        if end == len(matches) or matches[end][1] != matches[start][1]:
-            yield matches[start][1], start, end
-            start = end
+        return nearest_held(
+            self.reader.words,
+            typed,
+            matches,
+            wanted,
+            besides,
+            live=self.live,
+            examined=CORRECTIONS_EXAMINED,
+            compared=CORRECTIONS_COMPARED,
+            letter_worth=LETTER_WORTH,
+        )

@@ -22,10 +22,7 @@ def suggest_likely(lexicon: Lexicon, word: bytes, limit: int) -> list[bytes]:
     if len(words) == limit:
         return words
     matches = lexicon.corrections(word, edits_allowed(len(word.decode())), transpositions=True)
-    others = [match for match in matches if match[0] not in words]
-    if not others:
-        return words
-    corrected = lexicon.nearest(word, others, limit - len(words))
+    corrected = lexicon.nearest(word, matches, limit - len(words), besides=words)
     return words + list(map(WORD, corrected[: limit - len(words)]))
 
 

@@ -1,29 +1,33 @@
-"""A cache of suggestions, valid until the next change: search-as-you-type sends the same few letters many times."""
+"""A cache of suggestions, each until its bucket changes: search-as-you-type sends the same few letters many times."""
 
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 Answer = TypeVar("Answer")
+Moment = tuple[int | None, int] | None
+"""Of a bucket: the serial of what its reader has cached, and the version of its word graph. None: there was none."""
+Kept = tuple[int, Moment, Answer]
+"""The stamp of the store (`Store.readable_stamp`), the moment of the bucket, the answer."""
 
 ANSWERS_MAX = 10_000
-"""Answers of about 100 bytes each."""
+"""Answers of about 400 bytes each."""
 
 
 class SuggestCache(Generic[Answer]):
-    """Answers by question; the first change drops all of them."""
+    """Answers by question. An answer holds for the stamp at which it was given, and for the moment of its bucket.
+
+    The stamp changes with the store and can be asked without reading it; the moment only changes with the bucket.
+    """
 
     def __init__(self) -> None:
-        self._cached: tuple[int, dict[Hashable, Answer]] = (-1, {})  # replaced as one: threads share it
+        self._kept: dict[Hashable, Kept[Answer]] = {}  # threads share it: each step is one call of a dict
 
-    def get(self, question: Hashable, stamp: int) -> Answer | None:
-        """Return the answer that was given at this stamp (see `Store.readable_stamp`), or None."""
-        cached_stamp, answers = self._cached
-        return answers.get(question) if cached_stamp == stamp else None
+    def get(self, question: Hashable) -> Kept[Answer] | None:
+        """Return the answer that was given last, perhaps to what has changed since, or None."""
+        return self._kept.get(question)
 
-    def put(self, question: Hashable, stamp: int, answer: Answer) -> None:
+    def put(self, question: Hashable, kept: Kept[Answer]) -> None:
         """Store an answer."""
-        cached_stamp, answers = self._cached
-        if cached_stamp != stamp or len(answers) >= ANSWERS_MAX:
-            answers = {}
-            self._cached = (stamp, answers)
-        answers[question] = answer
+        if len(self._kept) >= ANSWERS_MAX:
+            self._kept = {}
+        self._kept[question] = kept

@@ -1,0 +1,19 @@
+from collections.abc import Callable, Container
+
+from sonicpy._native.term_rows import TermInfo
+
+def nearest_held(
+    words_of: Callable[[list[bytes]], list[TermInfo | None]],
+    typed: bytes,
+    matches: list[tuple[bytes, int]],
+    wanted: int,
+    besides: Container[bytes],
+    *,
+    live: bool,
+    examined: int,
+    compared: int,
+    letter_worth: float,
+) -> list[tuple[bytes, TermInfo, int]]: ...
+def likeliest_first(
+    typed: bytes, words: list[bytes], holders: list[int], compared: int, letter_worth: float
+) -> list[int]: ...
