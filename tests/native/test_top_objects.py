@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable
 from functools import partial
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -311,3 +312,33 @@ def test_a_family_of_rare_words_is_put_together_once() -> None:
         assert answer(found, lists, 10) == expected
         made.append(found.made_bytes)
     assert made[0] + made[1] > 0 and made[2] == 0
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 8))])
+def test_blocks_of_common_words_go_when_their_windows_are_made_in_a_bucket_of_a_million(seed: int) -> None:
+    """Walks, counts, explanations and questions that read everything find the same without them."""
+    chance = random.Random(seed)
+    objects = (256 << 12) + chance.randrange(4096)
+    lengths = bytes(chance.choices(range(1, 60), k=objects))
+    words = [
+        {iid: 1 if chance.random() < 0.9 else chance.choice((2, 3, 9)) for iid in range(first, objects, step)}
+        for first, step in ((0, 23), (3, 25), (5, 31))
+    ]
+    rare = held_by(chance, objects, 300)
+    one = [Term(1.0, True, False, [Slot([words[0]], 1.0)])]
+    family = [Term(1.3, True, False, [Slot([words[1], words[2], rare], 1.0, 0.3)])]
+    two = [*family, Term(0.6, True, False, [Slot([words[0]], 0.6)])]
+    lists, masks = KeptLists(lengths, 128), LengthMasks(lengths)
+    many = two + [Term(0.1 * number, True, False, [Slot([words[number % 3]], 0.1 * number)]) for number in range(14)]
+    for terms, walks in ((one, True), (two, True), (family, True), (many, False), (one, True)):
+        expected, reads = best_objects(terms, lengths, 30.0, K1, B, 1.0, True), lists.reads
+        for limit in (10, 2_000):
+            found = search(terms, lists, masks, 30.0, 1.0, lambda: 100, full_first=True)
+            assert answer(found, lists, limit, walks=walks) == expected[:limit]
+        assert walks or lists.reads - reads > len(words[0]) // 128, "they are read again"
+        found.give(lists.get(found.blocks_to_count()))
+        assert found.count() == len(expected)
+        for (iid, _, score), (listed, _, _) in zip(
+            expected[:9], found.parts([iid for iid, _, _ in expected[:9]], 20), strict=True
+        ):
+            assert math.isclose(sum(part for _, _, part in listed), score, abs_tol=1e-12), iid

@@ -1,4 +1,4 @@
-"""Extremes: what the postings of words in one window of objects can be, and so what they can add to a score.
+"""Extremes: what the postings of words in one window of objects can be at most, and so what they can add to a score.
 
 They tell how short the objects are that hold the words once, twice, and so on, and how often one holds them. BM25 rises
 with the term frequency and falls with the length; see impacts.pxd. Those of a window whose blocks were not all read, and
@@ -39,8 +39,7 @@ cdef inline int levels_of_extremes(const Extremes *extremes) noexcept nogil:
 
 
 cdef inline uint32_t tf_of_level(const Extremes *extremes, int level) noexcept nogil:
-    """Return how often an object can hold the words that holds them at least `level` times and may hold them more often
-    only if there are no more levels."""
+    """Return how often the objects of a level hold the words: the last one has all that hold them so often or more."""
     return extremes.most if level == EXTREMES_TF else <uint32_t> level
 
 

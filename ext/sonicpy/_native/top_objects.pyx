@@ -23,9 +23,9 @@ drop most of them first: those who lack one and are too long for that.
 Where objects that hold every word come before all others (FULL), the walk looks for these alone first: each word is then
 one without which nobody is good enough. If they are fewer than wanted, it begins again, and passes them over.
 
-Windows of common words and of families of common words are kept beside the lists, for later queries. Where blocks of a
-list have not been read yet, their impacts tell whether they have to be (Ding and Suel, "Faster top-k document retrieval
-using block-max indexes", 2011).
+Windows of common words and of families of common words are kept beside the lists, for later queries. What the postings of
+all terms in a window can be tells whether the walk has to look into it: its extremes, or the impacts of blocks that have
+not been read yet (Ding and Suel, "Faster top-k document retrieval using block-max indexes", 2011).
 
 The walk reads nothing. Where it needs blocks that nobody has read yet, it returns their keys; the caller reads them,
 hands them over with `give` and lets it go on.
@@ -397,12 +397,19 @@ cdef class TopObjects(WantedBlocks):
         cdef uint64_t among[WINDOW_WORDS]
         self._lookups += WINDOW_LOOKUPS
         self.find_limits(newest)
-        limit = self._window_limit = self.limit_in(self._window) if self._limits[ANY] else 0
+        if not self._limits[ANY]:
+            return 0
+        limit = LENGTHS
+        if self._window < own.window_count:
+            limit = self.limit_in(self._window)
         if not limit:
             return 0
         if not self.hold_window(own, self._window):
-            self.ask_ahead()
-            return -1
+            if self._window < own.window_count or self.limit_in(self._window):
+                self.ask_ahead()
+                return -1
+            return 0
+        self._window_limit = limit
         memcpy(among, own.held.bits, ROW_BYTES)
         needed = self.intersect_needed(among, newest)
         shorter = self._masks.shorter(min(self._limits[ONCE], limit), self._window)

@@ -9,7 +9,7 @@ from sonicpy._native.windows cimport WINDOW_WORDS
 
 
 cdef enum:
-    PATIENCE = 32  # windows whose limits are looked for although none is ruled out; from then on only some are
+    PATIENCE = 16  # windows whose limits are looked for although none is ruled out; from then on only some are
 
 
 cdef class WantedBlocks(ScoreBounds):

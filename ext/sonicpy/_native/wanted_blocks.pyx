@@ -1,7 +1,5 @@
-"""Which blocks a walk needs next: those of its window, and some behind it that look worth it by now.
-
-Where blocks of a list have not been read yet, their impacts tell whether they have to be (Ding and Suel, "Faster top-k
-document retrieval using block-max indexes", 2011).
+"""Which windows a walk has to look into, and which blocks it needs next: those of its window, and of some behind it that
+look worth it by now.
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
