@@ -64,7 +64,7 @@ NATIVE = (
         "for number in range(1, self.block_count):\n            if self.blocks[number].lower < ",
         LISTS,
     ),
-    NativeMutant("term_rows", "if term_id_in(row) != term_id:", "if False:", COMMON),
+    NativeMutant("term_rows", "if term_id != wanted:", "if False:", COMMON),
     NativeMutant("add_terms", "        edit.word.hidden_df += edit.hidden\n", "", BUCKET),
     NativeMutant("add_terms", "        self.length_change += edit.tf\n", "", BUCKET),
     NativeMutant("add_terms", "            edit.word.hidden_df -= 1\n", "", BUCKET),
