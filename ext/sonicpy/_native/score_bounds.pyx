@@ -12,7 +12,6 @@ from libc.string cimport memset
 
 from sonicpy._native.bm25 cimport part_of_score
 from sonicpy._native.extremes cimport EXTREMES_TF, Extremes, levels_of_extremes, most_often, tf_of_level
-from sonicpy._native.list_lookup cimport Source
 from sonicpy._native.memory cimport resized, zeroed
 from sonicpy._native.query_terms cimport ANY, LEVELS, ONCE, SLACK, TF_MAX, UNTYPED, Slot, Term
 from sonicpy._native.term_windows cimport TermWindow
