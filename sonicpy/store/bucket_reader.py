@@ -32,12 +32,12 @@ class BucketReader:
         self._transaction = view.transaction
 
     @property
-    def serial(self) -> int | None:
+    def serial(self) -> int:
         """Tells the moments of the bucket apart: while it is the same, no row of the bucket's words has changed.
 
-        None: that is not known here.
+        For readers through what is cached.
         """
-        return None
+        raise NotImplementedError
 
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:
         """Return the row of each term, None for a term that no object holds."""

@@ -5,15 +5,15 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from sonicpy._native.bits cimport count_bits, lowest_bit
+from sonicpy._native.bits cimport count_bits
 from sonicpy._native.bm25 cimport packed_length, part_of_score
-from sonicpy._native.list_lookup cimport Source, block_for, has_window, is_missing, open_block, search
+from sonicpy._native.list_lookup cimport Source, block_for, has_window, open_block, search, stands_in_windows
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.query_terms cimport QueryTerms, Slot, Term
 from sonicpy._native.score_parts cimport Part, Parts, add_part, parts_tuple
 from sonicpy._native.stored_postings cimport OpenBlock, decode_block
 from sonicpy._native.top_k cimport EXACT
-from sonicpy._native.windows cimport WINDOW_BITS, WINDOW_WORDS, Holders, tf_of
+from sonicpy._native.windows cimport WINDOW_BITS, WINDOW_WORDS, tf_of
 
 
 cdef list keys_of_all(QueryTerms query):
@@ -24,8 +24,7 @@ cdef list keys_of_all(QueryTerms query):
         if query._terms[term].brings:
             for number in range(query.first_source(&query._terms[term]), query.end_source(&query._terms[term])):
                 for block in range(query._sources[number].count):
-                    if is_missing(&query._sources[number], block):
-                        query.ask(number, block)
+                    query.ask(number, block)
     return query.keys_asked()
 
 
@@ -33,23 +32,25 @@ cdef uint64_t count_of(QueryTerms query) except? 0:
     """Return how many objects answer the query."""
     cdef uint64_t most = 0, found = 0
     cdef Py_ssize_t number, term
-    cdef uint8_t *marks
-    cdef uint8_t *some
+    cdef uint64_t *marks
+    cdef uint64_t *some
+    cdef Py_ssize_t words
     for number in range(query._source_count):
         if query._sources[number].count:
             most = max(most, newest_iid(&query._sources[number]))
-    marks = <uint8_t *> zeroed(2 * (most // 8 + 1), 1)
-    some = marks + most // 8 + 1
-    memset(marks, 0xFF if query._has_required else 0, most // 8 + 1)
+    words = ((most >> WINDOW_BITS) + 1) * WINDOW_WORDS
+    marks = <uint64_t *> zeroed(2 * words, sizeof(uint64_t))
+    some = marks + words
+    memset(marks, 0xFF if query._has_required else 0, words * sizeof(uint64_t))
     for term in range(query._term_count):
         if query._has_required and query._terms[term].required:
-            memset(some, 0, most // 8 + 1)
-            mark(query, &query._terms[term], some)
-            for number in range(<Py_ssize_t> (most // 8 + 1)):
+            memset(some, 0, words * sizeof(uint64_t))
+            mark(query, &query._terms[term], some, words // WINDOW_WORDS)
+            for number in range(words):
                 marks[number] &= some[number]
         elif not query._has_required and query._terms[term].brings:
-            mark(query, &query._terms[term], marks)
-    for number in range(<Py_ssize_t> (most // 8 + 1)):
+            mark(query, &query._terms[term], marks, words // WINDOW_WORDS)
+    for number in range(words):
         found += count_bits(marks[number])
     free(marks)
     return found
@@ -63,32 +64,23 @@ cdef uint64_t newest_iid(const Source *source) noexcept nogil:
     return block.iids[block.count - 1]
 
 
-cdef void mark(QueryTerms query, const Term *term, uint8_t *marks) noexcept nogil:
-    """Set the bits of the objects that a term brings."""
-    cdef Py_ssize_t number, block, place, window
+cdef void mark(QueryTerms query, const Term *term, uint64_t *marks, Py_ssize_t windows) noexcept nogil:
+    """Set the bits of the objects that a term brings, which stand in the first `windows` windows."""
+    cdef Py_ssize_t number, block, place, window, word
+    cdef const Source *source
     cdef OpenBlock held
     for number in range(query.first_source(term), query.end_source(term)):
-        for window in range(query._sources[number].window_count):
-            if query._sources[number].windows[window] != NULL:
-                mark_window(query._sources[number].windows[window], window, marks)
-        for block in range(query._sources[number].count):
-            if query._sources[number].blocks[block].packed == NULL:
+        source = &query._sources[number]
+        for window in range(min(source.window_count, windows)):
+            if source.windows[window] != NULL:
+                for word in range(WINDOW_WORDS):
+                    marks[window * WINDOW_WORDS + word] |= source.windows[window].bits[word]
+        for block in range(source.count):
+            if source.blocks[block].packed == NULL or stands_in_windows(source, block):
                 continue
-            decode_block(&query._sources[number].blocks[block], &held)
+            decode_block(&source.blocks[block], &held)
             for place in range(held.count):
-                marks[held.iids[place] >> 3] |= <uint8_t> (1 << (held.iids[place] & 7))
-
-
-cdef void mark_window(const Holders *held, Py_ssize_t window, uint8_t *marks) noexcept nogil:
-    cdef Py_ssize_t word
-    cdef uint64_t left
-    cdef uint64_t iid
-    for word in range(WINDOW_WORDS):
-        left = held.bits[word]
-        while left:
-            iid = <uint64_t> window << WINDOW_BITS | word << 6 | lowest_bit(left)
-            left &= left - 1
-            marks[iid >> 3] |= <uint8_t> (1 << (iid & 7))
+                marks[held.iids[place] >> 6] |= <uint64_t> 1 << (held.iids[place] & 63)
 
 
 cdef list parts_of_all(QueryTerms query, list iids, Py_ssize_t listed_max):

@@ -91,11 +91,14 @@ cdef inline int look_up(Source *source, uint32_t iid) noexcept nogil:
     return search(open_block(source, source.block), iid)
 
 
+cdef inline bint stands_in_windows(const Source *source, Py_ssize_t number) noexcept nogil:
+    """Whether all that a block may hold stands in windows."""
+    return is_in_windows(source.blocks, source.count, number, source.windows, source.window_count)
+
+
 cdef inline bint is_missing(const Source *source, Py_ssize_t number) noexcept nogil:
     """Whether a block has to be read before its objects can be looked up."""
-    return source.blocks[number].packed == NULL and not is_in_windows(
-        source.blocks, source.count, number, source.windows, source.window_count
-    )
+    return source.blocks[number].packed == NULL and not stands_in_windows(source, number)
 
 
 cdef inline bint is_read(Source *source, Py_ssize_t window) noexcept nogil:

@@ -48,7 +48,7 @@ def nearest_held(
         examined: how many matches to read at most.
         compared, letter_worth: see `likeliest_first`.
     """
-    cdef list words = [], distances = [], rows = [], found = [], order
+    cdef list words = [], distances = [], rows = [], found = []
     cdef Py_ssize_t start = 0, end, most, count
     cdef tuple match
     for match in matches:

@@ -71,6 +71,7 @@ cdef class QueryTerms:
     cdef bint ask_for_all(self) except -1
     cdef int ask_for_every_block(self) except -1
     cdef int ask(self, Py_ssize_t source, Py_ssize_t block) except -1
+    cdef int ask_once(self, Py_ssize_t source, Py_ssize_t block) except -1
 
     cdef inline double weight_of(self, const Term *term, const Slot *slot) noexcept nogil:
         """Return what an object that holds a slot's words gains in share."""

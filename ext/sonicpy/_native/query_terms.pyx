@@ -251,15 +251,15 @@ cdef class QueryTerms:
                     return False
         for number in range(self._source_count):
             for block in range(self._sources[number].count):
-                if is_missing(&self._sources[number], block):
-                    self.ask(number, block)
+                self.ask(number, block)
         return len(self._asked) > 0
 
     cdef int ask_for_every_block(self) except -1:
+        """Ask for all blocks that are not there, those among them that look-ups do not need."""
         cdef Py_ssize_t number, block
         for number in range(self._source_count):
             for block in range(self._sources[number].count):
-                self.ask(number, block)
+                self.ask_once(number, block)
         return 0
 
     def give(self, list rows not None) -> None:
@@ -280,6 +280,12 @@ cdef class QueryTerms:
         self._asked = []
 
     cdef int ask(self, Py_ssize_t source, Py_ssize_t block) except -1:
+        """Ask for a block, if its objects cannot be looked up without it."""
+        if is_missing(&self._sources[source], block):
+            self.ask_once(source, block)
+        return 0
+
+    cdef int ask_once(self, Py_ssize_t source, Py_ssize_t block) except -1:
         """Ask for a block, unless it is there or asked for."""
         cdef Block *wanted = &self._sources[source].blocks[block]
         if wanted.packed == NULL and not wanted.is_wanted:

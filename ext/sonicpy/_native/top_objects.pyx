@@ -391,6 +391,7 @@ cdef class TopObjects(WantedBlocks):
         cdef TermWindow *own = self._own
         cdef Py_ssize_t at, chosen
         cdef int limit
+        cdef bint is_common
         cdef uint32_t newest = <uint32_t> (self._window << WINDOW_BITS | (WINDOW_OBJECTS - 1))
         cdef const uint64_t *shorter
         cdef uint64_t needed
@@ -399,17 +400,15 @@ cdef class TopObjects(WantedBlocks):
         self.find_limits(newest)
         if not self._limits[ANY]:
             return 0
-        limit = LENGTHS
-        if self._window < own.window_count:
-            limit = self.limit_in(self._window)
+        is_common = self._window < own.window_count
+        self._window_limit = limit = self.limit_in(self._window) if is_common else LENGTHS
         if not limit:
             return 0
         if not self.hold_window(own, self._window):
-            if self._window < own.window_count or self.limit_in(self._window):
-                self.ask_ahead()
-                return -1
-            return 0
-        self._window_limit = limit
+            if not is_common and not self.limit_in(self._window):  # nothing keeps it: only where it saves reading
+                return 0
+            self.ask_ahead()
+            return -1
         memcpy(among, own.held.bits, ROW_BYTES)
         needed = self.intersect_needed(among, newest)
         shorter = self._masks.shorter(min(self._limits[ONCE], limit), self._window)

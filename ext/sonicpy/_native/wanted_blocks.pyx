@@ -59,8 +59,7 @@ cdef class WantedBlocks(ScoreBounds):
         for source in range(here.first, here.end):
             block = self.newest_block(source, window)
             while block >= 0:
-                if is_missing(&self._sources[source], block):
-                    self.ask(source, block)
+                self.ask(source, block)
                 if self._sources[source].blocks[block].lower <= <uint64_t> window << WINDOW_BITS:
                     break
                 block -= 1
@@ -140,6 +139,6 @@ cdef class WantedBlocks(ScoreBounds):
         cdef Py_ssize_t number, found
         for number in range(self._source_count):
             found = block_for(&self._sources[number], iid, self._sources[number].block)
-            if found >= 0 and is_missing(&self._sources[number], found):
+            if found >= 0:
                 self.ask(number, found)
         return 0

@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 Answer = TypeVar("Answer")
-Moment = tuple[int | None, int] | None
+Moment = tuple[int, int] | None
 """Of a bucket: the serial of what its reader has cached, and the version of its word graph. None: there was none."""
 Kept = tuple[int, Moment, Answer]
 """The stamp of the store (`Store.readable_stamp`), the moment of the bucket, the answer."""
