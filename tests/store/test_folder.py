@@ -38,7 +38,7 @@ def test_locks_that_are_refused_or_released_leave_no_descriptor(tmp_path: Path) 
         for kind in (WriterLock, ReaderLock):
             with pytest.raises(StoreLocked, match=str(os.getpid())):
                 kind(tmp_path)
-        assert descriptors() == before
+        assert descriptors() <= before  # what earlier tests left may go meanwhile
         held.release()
         held.release()
         assert len(descriptors()) == len(before) - 1
@@ -88,7 +88,7 @@ def test_a_lock_that_cannot_be_written_is_given_back(tmp_path: Path, monkeypatch
         patched.setattr(os, "pwrite", full)
         with pytest.raises(StoreFull, match="No space left"):
             WriterLock(tmp_path)
-    assert descriptors() == before
+    assert descriptors() <= before  # what earlier tests left may go meanwhile
     WriterLock(tmp_path).release()
 
 
