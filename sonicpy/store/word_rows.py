@@ -45,7 +45,7 @@ def stored_word_range(transaction: Transaction, prefix: bytes, most: int) -> Wor
 
 def stored_word_keys_from(transaction: Transaction, start: bytes, limit: int, prefix: bytes) -> list[bytes]:
     """Return the keys of the same words."""
-    return [key for key, _ in transaction.some_rows(WORDS, start, limit, prefix)]
+    return transaction.some_keys(WORDS, start, limit, prefix)
 
 
 def _whole(transaction: Transaction, rows: list[Row]) -> list[Row]:

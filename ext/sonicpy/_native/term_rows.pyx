@@ -257,6 +257,23 @@ def rows_with(rows, bytes prefix not None, Py_ssize_t limit) -> list:
     return found
 
 
+def keys_with(keys, bytes prefix not None, Py_ssize_t limit) -> list:
+    """Return the first of some keys, at most `limit`, before the first one that does not begin with `prefix`."""
+    cdef Py_ssize_t size = len(prefix)
+    cdef bytes key
+    cdef list found = []
+    if limit <= 0:
+        return found
+    for each in keys:
+        key = <bytes?> each
+        if len(key) < size or memcmp(<const char *> key, <const char *> prefix, size) != 0:
+            break
+        found.append(key)
+        if len(found) == limit:
+            break
+    return found
+
+
 def live_words(list rows not None, bytes prefix not None) -> list:
     """Return the live words of some rows of `words`.
 

@@ -55,7 +55,8 @@ def is_spelled(word: str) -> bool:
     letters = word.replace("'", "")
     return (
         letters.isalpha()
-        or word[:1].isalpha()
+        or not word.isascii()
+        and word[:1].isalpha()
         and all(
             letter.isalpha() or letter == "'" or ord(letter) in _UNMARKED or unicodedata.category(letter)[0] == "M"
             for letter in word

@@ -12,13 +12,15 @@ import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, compress
 from typing import NamedTuple
 
 import Stemmer
 
+from sonicpy._native.stem_ends import StemEnds
 from sonicpy.index.search.accents import APOSTROPHES, fold, goes_on, is_spelled, spellings, unmarked
 from sonicpy.index.search.new_words import NewWords, first_letters
+from sonicpy.index.search.stem_ends import STEM_ENDS
 from sonicpy.lexer.languages import by_code
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
@@ -106,6 +108,22 @@ def _script(word: str) -> str:
     return "LATIN" if word[0] < "\u0250" else unicodedata.name(word[0], "").partition(" ")[0]
 
 
+class _Stem(NamedTuple):
+    """The stem of a typed word.
+
+    Attributes:
+        algorithm: Snowball's.
+        folded: the stem, folded.
+        beginning: how words of the stem begin, as far as the typed word does so.
+        ends: which words of the letters a to z may have the stem; None: all that begin so.
+    """
+
+    algorithm: str
+    folded: str
+    beginning: str
+    ends: StemEnds | None
+
+
 @dataclass(frozen=True, slots=True)
 class _Kin:
     """What the words of a family share.
@@ -113,7 +131,7 @@ class _Kin:
     Attributes:
         folded: the typed word, folded.
         own: see `fold`.
-        stems: by algorithm, its stem, folded, and how words of that stem begin.
+        stems: its stems.
         start: the typed word as the beginnings of candidates are folded.
         kept: letters that stay as they are in beginnings: those of `own` that no form of a word brings.
         prefixes: the beginnings of candidates.
@@ -124,7 +142,7 @@ class _Kin:
 
     folded: str
     own: str | None
-    stems: tuple[tuple[str, str, str], ...]
+    stems: tuple["_Stem", ...]
     start: str
     kept: str | None
     prefixes: tuple[str, ...]
@@ -134,21 +152,31 @@ class _Kin:
 
     def holds(self, stemmers: "Stemmers", words: Sequence[str]) -> list[bytes]:
         """Return the words of the family among some words."""
-        # Most words are ASCII, and what is ASCII is folded already.
+        # Most words are ASCII letters alone: nothing stands before them, and they are folded already.
         own, folded = self.own, self.folded
-        if self.before is ARTICLES:
-            cores = [_core(word, self.before) for word in words]
-        else:
-            cores = [word if word.isalpha() else _core(word, self.before) for word in words]
-        held = list(zip(words, cores, strict=True))
-        found = {word for word, core in held if core == folded or (not core.isascii() and fold(core, own) == folded)}
-        for algorithm, stem, beginning in self.stems:
-            begun = [pair for pair in held if pair[1].startswith(beginning) or not pair[1].isascii()]
-            stems = stemmers[algorithm].stemWords([core for _, core in begun])
-            for (word, _), its in zip(begun, stems, strict=True):
-                if its == stem or (not its.isascii() and fold(its, own) == stem):
-                    found.add(word)
+        plain = [word for word in words if word.isascii() and word.isalpha()]
+        others = [] if len(plain) == len(words) else [word for word in words if not (word.isascii() and word.isalpha())]
+        cores = [_core(word, self.before) for word in others]
+        found = {word for word, core in zip(others, cores, strict=True) if fold(core, own) == folded}
+        if folded in plain:
+            found.add(folded)
+        for algorithm, stem, beginning, ends in self.stems:
+            if ends is None:
+                begun = [word for word in plain if word.startswith(beginning)]
+            else:
+                begun = ends.may_have(plain, stem)
+            stems = self._stems(stemmers[algorithm], begun)
+            if stem in stems:
+                found.update(compress(begun, map(stem.__eq__, stems)))
+            if others:
+                stems = self._stems(stemmers[algorithm], cores)
+                found.update(compress(others, map(stem.__eq__, stems)))
         return sorted(map(str.encode, found))
+
+    def _stems(self, stemmer: Stemmer.Stemmer, words: list[str]) -> list[str]:
+        """Return the stems of some words, folded."""
+        stems = stemmer.stemWords(words)
+        return stems if all(map(str.isascii, stems)) else [fold(stem, self.own) for stem in stems]
 
 
 _NO_KIN = _Kin("", None, (), "", None, (), frozenset(), (), ())
@@ -279,15 +307,17 @@ class Families:
         kept = own and "".join(letter for letter in own if not any(letter in _brought(name) for name in algorithms))
         start = fold(text, kept)
         stems = tuple(self._stem(text, start, own, name) for name in algorithms)
-        prefixes = _shortest({beginning for _, _, beginning in stems} or {start})
-        near = {start, *(each for _, stem, _ in stems for each in _ends(stem))}.difference(prefixes)
+        prefixes = _shortest({stem.beginning for stem in stems} or {start})
+        near = {start, *(each for stem in stems for each in _ends(stem.folded))}.difference(prefixes)
         keys = frozenset(map(first_letters, prefixes))
         return _Kin(folded, own, stems, start, kept, prefixes, keys, tuple(sorted(near)), before)
 
-    def _stem(self, text: str, start: str, own: str | None, algorithm: str) -> tuple[str, str, str]:
-        """Return the algorithm, the stem of a word, and how words of that stem begin, as far as the word does so."""
+    def _stem(self, text: str, start: str, own: str | None, algorithm: str) -> _Stem:
         stem = fold(self._stemmers[algorithm].stemWord(text), own)
-        return algorithm, stem, start[: _common(start, _beginning(stem, algorithm))]
+        ends = STEM_ENDS.get(algorithm)
+        if not (start.isascii() and start.isalpha() and stem.isascii() and ends and ends.may_have([start], stem)):
+            ends = None
+        return _Stem(algorithm, stem, _shared(start, _beginning(stem, algorithm)), ends)
 
     def _candidates(self, reader: BucketReader, kin: _Kin, moment: _Moment) -> list[str]:
         """Return words that begin as a family does, with or without marks; some twice."""
@@ -357,14 +387,16 @@ def _ends(stem: str) -> tuple[str, ...]:
     return (stem, stem[:-2] + stem[-1]) if _is_doubled(stem) else (stem,)
 
 
-def _common(one: str, other: str) -> int:
-    """Return how many letters two words begin with alike, at least two."""
+def _shared(one: str, other: str) -> str:
+    """Return the letters that two words begin with alike, at least the first two letters of `one`."""
+    if len(other) > 1 and one.startswith(other):
+        return other
     length = 0
     for left, right in zip(one, other, strict=False):
         if left != right:
             break
         length += 1
-    return max(length, 2)
+    return one[: max(length, 2)]
 
 
 def _nearest(word: bytes, words: list[bytes]) -> list[bytes]:

@@ -1,0 +1,85 @@
+"""Which words a stemming algorithm may draw to a stem, by the letters at its end.
+
+Stemming a word costs a few hundred nanoseconds, looking at two of its letters one or two.
+"""
+
+from cpython.unicode cimport PyUnicode_GET_LENGTH
+from libc.string cimport memcmp, memset
+
+cimport cython
+
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object text)
+    unsigned char* PyUnicode_1BYTE_DATA(object)
+
+
+cdef enum:
+    LETTERS = 32  # a letter from a to z by its last five bits, 0 for none
+
+
+@cython.final
+cdef class StemEnds:
+    """What an algorithm takes off words of the letters a to z, and puts in the place of a last letter.
+
+    Args:
+        taken: with what begins what it takes off: two letters, or one, or "" for words that are their own stems.
+        changed: by the last letter of stems, the letters in its place in some words that have these stems.
+    """
+
+    cdef bint _taken[LETTERS * LETTERS]
+    cdef bint _changed[LETTERS * LETTERS]
+
+    def __init__(self, taken not None, dict changed not None) -> None:
+        cdef bytes letters
+        memset(self._taken, 0, sizeof(self._taken))
+        memset(self._changed, 0, sizeof(self._changed))
+        for beginning in taken:
+            letters = (<str?> beginning).encode("ascii").ljust(2, b"\0")
+            self._taken[(letters[0] & 31) * LETTERS + (letters[1] & 31)] = True
+        for last, others in changed.items():
+            for other in others:
+                letters = (last + other).encode("ascii")
+                self._changed[(letters[0] & 31) * LETTERS + (letters[1] & 31)] = True
+
+    def may_have(self, list words not None, str stem not None) -> list:
+        """Return those of some words that may have a stem.
+
+        Args:
+            words: of the letters a to z.
+            stem: of these letters, at least one.
+
+        Raises:
+            ValueError: something is not ASCII, or the stem is empty.
+        """
+        cdef Py_ssize_t before = len(stem) - 1, length
+        cdef const unsigned char *letters
+        cdef const unsigned char *stems = ascii_of(stem)
+        cdef unsigned int last, at, first, second
+        cdef str word
+        cdef list found = []
+        if before < 0:
+            raise ValueError("an empty stem")
+        last = stems[before] & 31
+        for each in words:
+            word = <str?> each
+            letters = ascii_of(word)
+            length = PyUnicode_GET_LENGTH(word)
+            if length <= before or memcmp(letters, stems, before) != 0:
+                continue
+            at = letters[before] & 31
+            if at == last:
+                first = letters[before + 1] & 31 if length > before + 1 else 0
+                second = letters[before + 2] & 31 if length > before + 2 else 0
+                if not self._taken[first * LETTERS + second]:
+                    continue
+            elif not self._changed[last * LETTERS + at]:
+                continue
+            found.append(word)
+        return found
+
+
+cdef inline const unsigned char *ascii_of(str text) except NULL:
+    if not PyUnicode_IS_ASCII(text):
+        raise ValueError(f"{text!r} is not ASCII")
+    return <const unsigned char *> PyUnicode_1BYTE_DATA(text)
