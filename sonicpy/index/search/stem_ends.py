@@ -20,7 +20,7 @@ _TAKEN = {
     "german": "e ee eh ei ek el em en er es et eu he ig ik is ke li n ns s se st un",
     "italian": (
         "a aa ab ae ai am an ao ar as at au av az e ea ee ei em en eo er et eu ev h ha he hi hm ho hu i ia ib ic ie ii im"
-        " io ir is it iu iv me o oa oe oi om on oo os ou ut zi"
+        " io ir is it iu iv me o oa oe oi om on oo os ou si ut zi"
     ),
     "portuguese": (
         "a ab ad ai am an ar as at av e ea ee ei em en eo er es eu ez i ia ic id ie ii im in io ir is iu iv me o os ou ue"
