@@ -1,0 +1,92 @@
+"""What is known of the algorithms' endings, compared with the algorithms."""
+
+import itertools
+import re
+from collections.abc import Iterable
+from string import ascii_lowercase
+
+import pytest
+import Stemmer
+
+from sonicpy._native.stem_ends import StemEnds
+from sonicpy.index.search.stem_ends import STEM_ENDS
+from tests.support.shared_data import shared_data
+
+WORDS = {
+    "english": "hop carri gener arsen skiing relat nation argu die control agree happi organ use capab",
+    "french": "chev trist appliqu essay present heureu contin abandonn majest nota finir mang",
+    "german": "haus arbeit freund gluck muell kategor sicher sammel aufeinander bew",
+    "italian": "pronunci presen abbandon cit notabil propag amich bell finisc rapid",
+    "portuguese": "presen quil bob chav falar notavel reun organiz cit",
+    "spanish": "cheq presen toread organiz habl alegr vinagr notabl sigu",
+}
+"""What words begin with."""
+ENDINGS = {
+    "english": "s es ies ed ing ly edly ingly eed ational tional enci anci abli entli izer ization alism aliti fulness ousli"
+    " iveness iviti biliti bli ogi fulli lessli icate iciti ical ness ful al ance ence er ic able ible ant ement ment ent ism"
+    " ate iti ous ive ize ion y",
+    "french": "s es e er ez ions ation atrice ateur logie usion ution ence ance ite ive if eux euse ment ement amment emment"
+    " issement aux eaux ir issons era irai ais ait ant",
+    "german": "e em en ern er es s st est end ung ig ik isch lich heit keit isse nisse erin",
+    "italian": "o a i e are ere ire ato ata ati ate ando endo anza anze ico ici abile ibile ista mente amente atore azione"
+    " logia uzione usione enza ivo iva ita gli ci si lo la sene",
+    "portuguese": "o a os as ar er ir ado ada ando endo eza ico ica ismo avel ivel ista oso osa amento logia encia idade"
+    " ivo iva mente amente aria eira ou iam",
+    "spanish": "o a os as ar er ir ado ada ando iendo anza ico ica ismo able ible ista oso osa amiento logia encia idad ivo"
+    " iva mente amente aria yendo selo",
+}
+
+
+@pytest.mark.parametrize("algorithm", STEM_ENDS)
+def test_no_word_is_kept_from_its_stem(algorithm: str) -> None:
+    endings = ENDINGS[algorithm].split()
+    short = ["".join(letters) for length in (0, 1, 2) for letters in itertools.product(ascii_lowercase, repeat=length)]
+    pairs = ["".join(pair) for pair in itertools.product(endings, repeat=2)]
+    beginnings = " ".join(WORDS.values()).split()
+    check(algorithm, (beginning + ending for beginning in beginnings for ending in (*short, *endings, *pairs)))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("algorithm", STEM_ENDS)
+def test_no_word_is_kept_from_its_stem_by_longer_endings(algorithm: str) -> None:
+    longer = ["".join(letters) for length in (3, 4) for letters in itertools.product(ascii_lowercase, repeat=length)]
+    check(algorithm, (beginning + ending for beginning in WORDS[algorithm].split()[::3] for ending in longer))
+
+
+@pytest.mark.parametrize("algorithm", STEM_ENDS)
+def test_no_word_of_real_texts_is_kept_from_its_stem(algorithm: str) -> None:
+    text = shared_data("messages/messages.tsv").read_text() + shared_data("words/freq_top2500_by_language.tsv").read_text()
+    check(algorithm, sorted(set(re.findall("[a-z]{1,40}", text.lower()))))
+
+
+def check(algorithm: str, words: Iterable[str]) -> None:
+    """Check the words that begin as their stems do, but perhaps for the last letter."""
+    by_stem: dict[str, list[str]] = {}
+    written = list(words)
+    for word, stem in zip(written, Stemmer.Stemmer(algorithm, 0).stemWords(written), strict=True):
+        if stem.isascii() and len(word) >= len(stem) and word.startswith(stem[:-1]):
+            by_stem.setdefault(stem, []).append(word)
+    assert len(by_stem) > 100
+    ends = STEM_ENDS[algorithm]
+    assert [(stem, some) for stem, some in by_stem.items() if ends.may_have(some, stem) != some] == []
+
+
+def test_words_that_cannot_have_the_stem_are_left_out() -> None:
+    english = STEM_ENDS["english"]
+    words = ["pay", "pays", "paying", "payable", "payroll", "paid", "pa", "p", "paper", "paychecks", ""]
+    assert english.may_have(words, "pay") == ["pay", "pays", "paying", "payable", "paid"], "paid: as said of y and i"
+    assert english.may_have(["carry", "carries", "carrot", "carr", "carri"], "carri") == ["carry", "carries", "carri"]
+    assert english.may_have(["k", "ks", "kt", "l"], "k") == ["k", "ks"]
+
+
+def test_letters_are_told_apart() -> None:
+    ends = StemEnds(["", "ab", "c"], {"x": "yz"})
+    assert ends.may_have(["x", "xab", "xabc", "xa", "xb", "xba", "xc", "xca", "y", "z", "w", "yab"], "x") == [
+        "x", "xab", "xabc", "xc", "y", "z", "yab",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "stem"), [(["é"], "e"), (["e"], "é"), (["e"], "")])
+def test_what_it_cannot_answer(words: list[str], stem: str) -> None:
+    with pytest.raises(ValueError, match="not ASCII|empty stem"):
+        STEM_ENDS["english"].may_have(words, stem)
