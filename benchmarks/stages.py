@@ -29,9 +29,9 @@ from sonicpy.lexer.stopwords import StopWords
 from sonicpy.server.committer import COMMIT_CHANGES
 from sonicpy.server.dispatch import CALLS
 from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.environment import POSTINGS
 from sonicpy.store.log import Log
 from sonicpy.store.mutations import PushTerms, pack_mutation
+from sonicpy.store.transaction import POSTINGS
 from sonicpy.version import VERSION
 from tests.support.texts import oid, queries, quoted
 

@@ -16,7 +16,8 @@ from benchmarks.stages import BUCKET, COLLECTION
 from benchmarks.versus.accounting import BLOCK_BYTES
 from sonicpy.index.index import Index
 from sonicpy.server.committer import COMMIT_CHANGES
-from sonicpy.store.environment import DATA_FILE, TABLE_NAMES, Environment, Transaction
+from sonicpy.store.environment import DATA_FILE, Environment
+from sonicpy.store.transaction import TABLE_NAMES, Transaction
 from tests.support.texts import messages, oid
 
 MB = 1e6

@@ -28,11 +28,12 @@ from typing import Final, NoReturn, Self
 from sonicpy.errors import IndexClosed, InvalidArgument, ReadOnly, StoreError, StoreFull
 from sonicpy.ids import shown
 from sonicpy.store.backup import open_backup, write_backup
-from sonicpy.store.environment import DATA_FILE, Environment, MapFull, Transaction
+from sonicpy.store.environment import DATA_FILE, Environment
 from sonicpy.store.folder import ReaderLock, WriterLock, holds_store
 from sonicpy.store.read_only import may_write
 from sonicpy.store.registry import claimed, guard
 from sonicpy.store.temporary import MEMORY, temporary_folder
+from sonicpy.store.transaction import MapFull, Transaction
 
 TABLES: Final = (b"keyvalue", b"values")
 KEYVALUE: Final = 0

@@ -17,8 +17,9 @@ from pathlib import Path
 
 from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreDamaged, StoreError
-from sonicpy.store.environment import TABLE_NAMES, Environment
+from sonicpy.store.environment import Environment
 from sonicpy.store.platform import make_folder
+from sonicpy.store.transaction import TABLE_NAMES
 
 BACKUP_FILE = "sonicpy.backup"
 MAGIC = b"SONICBAK"

@@ -15,9 +15,9 @@ from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import IMPACTS, OBJECTS, POSTINGS, TERMS, Row
 from sonicpy.store.keys import bucket_key, term_key, word_key
 from sonicpy.store.pages import pages
+from sonicpy.store.transaction import IMPACTS, OBJECTS, POSTINGS, TERMS, Row
 
 if TYPE_CHECKING:
     from sonicpy.store.view import View

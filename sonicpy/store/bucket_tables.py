@@ -9,9 +9,9 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy.store.bucket_reader import find_among
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import IMPACTS, OBJECTS, POSTINGS, TERMS, Row
 from sonicpy.store.keys import TERM_KEY_BYTES, block_key, block_position, object_key
 from sonicpy.store.names import stored_names
+from sonicpy.store.transaction import IMPACTS, OBJECTS, POSTINGS, TERMS, Row
 from sonicpy.store.why import Why
 from sonicpy.store.word_rows import stored_words
 

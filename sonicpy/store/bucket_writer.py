@@ -10,10 +10,10 @@ from sonicpy.errors import StoreDamaged
 from sonicpy.store.bucket_reader import find_object
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.bucket_tables import BucketTables
-from sonicpy.store.environment import COMMON, POSTINGS, REMOVED, TERMS, WORDS
 from sonicpy.store.keys import object_key, term_key
 from sonicpy.store.names import drop_stored_name, name_hash
 from sonicpy.store.removals import removed_key
+from sonicpy.store.transaction import COMMON, POSTINGS, REMOVED, TERMS, WORDS
 from sonicpy.store.why import Why
 from sonicpy.store.word_rows import stored_words
 from sonicpy.store.write_view import WriteView

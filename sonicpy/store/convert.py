@@ -35,7 +35,7 @@ from sonicpy.ids import Scope
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.bucket_writer import writer_of
 from sonicpy.store.checkpoint import CHECKPOINT_BYTES
-from sonicpy.store.environment import DROPPED, META, OBJECTS, SCOPES, TERMS, Environment, MapFull, Transaction
+from sonicpy.store.environment import Environment
 from sonicpy.store.keys import STAGING, collection_prefix, is_staged, scope_of
 from sonicpy.store.meta import (
     ANALYZER,
@@ -48,6 +48,7 @@ from sonicpy.store.meta import (
     check_analyzer,
 )
 from sonicpy.store.sweep import sweep
+from sonicpy.store.transaction import DROPPED, META, OBJECTS, SCOPES, TERMS, MapFull, Transaction
 from sonicpy.store.write_cache import WriteCache
 from sonicpy.store.write_view import WriteView
 

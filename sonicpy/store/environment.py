@@ -1,65 +1,35 @@
-"""The LMDB environment: tables, transactions, growth. The only file that imports lmdb, which is why it is long.
+"""The LMDB environment: one file of tables, its transactions, growth. Only this file and `transaction.py` import lmdb.
 
 Invariants:
 - A write transaction is begun, used, committed and aborted on one thread.
 - The map is only resized while no transaction of this process is open (`set_mapsize` would kill it).
 - An idle read transaction waits for the next reader only until the next commit: pages that it shows cannot be reused.
-- Callers get copies of values, so no view into LMDB's memory outlives a call.
-- Every lmdb error leaves this file as a StoreError.
+- Every lmdb error leaves these two files as a StoreError.
 - LMDB never waits for the disk itself: what a loss of power leaves is the business of `checkpoint.py`.
 """
 
-import errno
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import get_ident
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import lmdb
 
 from sonicpy._native.readers import OpenTransactions
-from sonicpy._native.term_rows import keys_with, rows_with
-from sonicpy._native.word_range import WordRange
-from sonicpy.errors import IndexClosed, StoreError, StoreFull
+from sonicpy.errors import StoreError
 from sonicpy.store.checkpoint import Checkpoints
 from sonicpy.store.platform import make_folder
-
-# Tables, in the order of docs/storage-format.md.
-META: Final = 0
-SCOPES: Final = 1
-BUCKETS: Final = 2
-WORDS: Final = 3
-COMMON: Final = 4
-TERMS: Final = 5
-POSTINGS: Final = 6
-IMPACTS: Final = 7
-OBJECTS: Final = 8
-LENGTHS: Final = 9
-OIDS: Final = 10
-PENDING: Final = 11
-DROPPED: Final = 12
-REMOVED: Final = 13
-
-TABLE_NAMES: Final = (
-    b"meta", b"scopes", b"buckets", b"words", b"common", b"terms", b"postings", b"impacts", b"objects", b"lengths",
-    b"oids", b"pending", b"doomed", b"removed",
-)  # fmt: skip
-
-# The tables whose keys begin with a bucket id: what goes when a bucket is flushed.
-BUCKET_TABLES: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTHS, OIDS, PENDING, REMOVED)
+from sonicpy.store.transaction import TABLE_NAMES, Transaction, translated
 
 MAX_READERS: Final = 512
 DATA_FILE: Final = "data.mdb"
 LOCK_FILE: Final = "lock.mdb"
-CLOSED: Final = "closed/deleted/dropped"  # in lmdb's message for a transaction that was open when all was closed
 LOCK_BYTES: Final = 1024 + 64 * MAX_READERS  # at least what LMDB maps: a head, and a slot for each reader
 IDLE_MAX: Final = 8  # read transactions that wait for the next readers
 GROW_WHEN_USED: Final = 0.75  # of the map: growth happens between transactions, long before it is needed
-
-Row = tuple[bytes, bytes]
 
 
 class Reader(NamedTuple):
@@ -74,296 +44,6 @@ class Reader(NamedTuple):
     process: int
     slot: str
     commit: int
-
-
-class MapFull(StoreFull):
-    """The reserved map is used up: it can grow once the transaction is gone."""
-
-
-class CachedView(Protocol):
-    """What readers of a snapshot hand on to the next one."""
-
-    def end(self) -> None: ...
-
-
-class Transaction:
-    """One transaction; `write` says which kind. Not to be shared between threads.
-
-    The ignored type errors: lmdb's stubs allow for memoryviews, which it returns only if asked for buffers.
-    """
-
-    __slots__ = ("_commits", "_cursors", "_tables", "_txn", "cached_view", "write")
-
-    def __init__(self, txn: lmdb.Transaction, tables: list[lmdb._Database], write: bool, commits: int = 0) -> None:
-        self._commits = commits
-        self.cached_view: CachedView | None = None
-        """For the next reader of the same snapshot."""
-        self._txn = txn
-        self._tables = tables
-        self._cursors: list[lmdb.Cursor | None] = [None] * len(tables)
-        self.write = write
-
-    @property
-    def number(self) -> int:
-        """The number of the commit it shows; a write transaction has the number of the next one."""
-        number: int = self._txn.id()
-        return number
-
-    def get(self, table: int, key: bytes) -> bytes | None:
-        """Return the value under `key`, or None."""
-        try:
-            return self._txn.get(key, db=self._tables[table])  # type: ignore[return-value]
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def getter(self, table: int) -> Callable[[bytes], bytes | None]:
-        """Return `get` for one table, for callers that read very many rows."""
-        get, db = self._txn.get, self._tables[table]
-
-        def value(key: bytes) -> bytes | None:
-            try:
-                return get(key, None, db)  # type: ignore[return-value]
-            except lmdb.Error as error:
-                raise translated(error) from error
-
-        return value
-
-    def get_many(self, table: int, keys: list[bytes]) -> list[Row]:
-        """Return (key, value) for those of `keys` that exist, in the order of `keys`."""
-        if not keys:
-            return []
-        try:
-            cursor = self._cursors[table]
-            if cursor is None:  # each search comes here some times
-                cursor = self._cursor(table)
-            return cursor.getmulti(keys)  # type: ignore[return-value]
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def floor_many(self, table: int, keys: list[bytes], prefix_bytes: int) -> list[Row | None]:
-        """Return for each key the last row whose key is not behind it and shares its first `prefix_bytes` bytes, or
-        None."""
-        found: list[Row | None] = []
-        try:
-            cursor = self._cursor(table)
-            for key in keys:
-                is_there = cursor.set_range(key)
-                if not is_there or cursor.key() != key:
-                    is_there = cursor.prev() if is_there else cursor.last()
-                if is_there and bytes(cursor.key())[:prefix_bytes] == key[:prefix_bytes]:
-                    found.append(cursor.item())  # type: ignore[arg-type]
-                else:
-                    found.append(None)
-        except lmdb.Error as error:
-            raise translated(error) from error
-        return found
-
-    def newest_first(self, table: int, prefix: bytes) -> Iterator[Row]:
-        """Yield the rows whose keys begin with `prefix`, which is no row's key, from the last one to the first."""
-        try:
-            with self._txn.cursor(db=self._tables[table]) as cursor:
-                behind = int.from_bytes(prefix, "big") + 1
-                is_last = behind >> 8 * len(prefix)  # no key is behind those with this prefix
-                is_inside = not is_last and cursor.set_range(behind.to_bytes(len(prefix), "big"))
-                is_there = cursor.prev() if is_inside else cursor.last()
-                while is_there:
-                    row: Row = cursor.item()  # type: ignore[assignment]
-                    if not row[0].startswith(prefix):
-                        return
-                    yield row
-                    is_there = cursor.prev()
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def keys(self, table: int, prefix: bytes) -> list[bytes]:
-        """Return the keys that begin with `prefix`, which are few."""
-        found: list[bytes] = []
-        try:
-            cursor = self._cursor(table)
-            is_there = cursor.set_range(prefix)
-            while is_there:
-                key: bytes = cursor.key()  # type: ignore[assignment]
-                if not key.startswith(prefix):
-                    break
-                found.append(key)
-                is_there = cursor.next()
-        except lmdb.Error as error:
-            raise translated(error) from error
-        return found
-
-    def put(self, table: int, key: bytes, value: bytes) -> None:
-        """Write one row.
-
-        Raises:
-            StoreFull: the map or the disk is full; the transaction is lost.
-            StoreError: any other error of the storage; the transaction is lost.
-        """
-        try:
-            self._txn.put(key, value, db=self._tables[table])
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def put_many(self, table: int, rows: Iterable[Row]) -> None:
-        """Write several rows; raises like `put`."""
-        if not rows:
-            return
-        try:
-            self._cursor(table).putmulti(rows)
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def append(self, table: int, key: bytes, value: bytes) -> None:
-        """Write a row whose key probably sorts behind all others: pages are then filled to the brim."""
-        try:
-            if not self._txn.put(key, value, db=self._tables[table], append=True):
-                self._txn.put(key, value, db=self._tables[table])
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def delete(self, table: int, key: bytes) -> bool:
-        """Delete one row; return whether it was there."""
-        try:
-            gone: bool = self._txn.delete(key, db=self._tables[table])
-        except lmdb.Error as error:
-            raise translated(error) from error
-        return gone
-
-    def delete_many(self, table: int, keys: Iterable[bytes]) -> None:
-        """Delete the rows with these keys that exist."""
-        delete, db = self._txn.delete, self._tables[table]
-        try:
-            for key in keys:
-                delete(key, b"", db)
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def first(self, table: int, start: bytes) -> Row | None:
-        """Return the first row whose key is not before `start`, or None."""
-        try:
-            cursor = self._cursor(table)
-            if not cursor.set_range(start):
-                return None
-            return cursor.item()  # type: ignore[return-value]
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def rows_of(self, table: int, prefix: bytes, start: bytes | None = None) -> list[bytes]:
-        """Return the values of the rows whose keys begin with `prefix`, which are few, from `start` on in key order."""
-        found: list[bytes] = []
-        try:
-            cursor = self._cursor(table)
-            is_there = cursor.set_range(start or prefix)
-            while is_there:
-                row: Row = cursor.item()  # type: ignore[assignment]
-                if not row[0].startswith(prefix):
-                    break
-                found.append(row[1])
-                is_there = cursor.next()
-        except lmdb.Error as error:
-            raise translated(error) from error
-        return found
-
-    def some_rows(self, table: int, start: bytes, limit: int, prefix: bytes = b"") -> list[Row]:
-        """Return the first `limit` rows whose keys are not before `start`, in key order.
-
-        Args:
-            prefix: of `start`: only rows whose keys begin with it; each row that is read costs time.
-        """
-        try:
-            cursor = self._cursors[table]
-            if cursor is None:
-                cursor = self._cursor(table)
-            if not cursor.set_range(start):
-                return []
-            return rows_with(cursor.iternext(), prefix, limit)  # type: ignore[arg-type]
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def some_keys(self, table: int, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
-        """Return the keys of the same rows, which takes less time."""
-        try:
-            cursor = self._cursors[table]
-            if cursor is None:
-                cursor = self._cursor(table)
-            if not cursor.set_range(start):
-                return []
-            if limit == 1:
-                key: bytes = cursor.key()  # type: ignore[assignment]
-                return [key] if key.startswith(prefix) else []
-            return keys_with(cursor.iternext(values=False), prefix, limit)  # type: ignore[arg-type]
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def word_range(self, table: int, prefix: bytes, most: int) -> WordRange:
-        """Return the words of the first `most` rows whose keys begin with `prefix`, read without a list of rows."""
-        try:
-            cursor = self._cursors[table]
-            if cursor is None:
-                cursor = self._cursor(table)
-            is_there = cursor.set_range(prefix)
-            return WordRange(cursor.iternext() if is_there else (), prefix, most)  # type: ignore[arg-type]
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def rows(self, table: int, prefix: bytes, start: bytes | None = None) -> Iterator[Row]:
-        """Yield the rows whose keys begin with `prefix`, in key order, from `start` on. No row may change meanwhile."""
-        try:
-            with self._txn.cursor(db=self._tables[table]) as cursor:
-                found = cursor.set_range(start or prefix) if start or prefix else cursor.first()
-                while found:
-                    row: Row = cursor.item()  # type: ignore[assignment]
-                    if not row[0].startswith(prefix):
-                        return
-                    yield row
-                    found = cursor.next()
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def delete_rows(self, table: int, prefix: bytes, limit: int) -> int:
-        """Delete at most `limit` rows whose keys begin with `prefix`; return how many were deleted."""
-        deleted = 0
-        try:
-            with self._txn.cursor(db=self._tables[table]) as cursor:
-                found = cursor.set_range(prefix)
-                while found and deleted < limit and bytes(cursor.key()).startswith(prefix):
-                    cursor.delete()
-                    deleted += 1
-                    found = bool(cursor.key())
-        except lmdb.Error as error:
-            raise translated(error) from error
-        return deleted
-
-    def count(self, table: int) -> int:
-        """Return the number of rows of a table."""
-        try:
-            entries: int = self._txn.stat(self._tables[table])["entries"]
-        except lmdb.Error as error:
-            raise translated(error) from error
-        return entries
-
-    def size_bytes(self, table: int) -> int:
-        """Return how many bytes of pages a table takes."""
-        try:
-            stat = self._txn.stat(self._tables[table])
-        except lmdb.Error as error:
-            raise translated(error) from error
-        pages: int = stat["leaf_pages"] + stat["branch_pages"] + stat["overflow_pages"]
-        return pages * int(stat["psize"])
-
-    def _cursor(self, table: int) -> lmdb.Cursor:
-        cursor = self._cursors[table]
-        if cursor is None:
-            cursor = self._cursors[table] = self._txn.cursor(db=self._tables[table])
-        return cursor
-
-    def _commit(self) -> None:
-        self._txn.commit()
-
-    def _abort(self) -> None:
-        if self.cached_view is not None:
-            self.cached_view.end()
-            self.cached_view = None
-        self._txn.abort()
 
 
 class Environment:
@@ -481,7 +161,7 @@ class Environment:
 
     def give_back(self, transaction: Transaction) -> None:
         """End reading; the next reader may use the same transaction if nothing was committed since."""
-        if not self._open.keep(transaction, transaction._commits):
+        if not self._open.keep(transaction, transaction.began_after):
             self.abort(transaction)
 
     def follow(self, commit: int) -> None:
@@ -497,7 +177,7 @@ class Environment:
             self._open = OpenTransactions(IDLE_MAX)
         self._followed = commit
         for idle in self._open.note_commit():
-            idle._abort()
+            idle.finish(keep=False)
 
     def commit(self, transaction: Transaction) -> None:
         """Make the transaction's rows visible to other transactions and processes.
@@ -508,22 +188,19 @@ class Environment:
         checkpoints = self._checkpoints
         try:
             with nullcontext() if checkpoints is None else checkpoints.committing:
-                transaction._commit()
-        except lmdb.Error as error:
-            transaction._abort()
-            raise translated(error) from error
+                transaction.finish(keep=True)
         finally:
             self._changing.release()
             self._ended()
         for idle in self._open.note_commit():
-            idle._abort()
+            idle.finish(keep=False)
         if checkpoints is not None:
             checkpoints.note_commit()
 
     def abort(self, transaction: Transaction) -> None:
         """End the transaction and forget what it wrote."""
         try:
-            transaction._abort()
+            transaction.finish(keep=False)
         finally:
             if transaction.write:
                 self._changing.release()
@@ -725,7 +402,7 @@ class Environment:
         try:
             self._turn.wait_for(lambda: not self._open.is_elsewhere(besides))
             for idle in self._open.drop():
-                idle._abort()
+                idle.finish(keep=False)
         finally:
             self._open.awaited -= 1
 
@@ -751,16 +428,3 @@ def reserve_lock_file(path: Path) -> None:
         os.posix_fallocate(descriptor, 0, LOCK_BYTES)
     finally:
         os.close(descriptor)
-
-
-def translated(error: lmdb.Error) -> StoreError:
-    """Return the StoreError for an error of lmdb."""
-    if isinstance(error, lmdb.MapFullError):
-        return MapFull("the map of the store is full")
-    if CLOSED in str(error):
-        return IndexClosed("the store was closed while this read it: open it again")
-    if isinstance(error, lmdb.DiskError):
-        return StoreFull(f"the disk of the store is full: {error}")
-    if os.strerror(errno.EIO) in str(error):  # what LMDB also says when the disk had room for a part of a write
-        return StoreFull("the disk of the store is full, or it failed: a part of a commit could not be written")
-    return StoreError(f"the store failed: {error}")

@@ -4,8 +4,8 @@ The table `lengths` holds them in rows of OBJECTS_PER_ROW; ranking needs all of 
 """
 
 from sonicpy._native.lengths import OBJECTS_PER_ROW, Lengths
-from sonicpy.store.environment import LENGTHS, Transaction
 from sonicpy.store.keys import bucket_key, length_row_of
+from sonicpy.store.transaction import LENGTHS, Transaction
 
 __all__ = ["OBJECTS_PER_ROW", "Lengths", "read_lengths"]
 

@@ -2,8 +2,8 @@
 
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, names_in
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import OBJECTS, SCOPES
 from sonicpy.store.keys import collection_prefix, object_key, scope_of
+from sonicpy.store.transaction import OBJECTS, SCOPES
 from sonicpy.store.view import View
 
 FIRST_COLLECTION = b"\1"

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError
-from sonicpy.store.environment import META, Transaction
+from sonicpy.store.transaction import META, Transaction
 
 Value = TypeVar("Value")
 

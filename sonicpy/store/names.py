@@ -12,8 +12,8 @@ from sonicpy._native.name_map import NameMap, name_hash
 from sonicpy._native.name_rows import NameMerge, name_key, named, pack_names, unpack_names
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import OBJECTS, OIDS, Transaction
 from sonicpy.store.keys import bucket_key, object_key
+from sonicpy.store.transaction import OBJECTS, OIDS, Transaction
 
 __all__ = ["NewNames", "drop_stored_name", "find_new", "name_hash", "new_names", "oids_from", "stored_names"]
 

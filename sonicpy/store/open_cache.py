@@ -11,9 +11,9 @@ from sonicpy._native.term_rows import TermInfo
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.changes import Touched
-from sonicpy.store.environment import Transaction
 from sonicpy.store.known_pending import KnownPending
 from sonicpy.store.read_cache import CachedReader, Changes, SnapshotCache, SnapshotSource, read_pending
+from sonicpy.store.transaction import Transaction
 from sonicpy.store.view import View
 from sonicpy.store.write_view import WriteView
 

@@ -18,9 +18,10 @@ from typing import Final
 
 from sonicpy.errors import StoreError
 from sonicpy.store.data_file import PAGE_HEADER, newest_meta_page
-from sonicpy.store.environment import (
+from sonicpy.store.environment import DATA_FILE
+from sonicpy.store.page_tree import Leaf, PageTrees
+from sonicpy.store.transaction import (
     COMMON,
-    DATA_FILE,
     IMPACTS,
     OBJECTS,
     OIDS,
@@ -31,7 +32,6 @@ from sonicpy.store.environment import (
     Row,
     Transaction,
 )
-from sonicpy.store.page_tree import Leaf, PageTrees
 
 PACKED: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, OIDS)
 """The tables with many rows that share pages."""

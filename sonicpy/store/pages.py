@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from sonicpy.store.environment import Row
+from sonicpy.store.transaction import Row
 
 ROWS_FIRST = 32
 ROWS_MAX = 4_096

@@ -11,9 +11,9 @@ from itertools import islice
 from struct import Struct
 
 from sonicpy._native.object_record import ObjectRecord
-from sonicpy.store.environment import REMOVED, TERMS
 from sonicpy.store.keys import object_key, part_number, term_key
 from sonicpy.store.removals import removed_key
+from sonicpy.store.transaction import REMOVED, TERMS
 from sonicpy.store.write_view import WriteView
 
 SORTED = 1 << 31

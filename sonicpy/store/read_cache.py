@@ -20,13 +20,13 @@ from sonicpy._native.word_range import WordRange
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.changes import ChangesBetween, RecentChanges, Touched, changes_since
-from sonicpy.store.environment import IMPACTS, LENGTHS, PENDING, Row, Transaction
 from sonicpy.store.keys import TERM_KEY_BYTES, block_key, bucket_key, length_key, length_row_of, term_key
 from sonicpy.store.known_pending import PENDING_READ_MAX, KnownPending
 from sonicpy.store.lengths import read_lengths
 from sonicpy.store.meta import CHANGES
 from sonicpy.store.names import find_new, oids_from, stored_names
 from sonicpy.store.pages import pages
+from sonicpy.store.transaction import IMPACTS, LENGTHS, PENDING, Row, Transaction
 from sonicpy.store.view import View
 from sonicpy.store.word_rows import stored_words
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from sonicpy._native.object_record import ObjectRecord
-from sonicpy.store.environment import BUCKETS, META, REMOVED, Transaction
 from sonicpy.store.keys import block_key, bucket_key, bucket_of, iid_of
 from sonicpy.store.meta import FLUSHING, flushing
+from sonicpy.store.transaction import BUCKETS, META, REMOVED, Transaction
 
 removed_key = block_key  # the IID takes the place of the term id, the number of the part that of the block
 

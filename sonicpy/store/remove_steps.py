@@ -14,11 +14,11 @@ from itertools import islice
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.bucket_writer import writer_of
-from sonicpy.store.environment import META, SCOPES, Row
 from sonicpy.store.keys import collection_prefix, scope_of
 from sonicpy.store.meta import NEXT_BUCKET, flushing
 from sonicpy.store.mutations import FlushBucket, FlushCollection, Mutation
 from sonicpy.store.part_sorter import PartSorter, wants_sorting
+from sonicpy.store.transaction import META, SCOPES, Row
 from sonicpy.store.write_view import WriteView
 
 TERMS_PER_STEP = 300

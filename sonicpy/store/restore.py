@@ -20,9 +20,9 @@ from sonicpy.ids import Scope
 from sonicpy.store.any_store import AnyStore
 from sonicpy.store.apply import apply_mutation
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import BUCKET_TABLES, PENDING, SCOPES, Row
 from sonicpy.store.keys import STAGING, collection_prefix, is_staged, scope_of
 from sonicpy.store.mutations import FlushCollection
+from sonicpy.store.transaction import BUCKET_TABLES, PENDING, SCOPES, Row
 from sonicpy.store.view import View
 from sonicpy.store.write_view import WriteView
 

@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from sonicpy.store.environment import Environment, Row, Transaction
+from sonicpy.store.environment import Environment
+from sonicpy.store.transaction import Row, Transaction
 
 SLICE_S = 0.5
 """How long a snapshot is read. LMDB needs about 10 us for the next one."""

@@ -25,7 +25,7 @@ from sonicpy.store.boot_mark import note_boot
 from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.checkpoint import CHECKPOINT_BYTES, REPLACED_BYTES_MAX
 from sonicpy.store.convert import Conversion, is_convertible
-from sonicpy.store.environment import DROPPED, PENDING, Environment, MapFull
+from sonicpy.store.environment import Environment
 from sonicpy.store.free_space import FreeSpace
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
 from sonicpy.store.meta import FORMAT, POSITION, check_analyzer, check_format, read_position, write_identity
@@ -36,6 +36,7 @@ from sonicpy.store.reader import StoreReader
 from sonicpy.store.startup import prepare
 from sonicpy.store.sweep import sweep
 from sonicpy.store.tables import buckets_in
+from sonicpy.store.transaction import DROPPED, PENDING, MapFull
 from sonicpy.store.view import View
 from sonicpy.store.write_cache import WriteCache
 from sonicpy.store.write_view import WriteView

@@ -1,6 +1,6 @@
 """Delete the rows of flushed buckets, a few at a time; their names have been free since the flush."""
 
-from sonicpy.store.environment import BUCKET_TABLES, DROPPED
+from sonicpy.store.transaction import BUCKET_TABLES, DROPPED
 from sonicpy.store.write_view import WriteView
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from sonicpy.store.environment import TABLE_NAMES, Transaction
 from sonicpy.store.keys import BUCKET_MAX, bucket_key, bucket_of
+from sonicpy.store.transaction import TABLE_NAMES, Transaction
 
 
 def miscounted_tables(transaction: Transaction) -> Iterator[str]:

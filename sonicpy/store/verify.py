@@ -21,25 +21,7 @@ from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.ids import Scope
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import (
-    BUCKET_TABLES,
-    BUCKETS,
-    COMMON,
-    DROPPED,
-    IMPACTS,
-    LENGTHS,
-    OBJECTS,
-    OIDS,
-    PENDING,
-    POSTINGS,
-    REMOVED,
-    SCOPES,
-    TABLE_NAMES,
-    TERMS,
-    WORDS,
-    Environment,
-    Transaction,
-)
+from sonicpy.store.environment import Environment
 from sonicpy.store.keys import (
     BUCKET_MAX,
     block_position,
@@ -57,6 +39,24 @@ from sonicpy.store.meta import ANALYZER, FORMAT, KEYS, NEXT_BUCKET, POSITION
 from sonicpy.store.names import name_hash, stored_names
 from sonicpy.store.slices import lasting_faults, slices
 from sonicpy.store.tables import buckets_in, miscounted_table, miscounted_tables
+from sonicpy.store.transaction import (
+    BUCKET_TABLES,
+    BUCKETS,
+    COMMON,
+    DROPPED,
+    IMPACTS,
+    LENGTHS,
+    OBJECTS,
+    OIDS,
+    PENDING,
+    POSTINGS,
+    REMOVED,
+    SCOPES,
+    TABLE_NAMES,
+    TERMS,
+    WORDS,
+    Transaction,
+)
 from sonicpy.store.view import View
 from sonicpy.store.why import Why
 

@@ -10,13 +10,13 @@ from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
 from sonicpy._native.word_range import WordRange
 from sonicpy.ids import Scope
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import BUCKETS, DROPPED, META, OBJECTS, PENDING, SCOPES, TERMS, Row, Transaction
 from sonicpy.store.keys import STAGING, after_collection, collection_prefix, scope_key, scope_of
 from sonicpy.store.known_pending import KnownPending
 from sonicpy.store.lengths import read_lengths
 from sonicpy.store.meta import ANALYZER, BY_ASSOCIATION, EMPTIED, ORDER
 from sonicpy.store.names import find_new, stored_names
 from sonicpy.store.pages import ROWS_MAX, pages
+from sonicpy.store.transaction import BUCKETS, DROPPED, META, OBJECTS, PENDING, SCOPES, TERMS, Row, Transaction
 from sonicpy.store.word_rows import stored_word_keys_from, stored_word_range, stored_words, stored_words_from
 
 if TYPE_CHECKING:

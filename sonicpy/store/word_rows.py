@@ -6,7 +6,7 @@ would have to write them all; by their term ids they fill a few pages.
 
 from sonicpy._native.term_rows import common_keys, with_common
 from sonicpy._native.word_range import WordRange
-from sonicpy.store.environment import COMMON, WORDS, Row, Transaction
+from sonicpy.store.transaction import COMMON, WORDS, Row, Transaction
 
 
 def stored_words(transaction: Transaction, keys: list[bytes]) -> list[Row]:

@@ -10,9 +10,9 @@ from sonicpy._native.objects import BufferedRow
 from sonicpy._native.term_cache import TermCache
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.changes import RecentChanges
-from sonicpy.store.environment import OBJECTS, Transaction
 from sonicpy.store.keys import object_key
 from sonicpy.store.lengths import Lengths
+from sonicpy.store.transaction import OBJECTS, Transaction
 
 if TYPE_CHECKING:
     from sonicpy.store.names import NewNames

@@ -16,7 +16,13 @@ from sonicpy.errors import StoreDamaged
 from sonicpy.ids import Scope
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.changes import Touched
-from sonicpy.store.environment import (
+from sonicpy.store.keys import length_key, object_key, scope_key
+from sonicpy.store.known_pending import KnownPending
+from sonicpy.store.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
+from sonicpy.store.meta import CHANGES, EMPTIED, take_bucket_id
+from sonicpy.store.names import NewNames, new_names, stored_names
+from sonicpy.store.removals import Removals
+from sonicpy.store.transaction import (
     BUCKETS,
     COMMON,
     DROPPED,
@@ -29,12 +35,6 @@ from sonicpy.store.environment import (
     Row,
     Transaction,
 )
-from sonicpy.store.keys import length_key, object_key, scope_key
-from sonicpy.store.known_pending import KnownPending
-from sonicpy.store.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
-from sonicpy.store.meta import CHANGES, EMPTIED, take_bucket_id
-from sonicpy.store.names import NewNames, new_names, stored_names
-from sonicpy.store.removals import Removals
 from sonicpy.store.view import View
 from sonicpy.store.why import Why
 from sonicpy.store.write_cache import NewestRow, WriteCache

@@ -21,8 +21,8 @@ from sonicpy.index.index import Index
 from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.replica import Recorder, ReplicaIndex
 from sonicpy.server.statistics import Statistics
-from sonicpy.store.environment import MapFull
 from sonicpy.store.replica import Progress, ReplicaStore, install_backup, progress_of_backup
+from sonicpy.store.transaction import MapFull
 from tests.cluster.memory import MemoryBroker
 
 RECORDER = Recorder(Config())

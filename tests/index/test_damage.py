@@ -20,11 +20,12 @@ from sonicpy import Index
 from sonicpy.errors import SonicError, StoreDamaged, StoreError
 from sonicpy.index.maintenance.verify import verify_folder, verify_in_child
 from sonicpy.store import check_process, check_rows, page_check
-from sonicpy.store import environment as tables
+from sonicpy.store import transaction as tables
 from sonicpy.store.data_file import BRANCH_PAGE, META_PAGES, PAGE_HEADER, newest_meta_page
-from sonicpy.store.environment import DATA_FILE, Environment, Row, Transaction
+from sonicpy.store.environment import DATA_FILE, Environment
 from sonicpy.store.keys import bucket_key
 from sonicpy.store.page_tree import PageTrees
+from sonicpy.store.transaction import Row, Transaction
 from tests.index.shorthand import B, C, open_index
 from tests.processes import run_here
 

@@ -11,7 +11,8 @@ from unittest import mock
 import pytest
 
 from sonicpy.errors import GraphError, StoreError, StoreFull
-from sonicpy.store.environment import Environment, Transaction
+from sonicpy.store.environment import Environment
+from sonicpy.store.transaction import Transaction
 from tests.index.graphs import (
     IN_SONICS_WAY,
     WORDS,

@@ -11,8 +11,8 @@ import pytest
 
 import sonicpy
 from sonicpy.server.maintenance import MEDIUM_WORDS
-from sonicpy.store.environment import PENDING
 from sonicpy.store.log import HEADER
+from sonicpy.store.transaction import PENDING
 from tests.index.shorthand import open_index
 from tests.processes import Server
 from tests.server.fair import ping_s

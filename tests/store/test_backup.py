@@ -9,9 +9,10 @@ import pytest
 
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.backup import BACKUP_FILE, SEAL, open_backup
-from sonicpy.store.environment import META, Environment
+from sonicpy.store.environment import Environment
 from sonicpy.store.meta import FORMAT_VERSION, read_position
 from sonicpy.store.store import Store
+from sonicpy.store.transaction import META
 from tests.store.shorthand import count_objects, open_store, push
 
 

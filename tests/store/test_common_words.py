@@ -9,7 +9,7 @@ from sonicpy._native.term_rows import only_refers
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
 from sonicpy.index.maintenance.consolidate import GraphLimits, read_words
-from sonicpy.store import environment as tables
+from sonicpy.store import transaction as tables
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.mutations import FlushObject, PopTerms
 from sonicpy.store.store import Store

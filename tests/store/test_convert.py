@@ -26,11 +26,12 @@ from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.index.maintenance.verify import verify_backup, verify_folder
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store import convert
-from sonicpy.store import environment as tables
+from sonicpy.store import environment as environments
+from sonicpy.store import transaction as tables
 from sonicpy.store.backup import BACKUP_FILE, FORMAT_VERSION, MAGIC, SEAL
 from sonicpy.store.boot_mark import BOOT_FILE, note_boot
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import Environment, Transaction
+from sonicpy.store.environment import Environment
 from sonicpy.store.keys import bucket_key, scope_key
 from sonicpy.store.meta import (
     ANALYZER,
@@ -42,6 +43,7 @@ from sonicpy.store.meta import (
     check_format,
     take_bucket_id,
 )
+from sonicpy.store.transaction import Transaction
 from tests.disk import disk, fill
 from tests.store.trouble import failing_writes
 
@@ -313,7 +315,7 @@ def test_a_disk_that_is_full_indeed(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("small_steps")
 def test_a_map_that_is_too_small_grows(tmp_path: Path) -> None:
     folder, holds = unpack("default", tmp_path)
-    with mock.patch.object(tables, "GROW_WHEN_USED", 2.0):  # so that it grows in the middle of a step
+    with mock.patch.object(environments, "GROW_WHEN_USED", 2.0):  # so that it grows in the middle of a step
         environment = Environment(folder, 1 << 12)  # LMDB maps all of the file, and nothing more
         grown = environment.map_bytes()
         with environment.reading() as transaction:

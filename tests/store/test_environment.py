@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from sonicpy.errors import StoreError, StoreFull
-from sonicpy.store.environment import META, OBJECTS, OIDS, POSTINGS, WORDS, Environment, MapFull, Transaction
+from sonicpy.store.environment import Environment
+from sonicpy.store.transaction import META, OBJECTS, OIDS, POSTINGS, WORDS, MapFull, Transaction
 
 PREFIX = b"\0\0\0\7"
 NEIGHBOURS = [b"\0\0\0\6\xff", PREFIX + b"a", PREFIX + b"b", PREFIX + b"\xff\xff", b"\0\0\0\x08", b"\xff\xff\xff\xff"]

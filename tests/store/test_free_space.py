@@ -13,9 +13,10 @@ from sonicpy.errors import StoreError
 from sonicpy.store import background_sync, free_space
 from sonicpy.store.background_sync import BackgroundSync
 from sonicpy.store.data_file import newest_meta_page, write_meta_pages
-from sonicpy.store.environment import DATA_FILE, POSTINGS, Environment
+from sonicpy.store.environment import DATA_FILE, Environment
 from sonicpy.store.free_space import FreeSpace
 from sonicpy.store.page_tree import PageTrees
+from sonicpy.store.transaction import POSTINGS
 from tests.store.shorthand import found, open_store, push
 
 ROWS = {b"%04d" % number: b"%d" % number * 500 for number in range(1_000)}

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.environment import META
 from sonicpy.store.meta import ANALYZER, CHANGES, CONVERSION, FORMAT, KEYS, NEXT_BUCKET, POSITION, REPLICA, MetaKey
+from sonicpy.store.transaction import META
 from tests.store.shorthand import open_store, push
 
 FORMAT_PAGE = Path(__file__).parents[2] / "docs" / "storage-format.md"

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from sonicpy.store import names, read_cache
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import OIDS, Environment, Transaction
+from sonicpy.store.environment import Environment
 from sonicpy.store.mutations import FlushObject
 from sonicpy.store.names import NewNames, drop_stored_name, oids_from, stored_names
 from sonicpy.store.store import Store
+from sonicpy.store.transaction import OIDS, Transaction
 from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
 from tests.store.consistency import check_consistent

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from sonicpy.store import packing
-from sonicpy.store.environment import POSTINGS, WORDS, Environment
+from sonicpy.store.environment import Environment
 from sonicpy.store.packing import SparseRange, rewrite, sparse_ranges
+from sonicpy.store.transaction import POSTINGS, WORDS
 
 MAP_BYTES = 1 << 27
 

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from sonicpy.errors import StoreError, StoreFull
-from sonicpy.store import environment as tables
 from sonicpy.store import store as store_module
+from sonicpy.store import transaction as tables
 from sonicpy.store.background_sync import BackgroundSync
-from sonicpy.store.environment import Environment, MapFull, Transaction
+from sonicpy.store.environment import Environment
 from sonicpy.store.meta import ANALYZER, CHANGES, FORMAT, POSITION
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms
 from sonicpy.store.store import Store
+from sonicpy.store.transaction import MapFull, Transaction
 from sonicpy.store.write_view import WriteView
 from tests.reference.store import Model
 from tests.store.consistency import check_consistent

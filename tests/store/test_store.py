@@ -13,7 +13,7 @@ import pytest
 
 from sonicpy._native.terms import Terms
 from sonicpy.errors import StoreDamaged, StoreError, StoreLocked
-from sonicpy.store import environment as tables
+from sonicpy.store import transaction as tables
 from sonicpy.store.boot_mark import BOOT_FILE
 from sonicpy.store.environment import Environment
 from sonicpy.store.folder import LOCK_FILE

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.errors import StoreError
 from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.environment import MapFull, Transaction
 from sonicpy.store.mutations import PopTerms
 from sonicpy.store.pages import pages
 from sonicpy.store.store import Store
+from sonicpy.store.transaction import MapFull, Transaction
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import found, open_store, push, terms
 from tests.support.examples import examples

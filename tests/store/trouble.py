@@ -8,8 +8,8 @@ from unittest import mock
 
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.store.any_store import AnyStore
-from sonicpy.store.environment import Transaction
 from sonicpy.store.log import Log
+from sonicpy.store.transaction import Transaction
 from sonicpy.store.write_view import WriteView
 
 WRITES = ("put", "put_many", "append", "delete", "delete_rows")

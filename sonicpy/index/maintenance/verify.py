@@ -15,7 +15,7 @@ from sonicpy.store.backup import BACKUP_FILE, open_backup
 from sonicpy.store.boot_mark import refuse_unrecovered
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.check_process import faults_in_child
-from sonicpy.store.environment import DATA_FILE, Environment, Transaction
+from sonicpy.store.environment import DATA_FILE, Environment
 from sonicpy.store.folder import ReaderLock, holds_store, is_there, is_written
 from sonicpy.store.log import log_faults
 from sonicpy.store.meta import RESTORE_ELSEWHERE, check_analyzer, check_format, read_position
@@ -23,6 +23,7 @@ from sonicpy.store.page_check import page_faults
 from sonicpy.store.pages import ROWS_MAX, pages
 from sonicpy.store.read_only import may_write
 from sonicpy.store.slices import lasting_faults, slices
+from sonicpy.store.transaction import Transaction
 from sonicpy.store.verify import faults_beside_a_writer, readable_scopes, table_faults
 from sonicpy.store.view import View
 
