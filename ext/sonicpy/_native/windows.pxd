@@ -27,16 +27,14 @@ cdef struct Holders:  # of a word, or of the words of a term, in one window
 cdef inline uint8_t tf_of(const Holders *holders, uint32_t iid) noexcept nogil:
     """Return how often an object of the window holds the word, 0: it does not."""
     cdef uint32_t place = iid & (WINDOW_OBJECTS - 1)
-    cdef Py_ssize_t low = 0, high = holders.many, middle
+    cdef Py_ssize_t low = 0, count = holders.many, half
     if not holders.bits[place >> 6] >> (place & 63) & 1:
         return 0
-    while low < high:
-        middle = (low + high) >> 1
-        if holders.places[middle] < place:
-            low = middle + 1
-        else:
-            high = middle
-    return holders.tfs[low] if low < holders.many and holders.places[low] == place else 1
+    while count > 1:  # without a branch that depends on what is found, which no processor could foresee
+        half = count >> 1
+        low += half if holders.places[low + half] <= place else 0
+        count -= half
+    return holders.tfs[low] if count and holders.places[low] == place else 1
 
 
 cdef struct Gathered:  # the holders of one window while they are put together; those of several words add up
