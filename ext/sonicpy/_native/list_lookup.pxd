@@ -37,7 +37,7 @@ cdef inline Py_ssize_t block_for(const Source *source, uint32_t iid, Py_ssize_t 
     Gallops from `newest` down: objects are looked up newest first.
     """
     cdef const Block *blocks = source.blocks
-    cdef Py_ssize_t high = newest, low, middle, step = 1
+    cdef Py_ssize_t high = newest, low, count, half, step = 1
     if high < 0 or blocks[high].lower <= iid:
         return high
     low = high - 1
@@ -47,25 +47,22 @@ cdef inline Py_ssize_t block_for(const Source *source, uint32_t iid, Py_ssize_t 
         low = high - step
     if low < -1:
         low = -1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if blocks[middle].lower > iid:
-            high = middle
-        else:
-            low = middle
+    count = high - low
+    while count > 1:  # without a branch, as in `tf_of`
+        half = count >> 1
+        low += half if blocks[low + half].lower <= iid else 0
+        count -= half
     return low
 
 
 cdef inline Py_ssize_t place_from(const OpenBlock *block, uint64_t iid) noexcept nogil:
     """Return the place in a block of the first object that is not older than `iid`."""
-    cdef Py_ssize_t low = 0, high = block.count, middle
-    while low < high:
-        middle = (low + high) // 2
-        if block.iids[middle] < iid:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    cdef Py_ssize_t low = 0, count = block.count, half
+    while count > 1:  # without a branch, as in `tf_of`
+        half = count >> 1
+        low += half if block.iids[low + half - 1] < iid else 0
+        count -= half
+    return low + 1 if count and block.iids[low] < iid else low
 
 
 cdef inline int search(const OpenBlock *block, uint32_t iid) noexcept nogil:

@@ -38,7 +38,7 @@ cdef TypedFrequencies typed_of(MergedList merged, object stored)
 cdef inline Py_ssize_t count_up_to(const Merged *merged, uint32_t iid, Py_ssize_t end) noexcept nogil:
     """Return how many of the first `end` postings are of objects up to `iid`. Gallops from the end down: objects are
     looked up newest first."""
-    cdef Py_ssize_t part = iid >> LOW_BITS, low, first, middle, step = 1
+    cdef Py_ssize_t part = iid >> LOW_BITS, low, first, count, half, step = 1
     cdef uint16_t wanted = <uint16_t> iid
     if part >= merged.parts:
         return end
@@ -52,13 +52,12 @@ cdef inline Py_ssize_t count_up_to(const Merged *merged, uint32_t iid, Py_ssize_
         low -= step
         step *= 2
     low = max(low + 1, first)
-    while low < end:
-        middle = (low + end) >> 1
-        if merged.lows[middle] <= wanted:
-            low = middle + 1
-        else:
-            end = middle
-    return low
+    count = end - low
+    while count > 1:  # without a branch, as in `tf_of`
+        half = count >> 1
+        low += half if merged.lows[low + half - 1] <= wanted else 0
+        count -= half
+    return low + 1 if count > 0 and merged.lows[low] <= wanted else low
 
 
 cdef inline int find_tf(const Merged *merged, uint32_t iid, Py_ssize_t *end) noexcept nogil:
