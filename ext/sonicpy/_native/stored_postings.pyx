@@ -140,7 +140,7 @@ cdef class StoredPostings:
             count -= skipped
             if <uint64_t> count < df:
                 raise miscounted(df, count)
-            self.df = df
+            self.df, self.has_own_blocks = df, True
             memmove(postings, postings + skipped, count * sizeof(Posting))
             qsort(postings, count, sizeof(Posting), by_iid)
             self.make_blocks((count + BLOCK_POSTINGS - 1) // BLOCK_POSTINGS)
@@ -333,7 +333,7 @@ cdef class StoredPostings:
         """
         cdef uint64_t first = <uint64_t> window << WINDOW_BITS
         cdef Py_ssize_t low = 0, high = self.block_count, number, released = 0
-        if self.windows.count < RELEASING_WINDOWS:
+        if self.has_own_blocks or self.windows.count < RELEASING_WINDOWS:
             return 0
         while low < high:  # `low` becomes the first block behind the window
             number = (low + high) // 2
