@@ -682,10 +682,12 @@ cdef class TopObjects(WantedBlocks):
                     return 1
                 if slot.count == 1:
                     typed = held
-                elif not self.hold_typed(here, window):
-                    return -1
-                else:
+                elif self.hold_typed(here, window):
                     typed = tf_of(&here.typed, iid)
+                else:  # the family has a window, and the word itself was not read as far
+                    typed = look_up(&self._sources[slot.first], iid)
+                    if typed < 0:
+                        return -1
                 if typed:
                     part[0] += part_of_score(slot.exact_weight, typed, self._norms[packed], self._k1)
                 return 1
