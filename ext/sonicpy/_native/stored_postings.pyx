@@ -388,10 +388,13 @@ cdef Windows windows_of(list postings, Py_ssize_t window_count):
 
 
 cdef StoredPostings first_of(list postings):
-    """Return the one of some words that keeps what is made of them together."""
+    """Return the one of some words that keeps what is made of them together: one that stands in no rows, if there is any,
+    because others may outlive it and meet the next one, of other objects."""
     cdef StoredPostings one, first = postings[0]
     for one in postings:
-        if one.term_id < first.term_id:
+        if one.has_own_blocks > first.has_own_blocks or (
+            one.has_own_blocks == first.has_own_blocks and one.term_id < first.term_id
+        ):
             first = one
     return first
 
