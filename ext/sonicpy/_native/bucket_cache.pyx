@@ -1,6 +1,7 @@
 """A cache of what was read of a bucket in one commit: rows of words, their postings, lengths, OIDs, completions.
 
-    BucketCache       what was read; threads share it, since no step of a call lets another thread in
+    BucketCache       what was read; threads share it. What has to be one step for all makes no list, tuple or dict: a new
+                      one may start the garbage collector, and finalizers let other threads in
     CachingReader     answers from it, and asks its source for what the cache lacks
 
 The cache of the next commit takes over what the commit did not touch. Postings and lengths that only grew are brought up
