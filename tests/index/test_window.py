@@ -47,6 +47,19 @@ def test_older_objects_come_back_when_newer_ones_go(tmp_path: Path, mode: dict[s
         assert found(index, "gemeinsam") == ["o5", "o3", "o2"]
 
 
+def test_the_newest_objects_of_a_family_are_read(tmp_path: Path) -> None:
+    """What is kept of a family knows no older window of one of its words, however often the word was asked for."""
+    with open_index(tmp_path, store__kv__retain_word_objects=3) as index:
+        index.push_many([(f"x{number}", "anderes") for number in range(9_000)], collection=C, bucket=B)
+        push(index, "forms", "birnen", "deu")
+        for number in range(6):
+            push(index, f"o{number}", "birne", "deu")
+            newest = [f"o{at}" for at in range(number, -1, -1)][:3]
+            assert found(index, "birne", lang="deu") == [*newest, "forms"]
+        index.flush_object(C, B, "o5")
+        assert found(index, "birne", lang="deu") == ["o4", "o3", "o2", "forms"]
+
+
 def test_every_object_is_found_unless_told_otherwise(tmp_path: Path) -> None:
     with open_index(tmp_path) as index, index.batch():
         for number in range(3_000):

@@ -119,6 +119,22 @@ def test_two_queries_read_the_same_list_side_by_side() -> None:
     assert sorted(iid for iid, _, _ in second.best(0)) == [1, 5, 10, 20] and third.count() == 4
 
 
+def test_a_list_that_stands_in_no_rows_keeps_its_blocks_in_a_bucket_of_a_million() -> None:
+    """Those of words in rows go when their windows were made, and may be read again; nobody could read these."""
+    lengths = bytes((7, 5, 9, 11)) * ((256 << 12) // 4)
+    postings = [(iid, 1) for iid in range(0, len(lengths), 30)]
+    blocks = [pack_block(postings[at : at + POSTINGS_PER_BLOCK]) for at in range(0, len(postings), POSTINGS_PER_BLOCK)]
+    found = StoredPostings.of_blocks(1, 2, len(postings), blocks, lengths)
+    for terms in (1, 16):  # a walk, and a question that reads all postings
+        query = TopObjects(lengths, 100.0, 1.2, 0.75, 1.0)
+        for _ in range(terms):
+            query.add_term(1.0)
+            query.add_words([found], 1.0)
+        query.begin(10_000)
+        assert query.run() == []
+        assert len(query.best(0)) == 10_000 and query.blocks_to_count() == [] and query.count() == len(postings)
+
+
 # -- damage ----------------------------------------------------------------------------------------------------------
 
 

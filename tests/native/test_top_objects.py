@@ -62,12 +62,19 @@ class KeptLists(Lists):
     def __init__(self, lengths: bytes, block: int) -> None:
         super().__init__(lengths, block)
         self._kept: dict[int, StoredPostings] = {}
+        self._numbers: dict[int, int] = {}  # of the lists, less 1
 
     def store(self, postings: dict[int, int], tail: int) -> StoredPostings:
         kept = self._kept.get(id(postings))
         if kept is None:
+            last, self._term_id = self._term_id, self._numbers.setdefault(id(postings), self._term_id)
             kept = self._kept[id(postings)] = super().store(postings, tail)
+            self._term_id = max(last, self._term_id)
         return kept
+
+    def forget(self, postings: dict[int, int]) -> None:
+        """Drop what was read of a list; it is stored under the same number."""
+        del self._kept[id(postings)]
 
     @property
     def size_bytes(self) -> int:
@@ -281,6 +288,23 @@ def test_a_walk_that_skips_too_little_is_given_up() -> None:
         found.give(lists.get(keys))
     assert lists.reads >= len(lists.rows), "and then reads everything"
     assert found.best(0) == expected[:10]
+
+
+def test_a_family_whose_windows_were_made_before_its_typed_word_was_read_anew() -> None:
+    """What is kept of a family outlives the list of one of its words, which was dropped and has to be read again."""
+    chance = random.Random(1)
+    objects = 30_000
+    lengths = bytes(chance.choices(range(2, 60), k=objects))
+    family = [held_by(chance, objects, count) for count in (6_000, 9_000)]
+    rare = {iid: 1 for iid in chance.sample(sorted(family[0].keys() | family[1].keys()), 60)}
+    forms = Term(1.0, True, False, [Slot(family[::-1], 0.8, 0.2)])
+    lists, masks = KeptLists(lengths, 128), LengthMasks(lengths)
+    lists.store(family[0], 100)  # the first word keeps what is made of the family, and another one is typed
+    for terms in ([forms], [Term(1.0, True, False, [Slot([rare], 1.0)]), forms]):
+        expected = best_objects(terms, lengths, 12.0, K1, B, 1.0, False)[:40]
+        found = search(terms, lists, masks, 12.0, 1.0, lambda: 100, full_first=False)
+        assert answer(found, lists, 40) == expected
+        lists.forget(family[1])
 
 
 def check_pages_of_all_sizes(terms: list[Term], lengths: bytes, exponent: float, *, walks: bool = True) -> None:

@@ -19,7 +19,7 @@ from sonicpy._native.windows cimport WINDOW_BITS, WINDOW_WORDS, tf_of
 cdef list keys_of_all(QueryTerms query):
     """Return the keys of the blocks that `count_of` needs and nobody has read yet; hand them over with `give`."""
     cdef Py_ssize_t term, number, block
-    query._asked = []
+    query._asked_count = 0
     for term in range(query._term_count):
         if query._terms[term].brings:
             for number in range(query.first_source(&query._terms[term]), query.end_source(&query._terms[term])):

@@ -1,6 +1,7 @@
 """A cache of what was read of a bucket in one commit: rows of words, their postings, lengths, OIDs, completions.
 
-    BucketCache       what was read; threads share it, since no step of a call lets another thread in
+    BucketCache       what was read; threads share it. What has to be one step for all makes no list, tuple or dict: a new
+                      one may start the garbage collector, and finalizers let other threads in
     CachingReader     answers from it, and asks its source for what the cache lacks
 
 The cache of the next commit takes over what the commit did not touch. Postings and lengths that only grew are brought up
@@ -102,22 +103,26 @@ cdef class BucketCache:
         cdef StoredPostings found = self._postings.pop(term_id, None)
         return self._older_postings.pop(term_id, None) if found is None else found
 
-    cdef int renew_lengths(self, list rows, set old_rows) except -1:
-        """Bring the lengths up to date by (number, row) pairs of the rows that changed; those that are gone are missing.
+    cdef int renew_lengths(self, dict rows, list numbers) except -1:
+        """Bring the lengths up to date.
 
-        While a reader of the older commit uses them, they are copied.
+        While a reader of the older commit uses them, they are copied. No other thread comes in meanwhile: nothing here
+        makes an object that the garbage collector counts.
+
+        Args:
+            rows: that changed, by number; those that are gone are missing.
+            numbers: of all that changed, rising.
         """
         cdef LengthMasks masks = self._length_masks
         cdef object lengths = self._lengths
         cdef Py_ssize_t number
-        cdef dict found = dict(rows)
         self._length_masks = None
         # This cache, this variable and the masks refer to the lengths, and a variable to the masks.
         if references(lengths) > 2 + (masks is not None) or (masks is not None and references(masks) > 1):
             self._lengths, masks = bytearray(lengths), None
         lengths = None
-        for number in sorted(old_rows):
-            self.renew_row(masks, number * LENGTHS_PER_ROW, found.get(number, b""))
+        for number in numbers:
+            self.renew_row(masks, number * LENGTHS_PER_ROW, rows.get(number, b""))
         if masks is not None:
             masks.renew(self._lengths)
         self._length_masks = masks
@@ -340,14 +345,17 @@ cdef class CachingReader:
         """Return the packed lengths of all objects, by IID, as bytes or a bytearray; not to be changed."""
         cdef BucketCache cache = self._cache
         cdef set old_rows = cache._old_rows
+        cdef dict rows
+        cdef list numbers
         if cache._lengths is None:
             lengths = self._source.read_lengths()
             cache._lengths, cache._length_masks, cache._old_rows = lengths, None, None
             return lengths
         if old_rows is not None:
-            rows = self._source.length_rows(sorted(old_rows))
+            numbers = sorted(old_rows)
+            rows = dict(self._source.length_rows(numbers))
             if cache._old_rows is old_rows:  # else another thread was faster
-                cache.renew_lengths(rows, old_rows)
+                cache.renew_lengths(rows, numbers)
             return self.lengths()
         return cache._lengths
 

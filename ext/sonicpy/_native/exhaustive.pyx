@@ -84,12 +84,8 @@ cdef uint64_t count_postings(ScoreBounds query) noexcept:
 
 cdef bint ask_for_every_block(ScoreBounds query) except -1:
     """Ask for all blocks that nobody has read yet; return whether there are any."""
-    cdef Py_ssize_t number, block
-    for number in range(query._source_count):
-        for block in range(query._sources[number].count):  # a query on another thread may be asking for it
-            query._sources[number].blocks[block].is_wanted = False
     query.ask_for_every_block()
-    return len(query._asked) > 0
+    return query._asked_count > 0
 
 
 cdef int score_every_object(ScoreBounds query) except -1:

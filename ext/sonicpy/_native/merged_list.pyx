@@ -37,7 +37,9 @@ cdef MergedList merge(list postings, const PackedLengths *lengths):
     cdef uint64_t *pairs
     cdef uint64_t *more
     cdef uint64_t *out
-    for one in postings:
+    if len(postings) > 1:
+        postings = sorted(postings, key=df_of)  # the longest list is copied once
+    for one in postings:  # from here on no other thread may let go of a block
         for number in range(one.block_count):
             if one.blocks[number].packed == NULL:
                 return None
@@ -50,7 +52,7 @@ cdef MergedList merge(list postings, const PackedLengths *lengths):
             return list_of(pairs, put_all(postings[0], pairs), lengths)
         more, out = pairs + room, pairs + 2 * room
         count = 0
-        for one in sorted(postings, key=df_of):  # the longest list is copied once
+        for one in postings:
             added = put_all(one, more)
             if not count:
                 memcpy(pairs, more, added * sizeof(uint64_t))

@@ -41,6 +41,11 @@ cdef struct Term:
     bint required
 
 
+cdef struct Asked:  # a block that has to be read
+    Py_ssize_t source
+    Py_ssize_t block
+
+
 cdef class QueryTerms:
     cdef LengthMasks _masks
     cdef PackedLengths _packed
@@ -58,7 +63,8 @@ cdef class QueryTerms:
     cdef double _possible  # weight of all terms
     cdef bint _has_required
     cdef OpenBlock *_opened  # of each source
-    cdef list _asked  # (StoredPostings, block number) asked for
+    cdef Asked *_asked
+    cdef Py_ssize_t _asked_count, _asked_room
 
     cdef int check_unstarted(self) except -1
     cdef int open_sources(self) except -1
@@ -67,6 +73,7 @@ cdef class QueryTerms:
     cdef double find_part(self, const Term *term, int level, uint8_t packed) noexcept nogil
     cdef double slot_at_most(self, const Slot *slot, int level, uint8_t packed) noexcept nogil
     cdef double slot_bound(self, const Slot *slot, uint8_t packed) noexcept nogil
+    cdef void end_asking(self) noexcept nogil
     cdef list keys_asked(self)
     cdef bint ask_for_all(self) except -1
     cdef int ask_for_every_block(self) except -1

@@ -11,7 +11,7 @@ from sonicpy._native.bm25 cimport norms_of, part_of_score
 from sonicpy._native.impacts cimport Block, impact_bound
 from sonicpy._native.length_masks cimport LengthMasks
 from sonicpy._native.list_lookup cimport Source, is_missing
-from sonicpy._native.memory cimport resized, zeroed
+from sonicpy._native.memory cimport reserve, resized, zeroed
 from sonicpy._native.plan cimport PlannedList
 from sonicpy._native.stored_postings cimport OpenBlock, StoredPostings
 from sonicpy._native.top_k cimport CORRECTED, EXACT, Kind
@@ -44,13 +44,13 @@ cdef class QueryTerms:
             self._norms[number] = norms[number]
         self._k1, self._exponent, self._full_first = k1, exponent, full_first
         self._postings = []
-        self._asked = []
 
     def __dealloc__(self):
         free(self._sources)
         free(self._slots)
         free(self._terms)
         free(self._opened)
+        free(self._asked)
 
     def add_term(self, double weight, *, bint brings=True, bint required=False) -> None:
         """Add the next term of the query.
@@ -234,12 +234,22 @@ cdef class QueryTerms:
 
     # -- blocks that have to be read -----------------------------------------------------------------------------------
 
+    # Other queries, on other threads, ask for the same blocks. So nothing between `ask` and `end_asking` makes an object of
+    # Python: then the garbage collector may run, which lets other threads in.
+
+    cdef void end_asking(self) noexcept nogil:
+        """Let other queries ask for the blocks that were asked for."""
+        cdef Py_ssize_t at
+        for at in range(self._asked_count):
+            self._sources[self._asked[at].source].blocks[self._asked[at].block].is_wanted = False
+
     cdef list keys_asked(self):
-        cdef StoredPostings stored
-        cdef Py_ssize_t number
-        for stored, number in self._asked:  # other queries, on other threads, read the same postings
-            stored.blocks[number].is_wanted = False
-        return [(<StoredPostings> stored).key_of(number) for stored, number in self._asked]
+        cdef list keys = []
+        cdef Py_ssize_t at
+        self.end_asking()
+        for at in range(self._asked_count):
+            keys.append((<StoredPostings> self._postings[self._asked[at].source]).key_of(self._asked[at].block))
+        return keys
 
     cdef bint ask_for_all(self) except -1:
         """Ask for all blocks, if they are few; return whether some are missing."""
@@ -252,7 +262,7 @@ cdef class QueryTerms:
         for number in range(self._source_count):
             for block in range(self._sources[number].count):
                 self.ask(number, block)
-        return len(self._asked) > 0
+        return self._asked_count > 0
 
     cdef int ask_for_every_block(self) except -1:
         """Ask for all blocks that are not there, those among them that look-ups do not need."""
@@ -268,16 +278,14 @@ cdef class QueryTerms:
         Raises:
             DamagedBytes: a block is missing or cannot be read.
         """
-        cdef StoredPostings stored
-        cdef Py_ssize_t number, at = 0
+        cdef Py_ssize_t at
         cdef bytes block
-        if len(rows) != len(self._asked):
-            raise DamagedBytes(f"{len(self._asked) - len(rows)} blocks of postings are missing")
-        for stored, number in self._asked:
+        if len(rows) != self._asked_count:
+            raise DamagedBytes(f"{self._asked_count - len(rows)} blocks of postings are missing")
+        for at in range(self._asked_count):
             block = (<tuple> rows[at])[1]
-            stored.put_block(number, block)
-            at += 1
-        self._asked = []
+            (<StoredPostings> self._postings[self._asked[at].source]).put_block(self._asked[at].block, block)
+        self._asked_count = 0
 
     cdef int ask(self, Py_ssize_t source, Py_ssize_t block) except -1:
         """Ask for a block, if its objects cannot be looked up without it."""
@@ -289,6 +297,10 @@ cdef class QueryTerms:
         """Ask for a block, unless it is there or asked for."""
         cdef Block *wanted = &self._sources[source].blocks[block]
         if wanted.packed == NULL and not wanted.is_wanted:
+            if not reserve(<void **> &self._asked, &self._asked_room, self._asked_count + 1, sizeof(Asked)):
+                self.end_asking()
+                raise MemoryError
             wanted.is_wanted = True
-            self._asked.append((self._postings[source], block))
+            self._asked[self._asked_count] = Asked(source, block)
+            self._asked_count += 1
         return 0

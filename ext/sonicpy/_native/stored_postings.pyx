@@ -140,7 +140,7 @@ cdef class StoredPostings:
             count -= skipped
             if <uint64_t> count < df:
                 raise miscounted(df, count)
-            self.df = df
+            self.df, self.has_own_blocks = df, True
             memmove(postings, postings + skipped, count * sizeof(Posting))
             qsort(postings, count, sizeof(Posting), by_iid)
             self.make_blocks((count + BLOCK_POSTINGS - 1) // BLOCK_POSTINGS)
@@ -333,7 +333,7 @@ cdef class StoredPostings:
         """
         cdef uint64_t first = <uint64_t> window << WINDOW_BITS
         cdef Py_ssize_t low = 0, high = self.block_count, number, released = 0
-        if self.windows.count < RELEASING_WINDOWS:
+        if self.has_own_blocks or self.windows.count < RELEASING_WINDOWS:
             return 0
         while low < high:  # `low` becomes the first block behind the window
             number = (low + high) // 2
@@ -388,10 +388,13 @@ cdef Windows windows_of(list postings, Py_ssize_t window_count):
 
 
 cdef StoredPostings first_of(list postings):
-    """Return the one of some words that keeps what is made of them together."""
+    """Return the one of some words that keeps what is made of them together: one that stands in no rows, if there is any,
+    because others may outlive it and meet the next one, of other objects."""
     cdef StoredPostings one, first = postings[0]
     for one in postings:
-        if one.term_id < first.term_id:
+        if one.has_own_blocks > first.has_own_blocks or (
+            one.has_own_blocks == first.has_own_blocks and one.term_id < first.term_id
+        ):
             first = one
     return first
 

@@ -175,7 +175,7 @@ cdef class TopObjects(WantedBlocks):
 
     def run(self) -> list:
         """Go on; return the keys of the blocks of `postings` that have to be read next, or [] at the end."""
-        self._asked = []
+        self._asked_count = 0
         if not self._is_begun:
             raise ValueError("begin first")
         if self._is_exhaustive:
@@ -189,7 +189,11 @@ cdef class TopObjects(WantedBlocks):
             self.find_all_merged()
         while self._driver < self._driver_count and self._top.k:
             if self.walk_driver() < 0:
-                return self.give_up() if self._lookups > self._lookups_max else self.keys_asked()
+                if self._lookups > self._lookups_max:
+                    return self.give_up()
+                if not self._asked_count:
+                    raise RuntimeError("a walk waits, but not for any block")
+                return self.keys_asked()
             if self._only_full:
                 if self._top.size == self._top.k:
                     break
@@ -204,7 +208,8 @@ cdef class TopObjects(WantedBlocks):
         """Go on without the walk, which has cost as much already as a look at all postings."""
         self._is_exhaustive, self._is_started = True, False
         empty_top(&self._top)
-        self._asked = []
+        self.end_asking()
+        self._asked_count = 0
         return self.run_exhaustively()
 
     cdef list run_exhaustively(self):
@@ -682,10 +687,12 @@ cdef class TopObjects(WantedBlocks):
                     return 1
                 if slot.count == 1:
                     typed = held
-                elif not self.hold_typed(here, window):
-                    return -1
-                else:
+                elif self.hold_typed(here, window):
                     typed = tf_of(&here.typed, iid)
+                else:  # the family has a window, and the word itself was not read as far
+                    typed = look_up(&self._sources[slot.first], iid)
+                    if typed < 0:
+                        return -1
                 if typed:
                     part[0] += part_of_score(slot.exact_weight, typed, self._norms[packed], self._k1)
                 return 1

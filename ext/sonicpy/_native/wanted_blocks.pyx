@@ -63,7 +63,7 @@ cdef class WantedBlocks(ScoreBounds):
                 if self._sources[source].blocks[block].lower <= <uint64_t> window << WINDOW_BITS:
                     break
                 block -= 1
-        return len(self._asked)
+        return self._asked_count
 
     cdef int ask_others_ahead(self, const TermWindow *here) except -1:
         """Ask for the blocks of another term for the window, and for those behind it, if few of these are ruled out."""
@@ -95,7 +95,7 @@ cdef class WantedBlocks(ScoreBounds):
         cdef OpenBlock block
         for word in range(WINDOW_WORDS - 1, -1, -1):
             left = self._chosen[word] if self._summary >> word & 1 else 0
-            while left and len(self._asked) < WANTED_MAX:
+            while left and self._asked_count < WANTED_MAX:
                 self.ask_for(<uint32_t> (self._window << WINDOW_BITS | word << 6 | highest_bit(left)))
                 left &= ~(<uint64_t> 1 << highest_bit(left))
                 objects += 1
@@ -104,7 +104,7 @@ cdef class WantedBlocks(ScoreBounds):
             while number >= 0 and self._sources[source].blocks[number].packed != NULL:
                 decode_block(&self._sources[source].blocks[number], &block)
                 for place in range(block.count - 1, -1, -1):
-                    if objects >= most or len(self._asked) >= WANTED_MAX:
+                    if objects >= most or self._asked_count >= WANTED_MAX:
                         return 0
                     if block.iids[place] >> WINDOW_BITS >= <uint64_t> self._window:
                         continue
@@ -125,7 +125,7 @@ cdef class WantedBlocks(ScoreBounds):
         cdef uint32_t iid
         cdef uint64_t objects = 0
         cdef uint64_t most = self.most_objects_ahead()
-        while end > 0 and objects < most and len(self._asked) < WANTED_MAX:
+        while end > 0 and objects < most and self._asked_count < WANTED_MAX:
             end -= 1
             part = part_at(held, end, part)
             iid = <uint32_t> part << LOW_BITS | held.lows[end]
