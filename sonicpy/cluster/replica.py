@@ -126,7 +126,14 @@ class Replica:
             self._wake()
 
     def stop_for_good(self, error: StoreError) -> None:
-        """Answer nothing from now on."""
+        """Answer nothing from now on; keep what was taken."""
+        if self._gathered and not self.is_broken:
+            last = self._gathered[-1][0]
+            try:
+                self._apply_gathered()
+                self.applied = last
+            except StoreError as other:
+                logger.error("partition %d lacks entries before those that it cannot have: %s", self.partition, other)
         if not self.is_broken:
             self.is_broken = True
             self.fault = str(error)
