@@ -18,6 +18,8 @@ new     how long a node with an empty folder takes to be current, by the log and
 """
 
 import argparse
+import asyncio
+import json
 import os
 import random
 import shutil
@@ -32,13 +34,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+from nats.aio.msg import Msg
 
 from sonicpy.cluster.dev import DevCluster, free_ports
+from sonicpy.cluster.ending import close
+from sonicpy.cluster.jetstream import connect
 from sonicpy.cluster.partitions import partition_of
 from sonicpy.cluster.replica import COMMIT_AFTER_S
 from sonicpy.cluster.snapshots import snapshot_all
-from sonicpy.cluster.status import status
+from sonicpy.cluster.status import SUBJECT as STATUS
 from tests.support.texts import messages, queries, quoted
 
 HOST = "127.0.0.1"
@@ -55,6 +60,8 @@ QUERIES = queries(TEXTS, 2, 2_000)
 PROCESS_CLOCK = 2
 """Makes of a process the number of its clock, which counts nanoseconds: clock_getcpuclockid in Linux."""
 TIMEOUT_S = 60.0
+CURRENT_S = 600.0
+LOOK_S = 0.05
 
 
 class Connection:
@@ -452,17 +459,29 @@ def time_until_current(dev: DevCluster, node: str) -> str:
     that others use, the first says how busy those are.
     """
     began = time.monotonic()
-    while not is_current(status(dev.addresses).figures, node):
-        if time.monotonic() - began > 600:
-            raise SystemExit(f"{node} is not current after 600 s")
-        time.sleep(0.1)
+    try:
+        asyncio.run(asyncio.wait_for(wait_until_current(dev, node), CURRENT_S))
+    except TimeoutError as error:
+        raise SystemExit(f"{node} is not current after {CURRENT_S:.0f} s") from error
     return f"{time.monotonic() - began:.1f} s ({cpu_s([dev.nodes[node].pid]):.1f} s of CPU)"
 
 
-def is_current(figures: dict[str, Any], node: str) -> bool:
-    """Return whether a node answers for all its replicas; it does once it has what the logs held at its start."""
-    found = figures["nodes"].get(node)
-    return found is not None and all(replica["fault"] is None for replica in found["replicas"].values())
+async def wait_until_current(dev: DevCluster, node: str) -> None:
+    """Wait until a node answers for all its replicas; it does once it has what the logs held at its start."""
+    connection = await connect(dev.addresses, "sonicpy benchmarks", patient=False)
+    current = asyncio.Event()
+
+    async def take(message: Msg) -> None:
+        answer = json.loads(message.data)
+        if answer["name"] == node and all(replica["fault"] is None for replica in answer["replicas"].values()):
+            current.set()
+
+    inbox = connection.new_inbox()
+    await connection.subscribe(inbox, cb=take)
+    while not current.is_set():  # `status` would wait a second for a node that has not started yet
+        await connection.publish(STATUS, b"", reply=inbox)
+        await asyncio.sleep(LOOK_S)
+    await close(connection)
 
 
 def main() -> None:

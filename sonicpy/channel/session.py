@@ -117,6 +117,11 @@ class Session:
         except (CommandError, ShuttingDown) as refusal:
             return replies.error(refusal)
 
+    @property
+    def is_drained(self) -> bool:
+        """Whether nothing arrived that `next` has not read."""
+        return self._lines.is_empty
+
     def take_rest(self) -> bytes | None:
         """Return the bytes that `next` has not read, and forget them; None: a line is too long, and some are gone."""
         return self._lines.take_rest()

@@ -103,29 +103,35 @@ def unpack_records(section: bytes) -> list[bytes]:
 
 
 def following(
-    progress: Progress, batch: Batch, partition: int, position: int, epoch: str
-) -> tuple[Sequence[bytes], Progress]:
-    """Return the records that a partition has to apply of a batch, and its progress with them.
+    progress: Progress, entries: Sequence[tuple[int, Batch]], partition: int, epoch: str
+) -> tuple[list[Sequence[bytes]], Progress]:
+    """Return the records that a partition has to apply of each of some batches, and its progress with them.
 
-    The records are empty if the writer's batch was applied before. The result depends on the arguments alone.
+    The records of a batch are empty if it was applied before. The result depends on the arguments alone, and the
+    progress is that of taking the batches one by one.
 
     Args:
         progress: of the partition.
-        batch: one with a section for it, the next one in its log.
-        position: of the entry that holds the batch.
+        entries: positions and batches with a section for it, at least one: the next ones in its log.
         epoch: of the log.
 
     Raises:
-        StoreDamaged: the section cannot be read.
+        StoreDamaged: a section cannot be read.
     """
-    section = batch.sections[partition]
-    count = (batch.incarnation, batch.number)
-    is_new = count > progress.writers.get(batch.writer, (0, 0))
-    writers = {**progress.writers, batch.writer: count} if is_new else progress.writers
-    # What the chain covers is what this partition was given, whatever else the log holds.
-    chain = blake2b(b"%b%b%b" % (bytes.fromhex(progress.chain), COUNT.pack(*count), section), digest_size=CHAIN_BYTES)
-    chain.update(batch.writer.encode())
-    return unpack_records(section) if is_new else (), Progress(position, epoch, chain.hexdigest(), writers)
+    chain, writers = bytes.fromhex(progress.chain), dict(progress.writers)
+    found: list[Sequence[bytes]] = []
+    for _, batch in entries:
+        section = batch.sections[partition]
+        count = (batch.incarnation, batch.number)
+        if count > writers.get(batch.writer, (0, 0)):
+            writers[batch.writer] = count
+            found.append(unpack_records(section))
+        else:
+            found.append(())
+        # What the chain covers is what this partition was given, whatever else the log holds.
+        covered = b"".join((chain, COUNT.pack(*count), section, batch.writer.encode()))
+        chain = blake2b(covered, digest_size=CHAIN_BYTES).digest()
+    return found, Progress(entries[-1][0], epoch, chain.hex(), writers)
 
 
 def _sections(packed: bytes, place: int) -> dict[int, bytes]:

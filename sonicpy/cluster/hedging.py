@@ -25,10 +25,18 @@ TakeAnswer = Callable[[bytes | None], None]
 """Gets the answer; None: all connections are lost."""
 
 
+class Taker(Protocol):
+    """What gets the answer of a node."""
+
+    def take(self, node: "Askable", answer: bytes | None) -> None:
+        """Take the answer of a node; None: its connection is lost."""
+        ...
+
+
 class Askable(Protocol):
     """A connection to a node."""
 
-    def ask(self, question: bytes, asked: "Asked") -> None:
+    def ask(self, question: bytes, asked: Taker) -> None:
         """Send a question; call `asked.take` with the answer, or with None if none comes, after this has returned."""
         ...
 

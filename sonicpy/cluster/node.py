@@ -19,6 +19,7 @@ from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 
 from sonicpy.cluster import snapshots
+from sonicpy.cluster.awake import Vanished
 from sonicpy.cluster.broker import Epoch
 from sonicpy.cluster.claim import Claim
 from sonicpy.cluster.connection import Connection, leave_silent_brokers
@@ -31,7 +32,7 @@ from sonicpy.cluster.lag import Lag
 from sonicpy.cluster.moves import Mover
 from sonicpy.cluster.orders import RECOVERED
 from sonicpy.cluster.partitions import partition_of
-from sonicpy.cluster.peers import Asker, Peers
+from sonicpy.cluster.peers import Asker, Asleep, Peers
 from sonicpy.cluster.questions import (
     CHANGES,
     SNAPSHOT,
@@ -255,10 +256,11 @@ class Node:
                 asked = self._answer if is_here else self._ask_others
                 answer = await asked(partition, question)
                 return self._note_change(partition, answer) if question.kind in CHANGES else answer
-            except NotHere as error:
+            except (NotHere, Asleep) as error:
                 if is_here and is_read(question) and (found := await self._ask_peers(partition, question)) is not None:
                     return found
-                if once or time.monotonic() - began_s > self._limit_s(partition, question):
+                limit_s = READ_S if isinstance(error, Asleep) else self._limit_s(partition, question)
+                if once or time.monotonic() - began_s > limit_s:
                     raise StoreError(f"no node answers for partition {partition}: {error}") from error
                 await asyncio.sleep(PAUSE_S)
 
@@ -479,9 +481,19 @@ class Node:
     async def _ask_others(self, partition: int, question: Question) -> bytes:
         packed = pack_question(partition, question)
         if question.kind in CHANGES:
-            return unpack_answer(await self._ask_brokers(partition, packed, CHANGE_S, is_change=True))
+            return unpack_answer(await self._ask_once(partition, packed))
         answer = await self._peers.ask(self._holders[partition], packed)
         return unpack_answer(answer or await self._ask_brokers(partition, packed, TRY_S, is_change=False))
+
+    async def _ask_once(self, partition: int, packed: bytes) -> bytes:
+        """Return the answer of a holder to a change. Raises as `ask`, NotHere, and Asleep."""
+        try:
+            answer = await self._peers.ask_once(self._holders[partition], packed, CHANGE_S)
+        except Vanished as error:
+            raise StoreError(f"the outcome of a change is unknown: {error}") from error
+        if answer is None:
+            return await self._ask_brokers(partition, packed, CHANGE_S, is_change=True)
+        return answer
 
     async def _ask_peers(self, partition: int, question: Question) -> bytes | None:
         """Return the answer of another holder on a direct connection; None: there is none. Raises as `ask`."""

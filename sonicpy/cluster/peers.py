@@ -18,11 +18,12 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from nats.aio.client import Client
 
+from sonicpy.cluster.awake import ask_awake
 from sonicpy.cluster.ending import end
 from sonicpy.cluster.frames import Frames
-from sonicpy.cluster.hedging import Askable, Asked, Hedging, TakeAnswer
+from sonicpy.cluster.hedging import Askable, Hedging, TakeAnswer, Taker
 from sonicpy.cluster.registry import Peer, Registry
-from sonicpy.errors import ConfigError
+from sonicpy.errors import ConfigError, SonicError
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +37,10 @@ SILENCE_S = 1.5
 
 AnswerNow = Callable[[bytes], bytes | None]
 AnswerLater = Callable[[bytes], Awaitable[bytes]]
+
+
+class Asleep(SonicError):
+    """No node answers on the connections to them; nothing was asked."""
 
 
 class Answerer(Frames):
@@ -86,6 +91,9 @@ class Answerer(Frames):
             self._loop.call_soon(self._answer_some)
 
     async def _answer_later(self, number: int, question: bytes) -> None:
+        await asyncio.sleep(0)  # the loop looks for new bytes: a node that stood still finds here that nobody waits
+        if self.transport is None or self.transport.is_closing():
+            return
         self.send(number, await self._peers.answer_later(question))
 
 
@@ -102,7 +110,7 @@ class Asker(Frames):
         self._changed = changed
         self._loop = asyncio.get_running_loop()
         self._numbers = itertools.count()
-        self._waiting: dict[int, Asked] = {}
+        self._waiting: dict[int, Taker] = {}
         self._heard_s = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -125,7 +133,7 @@ class Asker(Frames):
         for asked in waiting.values():
             asked.take(self, None)
 
-    def ask(self, question: bytes, asked: Asked) -> None:
+    def ask(self, question: bytes, asked: Taker) -> None:
         """Send a question; see `Askable.ask`."""
         if not self.is_open:
             self._loop.call_soon(asked.take, self, None)
@@ -228,6 +236,30 @@ class Peers:
         future: asyncio.Future[bytes | None] = self._loop.create_future()
         self.ask_along(route, question, lambda answer: None if future.done() else future.set_result(answer))
         return await future
+
+    async def ask_once(self, nodes: tuple[str, ...], question: bytes, limit_s: float) -> bytes | None:
+        """Return the answer of one of some nodes to a question that must not be asked twice, or why none can answer.
+
+        Args:
+            limit_s: longest time for an answer.
+
+        Returns:
+            None: there is no connection to any of them, and none comes about.
+
+        Raises:
+            Asleep: there are connections, and nobody answers on them; nothing was asked.
+            Vanished: a node has got the question, and no answer comes.
+        """
+        route = self.route(nodes)
+        if not route and (opening := [self._opening[node] for node in nodes if node in self._opening]):
+            await asyncio.wait(opening)
+            route = self.route(nodes)
+        if not route:
+            return None
+        answer = await ask_awake(route, question, limit_s, self._forget)
+        if answer is None:
+            raise Asleep("the nodes that hold it are silent")
+        return answer
 
     def start(self, work: "Awaitable[None]") -> None:
         """Let something run until it ends, or the node closes."""

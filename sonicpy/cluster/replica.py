@@ -8,7 +8,8 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import chain
 from typing import Any
 
 from sonicpy.cluster.batches import Batch, following
@@ -31,6 +32,9 @@ COMMIT_AFTER_READ_S = 0.2
 """Where somebody reads, because reads cost more while something is not committed."""
 CATCHING_UP_CHANGES = 4 * COMMIT_CHANGES
 """Changes of a commit while nobody reads, because the replica has not caught up."""
+TOGETHER_BYTES = 8 << 10
+"""Entries are applied together while the replica has not caught up, up to this size of what they hold for it, which
+takes about a millisecond. One by one, with a change or two each, a change costs a fifth more."""
 EXPECTED_S = 0.5
 """An entry that was acknowledged is asked for again after this time."""
 
@@ -76,10 +80,18 @@ class Replica:
         self._answered = answered
         self._late = late
         self._epoch = Epoch("", 1, 0)
+        self._gathered: list[tuple[int, Batch]] = []
+        """Entries that are behind `applied`, to be applied together."""
+        self._gathered_bytes = 0
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
 
     def begin(self, epoch: Epoch) -> None:
-        """Begin to apply a log, of which this is known; if it is not the one that this replica knows, stop for good."""
+        """Begin to apply a log behind `applied`; if it is not the one that this replica knows, stop for good.
+
+        Args:
+            epoch: what is known of it.
+        """
+        self._gathered, self._gathered_bytes = [], 0
         try:
             self._check(epoch)
         except LogGone as error:
@@ -89,14 +101,19 @@ class Replica:
         self._note_caught_up()
 
     def take(self, position: int, batch: Batch) -> None:
-        """Apply the next entry of the log, if it concerns this partition.
+        """Apply the next entry of the log, if it concerns this partition; before it has caught up, some together.
 
         Raises:
-            StoreFull: it was not applied, and may be given again.
+            StoreFull: what was taken and not applied is lost: it has to be read again from `applied` on.
         """
         if self.partition in batch.sections:
+            self._gathered.append((position, batch))
+            self._gathered_bytes += len(batch.sections[self.partition])
+        if self._gathered:
+            if self.fault is not None and position < self._epoch.last and self._gathered_bytes < TOGETHER_BYTES:
+                return
             try:
-                self._apply(position, batch)
+                self._apply_gathered()
             except StoreFull:
                 raise
             except StoreError as error:
@@ -109,7 +126,14 @@ class Replica:
             self._wake()
 
     def stop_for_good(self, error: StoreError) -> None:
-        """Answer nothing from now on."""
+        """Answer nothing from now on; keep what was taken."""
+        if self._gathered and not self.is_broken:
+            last = self._gathered[-1][0]
+            try:
+                self._apply_gathered()
+                self.applied = last
+            except StoreError as other:
+                logger.error("partition %d lacks entries before those that it cannot have: %s", self.partition, other)
         if not self.is_broken:
             self.is_broken = True
             self.fault = str(error)
@@ -165,12 +189,31 @@ class Replica:
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
-    def _apply(self, position: int, batch: Batch) -> None:
-        records, progress = following(self.index.progress, batch, self.partition, position, self._epoch.name)
-        answers = self.index.apply_batch(records, progress)
+    def _apply_gathered(self) -> None:
+        """Apply what was gathered. Raises StoreError; everything before the entry at fault is applied then."""
+        entries, self._gathered, self._gathered_bytes = self._gathered, [], 0
+        try:
+            self._apply(entries)
+        except StoreFull:
+            raise
+        except StoreError:
+            if len(entries) == 1:
+                raise
+            for entry in entries:  # nothing of them was applied
+                self._apply([entry])
+                self.applied = entry[0]
+
+    def _apply(self, entries: Sequence[tuple[int, Batch]]) -> None:
+        """Apply entries together: all of them or, if it raises StoreError, none."""
+        found, progress = following(self.index.progress, entries, self.partition, self._epoch.name)
+        answers = self.index.apply_batch(found[0] if len(found) == 1 else list(chain.from_iterable(found)), progress)
         self.committer.seal(self)
-        if records:
-            self._answered(batch.writer, batch.incarnation, batch.number, answers)
+        first = 0
+        for (_, batch), records in zip(entries, found, strict=True):
+            if records:
+                last = first + len(records)
+                self._answered(batch.writer, batch.incarnation, batch.number, answers[first:last])
+                first = last
 
     def _check(self, epoch: Epoch) -> None:
         known = self.index.progress.epoch or self._epoch.name

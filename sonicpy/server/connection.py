@@ -286,8 +286,12 @@ class Connection(asyncio.BufferedProtocol):
         self._write([self._runner.finish_relayed(relayed, answer)])
         if self.session.shutting_down:
             self._close()
-        elif not self._is_waiting():
+        elif self._is_waiting():
+            return
+        elif self._is_at_end or not self.session.is_drained:
             self._take_immediate_turn()
+        else:  # a turn would find nothing
+            self._pause_or_resume_reading()
 
     def _moves_away(self, stop: Stop | Command | None, out: list[bytes]) -> bool:
         """Hand over this connection although it was served here until now; return whether it was."""

@@ -1,8 +1,7 @@
 """Command to index call to reply, by table. `Service.execute` carries out what takes longer than a turn."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import (
@@ -47,8 +46,7 @@ class Postponed(Exception):
         self.ask = ask
 
 
-@dataclass(frozen=True, slots=True)
-class Relayed:
+class Relayed(NamedTuple):
     """A command that somebody else is to be asked.
 
     Attributes:

@@ -46,7 +46,7 @@ def batch(writer: str, incarnation: int, number: int, *records: bytes) -> Batch:
 
 
 def step(progress: Progress, batch: Batch, partition: int = 0) -> tuple[list[bytes], Progress]:
-    records, after = following(progress, batch, partition, progress.position + 3, "epoch")
+    (records,), after = following(progress, [(progress.position + 3, batch)], partition, "epoch")
     return list(records), after
 
 
@@ -84,3 +84,15 @@ def test_the_chain_depends_on_every_entry_and_its_order() -> None:
 def test_the_chain_of_a_partition_does_not_depend_on_the_others() -> None:
     alone = Batch("n1", 7, 3, {9: BATCH.sections[9]})
     assert step(Progress(), BATCH, 9) == step(Progress(), alone, 9)
+
+
+def test_batches_that_are_taken_together_leave_what_they_leave_one_by_one() -> None:
+    batches = [BATCH, batch("n2", 1, 1, b"a", b"b"), BATCH, batch("n1", 7, 2, b"old"), batch("n1", 7, 4, b"c")]
+    entries = list(zip((3, 4, 7, 8, 12), batches, strict=True))
+    progress, alone = Progress(), []
+    for entry in entries:
+        (records,), progress = following(progress, [entry], 0, "epoch")
+        alone.append(list(records))
+    together, after = following(Progress(), entries, 0, "epoch")
+    assert [list(records) for records in together] == alone == [RECORDS, [b"a", b"b"], [], [], [b"c"]]
+    assert after == progress

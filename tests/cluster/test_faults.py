@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.judge import Load
+from tests.cluster.judge import Channel, Load
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.cluster.dev import HOST, DevCluster, free_ports  # noqa: E402
 from sonicpy.cluster.jetstream import JetStream, connect  # noqa: E402
 from sonicpy.cluster.moves import rebalance  # noqa: E402
+from sonicpy.cluster.partitions import partition_of  # noqa: E402
 from sonicpy.cluster.setup import add, drain  # noqa: E402
 from sonicpy.cluster.snapshots import snapshot_all  # noqa: E402
 from sonicpy.cluster.status import status  # noqa: E402
@@ -156,6 +157,41 @@ def test_a_broker_that_stands_still_loses_nothing(cluster: DevCluster, tmp_path:
         cluster.brokers["b1"].send_signal(signal.SIGCONT)
         load.wait_for(500)
     check(cluster, load, tmp_path / "replay")
+
+
+@pytest.mark.full
+def test_changes_pass_by_a_node_that_stands_still(tmp_path: Path) -> None:
+    with running(DevCluster(tmp_path / "cluster", partitions=4, copies=2)) as cluster:
+        others = [name for name in cluster.node_ports if name != "n1"]
+        bucket = next(
+            bucket
+            for bucket in (f"b{number}" for number in range(100))
+            if sorted(cluster.layout.holders(partition_of("c", bucket, 4))) == others
+        )
+        channel = Channel(cluster.node_ports["n1"])
+        for number in range(20):
+            assert channel.ask(f'PUSH c {bucket} o{number} "apple pie"\n'.encode()) == b"OK"
+        assert channel.ask(f'POP c {bucket} o0 "apple"\n'.encode()) == b"RESULT 1"
+        for name in others:
+            cluster.nodes[name].send_signal(signal.SIGSTOP)
+            for number in range(1, 6):
+                began = time.monotonic()
+                assert channel.ask(f'POP c {bucket} o{number} "apple"\n'.encode()) == b"RESULT 1"
+                assert channel.ask(f"FLUSHO c {bucket} o{number}\n".encode()).startswith(b"RESULT 1")
+                assert time.monotonic() - began < 4
+            cluster.nodes[name].send_signal(signal.SIGCONT)
+            assert channel.ask(f'PUSH c {bucket} o1 "apple"\n'.encode()) == b"OK"
+            for number in range(1, 6):
+                assert channel.ask(f'PUSH c {bucket} o{number} "apple pie"\n'.encode()) == b"OK"
+        for name in others:
+            cluster.nodes[name].send_signal(signal.SIGSTOP)
+        began = time.monotonic()
+        assert channel.ask(f'POP c {bucket} o9 "apple"\n'.encode()).startswith(b"ERR")
+        assert time.monotonic() - began < 8
+        for name in others:
+            cluster.nodes[name].send_signal(signal.SIGCONT)
+        assert channel.ask(f'POP c {bucket} o9 "apple"\n'.encode()) == b"RESULT 1"  # which the ERR has not done
+        channel.close()
 
 
 @pytest.mark.full

@@ -1,6 +1,7 @@
 """Connections between nodes: frames however they are cut, answers in any order, secrets, and nodes that are lost."""
 
 import asyncio
+import socket
 import time
 from collections.abc import Coroutine
 from typing import Any
@@ -11,6 +12,7 @@ import uvloop
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
+from sonicpy.cluster import awake  # noqa: E402
 from sonicpy.cluster import peers as module  # noqa: E402
 from sonicpy.cluster.frames import HEAD, Frames  # noqa: E402
 from sonicpy.cluster.peers import Peers  # noqa: E402
@@ -193,6 +195,108 @@ def test_nothing_goes_past_brokers_that_are_reached_by_tls() -> None:
         asking, asked, registry = await two_nodes("tls://127.0.0.1:4222")
         assert registry.peers == {}
         assert await asking.peers.ask(("n2",), b"?") is None
+        await asking.peers.close()
+        await asked.peers.close()
+
+    run(test())
+
+
+def test_what_nobody_waits_for_is_not_answered() -> None:
+    """A node that stood still gets questions whose askers have given it up, and changes among them."""
+
+    async def test() -> None:
+        _, asked, registry = await two_nodes()
+        peer = registry.peers["n2"]
+        frames = [(0, peer.secret.encode()), (1, b"later")]
+        packed = b"".join(HEAD.pack(len(body), number) + body for number, body in frames)
+        found = []
+        for is_gone in (True, False):
+            with socket.create_connection((peer.host, peer.port)) as connection:
+                connection.sendall(packed)
+                if is_gone:
+                    connection.close()
+                await asyncio.sleep(0.1)
+                found.append(asked.asked_later)
+        asked.is_later.set()
+        await asked.peers.close()
+        assert found == [0, 1]
+
+    run(test())
+
+
+async def ask_once(asking: Node, question: bytes) -> bytes | None:
+    return await asking.peers.ask_once(("n2", "n3"), question, 5.0)
+
+
+def test_a_change_goes_to_a_node_that_is_awake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(awake, "AWAKE_S", 0.3)
+
+    async def test() -> None:
+        asking, first, registry = await two_nodes()
+        second = Node("n3", registry)
+        await second.peers.listen(FakeConnection())  # type: ignore[arg-type]
+        assert await ask_once(asking, b"a change") is not None  # it waits for the connections
+        await connected(asking, "n3")
+        first.peers.answer_now = lambda question: None  # it stands still
+        assert {await ask_once(asking, b"%d" % number) for number in range(4)} == {
+            b"n3 says %d" % number for number in range(4)
+        }
+        assert (await ask_once(asking, b"last")) == b"n3 says last"
+        second.peers.answer_now = lambda question: None
+        with pytest.raises(module.Asleep):
+            await ask_once(asking, b"a change")
+        for node in (asking, first, second):
+            await node.peers.close()
+
+    run(test())
+
+
+def test_a_node_that_works_on_a_change_may_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SILENCE_S", 0.2)
+    monkeypatch.setattr(awake, "AGAIN_S", 0.05)
+
+    async def test() -> None:
+        asking, asked, _ = await two_nodes()
+        await connected(asking, "n2")
+        waiting = asyncio.create_task(ask_once(asking, b"later"))
+        await asyncio.sleep(0.6)
+        assert not waiting.done()
+        asked.is_later.set()
+        assert await waiting == b"n2 said later"
+        asked.is_later.clear()
+        waiting = asyncio.create_task(ask_once(asking, b"later"))
+        await asyncio.sleep(0.1)
+        asked.peers.answer_now = lambda question: None  # from now on it stands still
+        with pytest.raises(awake.Vanished, match="silent"):
+            await waiting
+        assert asked.asked_later >= 2
+        await asking.peers.close()
+        await asked.peers.close()
+
+    run(test())
+
+
+def test_a_node_that_cannot_change_anything_is_followed_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        asking, first, registry = await two_nodes()
+        second = Node("n3", registry)
+        await second.peers.listen(FakeConnection())  # type: ignore[arg-type]
+        await connected(asking, "n2")
+        await connected(asking, "n3")
+        first.peers.answer_now = lambda question: b"-it is behind"
+        assert [await ask_once(asking, b"change") for _ in range(4)] == [b"n3 says change"] * 4
+        second.peers.answer_now = lambda question: b"-it is behind, too"
+        assert (await ask_once(asking, b"change") or b"").startswith(b"-it is behind")
+        for node in (asking, first, second):
+            await node.peers.close()
+
+    run(test())
+
+
+def test_no_connection_to_ask_once() -> None:
+    async def test() -> None:
+        asking, asked, _ = await two_nodes("tls://127.0.0.1:4222")
+        assert await ask_once(asking, b"change") is None
         await asking.peers.close()
         await asked.peers.close()
 

@@ -463,7 +463,7 @@ def test_a_full_disk_only_delays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(replica.index, "apply_batch", full_once)
         monkeypatch.setattr(follower_module, "TRY_AGAIN_S", 0.01)
         await follow(broker, 2, replica)
-        assert (failed, replica.is_broken) == ([1], False)
+        assert (failed, replica.is_broken) == ([2], False)  # both entries were to be applied together
         assert replica.index.count_objects("c", "b") == 2
         monkeypatch.undo()
         await replica.close()
@@ -476,6 +476,7 @@ def test_a_replica_that_comes_while_the_log_is_read_lacks_nothing(
 ) -> None:
     async def test() -> None:
         monkeypatch.setattr(follower_module, "APPLY_S", -1.0)  # others have a turn after each entry
+        monkeypatch.setattr(replica_module, "TOGETHER_BYTES", 0)
         broker = MemoryBroker()
         broker.logs[0] += [entry(number, pushed(f"o{number}", "apple")) for number in range(1, 7)]
         first, second = replica_in(tmp_path / "first"), replica_in(tmp_path / "second")
@@ -512,3 +513,91 @@ def test_a_replica_that_is_closed_leaves_no_commit_behind(
 
     run(test())
     assert caplog.records == []
+
+
+def log_of(count: int) -> list[bytes]:
+    return [entry(number, pushed(f"o{number % 40}", f"apple word{number}")) for number in range(1, count + 1)]
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, replica: Replica) -> list[int]:
+    """Return the list that gets the number of records of each call of `apply_batch`."""
+    calls: list[int] = []
+    apply_batch = replica.index.apply_batch
+
+    def count(records: Sequence[bytes], progress: Progress) -> list[int]:
+        calls.append(len(records))
+        return apply_batch(records, progress)
+
+    monkeypatch.setattr(replica.index, "apply_batch", count)
+    return calls
+
+
+def test_a_replica_that_catches_up_applies_entries_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        broker, noted = MemoryBroker(), Noted()
+        broker.logs[0] += log_of(500)
+        replica, alone = replica_in(tmp_path / "together", noted), replica_in(tmp_path / "alone")
+        calls = counted(monkeypatch, replica)
+        await follow(broker, 500, replica)
+        assert sum(calls) == 500
+        assert len(calls) < 50
+        assert noted.answers == [("n1", 1, number, [0]) for number in range(1, 501)]
+        broker.logs[0].append(entry(501, pushed("live", "apple"), popped("o1", "apple")))
+        await follow(broker, 501, replica)
+        assert calls[-1] == 2
+        assert noted.answers[-1] == ("n1", 1, 501, [0, 1])
+        monkeypatch.setattr(replica_module, "TOGETHER_BYTES", 0)
+        await follow(broker, 501, alone)
+        assert alone.index.progress == replica.index.progress
+        assert list(alone.index.holdings()) == list(replica.index.holdings())
+        await replica.close()
+        await alone.close()
+
+    run(test())
+
+
+def test_what_was_taken_and_not_applied_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        replica, batches = replica_in(tmp_path), [unpack_batch(packed) for packed in log_of(6)]
+        replica.begin(Epoch("first", 1, 6))
+        for position in (1, 2, 3):
+            replica.take(position, batches[position - 1])
+        assert replica.applied == 0  # none of them was applied
+        replica.begin(Epoch("first", 1, 6))  # the reading ended, and begins behind `applied`
+        apply_batch, failures = replica.index.apply_batch, [StoreFull("the disk is full")]
+        monkeypatch.setattr(
+            replica.index, "apply_batch", lambda *given: fail(failures) if failures else apply_batch(*given)
+        )
+        for position in (1, 2, 3, 4, 5):
+            replica.take(position, batches[position - 1])
+        with pytest.raises(StoreFull):
+            replica.take(6, batches[5])
+        assert replica.applied == 0
+        assert not replica.is_broken
+        replica.begin(Epoch("first", 1, 6))
+        for position in range(1, 7):
+            replica.take(position, batches[position - 1])
+        assert replica.applied == 6
+        assert replica.fault is None
+        assert replica.index.progress.writers == {"n1": (1, 6)}
+        assert replica.index.count_objects("c", "b") == 6
+        await replica.close()
+
+    def fail(failures: list[StoreFull]) -> list[int]:
+        raise failures.pop()
+
+    run(test())
+
+
+def test_what_is_before_a_damaged_entry_is_applied(tmp_path: Path) -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        broker.logs[0] += [*log_of(5), pack_batch(Batch("n1", 1, 6, {0: b"\1\0"})), *log_of(9)[6:]]
+        replica = replica_in(tmp_path)
+        await follow_until_stopped(broker, replica)
+        assert "cut off" in str(replica.fault) or "cannot be read" in str(replica.fault)
+        assert replica.applied == replica.index.progress.position == 5
+        assert replica.index.count_objects("c", "b") == 5
+        await replica.close()
+
+    run(test())

@@ -62,6 +62,11 @@ class SlowLines:
         """Append bytes."""
         self._arrived += data
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether every byte that arrived was taken."""
+        return not self._arrived
+
     def take_line(self) -> bytes | None:
         """Return the next whole line, or None if there is none or it is too long."""
         line, end, rest = self._arrived.partition(b"\n")

@@ -124,6 +124,8 @@ def test_answers_come_in_order_between_others() -> None:
         assert await client.lines(3000) == expected
         assert len(elsewhere.asked) == elsewhere.statistics.tallies[Query].count == 2000
         assert elsewhere.executed == []
+        client.send("PING")
+        assert await client.line() == "PONG"
 
     serve(test)
 
@@ -193,14 +195,15 @@ def test_an_answer_to_a_client_that_left_is_dropped() -> None:
     serve(test)
 
 
-def test_the_end_of_the_input_waits_for_the_answer() -> None:
+@pytest.mark.parametrize("more", [["PING"], []])
+def test_the_end_of_the_input_waits_for_the_answer(more: list[str]) -> None:
     async def test(elsewhere: Elsewhere, client: Client, _: list[Connection]) -> None:
-        client.send('QUERY c b "one"', "PING")
+        client.send('QUERY c b "one"', *more)
         client.writer.write_eof()
         await until(lambda: elsewhere.asked)
         await asyncio.sleep(0.02)
         elsewhere.asked[0][1](echo("one"))
-        assert await client.lines(3) == ["there one", "PONG", ""]
+        assert await client.lines(len(more) + 2) == ["there one", *["PONG"] * len(more), ""]
 
     serve(test)
 

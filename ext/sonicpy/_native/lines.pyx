@@ -33,6 +33,11 @@ cdef class LineReader:
     def __dealloc__(self):
         PyMem_Free(self.data)
 
+    @property
+    def is_empty(self):
+        """Whether every byte that arrived was taken."""
+        return self.begin == self.end and not self.choked
+
     def feed(self, bytes data not None):
         """Append bytes that arrived; drop those behind a line that is too long."""
         cdef Py_ssize_t size = len(data)
