@@ -70,7 +70,7 @@ def test_parquet(run: Run) -> None:
     flags = ["--collection", "c", "--data", "d"]
     run("import", "rows.parquet", *flags, status=3, said="row 4 is refused: its text is missing: 'text' is null")
     assert held() == EXPECTED
-    run("import", "rows.parquet", *flags, "--id", "day", "--bad", "bad", "-q", status=3, said="row 1 is refused")
+    run("import", "rows.parquet", *flags, "--id", "day", "--bad", "bad", "-q", status=3, said="row 1")
     assert json.loads(Path("bad").read_text().splitlines()[2]) == {
         "row": 3,
         "reason": "object is of type date; allowed are 1 to 128 bytes of UTF-8 without white space and control "
@@ -291,6 +291,53 @@ def test_there_and_back_again(run: Run) -> None:
     assert {json.loads(line)["collection"] for line in run("export", "e", "--data", "d").splitlines()} == {"e"}
     assert run("export", "c", "nobody", "--data", "d") == ""
     run("export", "--data", "d", "-o", "no/where", status=1, said="cannot write no/where: No such file")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_refused_rows_go_into_a_pipe(run: Run) -> None:
+    Path("rows.csv").write_text("id,text\na b,x\n2,delta\n")
+    os.mkfifo("pipe")
+    with open(os.open("pipe", os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as pipe:
+        run("import", "rows.csv", "--collection", "c", "--data", "d", "--bad", "pipe", status=3, said="row 1")
+        assert json.loads(pipe.read())["row"] == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_an_export_replaces_files_alone(run: Run) -> None:
+    """A pipe or a device gets the lines: a root that exports to /dev/null would otherwise put a file in its place."""
+    run("push", "c", "b", "o1", "amber", "--data", "d")
+    lines = run("export", "--data", "d")
+    os.mkfifo("pipe")
+    with open(os.open("pipe", os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as pipe:
+        run("export", "--data", "d", "-o", "pipe")
+        assert pipe.read() == lines
+    Path("link").symlink_to("target")
+    for _ in range(2):  # there is no target, there is one
+        run("export", "--data", "d", "-o", "link")
+        assert Path("link").is_symlink()
+        assert Path("target").read_text(encoding="utf-8") == lines
+    run("export", "--data", "d", "-o", "d", status=1, said="cannot write d: Is a directory")
+
+
+@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_an_export_that_fails_leaves_nothing(run: Run, monkeypatch: pytest.MonkeyPatch, failure: BaseException) -> None:
+    """What is left would keep a full disk full."""
+
+    def fail(source: Path, target: Path) -> None:
+        if Path(target).name == "all.jsonl":
+            raise failure
+        replace(source, target)
+
+    replace = os.replace
+
+    run("push", "c", "b", "o1", "amber", "--data", "d")
+    Path("all.jsonl").write_text("before")
+    monkeypatch.setattr("sonicpy.cli.maintenance.os.replace", fail)
+    interrupted = isinstance(failure, KeyboardInterrupt)
+    said = "interrupted" if interrupted else "cannot write all.jsonl: No space left"
+    run("export", "--data", "d", "-o", "all.jsonl", status=130 if interrupted else 1, said=said)
+    assert [path.name for path in Path().glob("all*")] == ["all.jsonl"]
+    assert Path("all.jsonl").read_text() == "before"
 
 
 def test_over_the_wire(run: Run, server: Server) -> None:
