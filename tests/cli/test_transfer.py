@@ -120,6 +120,7 @@ BAD: list[tuple[bytes, str]] = [
     (b'{"id": 1, "terms": {"x": 0}}', "the frequency of 'x' is not 1 to 255"),
     (b'{"id": 1, "terms": {"x": 1}, "hidden": 7}', "its field 'hidden' is not an object of words and numbers"),
     (b"[1]", "it is JSON, but not an object"),
+    (b"null", "it is JSON, but not an object"),
     (b"{" + b"[" * 100_000, "it is not JSON"),
     (b'{"id": 1, "text": "\xff"}', "it is not JSON"),
 ]
@@ -184,6 +185,24 @@ def test_csv_with_faults(run: Run) -> None:
         "its text is not UTF-8 (--encoding names another)",
         "it is not CSV",
     ]
+
+
+@pytest.mark.parametrize(("header", "error"), [("id,text\r1,mac\r", "new-line"), ('id,"text\n1,x\n', "unexpected end")])
+def test_a_header_that_is_not_csv_is_a_sentence(run: Run, header: str, error: str) -> None:
+    Path("rows.csv").write_bytes(header.encode())
+    run("import", "rows.csv", "--data", "d", status=1, said=f"sonicpy: the header of rows.csv is not CSV: {error}")
+
+
+def test_a_column_that_is_read_has_its_name_alone(run: Run) -> None:
+    """The last one would count, and the texts of the others would be missing."""
+    flags = ["--collection", "c", "--data", "d"]
+    for name, mark in (("rows.csv", ","), ("rows.tsv", "\t")):
+        Path(name).write_text("id,text,text,note,note\n1,amber,birch,x,x\n".replace(",", mark))
+        said = f"sonicpy: {name} has several columns 'text'; rename all but one."
+        run("import", name, *flags, status=2, said=said)
+        run("import", name, *flags, "--text", "id", "--id", "note", status=2, said="several columns 'note'")
+        run("import", name, *flags, "--text", "id")
+    assert held() == {"1": {"1"}}
 
 
 @pytest.mark.parametrize(
