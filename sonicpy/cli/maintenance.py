@@ -96,13 +96,29 @@ def _output(path: Path | None) -> Iterator[IO[str]]:
     if path is None:
         yield sys.stdout
         return
+    try:
+        with open(path, "w", encoding="utf-8") if _is_stream(path) else _whole_file(path.resolve()) as file:
+            yield file
+    except OSError as error:
+        raise SonicError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _is_stream(path: Path) -> bool:
+    """Return whether there is something that takes bytes but is no file, such as a pipe or /dev/null."""
+    return path.exists() and not path.is_file()
+
+
+@contextmanager
+def _whole_file(path: Path) -> Iterator[IO[str]]:
+    """Open a file that replaces the one at `path` at the end of the block; an error leaves nothing of it."""
     temporary = path.with_name(f"{path.name}.part")
     try:
         with open(temporary, "w", encoding="utf-8") as file:
             yield file
         os.replace(temporary, path)
-    except OSError as error:
-        raise SonicError(f"cannot write {path}: {error.strerror}") from error
+    except BaseException:  # an interrupt, too: on a full disk, what is left would keep others from writing
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def back_up(arguments: argparse.Namespace) -> int:

@@ -98,6 +98,8 @@ def read_url(url: str, *, password: str | None = None, tls: ssl.SSLContext | Non
         port = parts.port
     except ValueError as error:
         raise ConfigError(f"the address of the server cannot be read: {error}; allowed is {FORMS}.") from error
+    if not parts.scheme:
+        raise ConfigError(f"the address of the server does not begin with sonic:// or the like; allowed is {FORMS}.")
     if parts.scheme not in _KEYS:
         raise ConfigError(f'the address of the server begins with "{parts.scheme}:"; allowed is {FORMS}.')
     options = _options(parts)

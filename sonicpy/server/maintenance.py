@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from sonicpy.config import Config
 from sonicpy.errors import GraphError, ShuttingDown, SonicError, StoreError
 from sonicpy.index.maintenance.consolidate import Built, build_in_worker
-from sonicpy.index.maintenance.verify import check_backup, verify_in_child
+from sonicpy.index.maintenance.verify import check_backup, verify_store_in_child
 from sonicpy.server.statistics import Statistics
 from sonicpy.server.threads import in_thread
 from sonicpy.server.workers import Workers
@@ -157,7 +157,7 @@ class Maintenance:
             if not self._committer.commit():
                 raise StoreError("nothing is verified before the store can be written again")
             # In a process of its own, because checking takes the GIL for seconds.
-            faults = await self._verifiers.run(verify_in_child, self._store_folder)
+            faults = await self._verifiers.run(verify_store_in_child, self._store_folder)
         if len(faults) > FAULTS_TOLD:
             return [*faults[:FAULTS_TOLD], f"and {len(faults) - FAULTS_TOLD} faults more: run sonicpy verify"]
         return faults

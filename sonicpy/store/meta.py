@@ -111,6 +111,12 @@ NOT_ALWAYS_NOTED = frozenset({"stopwords.allow", "stopwords.deny"})
 MODE = "server.compat"
 """Key of the analyzer that others follow from: where it differs, an operator has to hear of it alone."""
 
+SETTINGS = (MODE, "normalization.", "tokenization.", "stopwords.")
+"""What the keys of the analyzer begin with that are settings; others say which version cut the texts."""
+SET_BACK = "set it back, or push the texts again into a new store"
+"""An export would bring the terms that were cut as before, which queries that are cut otherwise miss."""
+MAKE_ANEW = "export and import into a new store, or push the texts again into one"
+
 CONVERSION: MetaKey[tuple[int, int]] = MetaKey(b"conversion", pack_varints, _unpack_progress)
 """How far a conversion from the old format is: buckets below the first number are to be converted, and of the first of
 them by name the objects from the second number on. Missing otherwise."""
@@ -164,10 +170,17 @@ def check_analyzer(folder: Path, transaction: Transaction, analyzer: Mapping[str
             continue  # the mode is another key
         if stored.get(key) != analyzer.get(key):
             raise StoreError(
-                f"the store {folder} was made with {key} = {stored.get(key, 'unset')}, "
-                f"not {analyzer.get(key, 'unset')}: new texts would get other terms than the texts that it holds; "
-                "set it back, or export and import into a new store"
+                f"the store {folder} was made with {key} = {_shown(stored.get(key))}, "
+                f"not {_shown(analyzer.get(key))}: new texts would get other terms than the texts that it holds; "
+                + (SET_BACK if key.startswith(SETTINGS) else MAKE_ANEW)
             )
+
+
+def _shown(value: str | None) -> str:
+    """Return the value of a key of the analyzer as a settings file has it."""
+    if value is None:
+        return "unset"
+    return value.lower() if value in ("True", "False") else value
 
 
 def read_position(transaction: Transaction) -> int:

@@ -70,7 +70,7 @@ def test_parquet(run: Run) -> None:
     flags = ["--collection", "c", "--data", "d"]
     run("import", "rows.parquet", *flags, status=3, said="row 4 is refused: its text is missing: 'text' is null")
     assert held() == EXPECTED
-    run("import", "rows.parquet", *flags, "--id", "day", "--bad", "bad", "-q", status=3, said="row 1 is refused")
+    run("import", "rows.parquet", *flags, "--id", "day", "--bad", "bad", "-q", status=3, said="row 1")
     assert json.loads(Path("bad").read_text().splitlines()[2]) == {
         "row": 3,
         "reason": "object is of type date; allowed are 1 to 128 bytes of UTF-8 without white space and control "
@@ -120,6 +120,7 @@ BAD: list[tuple[bytes, str]] = [
     (b'{"id": 1, "terms": {"x": 0}}', "the frequency of 'x' is not 1 to 255"),
     (b'{"id": 1, "terms": {"x": 1}, "hidden": 7}', "its field 'hidden' is not an object of words and numbers"),
     (b"[1]", "it is JSON, but not an object"),
+    (b"null", "it is JSON, but not an object"),
     (b"{" + b"[" * 100_000, "it is not JSON"),
     (b'{"id": 1, "text": "\xff"}', "it is not JSON"),
 ]
@@ -184,6 +185,24 @@ def test_csv_with_faults(run: Run) -> None:
         "its text is not UTF-8 (--encoding names another)",
         "it is not CSV",
     ]
+
+
+@pytest.mark.parametrize(("header", "error"), [("id,text\r1,mac\r", "new-line"), ('id,"text\n1,x\n', "unexpected end")])
+def test_a_header_that_is_not_csv_is_a_sentence(run: Run, header: str, error: str) -> None:
+    Path("rows.csv").write_bytes(header.encode())
+    run("import", "rows.csv", "--data", "d", status=1, said=f"sonicpy: the header of rows.csv is not CSV: {error}")
+
+
+def test_a_column_that_is_read_has_its_name_alone(run: Run) -> None:
+    """The last one would count, and the texts of the others would be missing."""
+    flags = ["--collection", "c", "--data", "d"]
+    for name, mark in (("rows.csv", ","), ("rows.tsv", "\t")):
+        Path(name).write_text("id,text,text,note,note\n1,amber,birch,x,x\n".replace(",", mark))
+        said = f"sonicpy: {name} has several columns 'text'; rename all but one."
+        run("import", name, *flags, status=2, said=said)
+        run("import", name, *flags, "--text", "id", "--id", "note", status=2, said="several columns 'note'")
+        run("import", name, *flags, "--text", "id")
+    assert held() == {"1": {"1"}}
 
 
 @pytest.mark.parametrize(
@@ -291,6 +310,53 @@ def test_there_and_back_again(run: Run) -> None:
     assert {json.loads(line)["collection"] for line in run("export", "e", "--data", "d").splitlines()} == {"e"}
     assert run("export", "c", "nobody", "--data", "d") == ""
     run("export", "--data", "d", "-o", "no/where", status=1, said="cannot write no/where: No such file")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_refused_rows_go_into_a_pipe(run: Run) -> None:
+    Path("rows.csv").write_text("id,text\na b,x\n2,delta\n")
+    os.mkfifo("pipe")
+    with open(os.open("pipe", os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as pipe:
+        run("import", "rows.csv", "--collection", "c", "--data", "d", "--bad", "pipe", status=3, said="row 1")
+        assert json.loads(pipe.read())["row"] == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_an_export_replaces_files_alone(run: Run) -> None:
+    """A pipe or a device gets the lines: a root that exports to /dev/null would otherwise put a file in its place."""
+    run("push", "c", "b", "o1", "amber", "--data", "d")
+    lines = run("export", "--data", "d")
+    os.mkfifo("pipe")
+    with open(os.open("pipe", os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as pipe:
+        run("export", "--data", "d", "-o", "pipe")
+        assert pipe.read() == lines
+    Path("link").symlink_to("target")
+    for _ in range(2):  # there is no target, there is one
+        run("export", "--data", "d", "-o", "link")
+        assert Path("link").is_symlink()
+        assert Path("target").read_text(encoding="utf-8") == lines
+    run("export", "--data", "d", "-o", "d", status=1, said="cannot write d: Is a directory")
+
+
+@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_an_export_that_fails_leaves_nothing(run: Run, monkeypatch: pytest.MonkeyPatch, failure: BaseException) -> None:
+    """What is left would keep a full disk full."""
+
+    def fail(source: Path, target: Path) -> None:
+        if Path(target).name == "all.jsonl":
+            raise failure
+        replace(source, target)
+
+    replace = os.replace
+
+    run("push", "c", "b", "o1", "amber", "--data", "d")
+    Path("all.jsonl").write_text("before")
+    monkeypatch.setattr("sonicpy.cli.maintenance.os.replace", fail)
+    interrupted = isinstance(failure, KeyboardInterrupt)
+    said = "interrupted" if interrupted else "cannot write all.jsonl: No space left"
+    run("export", "--data", "d", "-o", "all.jsonl", status=130 if interrupted else 1, said=said)
+    assert [path.name for path in Path().glob("all*")] == ["all.jsonl"]
+    assert Path("all.jsonl").read_text() == "before"
 
 
 def test_over_the_wire(run: Run, server: Server) -> None:

@@ -79,7 +79,8 @@ def test_what_are_not_several() -> None:
 NO_URLS = [
     ("http://:hidden@h", 'begins with "http:"'),
     ("localhost:1491", 'begins with "localhost:"'),
-    ("", 'begins with ":"'),
+    ("", "does not begin with sonic://"),
+    ("127.0.0.1:1491", "does not begin with sonic://"),
     ("sonic://:hidden@h:port", "cannot be read"),
     ("sonic://:hidden@h:99999", "cannot be read"),
     ("sonic://:hidden@[::1", "cannot be read"),

@@ -324,6 +324,22 @@ def test_errors_keep_their_class(tmp_path: Path) -> None:
         verify_in_child(tmp_path / "empty")
 
 
+def test_a_backup_in_the_folder_of_its_index_hides_no_faults(folder: Path) -> None:
+    with Index(folder) as index:
+        index.backup(folder)
+    assert verify_in_child(folder) == []
+    content = bytearray((folder / DATA_FILE).read_bytes())
+    content[META_PAGES * PAGE_BYTES :] = bytes(len(content) - META_PAGES * PAGE_BYTES)
+    (folder / DATA_FILE).write_bytes(content)
+    assert verify_in_child(folder)
+
+
+def test_an_index_is_checked_whatever_backup_its_folder_holds(folder: Path) -> None:
+    (folder / "sonicpy.backup").write_bytes(b"x" * 100)
+    with Index(folder) as index:
+        assert index.verify() == []
+
+
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 

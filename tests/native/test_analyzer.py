@@ -174,6 +174,17 @@ def test_the_default_form_loses_no_word(text: str) -> None:
     assert letters == plain
 
 
+@pytest.mark.parametrize("number", ["3.11", "19.99", "1.2.3", "12.03.2024", "0049.30"])
+@pytest.mark.parametrize(
+    "beside", ["", "{} 2023", "1 {}", "7-{}", "EUR {} 10 pieces", "+49 {} 30", "{}\n1000", "v{} 22 1"]
+)
+def test_a_number_has_the_same_words_whatever_number_stands_beside_it(number: str, beside: str) -> None:
+    """Together they look like a telephone number, in which a dot would not end a word."""
+    prefix = "v" if "v{}" in beside else ""
+    alone = set(words(analyze(DEFAULT, prefix + number)))
+    assert alone <= set(words(analyze(DEFAULT, beside.format(number) or number)))
+
+
 SLOW = Analyzer(NORMALIZE, always_normalize=True)
 """Folds every piece as Python does and finds its end by the rules for all scripts."""
 

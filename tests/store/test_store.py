@@ -209,16 +209,17 @@ def test_files_of_other_programs_stay_as_they_are(tmp_path: Path) -> None:
 def test_another_analysis_is_refused_by_the_name_of_its_key(tmp_path: Path) -> None:
     open_store(tmp_path).close()
     changed = [
-        ({**ANALYSER, "stopwords.mode": "drop"}, "stopwords.mode = weigh, not drop"),
-        ({**ANALYSER, "tokenization.new": "1"}, "tokenization.new = unset, not 1"),
-        ({"lexer": "1"}, "stopwords.mode = weigh, not unset"),
+        ({**ANALYSER, "stopwords.mode": "drop"}, "stopwords.mode = weigh, not drop", "set it back, or push the texts"),
+        ({**ANALYSER, "tokenization.new": "1"}, "tokenization.new = unset, not 1", "set it back, or push the texts"),
+        ({**ANALYSER, "lexer": "0"}, "lexer = 1, not 0", "; export and import into a new store"),
+        ({"lexer": "1"}, "stopwords.mode = weigh, not unset", "set it back, or push the texts"),
     ]
     refusals = []
-    for analyser, words in changed:
-        with pytest.raises(StoreError, match=f"{words}: new texts would get other terms.*export and import") as refusal:
+    for analyser, words, advice in changed:
+        with pytest.raises(StoreError, match=f"{words}: new texts would get other terms.*{advice}") as refusal:
             Store(tmp_path, analyser, map_bytes=MAP_BYTES)
         refusals.append(refusal)
-    assert len(refusals) == 3
+    assert len(refusals) == 4
     store = open_store(tmp_path)  # although whoever caught the refusals still has them
     store.apply(push("o1", "alpha"))
     store.close()

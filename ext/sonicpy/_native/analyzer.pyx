@@ -153,6 +153,8 @@ cdef class BoundAnalyzer:
         """Add the words of a match, or the match as one word."""
         cdef bint splits = self._analyzer._split_patterns
         cdef bytes digits
+        if splits and match.kind == PHONE and self._analyzer._at_borders:
+            return self.add_numbers(terms, text, match.end - match.begin)
         if splits and self.add_words(terms, text, match.end - match.begin, F_SPECIAL):
             return 0
         if not splits and match.kind == PHONE:
@@ -160,6 +162,15 @@ cdef class BoundAnalyzer:
             digits = digits.translate(None, b" .-\t\n\v\f\r")
             return self.add_piece(terms, <const uint8_t *> digits, len(digits), F_SPECIAL)
         return self.add_piece(terms, text, match.core_end - match.begin, F_SPECIAL)
+
+    cdef int add_numbers(self, Collector terms, const uint8_t *text, Py_ssize_t size) except -1:
+        """Add the numbers between dots: `19.99` before a `2024` is two words, as it is anywhere else."""
+        cdef Py_ssize_t at, begin = 0
+        for at in range(size + 1):
+            if at == size or text[at] == c".":
+                self.add_words(terms, text + begin, at - begin, F_SPECIAL)
+                begin = at + 1
+        return 0
 
     cdef int add_words(self, Collector terms, const uint8_t *text, Py_ssize_t size, uint8_t flags) except -1:
         """Add every piece of the text that holds a letter or number; return how many there were."""

@@ -99,6 +99,9 @@ class ImportJob:
         columns = list(dict.fromkeys(chain.from_iterable(rows)))
         missing = self._fields.missing(columns) if columns else None
         if missing is None:
+            repeated = self._fields.first_read(rows[0], self._source.repeated) if columns else None
+            if repeated is not None:
+                raise ConfigError(f"{self._source.path} has several columns {repeated!r}; rename all but one.")
             return
         delimiter = next((each for each in OTHER_DELIMITERS if each in columns[0]), None)
         hint = ""

@@ -73,6 +73,16 @@ class FieldMapping:
                 return f"no column {' or '.join(map(repr, names))}, which {flag} names{alone}"
         return None
 
+    def first_read(self, row: Row, columns: Collection[str]) -> str | None:
+        """Return the first of these columns of a row that its entry is made of; None: there is none."""
+        given = [
+            (self.collection, self.collection_field),
+            (self.bucket, self.bucket_field),
+            (self.lang, self.lang_field),
+        ]
+        read = [self._id_field(row), *self.texts, *(name for value, name in given if value is None)]
+        return next((name for name in read if name in columns), None)
+
     def entry(self, row: Row) -> Entry:
         """Return the entry of a row. Raises InvalidRow if it cannot be indexed."""
         collection = self.collection or _name(row, self.collection_field, "--collection")

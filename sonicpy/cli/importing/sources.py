@@ -12,6 +12,7 @@ import io
 import json
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -66,6 +67,7 @@ class Source:
 
     Attributes:
         size: bytes of the file, or rows of Parquet; None: unknown.
+        repeated: names that several columns have, once the first row has been read; rows hold the last of these.
 
     Raises:
         ConfigError: the format is unknown, or cannot be read from the standard input or compressed.
@@ -87,6 +89,7 @@ class Source:
         self.delimiter = delimiter
         self.encoding = encoding
         self.size: int | None = None
+        self.repeated: frozenset[str] = frozenset()
         self._stored: IO[bytes] | None = None
         self._file: IO[bytes] | None = None
         self._text: io.TextIOWrapper | None = None
@@ -174,17 +177,20 @@ class Source:
 
     def _json_lines(self, lines: Iterator[bytes], skip: int) -> Iterator[ReadRow]:
         for line in islice(lines, skip, None):
+            if line.isspace():
+                yield None
+                continue
             try:
-                row = json.loads(line) if not line.isspace() else None
+                row = json.loads(line)
             except (ValueError, RecursionError) as error:
                 yield UnreadableRow(f"it is not JSON: {error}", _readable(line))
                 continue
-            yield None if row is None else _json_row(row)
+            yield _json_row(row)
 
     def _tsv(self, skip: int) -> Iterator[ReadRow]:
         # As registered with IANA (text/tab-separated-values): no quotes, one record a line.
         lines = self._lines()
-        names = _fields(next(lines, b"")) if self.header else None
+        names = self._header(_fields(next(lines, b""))) if self.header else None
         for line in islice(lines, skip, None):
             yield _named(names, _fields(line)) if line.strip(b"\r\n") else None
 
@@ -192,7 +198,10 @@ class Source:
         csv.field_size_limit(CSV_FIELD_BYTES)
         lines = (line.decode(UTF8, "surrogateescape") for line in self._lines())
         records = csv.reader(lines, strict=True, delimiter=self.delimiter)
-        names = next(records, []) if self.header else None
+        try:
+            names = self._header(next(records, [])) if self.header else None
+        except csv.Error as error:
+            raise SonicError(f"the header of {self.path} is not CSV: {error} (line {records.line_num})") from error
         for number in range(1, sys.maxsize):
             try:
                 record = next(records)
@@ -205,7 +214,12 @@ class Source:
             if number > skip:
                 yield _named(names, record) if record else None
 
+    def _header(self, names: list[str]) -> list[str]:
+        self.repeated = frozenset(name for name, times in Counter(names).items() if times > 1)
+        return names
+
     def _parquet(self, skip: int) -> Iterator[ReadRow]:
+        self._header(self._table.schema_arrow.names)
         left = skip
         for group in range(self._table.num_row_groups):
             rows = self._table.metadata.row_group(group).num_rows

@@ -200,7 +200,8 @@ def _bad_file(path: Path | None, start: Position) -> Iterator[IO[str] | None]:
         return
     try:
         with open(path, "a", encoding="utf-8") as file:
-            file.truncate(min(start.bad_bytes, os.fstat(file.fileno()).st_size))
+            if path.is_file():  # not a pipe or /dev/null
+                file.truncate(min(start.bad_bytes, os.fstat(file.fileno()).st_size))
             yield file
     except OSError as error:
         raise SonicError(f"cannot write {path}: {error.strerror}") from error

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sonicpy.errors import GraphError
 from sonicpy.ids import Scope
 from sonicpy.index.maintenance.consolidate import Built, GraphLimits, gather_words, prune_pending, publish, write_graph
-from sonicpy.index.maintenance.verify import check_backup, verify_in_child
+from sonicpy.index.maintenance.verify import check_backup, verify_store_in_child
 from sonicpy.store.backup import open_backup
 from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.environment import Reader as Reader
@@ -404,7 +404,7 @@ class Maintainer:
     def verify(self) -> list[str]:
         """Check the tables and the graphs of the last commit; see `Index.verify`."""
         self.engine.commit_before_reading()
-        return verify_in_child(self.folder)
+        return verify_store_in_child(self.folder)
 
     def _numbers(self, scopes: set[Scope]) -> list[int]:
         with self.engine.read() as view:

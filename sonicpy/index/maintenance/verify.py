@@ -1,4 +1,4 @@
-"""Verify a folder that holds a store or a backup; sonicpy/store/verify.py checks the tables."""
+"""Verify a folder that holds a store, a backup or both; sonicpy/store/verify.py checks the tables."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -28,13 +28,13 @@ from sonicpy.store.verify import faults_beside_a_writer, readable_scopes, table_
 from sonicpy.store.view import View
 
 __all__ = [
-    "check_backup", "folder_faults", "graph_faults", "holds_store", "is_there", "verify_backup", "verify_folder",
-    "verify_in_child",
+    "check_backup", "folder_faults", "graph_faults", "holds_store", "is_there", "store_faults", "verify_backup",
+    "verify_folder", "verify_in_child", "verify_store_in_child",
 ]  # fmt: skip
 
 
 def verify_folder(folder: Path) -> list[str]:
-    """Return the faults of the store or the backup in a folder, as sentences; nothing is changed.
+    """Return the faults of the backup and the store in a folder, as sentences; nothing is changed.
 
     Reading a damaged page may end this process: see `verify_in_child`. If a process writes the store, only the last
     commit is checked.
@@ -46,7 +46,7 @@ def verify_folder(folder: Path) -> list[str]:
 
 
 def verify_in_child(folder: Path) -> list[str]:
-    """Return the faults of the store or the backup in a folder, as `verify_folder` does, whatever they are.
+    """Return the faults of the backup and the store in a folder, as `verify_folder` does, whatever they are.
 
     Raises:
         StoreError: the folder holds neither, it cannot be read at all, or the check was ended from outside.
@@ -54,11 +54,22 @@ def verify_in_child(folder: Path) -> list[str]:
     return faults_in_child(folder_faults, folder)
 
 
+def verify_store_in_child(folder: Path) -> list[str]:
+    """Return the faults of the store in a folder, as `verify_in_child` does; a backup beside it is not looked at."""
+    return faults_in_child(store_faults, folder)
+
+
 def folder_faults(folder: Path) -> Iterator[str]:
     """Yield what `verify_folder` returns, each fault as it is found. Raises like `verify_folder`."""
-    if is_there(folder / BACKUP_FILE):
+    has_backup = is_there(folder / BACKUP_FILE)
+    if has_backup:
         yield from verify_backup(folder)
-        return
+    if not has_backup or holds_store(folder):  # a backup may be written into the folder of its own index
+        yield from store_faults(folder)
+
+
+def store_faults(folder: Path) -> Iterator[str]:
+    """Yield the faults of the store in a folder. Raises like `verify_folder`."""
     data = folder / DATA_FILE
     if not holds_store(folder):
         raise StoreError(f"{folder} holds neither a store ({DATA_FILE} is missing) nor a backup ({BACKUP_FILE})")
