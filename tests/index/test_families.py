@@ -231,8 +231,8 @@ def _check_fresh(index: Index, word: str) -> None:
             Matching("eng", is_ascii=True),
             Matching("rus", is_ascii=False),
         ):
-            cached = lexicon.family(word.encode(), matching)
-            fresh = Families().of(lexicon.reader, word.encode(), matching, lambda: None)
+            cached = list(lexicon.family(word.encode(), matching))
+            fresh = list(Families().of(lexicon.reader, word.encode(), matching, lambda: None))
             rows = {each: row for each, row in zip(cached, lexicon.reader.words(cached), strict=True) if row and row.df}
             held = {each for each, row in zip(fresh, lexicon.reader.words(fresh), strict=True) if row and row.df}
             assert rows.keys() == held, word

@@ -286,10 +286,10 @@ class TestLife:
     @pytest.mark.parametrize(
         ("key", "value", "shown"),
         [
-            ("normalization__diacritic_folding_enabled", True, "normalization.diacritic_folding_enabled = False"),
+            ("normalization__diacritic_folding_enabled", True, "normalization.diacritic_folding_enabled = false"),
             ("normalization__unicode_normalization", "none", "normalization.unicode_normalization = nfkc"),
-            ("normalization__stemming_enabled", True, "normalization.stemming_enabled = False"),
-            ("tokenization__detect_special_patterns", False, "tokenization.detect_special_patterns = True"),
+            ("normalization__stemming_enabled", True, "normalization.stemming_enabled = false"),
+            ("tokenization__detect_special_patterns", False, "tokenization.detect_special_patterns = true"),
             ("stopwords__mode", "drop", "stopwords.mode = weigh"),
         ],
     )
@@ -298,7 +298,7 @@ class TestLife:
         with pytest.raises(StoreError) as caught:
             open_index(tmp_path, **{key: value})
         assert shown in str(caught.value)
-        assert "export and import" in str(caught.value)
+        assert str(caught.value).endswith("; set it back, or push the texts again into a new store")
         open_index(tmp_path).close()
 
     @pytest.mark.parametrize(

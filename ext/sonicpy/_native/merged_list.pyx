@@ -8,6 +8,8 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+cimport cython
+
 from sonicpy._native.bm25 cimport PackedLengths, packed_length
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.stored_postings cimport OpenBlock, StoredPostings, decode_block
@@ -16,6 +18,7 @@ cdef enum:
     OBJECT_BYTES = 160  # of an object without postings, and its place in a dict
 
 
+@cython.no_gc  # it refers to bytes, numbers and lists like it, which do not refer to it
 cdef class MergedList:
     """Postings by rising IID."""
 

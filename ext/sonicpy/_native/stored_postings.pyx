@@ -12,6 +12,8 @@ from libc.stdint cimport UINT8_MAX, UINT32_MAX, uint8_t, uint16_t, uint32_t, uin
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcpy, memmove, memset
 
+cimport cython
+
 from sonicpy._native.bits cimport lowest_bit
 from sonicpy._native.bm25 cimport PackedLengths, lengths_of, packed_length
 from sonicpy._native.extremes cimport Extremes, no_postings, take_posting
@@ -44,6 +46,7 @@ cdef enum:
 cdef Py_ssize_t WINDOW_BYTES = sizeof(Holders *) + sizeof(Extremes)  # of a window that no query needed yet
 
 
+@cython.no_gc  # it refers to bytes, numbers and lists like it, which do not refer to it
 cdef class StoredPostings:
     """The postings of one word.
 

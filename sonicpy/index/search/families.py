@@ -179,9 +179,6 @@ class _Kin:
         return stems if all(map(str.isascii, stems)) else [fold(stem, self.own) for stem in stems]
 
 
-_NO_KIN = _Kin("", None, (), "", None, (), frozenset(), (), ())
-
-
 class Stemmers(dict[str, Stemmer.Stemmer]):
     """Snowball's algorithms by name, each made when it is needed first."""
 
@@ -197,11 +194,25 @@ the store had undone changes."""
 
 
 class _Family(NamedTuple):
-    words: list[bytes]
-    kin: _Kin
+    """A family in the cache. It holds nothing that the garbage collector would look through, as there are thousands.
+
+    Attributes:
+        words: of it, but the typed one.
+        keys: of its kin, see `_Kin`.
+        moment: it was looked up or refreshed at.
+        new: the new words of the bucket; None: they are not known.
+        taken: how many of them it was compared with.
+    """
+
+    words: tuple[bytes, ...]
+    keys: tuple[str, ...]
     moment: _Moment
     new: NewWords | None
     taken: int
+
+
+_Key = tuple[int, bytes, str | None, bool, _Moment | None]
+"""Of a family: the bucket, the typed word, its `Matching`, and the moment where the reader is behind others."""
 
 
 class Families:
@@ -214,8 +225,7 @@ class Families:
     def __init__(self, recoveries: Callable[[], int] = int) -> None:
         self._recoveries = recoveries
         self._stemmers = Stemmers()
-        self._cached: dict[tuple[int, bytes, Matching, _Moment | None], _Family] = {}
-        """With the moment: of readers that are behind others."""
+        self._cached: dict[_Key, _Family] = {}
         self._held: dict[tuple[int, tuple[str, ...]], tuple[_Moment, list[bytes]]] = {}
         """By bucket and what may stand before words: at which moment which of these beginnings words had."""
         self._new: dict[int, tuple[int, NewWords]] = {}
@@ -224,7 +234,7 @@ class Families:
 
     def of(
         self, reader: BucketReader, word: bytes, matching: Matching, pending: Callable[[], KnownPending | None]
-    ) -> list[bytes]:
+    ) -> tuple[bytes, ...]:
         """Return the other words of a bucket that a word stands for, at most FAMILY_MAX; no object may hold some.
 
         Args:
@@ -233,22 +243,22 @@ class Families:
         state = reader.state
         terms = (state.next_term, state.total_length) if len(word) > LONG_BYTES else None
         moment = (state.pending_seq, terms, self._recoveries())
-        key: tuple[int, bytes, Matching, _Moment | None] = (state.bucket, word, matching, None)
+        key: _Key = (state.bucket, word, matching.code, matching.is_ascii, None)
         cached = self._cached.get(key)
         if cached is not None and cached.moment == moment:
             return cached.words
         new, taken, is_behind = self._new_words(state, pending())
         if is_behind:  # others have read later words, and may have found words gone: what is cached is theirs
-            key = (state.bucket, word, matching, moment)
+            key = (*key[:-1], moment)
             cached = self._cached.get(key)
             if cached is not None:
                 return cached.words
-        family = None if cached is None or new is None else self._refreshed(cached, word, new, taken, moment)
+        family = None if cached is None or new is None else self._refreshed(cached, word, matching, new, taken, moment)
         if family is None:
             kin = self._kin(word, matching)
             words = [] if kin is None else kin.holds(self._stemmers, self._candidates(reader, kin, moment))
             words = [each for each in words if each != word]
-            family = _Family(_nearest(word, words), kin or _NO_KIN, moment, new, taken)
+            family = _Family(nearest_words(word, words), () if kin is None else tuple(kin.keys), moment, new, taken)
         if len(self._cached) >= FAMILIES_MAX:
             self._cached.clear()
             self._held.clear()
@@ -268,7 +278,9 @@ class Families:
                 self._new[state.bucket] = self._recoveries(), known
             return known, len(known), state.pending_seq < known.seq
 
-    def _refreshed(self, family: _Family, word: bytes, new: NewWords, taken: int, moment: _Moment) -> _Family | None:
+    def _refreshed(
+        self, family: _Family, word: bytes, matching: Matching, new: NewWords, taken: int, moment: _Moment
+    ) -> _Family | None:
         """Return a cached family with the words that are new; None: it has to be looked up.
 
         Args:
@@ -276,17 +288,18 @@ class Families:
         """
         if new is not family.new or moment[1] != family.moment[1]:
             return None
-        kin = family.kin
-        begun = [each for each in new.beginning(kin.keys, family.taken) if _begins(each, kin)]
-        if len(begun) > CANDIDATES_MAX:
-            return None
         words = family.words
-        if begun:
-            found = kin.holds(self._stemmers, begun)
-            words = sorted({*words, *found} - {word})
+        known = new.beginning(frozenset(family.keys), family.taken)
+        kin = self._kin(word, matching) if known else None
+        if kin is not None:
+            begun = [each for each in known if _begins(each, kin)]
+            if len(begun) > CANDIDATES_MAX:
+                return None
+            found = kin.holds(self._stemmers, begun) if begun else []
+            words = tuple(sorted({*words, *found} - {word}))
             if found and len(words) >= FAMILY_MAX:  # objects may hold some no more, and others that were left out
                 return None
-        return _Family(words, kin, moment, new, taken)
+        return _Family(words, family.keys, moment, new, taken)
 
     def _kin(self, word: bytes, matching: Matching) -> _Kin | None:
         """Return what the family of a word shares; None: it has none."""
@@ -399,11 +412,11 @@ def _shared(one: str, other: str) -> str:
     return one[: max(length, 2)]
 
 
-def _nearest(word: bytes, words: list[bytes]) -> list[bytes]:
+def nearest_words(word: bytes, words: list[bytes]) -> tuple[bytes, ...]:
     """Return at most FAMILY_MAX words of a family, those as long as the typed one first, in byte order."""
     if len(words) > FAMILY_MAX:
         words = sorted(words, key=lambda each: (abs(len(each) - len(word)), each))[:FAMILY_MAX]
-    return sorted(words)
+    return tuple(sorted(words))
 
 
 def _written(before: tuple[str, ...]) -> Iterator[bytes]:

@@ -155,7 +155,7 @@ class Lexicon:
             return sorted({**dict(found), **dict(more)}.items(), key=lambda match: (match[1], match[0]))
         return found
 
-    def family(self, word: bytes, matching: Matching) -> list[bytes]:
+    def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
         """Return the other words that a word stands for; see `Families.of`."""
         state = self.reader.state
         return self._lexicons.families.of(self.reader, word, matching, lambda: self._view.growing_pending_words(state))

@@ -21,7 +21,7 @@ from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy._native.varint import pack_varints
 from sonicpy.config import Config
 from sonicpy.index.search.expansion import EXAMINED, edits_allowed
-from sonicpy.index.search.families import FAMILY_MAX, Matching
+from sonicpy.index.search.families import Matching, nearest_words
 from sonicpy.index.search.lexicon import CORRECTIONS_EXAMINED, Lexicon
 from sonicpy.index.search.query import HIGHEST_SHARE, WHOLLY
 from sonicpy.index.search.ranking import (
@@ -94,7 +94,7 @@ class _Sketcher:
 
     def add_family(self, word: bytes, matching: Matching) -> int:
         """Add the family of a word; return how many objects hold its words, each word for itself."""
-        family = self._lexicon.family(word, matching)
+        family = list(self._lexicon.family(word, matching))
         self.sketch["families"][word.decode()] = [each.decode() for each in family]
         rows = zip(family, self._lexicon.reader.words(family), strict=True)
         return sum(self._note(each, row) for each, row in rows if row is not None)
@@ -219,12 +219,9 @@ class WholeLexicon(Lexicon):
         """The average length of an object."""
         return self.total_length / self.objects if self.objects else 0.0
 
-    def family(self, word: bytes, matching: Matching) -> list[bytes]:
+    def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
         """Return the other words that a word stands for, at most FAMILY_MAX."""
-        words = self._families.get(word, [])
-        if len(words) > FAMILY_MAX:
-            words = sorted(words, key=lambda each: (abs(len(each) - len(word)), each))[:FAMILY_MAX]
-        return sorted(words)
+        return nearest_words(word, self._families.get(word, []))
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Any:
         """Return the completions that are known, in byte order."""
