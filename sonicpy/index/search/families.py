@@ -142,7 +142,7 @@ class _Kin:
 
     folded: str
     own: str | None
-    stems: tuple["_Stem", ...]
+    stems: tuple[_Stem, ...]
     start: str
     kept: str | None
     prefixes: tuple[str, ...]
@@ -328,7 +328,8 @@ class Families:
     def _stem(self, text: str, start: str, own: str | None, algorithm: str) -> _Stem:
         stem = fold(self._stemmers[algorithm].stemWord(text), own)
         ends = STEM_ENDS.get(algorithm)
-        if not (start.isascii() and start.isalpha() and stem.isascii() and ends and ends.may_have([start], stem)):
+        is_plain = start.isascii() and start.isalpha() and stem.isascii() and stem
+        if not is_plain or ends is None or not ends.may_have([start], stem):
             ends = None
         return _Stem(algorithm, stem, _shared(start, _beginning(stem, algorithm)), ends)
 
