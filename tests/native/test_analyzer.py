@@ -541,6 +541,10 @@ def hostile_text(name: str, size: int) -> str:
     return HOSTILE[name] * (size // len(HOSTILE[name].encode()))
 
 
+TRIES = 5
+"""A machine that does other work may slow down one measurement, and not each of several."""
+
+
 def best_time(analyzer: Analyzer, text: str, runs: int) -> float:
     times = []
     for _ in range(runs):
@@ -561,7 +565,11 @@ def best_time(analyzer: Analyzer, text: str, runs: int) -> float:
 def test_time_is_linear_on_hostile_lines(name: str, analyzer: Analyzer) -> None:
     """Eight times the text may take 24 times as long before it counts as more than linear (quadratic: 64)."""
     assert best_time(analyzer, hostile_text(name, LINE_BYTES), 3) < 0.05
-    small = best_time(analyzer, hostile_text(name, LINE_BYTES // 8), 5)
-    large = best_time(analyzer, hostile_text(name, LINE_BYTES), 3)
-    if large > 0.002:  # below that, noise of the clock and fixed costs decide
-        assert large < 24 * small
+    times = []
+    for _ in range(TRIES):
+        small = best_time(analyzer, hostile_text(name, LINE_BYTES // 8), 5)
+        large = best_time(analyzer, hostile_text(name, LINE_BYTES), 3)
+        if large <= 0.002 or large < 24 * small:  # below 2 ms, noise of the clock and fixed costs decide
+            return
+        times.append((small, large))
+    pytest.fail(f"more than linear in each of {TRIES} tries: {times}")
