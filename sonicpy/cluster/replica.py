@@ -33,8 +33,8 @@ COMMIT_AFTER_READ_S = 0.2
 CATCHING_UP_CHANGES = 4 * COMMIT_CHANGES
 """Changes of a commit while nobody reads, because the replica has not caught up."""
 TOGETHER_BYTES = 8 << 10
-"""Entries are applied together while the replica has not caught up, up to this size of what they hold for it, which
-takes about a millisecond. One by one, with a change or two each, a change costs a fifth more."""
+"""Entries are applied together while the replica has not caught up, up to this size of what they hold for it, so
+that others get their turns. One by one, entries with a change or two each cost more a change."""
 EXPECTED_S = 0.5
 """An entry that was acknowledged is asked for again after this time."""
 

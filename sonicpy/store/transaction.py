@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 import lmdb
 
-from sonicpy._native.term_rows import keys_with, rows_with
+from sonicpy._native.term_rows import rows_with
 from sonicpy._native.word_range import WordRange
 from sonicpy.errors import IndexClosed, StoreError, StoreFull
 
@@ -240,38 +240,29 @@ class Transaction:
             prefix: of `start`: only rows whose keys begin with it; each row that is read costs time.
         """
         try:
-            cursor = self._cursors[table]
-            if cursor is None:
-                cursor = self._cursor(table)
-            if not cursor.set_range(start):
-                return []
-            return rows_with(cursor.iternext(), prefix, limit)  # type: ignore[arg-type]
+            cursor = self._placed(table, start)
+            return [] if cursor is None else rows_with(cursor.iternext(), prefix, limit)  # type: ignore[arg-type]
         except lmdb.Error as error:
             raise translated(error) from error
 
     def some_keys(self, table: int, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
         """Return the keys of the same rows, which takes less time."""
         try:
-            cursor = self._cursors[table]
+            cursor = self._placed(table, start)
             if cursor is None:
-                cursor = self._cursor(table)
-            if not cursor.set_range(start):
                 return []
             if limit == 1:
                 key: bytes = cursor.key()  # type: ignore[assignment]
                 return [key] if key.startswith(prefix) else []
-            return keys_with(cursor.iternext(values=False), prefix, limit)  # type: ignore[arg-type]
+            return rows_with(cursor.iternext(values=False), prefix, limit)  # type: ignore[arg-type]
         except lmdb.Error as error:
             raise translated(error) from error
 
     def word_range(self, table: int, prefix: bytes, most: int) -> WordRange:
         """Return the words of the first `most` rows whose keys begin with `prefix`, read without a list of rows."""
         try:
-            cursor = self._cursors[table]
-            if cursor is None:
-                cursor = self._cursor(table)
-            is_there = cursor.set_range(prefix)
-            return WordRange(cursor.iternext() if is_there else (), prefix, most)  # type: ignore[arg-type]
+            cursor = self._placed(table, prefix)
+            return WordRange(() if cursor is None else cursor.iternext(), prefix, most)  # type: ignore[arg-type]
         except lmdb.Error as error:
             raise translated(error) from error
 
@@ -325,6 +316,13 @@ class Transaction:
         if cursor is None:
             cursor = self._cursors[table] = self._txn.cursor(db=self._tables[table])
         return cursor
+
+    def _placed(self, table: int, start: bytes) -> lmdb.Cursor | None:
+        """Return a cursor at the first row whose key is not before `start`; None: there is none."""
+        cursor = self._cursors[table]
+        if cursor is None:
+            cursor = self._cursor(table)
+        return cursor if cursor.set_range(start) else None
 
     def finish(self, *, keep: bool) -> None:
         """Commit what was written, or forget it. Only the environment calls this, because others have to hear of it."""

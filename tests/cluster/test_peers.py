@@ -95,6 +95,13 @@ async def two_nodes(url: str = "nats://127.0.0.1:4222") -> tuple[Node, Node, Fak
     return asking, asked, registry
 
 
+async def three_nodes() -> tuple[Node, Node, Node]:
+    asking, first, registry = await two_nodes()
+    second = Node("n3", registry)
+    await second.peers.listen(FakeConnection())  # type: ignore[arg-type]
+    return asking, first, second
+
+
 async def connected(asking: Node, *nodes: str) -> None:
     while await asking.peers.ask(nodes, b"?") is None:
         await asyncio.sleep(0.005)
@@ -159,9 +166,7 @@ def test_who_does_not_know_the_secret_gets_no_answer() -> None:
 
 def test_another_node_answers_when_one_is_lost() -> None:
     async def test() -> None:
-        asking, first, registry = await two_nodes()
-        second = Node("n3", registry)
-        await second.peers.listen(FakeConnection())  # type: ignore[arg-type]
+        asking, first, second = await three_nodes()
         await connected(asking, "n2")
         await connected(asking, "n3")
         waiting = [asyncio.create_task(asking.peers.ask(("n2", "n3"), b"later")) for _ in range(4)]  # type: ignore[arg-type]
@@ -232,9 +237,7 @@ def test_a_change_goes_to_a_node_that_is_awake(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(awake, "AWAKE_S", 0.3)
 
     async def test() -> None:
-        asking, first, registry = await two_nodes()
-        second = Node("n3", registry)
-        await second.peers.listen(FakeConnection())  # type: ignore[arg-type]
+        asking, first, second = await three_nodes()
         assert await ask_once(asking, b"a change") is not None  # it waits for the connections
         await connected(asking, "n3")
         first.peers.answer_now = lambda question: None  # it stands still
@@ -276,11 +279,9 @@ def test_a_node_that_works_on_a_change_may_take_long(monkeypatch: pytest.MonkeyP
     run(test())
 
 
-def test_a_node_that_cannot_change_anything_is_followed_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_that_cannot_change_anything_is_followed_by_the_next() -> None:
     async def test() -> None:
-        asking, first, registry = await two_nodes()
-        second = Node("n3", registry)
-        await second.peers.listen(FakeConnection())  # type: ignore[arg-type]
+        asking, first, second = await three_nodes()
         await connected(asking, "n2")
         await connected(asking, "n3")
         first.peers.answer_now = lambda question: b"-it is behind"

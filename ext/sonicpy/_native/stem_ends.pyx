@@ -1,9 +1,10 @@
 """Which words a stemming algorithm may draw to a stem, by the letters at its end.
 
-Stemming a word costs a few hundred nanoseconds, looking at two of its letters one or two.
+Stemming a word costs far more than a look at two of its letters.
 """
 
 from cpython.unicode cimport PyUnicode_GET_LENGTH
+from libc.stdint cimport uint8_t
 from libc.string cimport memcmp, memset
 
 cimport cython
@@ -27,8 +28,8 @@ cdef class StemEnds:
         changed: by the last letter of stems, the letters in its place in some words that have these stems.
     """
 
-    cdef bint _taken[LETTERS * LETTERS]
-    cdef bint _changed[LETTERS * LETTERS]
+    cdef uint8_t _taken[LETTERS * LETTERS]  # by pairs of letters
+    cdef uint8_t _changed[LETTERS * LETTERS]
 
     def __init__(self, taken not None, dict changed not None) -> None:
         cdef bytes letters
@@ -36,11 +37,11 @@ cdef class StemEnds:
         memset(self._changed, 0, sizeof(self._changed))
         for beginning in taken:
             letters = (<str?> beginning).encode("ascii").ljust(2, b"\0")
-            self._taken[(letters[0] & 31) * LETTERS + (letters[1] & 31)] = True
+            self._taken[pair_of(letters[0], letters[1])] = True
         for last, others in changed.items():
             for other in others:
                 letters = (last + other).encode("ascii")
-                self._changed[(letters[0] & 31) * LETTERS + (letters[1] & 31)] = True
+                self._changed[pair_of(letters[0], letters[1])] = True
 
     def may_have(self, list words not None, str stem not None) -> list:
         """Return those of some words that may have a stem.
@@ -55,28 +56,31 @@ cdef class StemEnds:
         cdef Py_ssize_t before = len(stem) - 1, length
         cdef const unsigned char *letters
         cdef const unsigned char *stems = ascii_of(stem)
-        cdef unsigned int last, at, first, second
+        cdef uint8_t last, first, second
         cdef str word
         cdef list found = []
         if before < 0:
             raise ValueError("an empty stem")
-        last = stems[before] & 31
+        last = stems[before]
         for each in words:
             word = <str?> each
             letters = ascii_of(word)
             length = PyUnicode_GET_LENGTH(word)
             if length <= before or memcmp(letters, stems, before) != 0:
                 continue
-            at = letters[before] & 31
-            if at == last:
-                first = letters[before + 1] & 31 if length > before + 1 else 0
-                second = letters[before + 2] & 31 if length > before + 2 else 0
-                if not self._taken[first * LETTERS + second]:
+            if letters[before] == last:
+                first = letters[before + 1] if length > before + 1 else 0
+                second = letters[before + 2] if length > before + 2 else 0
+                if not self._taken[pair_of(first, second)]:
                     continue
-            elif not self._changed[last * LETTERS + at]:
+            elif not self._changed[pair_of(last, letters[before])]:
                 continue
             found.append(word)
         return found
+
+
+cdef inline Py_ssize_t pair_of(uint8_t first, uint8_t second) noexcept:
+    return (first & LETTERS - 1) * LETTERS + (second & LETTERS - 1)
 
 
 cdef inline const unsigned char *ascii_of(str text) except NULL:

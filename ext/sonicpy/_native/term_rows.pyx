@@ -241,6 +241,9 @@ def rows_with(rows, bytes prefix not None, Py_ssize_t limit) -> list:
     """Return the first rows of an iterator, at most `limit`, before the first one whose key does not begin with `prefix`.
 
     It takes no row behind that one: each costs as much as reading it.
+
+    Args:
+        rows: (key, row) pairs, or keys alone.
     """
     cdef Py_ssize_t size = len(prefix)
     cdef bytes key
@@ -248,27 +251,10 @@ def rows_with(rows, bytes prefix not None, Py_ssize_t limit) -> list:
     if limit <= 0:
         return found
     for row in rows:
-        key = (<tuple?> row)[0]
+        key = (<tuple> row)[0] if type(row) is tuple else <bytes?> row
         if len(key) < size or memcmp(<const char *> key, <const char *> prefix, size) != 0:
             break
         found.append(row)
-        if len(found) == limit:
-            break
-    return found
-
-
-def keys_with(keys, bytes prefix not None, Py_ssize_t limit) -> list:
-    """Return the first of some keys, at most `limit`, before the first one that does not begin with `prefix`."""
-    cdef Py_ssize_t size = len(prefix)
-    cdef bytes key
-    cdef list found = []
-    if limit <= 0:
-        return found
-    for each in keys:
-        key = <bytes?> each
-        if len(key) < size or memcmp(<const char *> key, <const char *> prefix, size) != 0:
-            break
-        found.append(key)
         if len(found) == limit:
             break
     return found

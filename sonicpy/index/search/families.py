@@ -146,7 +146,7 @@ class _Kin:
     start: str
     kept: str | None
     prefixes: tuple[str, ...]
-    keys: frozenset[str]
+    keys: tuple[str, ...]
     near: tuple[str, ...]
     before: tuple[str, ...]
 
@@ -155,7 +155,7 @@ class _Kin:
         # Most words are ASCII letters alone: nothing stands before them, and they are folded already.
         own, folded = self.own, self.folded
         plain = [word for word in words if word.isascii() and word.isalpha()]
-        others = [] if len(plain) == len(words) else [word for word in words if not (word.isascii() and word.isalpha())]
+        others = [] if len(plain) == len(words) else list(set(words).difference(plain))
         cores = [_core(word, self.before) for word in others]
         found = {word for word, core in zip(others, cores, strict=True) if fold(core, own) == folded}
         if folded in plain:
@@ -194,7 +194,8 @@ the store had undone changes."""
 
 
 class _Family(NamedTuple):
-    """A family in the cache. It holds nothing that the garbage collector would look through, as there are thousands.
+    """A family in the cache: bytes, strings and numbers, and what others hold, too. The garbage collector would have to
+    look through all lists and objects of thousands of families.
 
     Attributes:
         words: of it, but the typed one.
@@ -258,7 +259,7 @@ class Families:
             kin = self._kin(word, matching)
             words = [] if kin is None else kin.holds(self._stemmers, self._candidates(reader, kin, moment))
             words = [each for each in words if each != word]
-            family = _Family(nearest_words(word, words), () if kin is None else tuple(kin.keys), moment, new, taken)
+            family = _Family(nearest_words(word, words), () if kin is None else kin.keys, moment, new, taken)
         if len(self._cached) >= FAMILIES_MAX:
             self._cached.clear()
             self._held.clear()
@@ -289,7 +290,7 @@ class Families:
         if new is not family.new or moment[1] != family.moment[1]:
             return None
         words = family.words
-        known = new.beginning(frozenset(family.keys), family.taken)
+        known = new.beginning(family.keys, family.taken)
         kin = self._kin(word, matching) if known else None
         if kin is not None:
             begun = [each for each in known if _begins(each, kin)]
@@ -322,7 +323,7 @@ class Families:
         stems = tuple(self._stem(text, start, own, name) for name in algorithms)
         prefixes = _shortest({stem.beginning for stem in stems} or {start})
         near = {start, *(each for stem in stems for each in _ends(stem.folded))}.difference(prefixes)
-        keys = frozenset(map(first_letters, prefixes))
+        keys = tuple(sorted(set(map(first_letters, prefixes))))
         return _Kin(folded, own, stems, start, kept, prefixes, keys, tuple(sorted(near)), before)
 
     def _stem(self, text: str, start: str, own: str | None, algorithm: str) -> _Stem:

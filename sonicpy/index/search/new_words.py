@@ -1,6 +1,7 @@
 """The words that became pending in a bucket, by their first letters, so that a family need not look at all of them."""
 
 from bisect import bisect_left
+from collections.abc import Collection
 
 from sonicpy.index.search.accents import fold, unmarked
 from sonicpy.store.bucket_state import BucketState
@@ -61,12 +62,12 @@ class NewWords:
         self._end, self.seq, self._whole = end, max(self.seq, seq), max(self._whole, state.pending_seq)
         return True
 
-    def beginning(self, keys: frozenset[str], after: int) -> list[str]:
+    def beginning(self, keys: Collection[str], after: int) -> list[str]:
         """Return the words from place `after` on that begin as one of the keys does, by `first_letters`; or what stands
         in them behind an elided word or an article does."""
         short = tuple(key for key in keys if len(key) < LETTERS)
         if short:
-            keys = keys.union(key for key in tuple(self._places) if key.startswith(short))
+            keys = {*keys, *(key for key in tuple(self._places) if key.startswith(short))}
         found = [self._places[key] for key in keys if key in self._places]
         places = {place for known in found for place in known[bisect_left(known, after) :]}
         return [self._words[place] for place in sorted(places)]
