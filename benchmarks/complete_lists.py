@@ -3,10 +3,10 @@
     python -m benchmarks.complete_lists [TEXTS]
 
 Texts are chat messages in passes, each pass but the first with its number as a word; queries are neighbouring words of
-random messages, and questions of many words are several messages together. Ours is asked with its default settings and
-with only the newest 1,000 objects of each word read; beside it tantivy, if it is installed: any of the words, first
-ten, one thread. Times are CPU times of the process, of 3,000 queries behind as many others, and of 100 questions behind
-as many others.
+random messages, or words of different messages (apart), and questions of many words are several messages together. Ours
+is asked with its default settings and with only the newest 1,000 objects of each word read; beside it tantivy, if it is
+installed: any of the words, first ten, one thread. Times are CPU times of the process, of 3,000 queries behind as many
+others, and of 100 questions, or queries of words apart, behind as many others.
 """
 
 import random
@@ -27,6 +27,7 @@ TEXTS = 1_000_000
 QUERIES = 3_000
 QUESTIONS = 100
 QUESTION_WORDS = (10, 20, 50)
+APART_WORDS = (3, 6)
 WINDOW = 1_000
 C, B = "messages", "default"
 
@@ -67,8 +68,9 @@ def main() -> None:
 
 def ask_all(title: str, ask: Callable[[str], object], texts: list[str]) -> None:
     """Print the times of queries of one to three words, and of long questions."""
-    asked_by_words = {words: queries(texts, words, 2 * QUERIES) for words in (1, 2, 3)}
-    asked_by_words |= {words: questions(texts, words, 2 * QUESTIONS) for words in QUESTION_WORDS}
+    asked_by_words = {f"{words:2} words": queries(texts, words, 2 * QUERIES) for words in (1, 2, 3)}
+    asked_by_words |= {f"{words:2} words": questions(texts, words, 2 * QUESTIONS) for words in QUESTION_WORDS}
+    asked_by_words |= {f"{words:2} apart": words_apart(texts, words, 2 * QUESTIONS) for words in APART_WORDS}
     for words, asked in asked_by_words.items():
         half = len(asked) // 2
         for text in asked[half:]:
@@ -79,8 +81,14 @@ def ask_all(title: str, ask: Callable[[str], object], texts: list[str]) -> None:
             ask(text)
             took.append((time.thread_time_ns() - began) / 1000)
         cuts = quantiles(took, n=100)
-        print(f"  {title:24} {words:2} words: mean {sum(took) / len(took):7.1f} us, p50 {cuts[49]:7.1f}, "
+        print(f"  {title:24} {words}: mean {sum(took) / len(took):7.1f} us, p50 {cuts[49]:7.1f}, "
               f"p99 {cuts[98]:8.1f}", flush=True)  # fmt: skip
+
+
+def words_apart(texts: Sequence[str], words: int, count: int) -> list[str]:
+    """Return texts of `words` words, each of another random message."""
+    chance = random.Random(SEED)
+    return [" ".join(chance.choice(chance.choice(texts).split()) for _ in range(words)) for _ in range(count)]
 
 
 def questions(texts: Sequence[str], words: int, count: int) -> list[str]:

@@ -176,16 +176,16 @@ class BucketReader:
                 yield key[4:], TermInfo(row, len(key) - 4)
 
     def words_with(self, prefix: bytes, most: int) -> list[bytes]:
-        """Return the first words that begin with `prefix`, about `most` at most, in byte order, live or not."""
+        """Return the first words that begin with `prefix`, at most `most`, in byte order, live or not."""
         key_prefix = word_key(self.state.bucket, prefix)
         words: list[bytes] = []
-        start, size = key_prefix, 16
+        start, size = key_prefix, min(16, most)
         while True:
             keys = self._view.word_keys_from(start, size, key_prefix)
             words += [key[4:] for key in keys]
             if len(words) >= most or len(keys) < size:
                 return words
-            start, size = keys[-1] + b"\0", 4 * size
+            start, size = keys[-1] + b"\0", min(4 * size, most - len(words))
 
     def word_from(self, start: bytes) -> bytes | None:
         """Return the first word that is not before `start` in byte order, live or not; None: there is none."""

@@ -9,7 +9,7 @@ import pytest
 import Stemmer
 
 from sonicpy._native.stem_ends import StemEnds
-from sonicpy.index.search.stem_ends import STEM_ENDS
+from sonicpy.index.search.stem_ends import stem_ends
 from tests.support.shared_data import shared_data
 
 WORDS = {
@@ -47,7 +47,7 @@ ENDINGS = {
 }
 
 
-@pytest.mark.parametrize("algorithm", STEM_ENDS)
+@pytest.mark.parametrize("algorithm", WORDS)
 def test_no_word_is_kept_from_its_stem(algorithm: str) -> None:
     endings = ENDINGS[algorithm].split()
     short = ["".join(letters) for length in (0, 1, 2) for letters in itertools.product(ascii_lowercase, repeat=length)]
@@ -56,14 +56,23 @@ def test_no_word_is_kept_from_its_stem(algorithm: str) -> None:
     check(algorithm, (beginning + ending for beginning in beginnings for ending in (*short, *endings, *pairs)))
 
 
+@pytest.mark.parametrize("some", [slice(0, None, 20), pytest.param(slice(None), marks=pytest.mark.full)])
+@pytest.mark.parametrize("algorithm", WORDS)
+def test_no_word_is_kept_from_a_stem_of_one_or_two_letters(algorithm: str, some: slice) -> None:
+    letters = [*ascii_lowercase, *map("".join, itertools.product(ascii_lowercase, repeat=2))]
+    endings = ENDINGS[algorithm].split()
+    pairs = ["".join(pair) for pair in itertools.product(endings, repeat=2)]
+    check(algorithm, (beginning + ending for beginning in letters[some] for ending in (*letters, *endings, *pairs)))
+
+
 @pytest.mark.full
-@pytest.mark.parametrize("algorithm", STEM_ENDS)
+@pytest.mark.parametrize("algorithm", WORDS)
 def test_no_word_is_kept_from_its_stem_by_longer_endings(algorithm: str) -> None:
     longer = ["".join(letters) for length in (3, 4) for letters in itertools.product(ascii_lowercase, repeat=length)]
     check(algorithm, (beginning + ending for beginning in WORDS[algorithm].split()[::3] for ending in longer))
 
 
-@pytest.mark.parametrize("algorithm", STEM_ENDS)
+@pytest.mark.parametrize("algorithm", WORDS)
 def test_no_word_of_real_texts_is_kept_from_its_stem(algorithm: str) -> None:
     texts = [shared_data(name).read_text() for name in ("messages/messages.tsv", "words/freq_top2500_by_language.tsv")]
     check(algorithm, sorted(set(re.findall("[a-z]{1,40}", " ".join(texts).lower()))))
@@ -77,16 +86,24 @@ def check(algorithm: str, words: Iterable[str]) -> None:
         if stem.isascii() and len(word) >= len(stem) and word.startswith(stem[:-1]):
             by_stem.setdefault(stem, []).append(word)
     assert len(by_stem) > 100
-    ends = STEM_ENDS[algorithm]
-    assert [(stem, some) for stem, some in by_stem.items() if ends.may_have(some, stem) != some] == []
+    assert [(stem, some) for stem, some in by_stem.items() if may_have(algorithm, some, stem) != some] == []
+
+
+def may_have(algorithm: str, words: list[str], stem: str) -> list[str]:
+    ends = stem_ends(algorithm, stem)
+    assert ends is not None
+    return ends.may_have(words, stem)
 
 
 def test_words_that_cannot_have_the_stem_are_left_out() -> None:
-    english = STEM_ENDS["english"]
     words = ["pay", "pays", "paying", "payable", "payroll", "paid", "pa", "p", "paper", "paychecks", ""]
-    assert english.may_have(words, "pay") == ["pay", "pays", "paying", "payable", "paid"], "paid: as said of y and i"
-    assert english.may_have(["carry", "carries", "carrot", "carr", "carri"], "carri") == ["carry", "carries", "carri"]
-    assert english.may_have(["k", "ks", "kt", "l"], "k") == ["k", "ks"]
+    assert may_have("english", words, "pay") == ["pay", "pays", "paying", "payable", "paid"], "paid: as said of y and i"
+    assert may_have("english", ["carry", "carries", "carrot", "carr", "carri"], "carri") == [
+        "carry",
+        "carries",
+        "carri",
+    ]
+    assert may_have("english", ["k", "ks", "kt", "l"], "k") == ["k", "ks"]
 
 
 def test_letters_are_told_apart() -> None:
@@ -99,4 +116,4 @@ def test_letters_are_told_apart() -> None:
 @pytest.mark.parametrize(("words", "stem"), [(["é"], "e"), (["e"], "é"), (["e"], "")])
 def test_what_it_cannot_answer(words: list[str], stem: str) -> None:
     with pytest.raises(ValueError, match="not ASCII|empty stem"):
-        STEM_ENDS["english"].may_have(words, stem)
+        may_have("english", words, stem)

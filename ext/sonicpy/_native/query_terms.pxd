@@ -76,7 +76,7 @@ cdef class QueryTerms:
     cdef void end_asking(self) noexcept nogil
     cdef list keys_asked(self)
     cdef bint ask_for_all(self) except -1
-    cdef int ask_for_every_block(self) except -1
+    cdef int ask_for_missing(self) except -1
     cdef int ask(self, Py_ssize_t source, Py_ssize_t block) except -1
     cdef int ask_once(self, Py_ssize_t source, Py_ssize_t block) except -1
 

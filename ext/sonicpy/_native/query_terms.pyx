@@ -259,17 +259,15 @@ cdef class QueryTerms:
                 missing += is_missing(&self._sources[number], block)
                 if missing > ALL_MAX:
                     return False
-        for number in range(self._source_count):
-            for block in range(self._sources[number].count):
-                self.ask(number, block)
+        self.ask_for_missing()
         return self._asked_count > 0
 
-    cdef int ask_for_every_block(self) except -1:
-        """Ask for all blocks that are not there, those among them that look-ups do not need."""
+    cdef int ask_for_missing(self) except -1:
+        """Ask for all blocks that look-ups need."""
         cdef Py_ssize_t number, block
         for number in range(self._source_count):
             for block in range(self._sources[number].count):
-                self.ask_once(number, block)
+                self.ask(number, block)
         return 0
 
     def give(self, list rows not None) -> None:

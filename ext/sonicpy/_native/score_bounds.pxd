@@ -23,6 +23,14 @@ cdef struct WindowTerm:  # a term behind the driver, and what its postings in a 
     const Extremes *typed  # of the word that was typed; NULL: the term has no family
 
 
+cdef struct Ranked:  # a term, to be put in order
+    double key
+    Py_ssize_t number
+
+
+cdef int by_key(const void *left, const void *right) noexcept nogil
+
+
 cdef class ScoreBounds(TermWindows):
     cdef Py_ssize_t *_drivers  # terms in the order in which they drive; those that only add behind them
     cdef Py_ssize_t _driver_count
@@ -50,8 +58,7 @@ cdef class ScoreBounds(TermWindows):
     cdef TopK _top
 
     cdef int begin_bounds(self) except -1
-    cdef void put_in_order(self) noexcept
-    cdef bint drives_before(self, Py_ssize_t one, Py_ssize_t other) noexcept nogil
+    cdef int put_in_order(self) except -1
     cdef double score_bound(self, int level, uint64_t leveled, Py_ssize_t without, uint8_t packed) noexcept nogil
     cdef int limit(
         self, int level, uint64_t leveled, Py_ssize_t without, Kind kind, double share, uint32_t iid, int high

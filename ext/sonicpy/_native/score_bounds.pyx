@@ -7,7 +7,7 @@ their length decides: from some length on, the limit, none can be among the best
 
 from libc.math cimport pow
 from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free
+from libc.stdlib cimport free, qsort
 from libc.string cimport memset
 
 from sonicpy._native.bm25 cimport part_of_score
@@ -17,6 +17,8 @@ from sonicpy._native.query_terms cimport ANY, LEVELS, ONCE, SLACK, TF_MAX, UNTYP
 from sonicpy._native.term_windows cimport TermWindow
 from sonicpy._native.top_k cimport CORRECTED, EXACT, FULL, Kind, end_top
 from sonicpy._native.windows cimport WINDOW_BITS, WINDOW_OBJECTS
+
+cdef double BEHIND_ALL = <double> (<uint64_t> 1 << 48)  # no term has so many objects
 
 
 cdef class ScoreBounds(TermWindows):
@@ -44,17 +46,20 @@ cdef class ScoreBounds(TermWindows):
         self.put_in_order()
         return 0
 
-    cdef void put_in_order(self) noexcept:
+    cdef int put_in_order(self) except -1:
         """Put the terms in the order in which they drive, and add up what stands behind each."""
         cdef Py_ssize_t number, at, term, count = self._term_count
         cdef double weight = 0.0
         cdef Kind kind = CORRECTED
-        for number in range(count):  # insertion sort: few terms
-            at = number
-            while at > 0 and self.drives_before(number, self._drivers[at - 1]):
-                self._drivers[at] = self._drivers[at - 1]
-                at -= 1
-            self._drivers[at] = number
+        cdef Ranked *ranked = <Ranked *> zeroed(count, sizeof(Ranked))
+        for number in range(count):
+            ranked[number] = Ranked(self._terms[number].df, number)
+            if not self._terms[number].brings:
+                ranked[number].key += BEHIND_ALL
+        qsort(ranked, count, sizeof(Ranked), by_key)
+        for at in range(count):
+            self._drivers[at] = ranked[at].number
+        free(ranked)
         for at in range(count):
             self._places[self._drivers[at]] = at
         self._driver_count = 0
@@ -70,13 +75,6 @@ cdef class ScoreBounds(TermWindows):
             if self._terms[self._drivers[at]].required:
                 self._driver_count = at + 1  # whoever answers holds this term
                 break
-
-    cdef bint drives_before(self, Py_ssize_t one, Py_ssize_t other) noexcept nogil:
-        cdef const Term *a = &self._terms[one]
-        cdef const Term *b = &self._terms[other]
-        if a.brings != b.brings:
-            return a.brings
-        return a.df < b.df
 
     cdef double score_bound(self, int level, uint64_t leveled, Py_ssize_t without, uint8_t packed) noexcept nogil:
         """Return a bound on the score of an object of the driver before it is scaled by its share of the query: added up
@@ -331,3 +329,12 @@ cdef class ScoreBounds(TermWindows):
                     ))
                 sum += most
         return sum
+
+
+cdef int by_key(const void *left, const void *right) noexcept nogil:
+    """The smaller key first; of equal ones the term that stands before the other."""
+    cdef const Ranked *one = <const Ranked *> left
+    cdef const Ranked *other = <const Ranked *> right
+    if one.key != other.key:
+        return 1 if one.key > other.key else -1
+    return (one.number > other.number) - (one.number < other.number)

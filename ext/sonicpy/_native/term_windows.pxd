@@ -3,9 +3,9 @@
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from sonicpy._native.extremes cimport Extremes
-from sonicpy._native.merged_list cimport Merged, MergedList, find_tf
+from sonicpy._native.merged_list cimport LOW_BITS, Merged, MergedList, count_up_to, find_tf
 from sonicpy._native.query_terms cimport QueryTerms
-from sonicpy._native.windows cimport WINDOW_OBJECTS, Gathered, Holders
+from sonicpy._native.windows cimport WINDOW_BITS, WINDOW_OBJECTS, Gathered, Holders
 
 
 cdef struct Gathering:
@@ -73,3 +73,10 @@ cdef inline void rewind(MergedWords *merged) noexcept nogil:
     """Go back to the newest objects."""
     if merged.list != NULL:
         merged.end = merged.window_end = merged.typed_end = merged.list.count
+
+
+cdef inline Py_ssize_t part_of_window(const Merged *merged, int64_t window, Py_ssize_t *end) noexcept nogil:
+    """Return where the postings of the part of a window begin; `end` becomes where those of the window end."""
+    cdef uint32_t first = <uint32_t> (window << WINDOW_BITS)
+    end[0] = count_up_to(merged, first + (WINDOW_OBJECTS - 1), end[0])
+    return merged.starts[first >> LOW_BITS] if first >> LOW_BITS < <uint32_t> merged.parts else merged.count

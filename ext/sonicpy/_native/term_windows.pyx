@@ -12,7 +12,7 @@ from sonicpy._native.bm25 cimport PackedLengths, packed_length
 from sonicpy._native.extremes cimport Extremes, add_extremes, no_postings
 from sonicpy._native.list_lookup cimport Source, find_extremes, has_window, is_read, put_postings
 from sonicpy._native.memory cimport resized, zeroed
-from sonicpy._native.merged_list cimport LOW_BITS, Merged, MergedList, TypedFrequencies, count_up_to, merge, typed_of
+from sonicpy._native.merged_list cimport Merged, MergedList, TypedFrequencies, merge, typed_of
 from sonicpy._native.query_terms cimport Term
 from sonicpy._native.stored_postings cimport StoredPostings, Windows, first_of, key_of_words, windows_of
 from sonicpy._native.windows cimport (
@@ -31,13 +31,6 @@ cdef inline void clear(Gathered *gathered) noexcept nogil:
     gathered.summary = gathered.many = 0
     memset(gathered.bits, 0, ROW_BYTES)
     memset(gathered.twice, 0, ROW_BYTES)
-
-
-cdef inline Py_ssize_t part_of_window(const Merged *merged, int64_t window, Py_ssize_t *end) noexcept nogil:
-    """Return where the postings of the part of a window begin; `end` becomes where those of the window end."""
-    cdef uint32_t first = <uint32_t> (window << WINDOW_BITS)
-    end[0] = count_up_to(merged, first + (WINDOW_OBJECTS - 1), end[0])
-    return merged.starts[first >> LOW_BITS] if first >> LOW_BITS < <uint32_t> merged.parts else merged.count
 
 
 cdef inline void gather_merged(

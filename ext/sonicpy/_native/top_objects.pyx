@@ -42,8 +42,7 @@ from libc.string cimport memcpy, memset
 from sonicpy._native.answers cimport count_of, keys_of_all, parts_of_all
 from sonicpy._native.bits cimport count_bits, lowest_bit
 from sonicpy._native.bm25 cimport packed_length, part_of_score
-from sonicpy._native.exhaustive cimport ask_for_every_block, is_exhaustive, lookups_worth, score_every_object
-from sonicpy._native.list_lookup cimport look_up, newest_below
+from sonicpy._native.list_lookup cimport look_up
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.merged_list cimport LOW_BITS, RUN_BITS, Merged, part_at
 from sonicpy._native.query_terms cimport ANY, ONCE, SLACK, TF_MAX, UNTYPED, Slot, Term
@@ -61,7 +60,8 @@ from sonicpy._native.top_k cimport (
     page_start,
     sort_top,
 )
-from sonicpy._native.wanted_blocks cimport PATIENCE, WantedBlocks
+from sonicpy._native.wanted_blocks cimport PATIENCE
+from sonicpy._native.window_scores cimport WindowScores
 from sonicpy._native.windows cimport (
     ROW_BYTES,
     WINDOW_BITS,
@@ -81,10 +81,12 @@ cdef enum:
     DENSE = 12  # objects of a window, on average, that hold the driver
     WINDOW_LOOKUPS = 64  # a window takes as long as so many look-ups, whoever is in it
     CHOSEN_FEW = 4  # objects of a window that are looked at one by one rather than narrowed down
+    WALKED_TERMS = 8  # of a query, at most: a walk of more skips too little
 
 
+cdef uint64_t[WALKED_TERMS + 1] ROW_LOOKUPS = [0, UINT32_MAX, UINT32_MAX, 40, 5, 4, 3, 2, 1]
 cdef int64_t END_OF_WINDOWS = <int64_t> 1 << 32 - WINDOW_BITS
-cdef class TopObjects(WantedBlocks):
+cdef class TopObjects(WindowScores):
     """A query while it is answered. For the arguments see `QueryTerms`."""
     cdef double *_parts  # of the object that is looked at, by term
     cdef double *_held  # the weights of the terms that it holds
@@ -92,7 +94,7 @@ cdef class TopObjects(WantedBlocks):
     cdef bint _is_started
     cdef bint _is_full_slot  # who holds the driver's slot may hold every word
     cdef bint _skips_full  # objects that hold every word were found before
-    cdef bint _is_exhaustive  # there is no walk, or it was given up
+    cdef bint _walks  # else the query is answered without a walk, or it was given up
     cdef uint64_t _lookups  # of the walk, about
     cdef uint64_t _lookups_max  # after which it is given up
     cdef bint _is_merged  # the postings of rare words were put together as far as they were read
@@ -104,11 +106,11 @@ cdef class TopObjects(WantedBlocks):
         free(self._parts)
         free(self._held)
 
-    def begin(self, uint64_t wanted, *, bint walks=False) -> None:
+    def begin(self, uint64_t wanted, *, walks=None) -> None:
         """Begin to look for the best `wanted` objects.
 
         Args:
-            walks: walk also where a look at all postings takes less.
+            walks: whether to walk; None: where that takes less.
         """
         cdef Py_ssize_t number
         cdef uint64_t most = 0
@@ -116,20 +118,32 @@ cdef class TopObjects(WantedBlocks):
         for number in range(self._term_count):
             most += self._terms[number].df
         begin_top(&self._top, <Py_ssize_t> min(wanted, most))
-        self._is_exhaustive = not walks and is_exhaustive(self)
-        if self._is_exhaustive:
-            self._is_begun = True
-            return
-        self._lookups_max = UINT64_MAX if walks else lookups_worth(self)
-        self._parts = <double *> zeroed(self._term_count, sizeof(double))
-        self._held = <double *> zeroed(self._term_count, sizeof(double))
         self.open_sources()
         self.find_all_windows()
         self.begin_bounds()
         self._is_begun = True
+        self._lookups_max = self.lookups_worth() if walks is None else UINT64_MAX if walks else 0
+        self._walks = self._lookups_max > 0
+        if not self._walks:
+            return
+        self._parts = <double *> zeroed(self._term_count, sizeof(double))
+        self._held = <double *> zeroed(self._term_count, sizeof(double))
         self.start_driver()
         # Those that hold every word come first, wherever they are. While the best are fewer, no bound rules out anybody.
         self._only_full = self._is_full_slot and self._bringing > 1
+
+    cdef uint64_t lookups_worth(self) noexcept:
+        """Return after how many look-ups of an object in a list a walk is given up; 0: it is not worth a try.
+
+        The more terms there are, the more a look-up takes, and the less often a walk takes less than adding up all terms.
+        """
+        cdef uint64_t rows = 0, windows = (self._packed.count >> WINDOW_BITS) + 1
+        cdef Py_ssize_t number
+        if self._term_count > WALKED_TERMS:
+            return 0
+        for number in range(self._term_count):
+            rows += min(windows, self._terms[number].df)
+        return ROW_LOOKUPS[self._term_count] * rows
 
     # -- from window to window ---------------------------------------------------------------------------------------
 
@@ -178,8 +192,8 @@ cdef class TopObjects(WantedBlocks):
         self._asked_count = 0
         if not self._is_begun:
             raise ValueError("begin first")
-        if self._is_exhaustive:
-            return self.run_exhaustively()
+        if not self._walks:
+            return self.run_without()
         if not self._is_started:
             self._is_started = True
             if self.ask_for_all():
@@ -205,20 +219,28 @@ cdef class TopObjects(WantedBlocks):
         return []
 
     cdef list give_up(self):
-        """Go on without the walk, which has cost as much already as a look at all postings."""
-        self._is_exhaustive, self._is_started = True, False
+        """Go on without the walk, which has cost as much already."""
+        self._walks = False
+        self._has_floor = self._top.size == self._top.k
+        self._floor = self._top.objects[0]
         empty_top(&self._top)
         self.end_asking()
         self._asked_count = 0
-        return self.run_exhaustively()
+        return self.run_without()
 
-    cdef list run_exhaustively(self):
-        """Return the keys of all blocks that nobody has read yet; if there are none, find the objects and return []."""
-        if not self._is_started and self._top.k:
-            if ask_for_every_block(self):
-                return self.keys_asked()
-            self._is_started = True
-            score_every_object(self)
+    cdef list run_without(self):
+        """Return the keys of all blocks that have to be read; if there are none, find the objects and return []."""
+        cdef Py_ssize_t number
+        if not self._top.k:
+            return []
+        self.ask_for_missing()
+        if self._asked_count:
+            return self.keys_asked()
+        for number in range(self._term_count):
+            if self._terms[number].count == 1:
+                self.find_merged(&self._here[number], UINT64_MAX)
+        if self.score_windows() < 0:
+            raise RuntimeError("blocks of postings are missing, but none has to be read")
         return []
 
     cdef int find_all_merged(self) except -1:
@@ -253,7 +275,7 @@ cdef class TopObjects(WantedBlocks):
         if self._own.merged.list != NULL:
             return self.walk_merged(self._own.merged.list)
         if self._window == END_OF_WINDOWS:
-            self._window = self.window_below(END_OF_WINDOWS)
+            self._window = self.window_below(self._own, END_OF_WINDOWS)
         while self._window >= 0:
             if self._lookups > self._lookups_max:
                 return -1
@@ -262,7 +284,7 @@ cdef class TopObjects(WantedBlocks):
                     return -1
             if self.look_at_chosen() < 0:
                 return -1
-            self._window = self.window_below(self._window)
+            self._window = self.window_below(self._own, self._window)
         return 0
 
     cdef int walk_merged(self, const Merged *held) except -2:
@@ -380,16 +402,6 @@ cdef class TopObjects(WantedBlocks):
         if window < here.window_count and here.window != window:
             self.hold_window(here, window)
         return tf_of(&here.held, iid) if here.window == window else -1
-
-    cdef int64_t window_below(self, int64_t window) noexcept nogil:
-        """Return the newest window below one that may hold objects of the driver's slot; -1: there is none."""
-        cdef Py_ssize_t source
-        cdef int64_t newest = -1
-        if window <= self._own.window_count:
-            return window - 1
-        for source in range(self._own.first, self._own.end):
-            newest = max(newest, newest_below(&self._sources[source], <uint64_t> window << WINDOW_BITS))
-        return newest >> WINDOW_BITS if newest >= 0 else -1
 
     cdef int choose(self) except -2:
         """Choose the objects of a window that may be among the best; -1: blocks are missing."""
@@ -702,26 +714,6 @@ cdef class TopObjects(WantedBlocks):
                 found[0] = slot + at
                 return held
         return 0
-
-    cdef int part_in_slot(self, const Slot *slot, uint32_t iid, double norm, double *part) except -2:
-        """Compute the part of an object in the words of a slot; return whether it holds any, or -1: a block is missing."""
-        cdef Py_ssize_t number
-        cdef uint32_t total = 0, first = 0
-        cdef int tf
-        for number in range(slot.count):
-            tf = look_up(&self._sources[slot.first + number], iid)
-            if tf < 0:
-                return -1
-            total += tf
-            if number == 0:
-                first = tf
-        part[0] = 0.0
-        if not total:
-            return 0
-        part[0] = part_of_score(slot.weight, total, norm, self._k1)
-        if slot.exact_weight != 0.0 and first:
-            part[0] += part_of_score(slot.exact_weight, first, norm, self._k1)
-        return 1
 
     cdef int was_looked_at(self, uint32_t iid) except -2:
         """Return whether an object holds a term or a slot that drove before, or -1: a block is missing."""

@@ -20,7 +20,7 @@ import Stemmer
 from sonicpy._native.stem_ends import StemEnds
 from sonicpy.index.search.accents import APOSTROPHES, fold, goes_on, is_spelled, spellings, unmarked
 from sonicpy.index.search.new_words import NewWords, first_letters
-from sonicpy.index.search.stem_ends import STEM_ENDS
+from sonicpy.index.search.stem_ends import stem_ends
 from sonicpy.lexer.languages import by_code
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
@@ -34,6 +34,8 @@ FAMILY_MAX = 16
 """Words of a family, at most, beside the typed one: each is a list of postings to walk."""
 WORD_CHARACTERS_MAX = 40
 """Longer words have no family."""
+FAMILY_LETTERS_MIN = 2
+"""Shorter words have no family: stems of one letter draw together what has nothing in common (o, oe, oing)."""
 
 ANY_LATIN = ("english", "french", "german", "italian", "portuguese", "spanish")
 """The algorithms, together, for Latin words of a query whose language is not known: few pairs of words that one of them
@@ -314,7 +316,7 @@ class Families:
         before = ELIDED.get(algorithms, ARTICLES if _script(whole) == "ARABIC" else ())
         text = _core(whole, before)
         folded = fold(text, own)
-        if not folded:
+        if len(folded) < FAMILY_LETTERS_MIN:
             return None
         if len(folded) < BEHIND_MIN or (before is not ARTICLES and folded[0] not in ELIDES):
             before = ()
@@ -328,7 +330,7 @@ class Families:
 
     def _stem(self, text: str, start: str, own: str | None, algorithm: str) -> _Stem:
         stem = fold(self._stemmers[algorithm].stemWord(text), own)
-        ends = STEM_ENDS.get(algorithm)
+        ends = stem_ends(algorithm, stem)
         is_plain = start.isascii() and start.isalpha() and stem.isascii() and stem
         if not is_plain or ends is None or not ends.may_have([start], stem):
             ends = None

@@ -8,6 +8,9 @@ from string import ascii_lowercase
 
 from sonicpy._native.stem_ends import StemEnds
 
+_SHORT = 2
+"""Letters of a stem that few words have, at most."""
+
 _TAKEN = {
     "english": (
         "ab al an at be bi d de di dl ds e ea ed ee ef ei el em en eo er es fe fi fu ge gi i ib ic ie ii in io is it"
@@ -31,8 +34,17 @@ _TAKEN = {
         " om oo os ue ya ye yo"
     ),
 }
-
 """By algorithm, the first two letters of what it takes off, or its only one."""
+
+_TAKEN_OF_SHORT = {
+    "english": "be bi d de di ed es fe fi fu ge gi in li ly me mi ne ni pe pi re ri s te ti",
+    "french": "a ai am an as e ea em er es ez is l li ls n ni ns s t ti ts",
+    "german": "e",
+    "italian": "am",
+    "portuguese": "am",
+    "spanish": "am ue",
+}
+"""The same where a stem of one or two letters is left."""
 
 _CHANGED = {
     "english": {"e": "i", "i": "y", "l": "i", "y": "i"},  # using, carry, capability, skies
@@ -44,5 +56,15 @@ _CHANGED = {
 }
 """By algorithm, the last letters of stems, and what stands in their place in some words that have these stems."""
 
-STEM_ENDS = {algorithm: StemEnds(["", *taken.split()], _CHANGED[algorithm]) for algorithm, taken in _TAKEN.items()}
-"""By algorithm."""
+_CHANGED_OF_SHORT = {"french": {"i": "y"}, "german": _CHANGED["german"]}
+
+_ENDS = {algorithm: StemEnds(["", *taken.split()], _CHANGED[algorithm]) for algorithm, taken in _TAKEN.items()}
+_ENDS_OF_SHORT = {
+    algorithm: StemEnds(["", *taken.split()], _CHANGED_OF_SHORT.get(algorithm, {}))
+    for algorithm, taken in _TAKEN_OF_SHORT.items()
+}
+
+
+def stem_ends(algorithm: str, stem: str) -> StemEnds | None:
+    """Return which words an algorithm may draw to a stem; None: the algorithm has no table."""
+    return (_ENDS_OF_SHORT if len(stem) <= _SHORT else _ENDS).get(algorithm)

@@ -1,0 +1,3 @@
+from sonicpy._native.wanted_blocks import WantedBlocks
+
+class WindowScores(WantedBlocks): ...
