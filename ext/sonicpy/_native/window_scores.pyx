@@ -283,8 +283,8 @@ cdef int choose_among(WindowScores query, int64_t window) except -2:
     cdef Py_ssize_t at, number, word
     cdef uint64_t some[WINDOW_WORDS]
     cdef uint64_t often[WINDOW_WORDS]
-    cdef uint64_t bit
-    cdef const uint64_t *bits
+    cdef uint64_t bit, words
+    cdef const TermRow *row
     memset(some, 0, ROW_BYTES)  # who holds a needed term
     memset(often, 0, ROW_BYTES)  # who holds one more than once
     memset(query._among, 0, ROW_BYTES)  # who holds several
@@ -294,29 +294,34 @@ cdef int choose_among(WindowScores query, int64_t window) except -2:
             continue
         if not find_row(query, number, window):
             return -1
-        bits = query._rows[number].bits
-        for word in range(WINDOW_WORDS):
-            query._among[word] |= some[word] & bits[word]
-            some[word] |= bits[word]
+        row = &query._rows[number]
+        if row.bits == row.own:
+            words = row.words
+            while words:
+                word = lowest_bit(words)
+                words &= words - 1
+                query._among[word] |= some[word] & row.own[word]
+                some[word] |= row.own[word]
+        else:
+            for word in range(WINDOW_WORDS):
+                query._among[word] |= some[word] & row.bits[word]
+                some[word] |= row.bits[word]
         if query._limits_differ:
             mark_often(query, number, often)
     if query._together.often < LENGTHS:
-        keep_short(query, &query._together, window, often, query._among, query._among)
+        keep_short(query, &query._together, window, often)
     for at in range(query._needed_from, query._bringing):
         number = query._by_bound[at]
         if query._rows[number].window == window and query._alone[at].often:
-            keep_short(query, &query._alone[at], window, often, query._rows[number].bits, some)
-            for word in range(WINDOW_WORDS):
-                query._among[word] |= some[word]
+            add_short(query, &query._alone[at], window, often, &query._rows[number])
     for number in range(query._term_count):
         if query._terms[number].required or (query._needs_all and query._terms[number].brings):
             if next_window(query, number, window + 1) < window:
                 return 0
             if not find_row(query, number, window):
                 return -1
-            bits = query._rows[number].bits
             for word in range(WINDOW_WORDS):
-                query._among[word] &= bits[word]
+                query._among[word] &= query._rows[number].bits[word]
     query._among_words = 0
     for word in range(WINDOW_WORDS):
         bit = query._among[word] != 0
@@ -342,15 +347,32 @@ cdef void mark_often(WindowScores query, Py_ssize_t number, uint64_t *often) noe
             often[place >> 6] |= <uint64_t> 1 << (place & 63)
 
 
-cdef int keep_short(
-    WindowScores query, const Limits *limits, int64_t window, const uint64_t *often, const uint64_t *some, uint64_t *out
-) except -1:
-    """Keep those of some objects that are short enough for how often they hold needed terms."""
+cdef int keep_short(WindowScores query, const Limits *limits, int64_t window, const uint64_t *often) except -1:
+    """Drop the chosen objects that are too long for how often they hold needed terms."""
     cdef const uint64_t *short_enough = query._masks.shorter(limits.often, window)
     cdef const uint64_t *shorter = query._masks.shorter(limits.once, window)
     cdef Py_ssize_t word
     for word in range(WINDOW_WORDS):
-        out[word] = some[word] & (shorter[word] | (short_enough[word] & often[word]))
+        query._among[word] &= shorter[word] | (short_enough[word] & often[word])
+    return 0
+
+
+cdef int add_short(
+    WindowScores query, const Limits *limits, int64_t window, const uint64_t *often, const TermRow *row
+) except -1:
+    """Choose those who hold a term and are short enough for how often they do."""
+    cdef const uint64_t *short_enough = query._masks.shorter(limits.often, window)
+    cdef const uint64_t *shorter = query._masks.shorter(limits.once, window)
+    cdef uint64_t words = row.words
+    cdef Py_ssize_t word
+    if row.bits == row.own:
+        while words:
+            word = lowest_bit(words)
+            words &= words - 1
+            query._among[word] |= row.own[word] & (shorter[word] | (short_enough[word] & often[word]))
+    else:
+        for word in range(WINDOW_WORDS):
+            query._among[word] |= row.bits[word] & (shorter[word] | (short_enough[word] & often[word]))
     return 0
 
 
@@ -369,14 +391,17 @@ cdef int find_row(WindowScores query, Py_ssize_t number, int64_t window) except 
         row.bits = here.held.bits
     else:
         if row.own == NULL:
-            row.own = <uint64_t *> resized(NULL, ROW_BYTES)
-        memset(row.own, 0, ROW_BYTES)
+            row.own = <uint64_t *> zeroed(WINDOW_WORDS, sizeof(uint64_t))
+        while row.words:
+            row.own[lowest_bit(row.words)] = 0
+            row.words &= row.words - 1
         start = part_of_window(merged, window, &here.merged.window_end)
         row.end = at = here.merged.window_end
         while at > start and merged.lows[at - 1] >= <uint16_t> (window << WINDOW_BITS):
             at -= 1
             place = merged.lows[at] & (WINDOW_OBJECTS - 1)
             row.own[place >> 6] |= <uint64_t> 1 << (place & 63)
+            row.words |= <uint64_t> 1 << (place >> 6)
         row.start = here.merged.window_end = at
         row.bits = row.own
     row.window = window
