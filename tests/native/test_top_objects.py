@@ -22,8 +22,7 @@ from tests.support.examples import examples
 K1, B = 1.2, 0.75
 
 WALKS = (True, False, None)
-"""A query is walked, or all of its terms are added up, or it decides itself: then it may begin with the one and end with
-the other."""
+"""A query is walked, or all of its terms are added up; None: it decides, and may turn from the one to the other."""
 
 
 class Lists:
