@@ -4,8 +4,8 @@
 
 A server with default settings takes the corpus of `corpus.py` over one connection, 16 in flight. At each mark, a
 share of the objects (1, 2, 5, 10 ... %), it is measured: CPU time of a PUSH, a QUERY of three words and a SUGGEST
-over eight connections, QUERY beside PUSH, consolidation, backup and VERIFY, memory and disk, and a new start up to the
-first answer. Another process sends PING every two milliseconds all the while: its longest wait is the longest pause.
+over eight connections, QUERY beside PUSH, consolidation, backup and VERIFY, memory and disk, a new start up to the
+first answer, and QUERY and memory with a larger cache. Another process sends PING every two milliseconds all the while: its longest wait is the longest pause.
 The files `ten-million.md` and `ten-million.svg` are written into the folder.
 """
 
@@ -41,6 +41,7 @@ ASKED = 20_000
 PATIENCE_S = 3_600
 """How long VERIFY and the like may take."""
 PROBE_S = 0.002
+CACHE_MB = 1024
 
 Figures = dict[str, float]
 """By name, with its unit."""
@@ -86,6 +87,7 @@ def measured(server: Sonicpy, marks: list[int], seconds: float) -> dict[int, Fig
         wait_until_quiet(server)
         measure(server, figures, asked, lines(mark, mark + CHUNK, passed), seconds)
         restart(server, figures, next(asked.lines(QUERY_3)))
+        measure_with_cache(server, figures, asked, seconds)
         print(f"{mark:,}: " + ", ".join(f"{name} {value:,.1f}" for name, value in figures.items()), flush=True)
     return found
 
@@ -159,6 +161,24 @@ def restart(server: Sonicpy, figures: Figures, line: bytes) -> None:
         figures["start to first answer, s"] = time.perf_counter() - began
 
 
+def measure_with_cache(server: Sonicpy, figures: Figures, asked: Commands, seconds: float) -> None:
+    """Measure queries of a server with a larger cache in its place."""
+    cache = f"{CACHE_MB:,} MiB of cache"
+    larger = Sonicpy("larger", server.folder, {"store.kv.query_cache_mb": CACHE_MB})
+    server.stop()
+    larger.start()
+    try:
+        for _ in range(4):  # fills the cache
+            read_run(larger, QUERY_3, EIGHT, asked.lines(QUERY_3), seconds)
+        done = read_run(larger, QUERY_3, EIGHT, asked.lines(QUERY_3), seconds)
+        figures[f"{QUERY_3}, {cache}, CPU us"] = done.cpu_s / len(done.latencies_s) * 1e6
+        figures[f"{QUERY_3}, {cache}, p99 ms"] = percentile(sorted(done.latencies_s), 99) * 1e3
+        figures[f"anonymous memory, {cache}, MB"] = larger.memory_bytes() / 1e6
+    finally:
+        larger.stop()
+    server.start()
+
+
 @contextmanager
 def probed(server: Sonicpy, figures: Figures, name: str) -> Iterator[None]:
     """Note the longest time, in milliseconds, that a PING waits inside a `with` block."""
@@ -204,7 +224,7 @@ def table_of(found: dict[int, Figures]) -> str:
 def plot_of(found: dict[int, Figures]) -> str:
     """Return the costs of operations as SVG, each relative to the first mark."""
     first = next(iter(found.values()))
-    names = [name for name in first if name.endswith(("CPU us", "memory, MB", "first answer, s"))]
+    names = [name for name in first if name.endswith(("CPU us", "memory, MB", "first answer, s")) and "cache" not in name]
     shown = {
         name.rpartition(",")[0]: [(mark / 1e6, figures[name] / first[name] * 100) for mark, figures in found.items()]
         for name in names

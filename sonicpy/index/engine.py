@@ -237,7 +237,13 @@ class Engine:
     def _open_store(self, folder: Path) -> AnyStore:
         kv = self.config.store.kv
         self.graphs = GraphPool(graph_folder(folder))
-        store = Store(folder, self.analyzer(), map_bytes=kv.map_size_mb << 20, durability=kv.durability)
+        store = Store(
+            folder,
+            self.analyzer(),
+            map_bytes=kv.map_size_mb << 20,
+            durability=kv.durability,
+            postings_max_bytes=kv.query_cache_mb << 20,
+        )
         store.sync_before(partial(sync_names, self.graphs.folder))  # not a method: the store must not hold its owner
         self.was_converted = store.was_converted
         return store

@@ -75,7 +75,10 @@ class ReadOnlyEngine(Engine):
 
     def _open_store(self, folder: Path) -> AnyStore:
         self.graphs = ReaderGraphPool(graph_folder(folder))
-        return ReadOnlyStore(folder, self.analyzer(), map_bytes=self.config.store.kv.map_size_mb << 20)
+        kv = self.config.store.kv
+        return ReadOnlyStore(
+            folder, self.analyzer(), map_bytes=kv.map_size_mb << 20, postings_max_bytes=kv.query_cache_mb << 20
+        )
 
     def _drop_leftovers(self) -> None:
         """Leave the folder to the process that writes it."""

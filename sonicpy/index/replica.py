@@ -94,7 +94,10 @@ class ReplicaEngine(Engine):
 
     def _open_store(self, folder: Path) -> AnyStore:
         self.graphs = GraphPool(graph_folder(folder))
-        self.replica = ReplicaStore(folder, self.analyzer(), map_bytes=self.config.store.kv.map_size_mb << 20)
+        kv = self.config.store.kv
+        self.replica = ReplicaStore(
+            folder, self.analyzer(), map_bytes=kv.map_size_mb << 20, postings_max_bytes=kv.query_cache_mb << 20
+        )
         self.replica.sync_before(partial(sync_names, self.graphs.folder))
         return self.replica
 

@@ -40,8 +40,8 @@ NAME_ROWS_MAX = 12_500
 IDLE_COMMITS = 1_024
 """What was read of a bucket that nobody asked for during so many commits is dropped: it may be gone, and the row of
 changes does not go back so far. At most twice as many."""
-POSTINGS_MAX_BYTES = 64 << 20
-"""Of postings, packed blocks and windows of common words, over all buckets, and as much of older ones: what queries
+POSTINGS_MAX_BYTES = 128 << 20
+"""Of postings, packed blocks and windows of common words, over all buckets, one half of them older ones: what queries
 of a million chat messages use again and again."""
 CACHED_BLOCK_BYTES = 210
 """About what a block takes in the cache."""
@@ -89,10 +89,19 @@ class SnapshotCache:
         commit: its number.
         before: the cache of an older commit, from which this one takes over what still holds.
         recent: what the last commits changed, in the process that makes them.
+        postings_max_bytes: see POSTINGS_MAX_BYTES; the cache of an older commit hands it on.
     """
 
-    def __init__(self, commit: int, before: "SnapshotCache | None" = None, recent: RecentChanges | None = None) -> None:
+    def __init__(
+        self,
+        commit: int,
+        before: "SnapshotCache | None" = None,
+        recent: RecentChanges | None = None,
+        *,
+        postings_max_bytes: int = POSTINGS_MAX_BYTES,
+    ) -> None:
         self.commit = commit
+        self.postings_max_bytes: int = postings_max_bytes if before is None else before.postings_max_bytes
         self.recent: RecentChanges | None = recent if before is None else before.recent
         self.names: dict[int, dict[int, bytes]] = {} if before is None else before.names
         """By bucket, those that its `BucketCache` holds: an IID means one object for ever."""
@@ -177,7 +186,7 @@ class SnapshotCache:
             reader: the cache that a reader uses, which may not be among `buckets` any more.
         """
         self.posting_bytes += size_bytes
-        if self.posting_bytes > POSTINGS_MAX_BYTES:
+        if 2 * self.posting_bytes > self.postings_max_bytes:
             for cache in self._caches(reader):
                 cache.age_postings()
             self.posting_bytes = 0

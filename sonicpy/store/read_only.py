@@ -15,6 +15,7 @@ from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.environment import DATA_FILE, Environment
 from sonicpy.store.folder import LMDB_LOCK_FILE, ReaderLock, holds_store
 from sonicpy.store.meta import FORMAT, check_analyzer, check_format
+from sonicpy.store.read_cache import POSTINGS_MAX_BYTES
 from sonicpy.store.reader import StoreReader
 from sonicpy.store.startup import refuse_damaged_file
 from sonicpy.store.view import View
@@ -27,6 +28,7 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
         folder: holds a store.
         analyzer: what decides which terms are stored; must be what the store was made with.
         map_bytes: address space to reserve; it grows as the writer's does.
+        postings_max_bytes: that readers cache.
 
     Raises:
         StoreLocked: a process writes it, and this one may not write LMDB's lock file.
@@ -35,7 +37,14 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
 
     has_dropped = False
 
-    def __init__(self, folder: Path, analyzer: Mapping[str, str], *, map_bytes: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        analyzer: Mapping[str, str],
+        *,
+        map_bytes: int,
+        postings_max_bytes: int = POSTINGS_MAX_BYTES,
+    ) -> None:
         if not holds_store(folder):
             raise StoreError(
                 f"there is no store in {folder} ({DATA_FILE} is missing): open it for writing once, or start a server"
@@ -54,7 +63,7 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
         except BaseException:
             self.leave_to_parent()
             raise
-        super().__init__(folder, environment)
+        super().__init__(folder, environment, postings_max_bytes)
         self._board: ChangeBoard | None = None
 
     def watch_changes(self, board: ChangeBoard) -> None:

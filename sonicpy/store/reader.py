@@ -26,12 +26,12 @@ class StoreReader:
 
     durability = "interval"
 
-    def __init__(self, folder: Path, environment: Environment) -> None:
+    def __init__(self, folder: Path, environment: Environment, postings_max_bytes: int) -> None:
         self.folder = folder
         self.uncommitted = 0
         self.recoveries = 0
         self._environment = environment
-        self._snapshot_cache = SnapshotCache(-1)
+        self._snapshot_cache = SnapshotCache(-1, postings_max_bytes=postings_max_bytes)
         self._replacing_cache = threading.Lock()  # one cache takes over what another holds, and only one may
 
     @contextmanager
@@ -71,7 +71,7 @@ class StoreReader:
             if cache.commit < number:
                 cache = self._snapshot_cache = SnapshotCache(number, cache)
             elif cache.commit > number:  # the transaction was begun before the last commit
-                cache = SnapshotCache(number)
+                cache = SnapshotCache(number, postings_max_bytes=cache.postings_max_bytes)
             return cache
 
     def give_back(self, view: View) -> None:

@@ -26,6 +26,7 @@ from sonicpy.store.environment import DATA_FILE
 from sonicpy.store.log import Log
 from sonicpy.store.meta import POSITION, REPLICA
 from sonicpy.store.mutations import unpack_mutation
+from sonicpy.store.read_cache import POSTINGS_MAX_BYTES
 from sonicpy.store.store import Store
 from sonicpy.store.write_view import WriteView
 
@@ -117,9 +118,16 @@ class ReplicaStore(Store):
 
     _log: RecordsInMemory
 
-    def __init__(self, folder: Path, analyzer: Mapping[str, str], *, map_bytes: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        analyzer: Mapping[str, str],
+        *,
+        map_bytes: int,
+        postings_max_bytes: int = POSTINGS_MAX_BYTES,
+    ) -> None:
         self.progress = Progress()
-        super().__init__(folder, analyzer, map_bytes=map_bytes)
+        super().__init__(folder, analyzer, map_bytes=map_bytes, postings_max_bytes=postings_max_bytes)
         try:
             self._read_progress()
         except BaseException:

@@ -31,7 +31,7 @@ from sonicpy.store.log import RECORD_MAX_BYTES, Log
 from sonicpy.store.meta import FORMAT, POSITION, check_analyzer, check_format, read_position, write_identity
 from sonicpy.store.mutations import FlushCollection, Mutation, PushTerms, pack_mutation, unpack_mutation
 from sonicpy.store.open_cache import OpenCache
-from sonicpy.store.read_cache import SnapshotCache
+from sonicpy.store.read_cache import POSTINGS_MAX_BYTES, SnapshotCache
 from sonicpy.store.reader import StoreReader
 from sonicpy.store.startup import prepare
 from sonicpy.store.sweep import sweep
@@ -61,6 +61,7 @@ class Store(StoreReader):
         map_bytes: address space to reserve for the environment (sparse).
         durability: "interval": a loss of power undoes what was changed within about the last second; "commit": it
             undoes nothing for which the caller waited by `sync_log`. Both sync in the background.
+        postings_max_bytes: that readers cache.
 
     Raises:
         StoreLocked: another process writes it.
@@ -72,13 +73,20 @@ class Store(StoreReader):
     """
 
     def __init__(
-        self, folder: Path, analyzer: Mapping[str, str], *, map_bytes: int, durability: str = "interval"
+        self,
+        folder: Path,
+        analyzer: Mapping[str, str],
+        *,
+        map_bytes: int,
+        durability: str = "interval",
+        postings_max_bytes: int = POSTINGS_MAX_BYTES,
     ) -> None:
         self._lock = store_folder.WriterLock(folder)
         try:
             self._log = self._make_log(folder)
             prepare(folder)
-            super().__init__(folder, Environment(folder, map_bytes))
+            super().__init__(folder, Environment(folder, map_bytes), postings_max_bytes)
+            self._postings_max_bytes = postings_max_bytes
             self.durability = durability
             self.stamp = 0
             self.was_converted = False
@@ -389,7 +397,8 @@ class Store(StoreReader):
     # -- inside --------------------------------------------------------------------------------------------------
 
     def _fresh_cache(self) -> SnapshotCache:
-        return SnapshotCache(-1, recent=self._write_cache.recent_changes)
+        recent = self._write_cache.recent_changes
+        return SnapshotCache(-1, recent=recent, postings_max_bytes=self._postings_max_bytes)
 
     def _free_disk_at_close(self) -> None:
         try:

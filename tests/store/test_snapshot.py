@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+import sonicpy
 from sonicpy._native.name_map import name_hash
 from sonicpy._native.plan import PlannedList
 from sonicpy._native.term_rows import TermInfo
+from sonicpy.config import Config
 from sonicpy.index.search.walk import Walk
 from sonicpy.store import read_cache as snapshot
 from sonicpy.store.bucket_reader import BucketReader
@@ -92,7 +94,8 @@ def test_postings_that_are_asked_for_again_and_again_are_read_once(
     monkeypatch.setattr(SnapshotCache, "changes_since", lambda *given: None)  # nothing outlives the commit
     store.apply(push("o3", "other"))
     store.commit()
-    monkeypatch.setattr(snapshot, "POSTINGS_MAX_BYTES", size)
+    with store.snapshot() as view:
+        view.snapshot_cache.postings_max_bytes = 2 * size
     read = []
     original = snapshot.SnapshotSource.read_postings
     monkeypatch.setattr(
@@ -130,8 +133,10 @@ def test_every_commit_is_seen_by_the_next_reader(store: Store) -> None:
 
 
 def test_caches_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("WORDS_MAX", "NAME_ROWS_MAX", "POSTINGS_MAX_BYTES", "BUCKETS_MAX"):
+    for name in ("WORDS_MAX", "NAME_ROWS_MAX", "BUCKETS_MAX"):
         monkeypatch.setattr(snapshot, name, 2)
+    with store.snapshot() as view:
+        view.snapshot_cache.postings_max_bytes = 4
     for word in (b"shared", b"own0", b"own1", b"own2", b"nothing", b"shared"):
         expected = [] if word == b"nothing" else ["o0", "o1", "o2"]
         assert names_of(store, word) == expected
@@ -264,3 +269,17 @@ def test_threads_hand_snapshots_on(store: Store) -> None:
     for thread in threads:
         thread.join()
     assert faults == []
+
+
+@pytest.mark.parametrize("is_reader", [False, True])
+def test_the_setting_bounds_what_is_cached(tmp_path: Path, is_reader: bool) -> None:
+    settings = Config.model_validate({"store": {"kv": {"query_cache_mb": 1}}})
+    with sonicpy.open(tmp_path / "store", settings) as index:
+        index.push("c", "b", "o", "word")
+    with sonicpy.open(tmp_path / "store", settings, read_only=is_reader) as index:
+        for _ in range(2):  # a commit hands it on
+            index.query("c", "b", "word")
+            with index.maintainer.engine.store.snapshot() as view:
+                assert view.snapshot_cache.postings_max_bytes == 1 << 20
+            if not is_reader:
+                index.push("c", "b", "p", "word")
