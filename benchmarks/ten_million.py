@@ -224,7 +224,9 @@ def table_of(found: dict[int, Figures]) -> str:
 def plot_of(found: dict[int, Figures]) -> str:
     """Return the costs of operations as SVG, each relative to the first mark."""
     first = next(iter(found.values()))
-    names = [name for name in first if name.endswith(("CPU us", "memory, MB", "first answer, s")) and "cache" not in name]
+    names = [
+        name for name in first if name.endswith(("CPU us", "memory, MB", "first answer, s")) and "cache" not in name
+    ]
     shown = {
         name.rpartition(",")[0]: [(mark / 1e6, figures[name] / first[name] * 100) for mark, figures in found.items()]
         for name in names

@@ -82,6 +82,7 @@ cdef enum:
     WINDOW_LOOKUPS = 64  # a window takes as long as so many look-ups, whoever is in it
     CHOSEN_FEW = 4  # objects of a window that are looked at one by one rather than narrowed down
     WALKED_TERMS = 8  # of a query, at most: a walk of more skips too little
+    ROWS_FEW = 12  # windows that hold a term, over all terms, that are added up before a walk has begun
 
 
 cdef uint64_t[WALKED_TERMS + 1] ROW_LOOKUPS = [0, UINT32_MAX, UINT32_MAX, 40, 5, 4, 3, 2, 1]
@@ -136,6 +137,7 @@ cdef class TopObjects(WindowScores):
         """Return after how many look-ups of an object in a list a walk is given up; 0: it is not worth a try.
 
         The more terms there are, the more a look-up takes, and the less often a walk takes less than adding up all terms.
+        In small buckets it never does.
         """
         cdef uint64_t rows = 0, windows = (self._packed.count >> WINDOW_BITS) + 1
         cdef Py_ssize_t number
@@ -143,7 +145,7 @@ cdef class TopObjects(WindowScores):
             return 0
         for number in range(self._term_count):
             rows += min(windows, self._terms[number].df)
-        return ROW_LOOKUPS[self._term_count] * rows
+        return ROW_LOOKUPS[self._term_count] * rows if rows > ROWS_FEW else 0
 
     # -- from window to window ---------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ cdef struct TermRow:  # who holds a term in a window, and what that adds to scor
     uint64_t *own  # what these refer to, if the postings of the term were put together
     uint64_t words  # which words of these are not 0
     Py_ssize_t start, end  # of these, those in the window
-    double *once  # by length: the part of an object that holds the term once; behind them: that holds the typed word
+    double *once  # by length: the part of an object that holds the term once; then if it is the typed word; NaN: not known
     uint16_t *slots  # by place in the window: the slot of which a chosen object holds a word, if there are several
 
 

@@ -28,6 +28,7 @@ from sonicpy._native.windows cimport ROW_BYTES, WINDOW_BITS, WINDOW_OBJECTS, WIN
 
 cdef enum:
     TF_ENDS = 255  # where frequencies that were added up end
+    PARTS_WORTH = 512  # objects of a term whose parts are remembered
 
 
 cdef class WindowScores(WantedBlocks):
@@ -52,10 +53,10 @@ cdef class WindowScores(WantedBlocks):
         cdef int64_t window = <int64_t> 1 << 32 - WINDOW_BITS
         begin_windows(self)
         while True:
-            find_needed(self, <uint32_t> ((window << WINDOW_BITS) - 1))
             window = window_below_needed(self, window)
             if window < 0:
                 return 0
+            find_needed(self, <uint32_t> (window << WINDOW_BITS | (WINDOW_OBJECTS - 1)))
             if score_window(self, window) < 0:
                 return -1
 
@@ -266,7 +267,7 @@ cdef int64_t window_below_needed(WindowScores query, int64_t window) noexcept no
     """Return the newest window below one that may hold objects of a needed term; -1: there is none."""
     cdef Py_ssize_t at
     cdef int64_t newest = -1
-    for at in range(query._needed_from, query._bringing):
+    for at in range(max(query._needed_from, 0), query._bringing):
         newest = max(newest, next_window(query, query._by_bound[at], window))
     return newest
 
@@ -441,23 +442,25 @@ cdef int add_term(WindowScores query, Py_ssize_t number, int64_t window) except 
         return -1
     if term.count > 1:
         return add_slots(query, number, <uint32_t> (window << WINDOW_BITS))
-    if query._rows[number].once == NULL:
-        find_once(query, number)
+    if query._rows[number].once == NULL and term.df > PARTS_WORTH:
+        query._rows[number].once = <double *> resized(NULL, 2 * LENGTHS * sizeof(double))
+        memset(query._rows[number].once, 0xFF, 2 * LENGTHS * sizeof(double))  # NaN
     if query._here[number].merged.list != NULL:
         return add_merged(query, number, <uint32_t> (window << WINDOW_BITS))
     return add_held(query, number, window)
 
 
-cdef int find_once(WindowScores query, Py_ssize_t number) except -1:
-    """Compute the parts of objects that hold a term once, by length: with another word than the typed one, and with it."""
-    cdef TermRow *row = &query._rows[number]
+cdef inline double part_of_once(WindowScores query, Py_ssize_t number, bint is_typed, uint32_t iid) noexcept nogil:
+    """Return the part of an object that holds a term once; that of a common term is remembered by the object's length."""
+    cdef uint8_t packed = packed_length(&query._packed, iid)
     cdef const Slot *slot = &query._slots[query._terms[number].first]
-    cdef Py_ssize_t packed
-    row.once = <double *> resized(NULL, 2 * LENGTHS * sizeof(double))
-    for packed in range(LENGTHS):
-        row.once[packed] = part_of_slot(slot, 1, 0, query._norms[packed], query._k1)
-        row.once[LENGTHS + packed] = part_of_slot(slot, 1, 1, query._norms[packed], query._k1)
-    return 0
+    cdef double *once = query._rows[number].once
+    if once == NULL:
+        return part_of_slot(slot, 1, is_typed, query._norms[packed], query._k1)
+    once += packed + (LENGTHS if is_typed else 0)
+    if once[0] != once[0]:
+        once[0] = part_of_slot(slot, 1, is_typed, query._norms[packed], query._k1)
+    return once[0]
 
 
 cdef int add_merged(WindowScores query, Py_ssize_t number, uint32_t first) except -2:
@@ -473,9 +476,7 @@ cdef int add_merged(WindowScores query, Py_ssize_t number, uint32_t first) excep
         place = merged.lows[at] & (WINDOW_OBJECTS - 1)
         if query._among[place >> 6] >> (place & 63) & 1:
             if merged.tfs[at] == 1:
-                query._scores[place] += row.once[
-                    (LENGTHS if typed[at] else 0) + packed_length(&query._packed, first | place)
-                ]
+                query._scores[place] += part_of_once(query, number, typed[at] != 0, first | place)
             elif add_many(query, number, first | place, merged.tfs[at], typed[at]) < 0:
                 return -1
     return 0
@@ -514,9 +515,7 @@ cdef int add_held(WindowScores query, Py_ssize_t number, int64_t window) except 
             at = lowest_bit(left)
             left &= left - 1
             place = <uint32_t> (word << 6 | at)
-            query._scores[place] += row.once[
-                (typed >> at & 1) * LENGTHS + packed_length(&query._packed, first | place)
-            ]
+            query._scores[place] += part_of_once(query, number, typed >> at & 1, first | place)
     return 0
 
 
