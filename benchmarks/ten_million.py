@@ -5,8 +5,9 @@
 A server with default settings takes the corpus of `corpus.py` over one connection, 16 in flight. At each mark, a
 share of the objects (1, 2, 5, 10 ... %), it is measured: CPU time of a PUSH, a QUERY of three words and a SUGGEST
 over eight connections, QUERY beside PUSH, consolidation, backup and VERIFY, memory and disk, a new start up to the
-first answer, and QUERY and memory with a larger cache. Another process sends PING every two milliseconds all the while: its longest wait is the longest pause.
-The files `ten-million.md` and `ten-million.svg` are written into the folder.
+first answer, and QUERY and memory with a larger cache. Another process sends PING every two milliseconds all the
+while: its longest wait is the longest pause. The files `ten-million.md` and `ten-million.svg` are written into the
+folder.
 """
 
 import argparse
