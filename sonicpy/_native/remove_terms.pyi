@@ -6,7 +6,7 @@ class RemoveTerms(ObjectChange):
     common: list[tuple[bytes, bytes]]
     deleted_words: list[bytes]
     deleted_common: list[bytes]
-    deleted_terms: list[bytes]
+    deleted_terms: list[int]
     removed: int
     removed_shown: int
     def __init__(

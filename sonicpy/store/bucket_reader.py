@@ -9,15 +9,16 @@ from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.name_map import name_hash
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
-from sonicpy._native.postings import PostingList
+from sonicpy._native.postings import PostingList, posting_count
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.keys import bucket_key, term_key, word_key
+from sonicpy.store.numbered_terms import terms_numbered
 from sonicpy.store.pages import pages
-from sonicpy.store.transaction import IMPACTS, OBJECTS, POSTINGS, TERMS, Row
+from sonicpy.store.transaction import IMPACTS, OBJECTS, POSTINGS, Row
 
 if TYPE_CHECKING:
     from sonicpy.store.view import View
@@ -107,11 +108,11 @@ class BucketReader:
         """Return the blocks with the newest `window` postings (0: all), and how many postings at their head are too
         many. Raises StoreDamaged if some are missing."""
         blocks = [word.tail] if word.tail else []
-        count = word.tail[0] if word.tail else 0
+        count = posting_count(word.tail) if word.tail else 0
         if word.position and (not window or count < window):
             for _, block in self._transaction.newest_first(POSTINGS, term_key(self.state.bucket, word.term_id)):
                 blocks.append(block)
-                count += block[0]
+                count += posting_count(block)
                 if window and count >= window:
                     break
         wanted = min(window, word.df) if window else word.df
@@ -149,11 +150,10 @@ class BucketReader:
 
     def terms(self, term_ids: list[int]) -> list[str]:
         """Return the terms with these numbers. Raises StoreDamaged if one is missing."""
-        keys = [term_key(self.state.bucket, term_id) for term_id in term_ids]
-        rows = self._transaction.get_many(TERMS, keys)
-        if len(rows) != len(keys):
-            raise StoreDamaged(f"bucket {self.state.bucket}: objects name {len(keys) - len(rows)} missing terms")
-        return [term.decode() for _, term in rows]
+        found = terms_numbered(self._transaction, self.state.bucket, term_ids)
+        if missing := [term_id for term_id in term_ids if term_id not in found]:
+            raise StoreDamaged(f"bucket {self.state.bucket}: objects name {len(missing)} missing terms")
+        return [found[term_id].decode() for term_id in term_ids]
 
     def lengths(self) -> bytes | bytearray:
         """Return the packed lengths of all objects, by IID."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from sonicpy._native.dense_records import dense_row
 from sonicpy._native.impact_rows import ImpactRow, block_pairs
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.object_record import ObjectRecord
@@ -11,7 +12,8 @@ from sonicpy.store.bucket_reader import find_among
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.keys import TERM_KEY_BYTES, block_key, block_position, object_key
 from sonicpy.store.names import stored_names
-from sonicpy.store.transaction import IMPACTS, OBJECTS, POSTINGS, TERMS, Row
+from sonicpy.store.numbered_terms import put_terms
+from sonicpy.store.transaction import IMPACTS, OBJECTS, POSTINGS, Row
 from sonicpy.store.why import Why
 from sonicpy.store.word_rows import stored_words
 
@@ -103,9 +105,9 @@ class BucketTables:
         (found,) = self._transaction.floor_many(IMPACTS, [key], TERM_KEY_BYTES)
         return (key, ImpactRow()) if found is None else (found[0], ImpactRow(found[1]))
 
-    def write_terms(self, rows: list[Row]) -> None:
-        """Write (key, term) pairs into `terms`."""
-        self._transaction.put_many(TERMS, rows)
+    def write_terms(self, terms: list[tuple[int, bytes]]) -> None:
+        """Write (term id, term) pairs into `terms`."""
+        put_terms(self._transaction, self._state.bucket, terms)
 
     def note_rewritten(self, term_ids: list[int]) -> None:
         """Note that the lists of these words change other than by new postings at their end."""
@@ -127,7 +129,7 @@ class BucketTables:
             return
         key = object_key(self._state.bucket, number)
         row = RecordRow(self._transaction.get(OBJECTS, key) or b"")
-        self._transaction.put(OBJECTS, key, row.put(place, record))
+        self._transaction.put(OBJECTS, key, self._as_stored(row.put(place, record)))
 
     def drop_record(self, iid: int) -> None:
         """Take the record of an object out of its row."""
@@ -139,6 +141,9 @@ class BucketTables:
         key = object_key(self._state.bucket, number)
         left = RecordRow(self._transaction.get(OBJECTS, key) or b"").drop(place)
         if left:
-            self._transaction.put(OBJECTS, key, left)
+            self._transaction.put(OBJECTS, key, self._as_stored(left))
         else:
             self._transaction.delete(OBJECTS, key)
+
+    def _as_stored(self, row: bytes) -> bytes:
+        return row if self._view.by_association else dense_row(row)

@@ -10,10 +10,11 @@ from sonicpy.errors import StoreDamaged
 from sonicpy.store.bucket_reader import find_object
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.bucket_tables import BucketTables
-from sonicpy.store.keys import object_key, term_key
+from sonicpy.store.keys import object_key
 from sonicpy.store.names import drop_stored_name, name_hash
+from sonicpy.store.numbered_terms import drop_terms, terms_numbered
 from sonicpy.store.removals import removed_key
-from sonicpy.store.transaction import COMMON, POSTINGS, REMOVED, TERMS, WORDS
+from sonicpy.store.transaction import COMMON, POSTINGS, REMOVED, WORDS
 from sonicpy.store.why import Why
 from sonicpy.store.word_rows import stored_words
 from sonicpy.store.write_view import WriteView
@@ -103,8 +104,8 @@ class BucketWriter:
             del self._view.removals.objects[self._state.bucket, record.oid.decode()]
 
     def _words(self, record: ObjectRecord) -> list[bytes]:
-        keys = [term_key(self._state.bucket, term_id) for term_id, *_ in record.terms()]
-        return [term for _, term in self._transaction.get_many(TERMS, keys)]
+        term_ids = [term_id for term_id, *_ in record.terms()]
+        return list(terms_numbered(self._transaction, self._state.bucket, term_ids).values())
 
     def _remove(self, iid: int, record: ObjectRecord, words: list[bytes]) -> int:
         state = self._state
@@ -149,7 +150,7 @@ class BucketWriter:
         transaction.put_many(COMMON, change.common)
         transaction.delete_many(WORDS, change.deleted_words)
         transaction.delete_many(COMMON, change.deleted_common)
-        transaction.delete_many(TERMS, change.deleted_terms)
+        drop_terms(transaction, self._state.bucket, change.deleted_terms)
 
     def _drop_object(self, iid: int, record: ObjectRecord) -> None:
         hash = name_hash(record.oid)

@@ -7,7 +7,7 @@ from pathlib import Path
 from sonicpy.errors import StoreError
 from sonicpy.store.check_process import faults_in_child
 from sonicpy.store.environment import DATA_FILE, Environment
-from sonicpy.store.meta import FORMAT, FORMAT_VERSION
+from sonicpy.store.meta import FORMAT, READABLE_FORMATS
 from sonicpy.store.page_check import page_faults
 from sonicpy.store.tables import miscounted_tables
 from sonicpy.store.verify import table_faults
@@ -47,7 +47,7 @@ def faults(folder: Path, *, compare: bool) -> Iterator[str]:
         try:
             with environment.reading() as transaction:
                 yield from miscounted_tables(transaction)
-                if compare and FORMAT.read(transaction) == str(FORMAT_VERSION):
+                if compare and FORMAT.read(transaction) in READABLE_FORMATS:
                     yield from table_faults(transaction)
         finally:
             environment.close()

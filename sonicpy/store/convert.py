@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import get_ident
 
-from sonicpy._native.keys import bucket_key, object_key, term_key
+from sonicpy._native.keys import bucket_key, object_key
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy._native.terms import STOP, Terms
@@ -43,12 +43,13 @@ from sonicpy.store.meta import (
     FORMAT,
     FORMAT_VERSION,
     NEXT_BUCKET,
-    OLD_FORMAT_VERSION,
+    CONVERTED_FORMAT,
     ORDER,
     check_analyzer,
 )
+from sonicpy.store.numbered_terms import terms_numbered
 from sonicpy.store.sweep import sweep
-from sonicpy.store.transaction import DROPPED, META, OBJECTS, SCOPES, TERMS, MapFull, Transaction
+from sonicpy.store.transaction import DROPPED, META, OBJECTS, SCOPES, MapFull, Transaction
 from sonicpy.store.write_cache import WriteCache
 from sonicpy.store.write_view import WriteView
 
@@ -82,7 +83,7 @@ STAGED = Scope(STAGING, "converted")
 
 def is_convertible(transaction: Transaction) -> bool:
     """Return whether the store has the format that a `Conversion` reads, converted in part or not at all."""
-    return FORMAT.read(transaction) == str(OLD_FORMAT_VERSION)
+    return FORMAT.read(transaction) == str(CONVERTED_FORMAT)
 
 
 class Conversion:
@@ -121,7 +122,7 @@ class Conversion:
         logger.warning(
             "the store %s has format %d: converting it to format %d, %d of %d objects are done; "
             "a conversion that is interrupted goes on at the next start",
-            self._folder, OLD_FORMAT_VERSION, FORMAT_VERSION, self._objects_done, self._objects,
+            self._folder, CONVERTED_FORMAT, FORMAT_VERSION, self._objects_done, self._objects,
         )  # fmt: skip
         start = reported = time.monotonic()
         while self._do(self._step):
@@ -235,12 +236,12 @@ class Conversion:
 
     def _push(self, view: WriteView, bucket: int, records: list[ObjectRecord]) -> None:
         held = [record.terms() for record in records]
-        keys = sorted({term_key(bucket, term_id) for terms in held for term_id, *_ in terms})
-        words = {_number(key): word for key, word in view.transaction.get_many(TERMS, keys)}
-        if len(words) < len(keys):
+        term_ids = sorted({term_id for terms in held for term_id, *_ in terms})
+        words = terms_numbered(view.transaction, bucket, term_ids)
+        if len(words) < len(term_ids):
             raise StoreDamaged(
                 f"the store {self._folder} cannot be converted: objects of bucket {bucket} name "
-                f"{len(keys) - len(words)} missing terms"
+                f"{len(term_ids) - len(words)} missing terms"
             )
         writer = writer_of(view, *STAGED)
         for record, terms in zip(records, held, strict=True):

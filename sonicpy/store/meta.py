@@ -16,16 +16,18 @@ from sonicpy.store.transaction import META, Transaction
 
 Value = TypeVar("Value")
 
-FORMAT_VERSION = 4
-OLD_FORMAT_VERSION = 3
+FORMAT_VERSION = 5
+READABLE_FORMATS = ("4", "5")
+"""The formats that this version reads. It writes rows of the last one."""
+CONVERTED_FORMAT = 3
 """The format that `store.convert` reads."""
 
 OPEN_ONCE = "open it for writing once, by a server or by `sonicpy.open`: that converts it"
-"""What to do with a store of the old format."""
+"""What to do with a store of the format that can be converted."""
 RESTORE_ELSEWHERE = (
     "restore it with the version that wrote it and open that store here, or export it there and import it here"
 )
-"""What to do with a backup of the old format."""
+"""What to do with a backup of that format."""
 
 ORDER = "order of postings"
 """A key of the analyzer. "object": by IID; "association": by the time at which objects gained the word, as Sonic's."""
@@ -149,17 +151,18 @@ def write_identity(transaction: Transaction, analyzer: Mapping[str, str]) -> Non
 
 
 def check_format(transaction: Transaction, what: str = "the store", advice: str = OPEN_ONCE) -> None:
-    """Raise StoreError unless the store has the format of this version.
+    """Raise StoreError unless the store has a format that this version reads.
 
     Args:
         what: "the store" or "the backup", for the message.
-        advice: what to do if it has the old format.
+        advice: what to do if it has the format that can be converted.
     """
     found = FORMAT.read(transaction)
-    if found != str(FORMAT_VERSION):
-        if found != str(OLD_FORMAT_VERSION):
+    if found not in READABLE_FORMATS:
+        if found != str(CONVERTED_FORMAT):
             advice = "export it with the version that wrote it and import it here"
-        raise StoreError(f"{what} has format version {found or 'none'}, this sonicpy reads {FORMAT_VERSION}: {advice}")
+        known = " and ".join(READABLE_FORMATS)
+        raise StoreError(f"{what} has format version {found or 'none'}, this sonicpy reads {known}: {advice}")
 
 
 def check_analyzer(folder: Path, transaction: Transaction, analyzer: Mapping[str, str]) -> None:

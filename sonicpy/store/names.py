@@ -9,7 +9,7 @@ wait in memory until there are thousands, then go into rows of about fifty, a sl
 from collections.abc import Iterator
 
 from sonicpy._native.name_map import NameMap, name_hash
-from sonicpy._native.name_rows import NameMerge, name_key, named, pack_names, unpack_names
+from sonicpy._native.name_rows import NameMerge, name_key, named, pack_names, stored_hash, unpack_names
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.keys import bucket_key, object_key
@@ -84,7 +84,7 @@ def drop_stored_name(transaction: Transaction, state: BucketState, hash: int, ii
         return
     key = name_key(state.bucket, hash, state.slices)
     entries = unpack_names(transaction.get(OIDS, key) or b"")
-    entries.remove((hash, iid))
+    entries.remove((stored_hash(hash), iid))
     if entries:
         transaction.put(OIDS, key, pack_names(entries))
     else:

@@ -1,8 +1,9 @@
 """Fills pages that are half empty: rows that come in no order split pages in two, and most pages stay as they are then.
 
 A range of neighbouring leaf pages is rewritten in one transaction: its rows are deleted, and put again in the order of
-their keys. No row changes, so it needs no log record, and what others change meanwhile does not matter. LMDB then fills
-each page before it begins the next one, but for its last row, which it moves to the new page.
+their keys. No row says anything else afterwards, so it needs no log record, and what others change meanwhile does not
+matter; rows of words get a shorter form on the way. LMDB then fills each page before it begins the next one, but for its
+last row, which it moves to the new page.
 
 LMDB joins a page that becomes empty with the one before it, or with the one behind it if it is the first of its branch
 page: then the rows would be put before others of the same page, which is split in the middle again and again. So the
@@ -16,6 +17,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
+from sonicpy._native.term_rows import row_at_rest
 from sonicpy.errors import StoreError
 from sonicpy.store.data_file import PAGE_HEADER, newest_meta_page
 from sonicpy.store.environment import DATA_FILE
@@ -32,12 +34,13 @@ from sonicpy.store.transaction import (
     Row,
     Transaction,
 )
+from sonicpy.store.view import View
 
 PACKED: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, OIDS)
 """The tables with many rows that share pages."""
-RANGE_LEAVES: Final = 16
-"""Leaf pages of a range: about 2 ms."""
-WORTH_SHARE: Final = 0.15
+RANGE_LEAVES: Final = 32
+"""Leaf pages of a range: about 4 ms. The last page of a range stays half empty."""
+WORTH_SHARE: Final = 0.08
 """A range is rewritten if so much of its pages becomes free: much more than rewriting it costs the next time."""
 WORTH_PAGES: Final = 256
 WORTH_STORE_SHARE: Final = 0.05
@@ -80,9 +83,9 @@ def sparse_ranges(snapshot: Transaction, folder: Path) -> list[SparseRange]:
         raise StoreError(f"cannot read the data file of the store: {error.strerror}") from error
 
 
-def rewrite(transaction: Transaction, sparse: SparseRange) -> None:
-    """Rewrite a range. Raises StoreError if the transaction failed."""
-    table, end = sparse.table, sparse.end
+def rewrite(view: View, sparse: SparseRange) -> None:
+    """Rewrite a range through the view of a write transaction. Raises StoreError if the transaction failed."""
+    transaction, table, end = view.transaction, sparse.table, sparse.end
 
     def is_inside(row: Row) -> bool:
         return end is None or row[0] < end
@@ -90,6 +93,8 @@ def rewrite(transaction: Transaction, sparse: SparseRange) -> None:
     rows = list(takewhile(is_inside, transaction.rows(table, b"", sparse.start)))
     for key, _ in reversed(rows):
         transaction.delete(table, key)
+    if table in (WORDS, COMMON) and not view.by_association:
+        rows = [(key, row_at_rest(row)) for key, row in rows]
     transaction.put_many(table, rows)
 
 

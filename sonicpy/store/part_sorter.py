@@ -11,9 +11,10 @@ from itertools import islice
 from struct import Struct
 
 from sonicpy._native.object_record import ObjectRecord
-from sonicpy.store.keys import object_key, part_number, term_key
+from sonicpy.store.keys import object_key, part_number
+from sonicpy.store.numbered_terms import terms_numbered
 from sonicpy.store.removals import removed_key
-from sonicpy.store.transaction import REMOVED, TERMS
+from sonicpy.store.transaction import REMOVED
 from sonicpy.store.write_view import WriteView
 
 SORTED = 1 << 31
@@ -70,8 +71,9 @@ class PartSorter:
             if row is None or not row[0].startswith(prefix):
                 break
             record = ObjectRecord.unpack(row[1], view.by_association)
-            terms = {term_key(bucket, term[0]): term for term in record.terms()}
-            run += [word + TERM.pack(*terms[key]) for key, word in view.transaction.get_many(TERMS, list(terms))]
+            terms = {term[0]: term for term in record.terms()}
+            words = terms_numbered(view.transaction, bucket, terms)
+            run += [word + TERM.pack(*terms[term_id]) for term_id, word in words.items()]
             self._oid, self._next = record.oid, part_number(row[0]) + 1
         run.sort()
         if run:

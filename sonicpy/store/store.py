@@ -28,7 +28,16 @@ from sonicpy.store.convert import Conversion, is_convertible
 from sonicpy.store.environment import Environment
 from sonicpy.store.free_space import FreeSpace
 from sonicpy.store.log import RECORD_MAX_BYTES, Log
-from sonicpy.store.meta import FORMAT, POSITION, check_analyzer, check_format, read_position, write_identity
+from sonicpy.store.meta import (
+    FORMAT,
+    FORMAT_VERSION,
+    POSITION,
+    READABLE_FORMATS,
+    check_analyzer,
+    check_format,
+    read_position,
+    write_identity,
+)
 from sonicpy.store.mutations import FlushCollection, Mutation, PushTerms, pack_mutation, unpack_mutation
 from sonicpy.store.open_cache import OpenCache
 from sonicpy.store.read_cache import POSTINGS_MAX_BYTES, SnapshotCache
@@ -442,7 +451,9 @@ class Store(StoreReader):
 
     def _open(self) -> None:
         with self._environment.reading() as transaction:
-            self._is_new = FORMAT.read(transaction) is None
+            found = FORMAT.read(transaction)
+            self._is_new = found is None
+            self._notes_format = found in READABLE_FORMATS[:-1]
             is_old = is_convertible(transaction)
         if is_old:
             Conversion(self.folder, self._environment, self._analyzer).run()
@@ -476,6 +487,8 @@ class Store(StoreReader):
                 view.note_changes()
                 if self._is_new:
                     write_identity(view.transaction, self._analyzer)
+                elif self._notes_format:
+                    FORMAT.write(view.transaction, str(FORMAT_VERSION))
                 self._view = None
                 number = view.transaction.number
                 left = None if self._open_cache is None else self._open_cache.left_to_commit()
@@ -488,7 +501,7 @@ class Store(StoreReader):
             except MapFull as error:
                 self._recover(error)
             else:
-                self._is_new = False
+                self._is_new = self._notes_format = False
                 self._committed_position = self._log.position
                 self.uncommitted = 0
                 self.stamp += 1

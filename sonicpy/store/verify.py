@@ -37,6 +37,7 @@ from sonicpy.store.keys import (
 from sonicpy.store.lengths import OBJECTS_PER_ROW, read_lengths
 from sonicpy.store.meta import ANALYZER, FORMAT, KEYS, NEXT_BUCKET, POSITION
 from sonicpy.store.names import name_hash, stored_names
+from sonicpy.store.numbered_terms import all_terms, terms_numbered
 from sonicpy.store.slices import lasting_faults, slices
 from sonicpy.store.tables import buckets_in, miscounted_table, miscounted_tables
 from sonicpy.store.transaction import (
@@ -53,7 +54,6 @@ from sonicpy.store.transaction import (
     REMOVED,
     SCOPES,
     TABLE_NAMES,
-    TERMS,
     WORDS,
     Transaction,
 )
@@ -237,13 +237,13 @@ class _BucketCheck:
 
     def _term_faults(self) -> Iterator[str]:
         count = 0
-        for term_id, term in self._numbered(TERMS):
+        for term_id, term in all_terms(self._transaction, self._state.bucket):
             count += 1
             packed = self._transaction.get(WORDS, word_key(self._state.bucket, term))
             if packed is None or term_id_in(packed) != term_id:
                 yield f"term {term_id}, {_shown(term)}, is not in words"
         if count < len(self._words):
-            yield f"terms has {count} rows for {len(self._words)} words"
+            yield f"terms holds {count} terms for {len(self._words)} words"
 
     def _removed_faults(self) -> Iterator[str]:
         """Yield what is wrong with objects that are being removed: their terms are here, their records empty."""
@@ -416,7 +416,7 @@ class _BucketCheck:
                 yield f"its {name} is {held} instead of {counted}"
 
     def _name(self, term_id: int) -> str:
-        term = self._transaction.get(TERMS, term_key(self._state.bucket, term_id))
+        term = terms_numbered(self._transaction, self._state.bucket, [term_id]).get(term_id)
         return f"with the term id {term_id}" if term is None else _shown(term)
 
 

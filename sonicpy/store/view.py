@@ -16,7 +16,7 @@ from sonicpy.store.lengths import read_lengths
 from sonicpy.store.meta import ANALYZER, BY_ASSOCIATION, EMPTIED, ORDER
 from sonicpy.store.names import find_new, stored_names
 from sonicpy.store.pages import ROWS_MAX, pages
-from sonicpy.store.transaction import BUCKETS, DROPPED, META, OBJECTS, PENDING, SCOPES, TERMS, Row, Transaction
+from sonicpy.store.transaction import BUCKETS, DROPPED, META, OBJECTS, PENDING, SCOPES, WORDS, Row, Transaction
 from sonicpy.store.word_rows import stored_word_keys_from, stored_word_range, stored_words, stored_words_from
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ class View:
 
     def count_terms(self) -> int:
         """Return how many terms all buckets hold, flushed ones that are not swept yet included."""
-        return self.transaction.count(TERMS)
+        return self.transaction.count(WORDS)
 
     def count_pending(self) -> int:
         """Return how many pending words all buckets have, flushed ones that are not swept yet included."""
@@ -192,9 +192,9 @@ class View:
         """Return whether rows of flushed buckets wait for the sweeper."""
         return self.transaction.count(DROPPED) > 0
 
-    def term_rows(self, bucket: int) -> Iterator[Row]:
-        """Yield the rows of a bucket's terms."""
-        return self.transaction.rows(TERMS, bucket_key(bucket))
+    def word_keys(self, bucket: int) -> Iterator[Row]:
+        """Yield the rows of a bucket's words, of common ones what refers to their rows."""
+        return self.transaction.rows(WORDS, bucket_key(bucket))
 
     def pending_rows(self, bucket: int) -> Iterator[Row]:
         """Yield the rows of a bucket's pending words in key order."""

@@ -6,6 +6,7 @@ written before every commit, and replaying the log brings back the rest.
 
 from typing import TYPE_CHECKING
 
+from sonicpy._native.dense_records import dense_row
 from sonicpy._native.objects import BufferedRow
 from sonicpy._native.term_cache import TermCache
 from sonicpy.store.bucket_state import BucketState
@@ -26,13 +27,19 @@ class NewestRow(BufferedRow):
     """The row of records that new objects of a bucket go to; it may be newer than what the table holds.
 
     It is written once it is full, or at a commit, so that pages of the table are filled completely.
+
+    Args:
+        number: of the row.
+        packed: what the table holds; None: nothing yet.
+        dense: whether to write dense rows.
     """
 
-    __slots__ = ("_is_stored",)
+    __slots__ = ("_dense", "_is_stored")
 
-    def __init__(self, number: int, packed: bytes | None) -> None:
+    def __init__(self, number: int, packed: bytes | None, dense: bool) -> None:
         super().__init__(packed or b"")
         self.number = number
+        self._dense = dense
         self._is_stored = packed is not None
 
     def write(self, transaction: Transaction, bucket: int) -> None:
@@ -42,7 +49,7 @@ class NewestRow(BufferedRow):
         key = object_key(bucket, self.number)
         if self._is_stored:
             transaction.delete(OBJECTS, key)
-        packed = self.packed
+        packed = dense_row(self.packed) if self._dense else self.packed
         if packed:
             transaction.append(OBJECTS, key, packed)
         self._is_stored = bool(packed)

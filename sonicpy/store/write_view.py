@@ -213,7 +213,8 @@ class WriteView(View):
         held = self._write_cache.of(state.bucket)
         if held.newest is None:
             number = state.next_iid // OBJECTS_PER_RECORD_ROW
-            held.newest = NewestRow(number, self.transaction.get(OBJECTS, object_key(state.bucket, number)))
+            packed = self.transaction.get(OBJECTS, object_key(state.bucket, number))
+            held.newest = NewestRow(number, packed, dense=not self.by_association)
         return held.newest
 
     def names(self, state: BucketState) -> NewNames:

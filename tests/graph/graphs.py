@@ -1,5 +1,6 @@
 """Graphs of words for the tests of this folder, and letters of many scripts to make the words of."""
 
+import struct
 from collections.abc import Iterable
 
 from hypothesis import strategies as st
@@ -38,3 +39,27 @@ def content_of(words: Iterable[bytes], bucket: int = 1, version: int = 1) -> byt
 def graph_of(words: Iterable[bytes]) -> WordGraph:
     """Return a graph of words in any order."""
     return WordGraph.from_bytes(content_of(words))
+
+
+def nodes_of(content: bytes) -> list[dict[int, dict[bytes, tuple[int, int]]]]:
+    """Return the nodes of both automata of a file by their places: flags and target of each label; see graph.pyx."""
+    sizes = struct.unpack_from("<I", content, 32)[0], struct.unpack_from("<I", content, 40)[0]
+    found, at = [], 48
+    for size in sizes:
+        nodes, place = dict[int, dict[bytes, tuple[int, int]]](), 1
+        automaton = content[at : at + size]
+        while place < size:
+            width, count = divmod(automaton[place], 64)
+            labels = place + 1
+            if width == count == 0:
+                width, count, labels = 4, automaton[place + 1], place + 2
+            edges = [labels + count + width * step for step in range(count)]
+            numbers = [int.from_bytes(automaton[edge : edge + width], "little") for edge in edges]
+            nodes[place] = {
+                automaton[labels + step : labels + step + 1]: (number & 15, place - (number >> 4) if number >> 4 else 0)
+                for step, number in enumerate(numbers)
+            }
+            place = labels + count * (1 + width)
+        found.append(nodes)
+        at += size
+    return found

@@ -1,5 +1,6 @@
 """Sorted words in, one file out: what is refused, how small it gets, and that it is always the same."""
 
+import random
 import string
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from sonicpy.errors import GraphError
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.word_graph import WordGraph
-from tests.graph.graphs import content_of, graph_of
+from tests.graph.graphs import content_of, graph_of, nodes_of
 
 REFUSED = [
     (b"", "no bytes"),
@@ -97,14 +98,16 @@ def test_common_beginnings_and_ends_are_stored_once() -> None:
     """All words of three letters take three nodes of 26 edges in each automaton, and a sign every 256 words."""
     letters = string.ascii_lowercase
     words = [f"{one}{two}{three}".encode() for one in letters for two in letters for three in letters]
-    node, sign = 1 + 26 * (1 + 4), 1 + 40
-    assert len(content_of(words)) - len(content_of([])) == 2 * 3 * node + 26**3 // 256 * sign
+    last, other, sign = 1 + 26 * (1 + 1), 1 + 26 * (1 + 2), 1 + 40  # the way back takes two bytes
+    assert len(content_of(words)) - len(content_of([])) == 2 * (last + 2 * other) + 26**3 // 256 * sign
+    for automaton in nodes_of(content_of(words)):
+        assert [len(edges) for edges in automaton.values()] == [26] * 3
 
 
 @given(st.sets(st.text("ab", min_size=1, max_size=6).map(str.encode)))
 def test_every_automaton_is_minimal(words: set[bytes]) -> None:
     """A node is the set of what may follow: each such set is stored once, with an edge for each first letter."""
-    size = 0
+    automata = nodes_of(content_of(words))
     for turned in (False, True):
         texts = [word[::-1] if turned else word for word in words]
         beginnings = {text[:end] for text in texts for end in range(len(text))}
@@ -112,8 +115,38 @@ def test_every_automaton_is_minimal(words: set[bytes]) -> None:
             frozenset(text[len(start) :] for text in texts if text.startswith(start) and text != start)
             for start in beginnings
         }
-        size += sum(1 + 5 * len({ending[0] for ending in endings}) for endings in nodes)
-    assert len(content_of(words)) - len(content_of([])) == size
+        assert sorted(len({ending[0] for ending in endings}) for endings in nodes) == sorted(
+            len(edges) for edges in automata[turned].values()
+        )
+
+
+@given(st.sets(st.text("abé中😀", min_size=1, max_size=6).map(str.encode)))
+def test_a_file_is_read_as_its_page_draws_it(words: set[bytes]) -> None:
+    for turned, nodes in enumerate(nodes_of(content_of(words))):
+        found = set[bytes]()
+        below = [(b"", max(nodes, default=0))]  # the root is finished last
+        while below:
+            begun, place = below.pop()
+            for label, (flags, target) in nodes.get(place, {}).items():
+                assert target < place
+                if flags & 1:
+                    found.add(begun + label)
+                if target:
+                    below.append((begun + label, target))
+        assert found == {word.decode()[::-1].encode() if turned else word for word in words}
+
+
+def test_a_target_far_away_takes_four_bytes() -> None:
+    """A node that two beginnings share, with more than a megabyte of other nodes between its parents."""
+    dice = random.Random(5)
+    middle = sorted({b"b" + bytes(dice.choices(b"abcdefghijklmnopqrstuvwxyz", k=12)) for _ in range(60_000)})
+    words = [b"ashared", *middle, b"cshared"]
+    content = content_of(words)
+    widths = {content[48 + place] >> 6 for place in nodes_of(content)[0]}
+    assert widths == {0, 1, 2, 3}
+    graph = WordGraph.from_bytes(content)
+    assert graph.contains(b"ashared") and graph.contains(b"cshared") and not graph.contains(b"bshared")
+    assert graph.words(0, -1) == words
 
 
 def test_words_that_need_more_room_than_allowed() -> None:

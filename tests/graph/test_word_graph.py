@@ -230,20 +230,44 @@ def with_number(at: int, value: int) -> bytes:
 def automaton(*nodes: bytes) -> bytes:
     """Return a file whose forward automaton is `nodes`, the last of them the root, and whose backward one is empty."""
     size = 1 + sum(map(len, nodes))
-    header = b"SPYGRAPH" + struct.pack("<IIQQIIII", 1, 1, 1, 1, size, size - len(nodes[-1]), 1, 0)
+    header = b"SPYGRAPH" + struct.pack("<IIQQIIII", 2, 1, 1, 1, size, size - len(nodes[-1]), 1, 0)
     return sealed(bytearray(header + b"\0" + b"".join(nodes) + b"\0" + bytes(8 + 4)))
 
 
 def node(*edges: tuple[bytes, int, int]) -> bytes:
-    """Return a node of edges of label, flags and target."""
-    numbers = [struct.pack("<I", flags | target << 4) for _, flags, target in edges]
-    return bytes([len(edges)]) + b"".join(label for label, _, _ in edges) + b"".join(numbers)
+    """Return a node of edges of label, flags and the way back to the target, as one of many edges is written."""
+    numbers = [struct.pack("<I", flags | back << 4) for _, flags, back in edges]
+    return bytes([0, len(edges)]) + b"".join(label for label, _, _ in edges) + b"".join(numbers)
 
 
 LEAF = node((b"b", 1, 0))
 
+
+def old_automaton(*nodes: bytes) -> bytes:
+    """Return the same as a file of format 1."""
+    content = bytearray(automaton(*nodes))
+    content[8] = 1
+    return sealed(content)
+
+
+def old_node(*edges: tuple[bytes, int, int]) -> bytes:
+    """Return a node of a file of format 1, of edges of label, flags and target."""
+    numbers = [struct.pack("<I", flags | target << 4) for _, flags, target in edges]
+    return bytes([len(edges)]) + b"".join(label for label, _, _ in edges) + b"".join(numbers)
+
+
+OLD_LEAF = old_node((b"b", 1, 0))
+
 FORGED = [
-    (with_number(8, 2), "another format"),
+    (with_number(8, 3), "another format"),
+    (with_number(8, 1), "nodes of another format"),
+    (old_automaton(OLD_LEAF, old_node((b"a", 0, 7))), "an old edge to its own node"),
+    (old_automaton(old_node((b"b", 1, 7)), old_node((b"a", 0, 1))), "an old edge to a later node: a circle"),
+    (old_automaton(OLD_LEAF, old_node((b"a", 0, 2))), "an old edge into a node"),
+    (old_automaton(OLD_LEAF, old_node((b"a", 0, 14))), "an old edge behind the last node"),
+    (old_automaton(OLD_LEAF, old_node((b"a", 0, 0x0FFFFFFF))), "an old edge far outside"),
+    (old_automaton(old_node(), old_node((b"a", 0, 1))), "an old node without edges"),
+    (old_automaton(OLD_LEAF, b"\xff" + old_node((b"a", 0, 1))[1:]), "an old node longer than the file"),
     (with_number(FORWARD_ROOT, 0x0FFFFFFF), "a root outside"),
     (with_number(FORWARD_ROOT, 2), "a root inside a node"),
     (with_number(BACKWARD_ROOT, 0x0FFFFFFF), "the other root outside"),
@@ -251,19 +275,31 @@ FORGED = [
     (with_number(FORWARD_SIZE, 0), "an automaton without its first byte, and too many bytes"),
     (with_number(WORDS_COUNT, 256), "a sign missing"),
     (with_number(WORDS_COUNT + 4, 0xFFFFFFFF), "more words than any file holds"),
-    (automaton(LEAF, node((b"a", 0, 7))), "an edge to its own node"),
-    (automaton(node((b"b", 1, 7)), node((b"a", 0, 1))), "an edge to a later node: a circle"),
-    (automaton(LEAF, node((b"a", 0, 2))), "an edge into a node"),
-    (automaton(LEAF, node((b"a", 0, 14))), "an edge behind the last node"),
+    (automaton(node((b"b", 1, 1)), node((b"a", 0, 7))), "an edge to the byte before the first node"),
+    (automaton(LEAF, node((b"a", 0, 6))), "an edge into a node"),
+    (automaton(LEAF, node((b"a", 0, 8))), "an edge to the byte before the first node, from the second one"),
+    (automaton(LEAF, node((b"a", 0, 9))), "an edge to before the automaton"),
     (automaton(LEAF, node((b"a", 0, 0x0FFFFFFF))), "an edge far outside"),
-    (automaton(node(), node((b"a", 0, 1))), "a node without edges"),
-    (automaton(LEAF, b"\xff" + node((b"a", 0, 1))[1:]), "a node longer than the file"),
+    (automaton(LEAF, b"\x41a\x81"), "an edge of one byte to before the automaton"),
+    (automaton(node(), node((b"a", 0, 2))), "a node without edges"),
+    (automaton(b"\x40", node((b"a", 0, 1))), "a short node without edges"),
+    (automaton(LEAF, b"\xff" + node((b"a", 0, 7))[1:]), "a node longer than the file"),
+    (automaton(LEAF, b"\0\xff" + node((b"a", 0, 7))[2:]), "a long node longer than the file"),
 ]
 
 
 def test_a_forged_file_that_is_sound_opens() -> None:
     """What the cases below differ from in one place."""
-    assert WordGraph.from_bytes(automaton(LEAF, node((b"a", 0, 1)))).words(0, -1) == [b"ab"]
+    for root in (node((b"a", 0, 7)), b"\x41a\x70", b"\x81a\x70\0", b"\xc1a\x70\0\0"):
+        assert WordGraph.from_bytes(automaton(LEAF, root)).words(0, -1) == [b"ab"]
+
+
+def test_a_file_of_format_1_opens() -> None:
+    """tests/fixtures/format4 has larger ones."""
+    content = old_automaton(OLD_LEAF, old_node((b"a", 0, 1), (b"c", 1, 1)))
+    assert WordGraph.from_bytes(content).words(0, -1) == [b"ab", b"c", b"cb"]
+    with pytest.raises(GraphError):
+        WordGraph.from_bytes(content[:-1])
 
 
 @pytest.mark.parametrize(("content", "why"), FORGED, ids=[why for _, why in FORGED])
@@ -281,7 +317,7 @@ def test_a_sign_longer_than_a_word_does_no_harm() -> None:
 
 
 def test_walks_end_at_forty_bytes_whatever_the_file_says() -> None:
-    chain = [node((b"a", 1, 0))] + [node((b"a", 1 | 2, 1 + 6 * number)) for number in range(60)]
+    chain = [node((b"a", 1, 0))] + [node((b"a", 1 | 2, 7))] * 60
     graph = WordGraph.from_bytes(automaton(*chain))
     assert graph.words(0, -1) == [b"a" * size for size in range(1, 41)]
     assert graph.complete(b"a" * 40, -1, b"a" * 50) == graph.complete(b"a" * 41, -1) == []
@@ -292,8 +328,7 @@ def test_walks_end_at_forty_bytes_whatever_the_file_says() -> None:
 def test_walks_end_at_forty_bytes_inside_a_character(before: int) -> None:
     every_width = 2 | 4 | 8
     labels = [bytes([byte]) for byte in b"a" * before + "😀".encode()]
-    chain = [node((label, 1 | every_width, 1 + 6 * number - 6 if number else 0)) for number, label in
-             enumerate(reversed(labels))]  # fmt: skip
+    chain = [node((label, 1 | every_width, 7 if number else 0)) for number, label in enumerate(reversed(labels))]
     graph = WordGraph.from_bytes(automaton(*chain))
     typed = ("a" * before + "😀").encode()
     found = graph.correct(typed, 3, transpositions=True).matches
@@ -303,7 +338,7 @@ def test_walks_end_at_forty_bytes_inside_a_character(before: int) -> None:
 
 def test_labels_that_are_not_utf8_do_no_harm() -> None:
     for labels in (b"\x80\xbf", b"\xff\xfe", b"\xc0\xc1", b"\xf0a", b"\xe4\xff"):
-        chain = [node((labels[1:], 1, 0)), node((labels[:1], 1, 1))]
+        chain = [node((labels[1:], 1, 0)), node((labels[:1], 1, 7))]
         graph = WordGraph.from_bytes(automaton(*chain))
         for distance in range(4):
             for word in (b"", b"a", "中".encode(), "é中😀".encode()):

@@ -2,14 +2,24 @@
 
 import hashlib
 from bisect import bisect_right
+from collections.abc import Callable, Iterable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonicpy._native.name_map import NameMap, name_hash
-from sonicpy._native.name_rows import NameMerge, name_key, named, pack_names, slice_start, slice_to_split, unpack_names
-from sonicpy._native.varint import DamagedBytes
+from sonicpy._native.name_rows import (
+    NameMerge,
+    name_key,
+    named,
+    pack_names,
+    slice_start,
+    slice_to_split,
+    stored_hash,
+    unpack_names,
+)
+from sonicpy._native.varint import DamagedBytes, pack_varints
 from sonicpy.store.keys import object_key
 from tests.support.examples import examples
 
@@ -27,19 +37,24 @@ def test_a_hash_is_the_first_bytes_of_blake2b(oid: bytes) -> None:
 
 @given(st.sets(st.tuples(hashes, iids), max_size=40).map(sorted))
 def test_rows_come_back(entries: list[tuple[int, int]]) -> None:
-    row = pack_names(entries)
-    assert unpack_names(row) == entries
-    for hash, _ in [*entries, (7, 0)]:
-        assert named(row, hash) == tuple(iid for other, iid in entries if other == hash)
-    last = row[-1:]
-    for cut in range(len(row)):
-        try:
-            assert unpack_names(row[:cut]) == entries[: len(unpack_names(row[:cut]))]
-        except DamagedBytes:
-            continue
-    if last:
-        with pytest.raises(DamagedBytes):
-            unpack_names(row + b"\x80")
+    stored = stored_entries(set(entries))
+    for row in (pack_names(entries), packed_as_before(entries)):
+        assert unpack_names(row) == stored
+        for hash, _ in [*entries, (7, 0)]:
+            assert named(row, hash) == tuple(iid for other, iid in stored if other == stored_hash(hash))
+        if row:
+            with pytest.raises(DamagedBytes):
+                unpack_names(row + b"\x80")
+
+
+def stored_entries(entries: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    return sorted((stored_hash(hash), iid) for hash, iid in entries)
+
+
+def packed_as_before(entries: list[tuple[int, int]]) -> bytes:
+    """Return the row that versions until 1.0 wrote, which is also how names wait for their rows."""
+    befores = [0, *(hash for hash, _ in entries)]
+    return b"".join(pack_varints([hash - before, iid]) for (hash, iid), before in zip(entries, befores, strict=False))
 
 
 def starts(slices: int) -> list[int]:
@@ -65,16 +80,21 @@ def test_every_hash_is_in_one_slice(slices: int) -> None:
     assert sorted([*whole, middle]) == starts(slices + 1)
 
 
-entry_sets = st.sets(st.tuples(st.integers(0, 20), st.integers(0, 3)) | st.tuples(hashes, iids), max_size=30)
+near = st.integers(0, 20).map(lambda number: number << 8 | number)
+entry_sets = st.sets(st.tuples(near, st.integers(0, 3)) | st.tuples(hashes, iids), max_size=30).filter(
+    lambda entries: len({(stored_hash(hash), iid) for hash, iid in entries}) == len(entries)
+)
 
 
-def rows_of(entries: set[tuple[int, int]], slices: int) -> dict[bytes, bytes]:
+def rows_of(
+    entries: Iterable[tuple[int, int]], slices: int, pack: Callable[[list[tuple[int, int]]], bytes] = pack_names
+) -> dict[bytes, bytes]:
     """Return the rows of names, by their keys."""
     whole = starts(slices)
     divided: dict[bytes, list[tuple[int, int]]] = {}
     for entry in sorted(entries):
         divided.setdefault(object_key(7, whole[bisect_right(whole, entry[0]) - 1]), []).append(entry)
-    return {key: pack_names(some) for key, some in divided.items()}
+    return {key: pack(some) for key, some in divided.items()}
 
 
 def merge_into(rows: dict[bytes, bytes], names: bytes, before: int, after: int) -> None:
@@ -86,35 +106,46 @@ def merge_into(rows: dict[bytes, bytes], names: bytes, before: int, after: int) 
         del rows[key]
 
 
-@given(entry_sets, entry_sets, st.integers(1, 20), st.integers(0, 40))
+@given(entry_sets, entry_sets, st.integers(1, 20), st.integers(0, 40), st.sampled_from([pack_names, packed_as_before]))
 def test_rows_are_merged_as_sets(
-    held: set[tuple[int, int]], added: set[tuple[int, int]], slices: int, more: int
+    held: set[tuple[int, int]],
+    added: set[tuple[int, int]],
+    slices: int,
+    more: int,
+    pack: Callable[[list[tuple[int, int]]], bytes],
 ) -> None:
-    before = rows_of(held, slices)
+    before = rows_of(held, slices, pack)
     after = before.copy()
-    merge_into(after, pack_names(sorted(added)), slices, slices + more)
-    assert after == rows_of(held | added, slices + more)
-    changed = {key for key in before if before[key] != after.get(key)}
-    for key in changed:
-        for cut in range(len(before[key])):
+    names = packed_as_before(sorted(added))
+    merge_into(after, names, slices, slices + more)
+    united = rows_of({*stored_entries(held), *stored_entries(added)}, slices + more)
+    assert {key: unpack_names(row) for key, row in after.items()} == {
+        key: unpack_names(row) for key, row in united.items()
+    }
+    merge = NameMerge(7, names, slices, slices + more)
+    changed = set(merge.next_keys())
+    assert {after[key] for key in changed if key in after} <= set(united.values())
+    for key in changed & set(before):
+        for cut in range(1, len(before[key])):
             try:
                 unpack_names(before[key][:cut])
             except DamagedBytes:
                 with pytest.raises(DamagedBytes):
-                    merge_into({**before, key: before[key][:cut]}, pack_names(sorted(added)), slices, slices + more)
+                    merge_into({**before, key: before[key][:cut]}, names, slices, slices + more)
 
 
 def test_many_rows_are_merged_some_at_a_time() -> None:
     held = {(number << 28, number) for number in range(4096)}
     added = {((number << 28) + 5, number) for number in range(0, 4096, 2)}
     rows = rows_of(held, 2000)
-    merge = NameMerge(7, pack_names(sorted(added)), 2000, 2001)
+    names = packed_as_before(sorted(added))
+    merge = NameMerge(7, names, 2000, 2001)
     keys = merge.next_keys()
     assert 0 < len(keys) < 1000
     assert merge.rows([(key, rows[key]) for key in keys])
     assert merge.rows([(key, rows[key]) for key in keys]) == []  # they were merged
-    merge_into(rows, pack_names(sorted(added)), 2000, 2001)
-    assert rows == rows_of(held | added, 2001)
+    merge_into(rows, names, 2000, 2001)
+    assert rows == rows_of({*stored_entries(held), *stored_entries(added)}, 2001)
 
 
 @given(st.binary(max_size=60), st.binary(max_size=60), st.integers(1, 4), st.integers(0, 4))
@@ -161,7 +192,7 @@ def test_names_wait_in_order(changes: list[tuple[str, int, int]], until: int) ->
         else:
             due = sorted((other, iid) for other, iid in held if iid < until and other >= taken)
             row, are_left = waiting.take(number, until)
-            assert unpack_names(row) == due[:number]
+            assert row == packed_as_before(due[:number])
             assert are_left == (len(due) > number)
             held -= set(due[:number])
             if due[:number]:
@@ -179,8 +210,8 @@ def test_many_names_wait_in_few_bytes() -> None:
         waiting.add(name_hash(b"%d" % number), number)
     row, are_left = waiting.take(19_990, 20_000)
     assert are_left
-    entries = unpack_names(row)
-    assert entries == sorted((name_hash(b"%d" % number), number) for number in range(20_000))[:19_990]
+    entries = sorted((name_hash(b"%d" % number), number) for number in range(20_000))[:19_990]
+    assert row == packed_as_before(entries)
     assert all(waiting.find(hash) == () for hash, _ in entries)
     assert len(waiting) == 10
     row, are_left = waiting.take(50, 20_000)

@@ -140,7 +140,9 @@ def test_a_block_holds_no_more_than_128() -> None:
 FIELDS = ["term_id", "df", "hidden_df", "position"]
 
 
-@given(st.lists(uint64, min_size=4, max_size=4), st.binary(max_size=5))
+@given(
+    st.lists(uint64, min_size=4, max_size=4).filter(lambda numbers: numbers[1] or not numbers[2]), st.binary(max_size=5)
+)
 def test_rows_of_words_come_back(numbers: list[int], tail: bytes) -> None:
     row = TermInfo(pack_varints(numbers) + tail, 3)
     assert [getattr(row, name) for name in FIELDS] == numbers
@@ -451,7 +453,7 @@ def test_stop_flags_and_counts_reach_the_record() -> None:
     link = AddTerms(0, 9, Terms([b"b", b"a"], b"\0\xff", bytes((STOP, 0))), ObjectRecord.empty(b"o"), 6, TermCache())
     assert link.take_rows([]) == []
     link.take_blocks([])
-    assert link.new_terms() == [(term_key(0, 6), b"b"), (term_key(0, 7), b"a")]
+    assert link.new_terms() == [(6, b"b"), (7, b"a")]
     assert ObjectRecord.unpack(link.record()).terms() == [(6, 1, True, 0), (7, 255, False, 0)]
     assert (link.next_term, link.length_change, link.changed) == (8, 256, True)
 

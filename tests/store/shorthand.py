@@ -13,6 +13,7 @@ from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.keys import bucket_key
 from sonicpy.store.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
 from sonicpy.store.mutations import PushTerms
+from sonicpy.store.numbered_terms import all_terms
 from sonicpy.store.store import Store
 from sonicpy.store.transaction import Transaction
 from sonicpy.store.view import View
@@ -67,7 +68,7 @@ def picture(view: View, collection: str, bucket: str) -> dict[str, object]:
     assert state is not None
     reader = BucketReader(view, state)
     prefix = bucket_key(state.bucket)
-    terms_by_id = {key[4:]: term for key, term in view.transaction.rows(tables.TERMS, prefix)}
+    terms_by_id = dict(all_terms(view.transaction, state.bucket))
     if isinstance(view, WriteView):
         view.flush()
     records = {
@@ -85,8 +86,7 @@ def picture(view: View, collection: str, bucket: str) -> dict[str, object]:
     return {
         "objects": {
             record.oid.decode(): {
-                terms_by_id[term_id.to_bytes(5, "big")]: ExportedObject(tf, stop)
-                for term_id, tf, stop, _ in record.terms()
+                terms_by_id[term_id]: ExportedObject(tf, stop) for term_id, tf, stop, _ in record.terms()
             }
             for record in records.values()
         },

@@ -13,7 +13,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from sonicpy._native.impact_rows import BLOCKS_PER_ROW
 from sonicpy._native.keys import IID_MAX, term_key
 from sonicpy._native.plan import PlannedList
-from sonicpy._native.postings import POSTINGS_PER_BLOCK
+from sonicpy._native.postings import POSTINGS_PER_BLOCK, posting_count
 from sonicpy._native.sonic_table import SonicTable
 from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy.errors import StoreDamaged, StoreError
@@ -371,7 +371,7 @@ def test_blocks_are_filled_to_the_brim(tmp_path: Path, order: str) -> None:
         reader = BucketReader(view, state)
         (word,) = reader.words([b"word"])
         assert word is not None
-        assert [block[0] for block in reader.blocks(word)] == [128, 128, 44]
+        assert [posting_count(block) for block in reader.blocks(word)] == [128, 128, 44]
     store.close()
 
 

@@ -148,7 +148,7 @@ def test_every_word_finds_every_object(tmp_path: Path, mode: str, caplog: pytest
         assert state == set(), "the graphs are built"
         assert index.words("messages", "default", limit=2) == ["again0", "again1"]
         assert index.suggest("messages", "default", "repl") == ["replayedword"]
-    assert "converting it to format 4, 0 of 367 objects are done" in caplog.text
+    assert "converting it to format 5, 0 of 367 objects are done" in caplog.text
     assert verify_folder(folder) == []
     caplog.clear()
     with Index(folder, config(mode)) as index:
@@ -261,7 +261,7 @@ def _killing_after(commits: int) -> Callable[[Environment, Transaction], None]:
 
 def _is_converted(folder: Path) -> bool:
     with reading(folder) as transaction:
-        return FORMAT.read(transaction) == "4"
+        return FORMAT.read(transaction) == "5"
 
 
 @pytest.mark.usefixtures("small_steps")
@@ -344,7 +344,7 @@ def test_readers_say_to_open_it_for_writing_once(tmp_path: Path, is_begun: bool)
     folder, _ = unpack("default", tmp_path)
     if is_begun:
         half_converted(folder)
-    sentence = r"^the store has format version 3, this sonicpy reads 4: open it for writing once, .* converts it$"
+    sentence = r"^the store has format version 3, this sonicpy reads 4 and 5: open it for writing once, .* converts it$"
     with pytest.raises(StoreError, match=sentence):
         sonicpy.open(folder, config("default"), read_only=True)
     with pytest.raises(StoreError, match=sentence):
@@ -366,7 +366,9 @@ def test_a_backup_of_format_3(tmp_path: Path) -> None:
     backup.mkdir()
     digest = hashlib.blake2b(content, digest_size=32).digest()
     (backup / BACKUP_FILE).write_bytes(content + SEAL.pack(MAGIC, FORMAT_VERSION, digest))
-    sentence = r"^the backup has format version 3, this sonicpy reads 4: restore it with the version that wrote it"
+    sentence = (
+        r"^the backup has format version 3, this sonicpy reads 4 and 5: restore it with the version that wrote it"
+    )
     with pytest.raises(StoreError, match=sentence):
         verify_backup(backup)
     with Index(tmp_path / "other", config("default")) as index, pytest.raises(StoreError, match=sentence):

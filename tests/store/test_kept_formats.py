@@ -22,6 +22,7 @@ from sonicpy.index.maintenance.verify import verify_backup, verify_folder
 from sonicpy.store import backup, boot_mark, checkpoint, log, meta
 from sonicpy.store.boot_mark import BOOT_FILE
 from sonicpy.store.checkpoint import CHECKPOINT_FILE
+from sonicpy.store.environment import Environment
 from tests.fixtures import make
 from tests.fixtures.contents import MODES, config_of, facts, ranked
 from tests.processes import run_here
@@ -38,14 +39,12 @@ class Kept:
 
     Attributes:
         root: holds the folders `closed`, `killed` and `backup`, and `exported.jsonl`.
-        is_current: whether this version writes the same format.
     """
 
     def __init__(self, fixture: Path, mode: str, root: Path) -> None:
         make.unpack(fixture / f"{mode}.tar.xz", root)
         self.root = root
         self.config = config_of(mode)
-        self.is_current = fixture.name == f"format{meta.FORMAT_VERSION}"
         self.facts: dict[str, Any] = json.loads((root / make.FACTS).read_text(encoding="utf-8"))
         self.ranked: dict[str, Any] = json.loads((fixture / make.RANKED).read_text(encoding="utf-8"))[mode]
 
@@ -105,10 +104,7 @@ def test_a_fixture_holds_each_file_as_this_version_writes_it(tmp_path: Path) -> 
 
 def test_a_closed_store_is_read_as_it_is(kept: Kept) -> None:
     folder = kept.root / "closed"
-    if not kept.is_current:
-        with pytest.raises(StoreError, match="that converts it"):
-            sonicpy.open(folder, kept.config, read_only=True)
-        return
+    assert verify_folder(folder) == []
     before = (folder / "data.mdb").read_bytes()
     with sonicpy.open(folder, kept.config, read_only=True) as index:
         kept.judge(index, "closed")
@@ -128,6 +124,37 @@ def test_a_store_opens_for_writing(kept: Kept, kind: str) -> None:
         index.consolidate()
         assert index.query_ids("messages", "default", "afterwards") == ["object:after"]
     assert verify_folder(folder) == []
+    environment = Environment(folder, 1 << 27, read_only=True)
+    with environment.reading() as transaction:
+        assert meta.FORMAT.read(transaction) == str(meta.FORMAT_VERSION)
+    environment.close()
+
+
+def test_what_an_old_store_holds_changes_in_every_way(kept: Kept) -> None:
+    """Rows of the format that it was written in are read, changed and removed, and become rows of this version's."""
+    folder = kept.root / "closed"
+    held: dict[tuple[str, str], dict[str, list[str]]] = {}
+    with sonicpy.open(folder, kept.config) as index:
+        for one in index.holdings():
+            held.setdefault((one.collection, one.bucket), {}).setdefault(one.object, []).extend(one.terms)
+        for scope, objects in held.items():
+            for number, (name, words) in enumerate(objects.items()):
+                if number % 3 == 0:
+                    index.flush_object(*scope, name)
+                elif number % 3 == 1:
+                    index.pop(*scope, name, " ".join(words[:1]))
+                else:
+                    index.push(*scope, name, "quokka afterwards " + " ".join(words), "none")
+        index.consolidate()
+        assert index.verify() == []
+    assert verify_folder(folder) == []
+    with sonicpy.open(folder, kept.config, read_only=True) as index:
+        for scope, objects in held.items():
+            left, names = set(index.objects(*scope, limit=None)), list(objects)
+            assert left.isdisjoint(names[::3])
+            assert set(names[2::3]) <= left
+            assert set(index.query_ids(*scope, "quokka", limit=100)) <= set(names[2::3])
+            assert len(index.query_ids(*scope, "quokka", limit=100)) == min(len(names[2::3]), 100)
 
 
 def test_a_store_of_other_terms_is_refused_as_it_is(kept: Kept) -> None:

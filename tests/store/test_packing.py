@@ -9,6 +9,7 @@ import pytest
 from sonicpy.store import packing
 from sonicpy.store.environment import Environment
 from sonicpy.store.packing import SparseRange, rewrite, sparse_ranges
+from sonicpy.store.view import View
 from sonicpy.store.transaction import POSTINGS, WORDS
 
 MAP_BYTES = 1 << 27
@@ -55,7 +56,7 @@ def sparse(environment: Environment) -> list[SparseRange]:
 def pack(environment: Environment, found: list[SparseRange]) -> None:
     for one in found:
         transaction = environment.begin(write=True)
-        rewrite(transaction, one)
+        rewrite(View(transaction), one)
         environment.commit(transaction)
 
 

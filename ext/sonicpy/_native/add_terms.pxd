@@ -5,7 +5,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from sonicpy._native.object_change cimport Edit, ObjectChange
 from sonicpy._native.object_record cimport Held, ObjectRecord
 from sonicpy._native.postings cimport Posting
-from sonicpy._native.term_cache cimport TermCache
+from sonicpy._native.term_cache cimport Entry, TermCache
 from sonicpy._native.terms cimport Terms
 
 
@@ -36,6 +36,8 @@ cdef class AddTerms(ObjectChange):
     cdef int change_tail(self, Edit *edit) except -1
     cdef int change_block(self, Edit *edit, found) except -1
     cdef bytes single(self, Edit *edit)
+    cdef bytes stored(self, const Posting *postings, int count)
+    cdef bytes stored_tail(self, const Entry *entry)
     cdef int put(self, Edit *edit, Posting *postings, int count) except -1
     cdef bytes tail_key(self, const Edit *edit)
     cdef int append(self, Edit *edit) except -1

@@ -5,10 +5,10 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcpy, memmove
 
-from sonicpy._native.keys cimport TERM_KEY_BYTES, block_key, put_big_endian, term_key, word_key
+from sonicpy._native.keys cimport TERM_KEY_BYTES, block_key, put_big_endian, word_key
 from sonicpy._native.object_change cimport ADD, NOTHING, RAISE, Edit, ObjectChange
 from sonicpy._native.object_record cimport Held, ObjectRecord
-from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, put_posting, read_block, write_block
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, put_posting, read_block, write_block, write_dense_block
 from sonicpy._native.term_cache cimport Entry, TermCache, hash_of, make_room, take_tail
 from sonicpy._native.term_rows cimport Word, is_common, is_live, read_word
 from sonicpy._native.terms cimport F_PART, F_STOP, Terms
@@ -232,7 +232,7 @@ cdef class AddTerms(ObjectChange):
         count = self.put(edit, postings, count)
         if count > BLOCK_POSTINGS:
             half = BLOCK_POSTINGS // 2
-            self.blocks.append((self.tail_key(edit), write_block(postings, half)))
+            self.blocks.append((self.tail_key(edit), self.stored(postings, half)))
             edit.word.position = postings[half].iid
             count -= half
             memmove(postings, &postings[half], count * sizeof(Posting))
@@ -256,15 +256,19 @@ cdef class AddTerms(ObjectChange):
             half = BLOCK_POSTINGS // 2
             self.blocks.append((
                 block_key(self._bucket, edit.word.term_id, <uint32_t> postings[half].iid),
-                write_block(&postings[half], count - half),
+                self.stored(&postings[half], count - half),
             ))
             count = half
-        self.blocks.append((key, write_block(postings, count)))
+        self.blocks.append((key, self.stored(postings, count)))
         return 0
 
     cdef bytes single(self, Edit *edit):
         cdef Posting posting = Posting(self._iid, edit.tf)
-        return write_block(&posting, 1)
+        return self.stored(&posting, 1)
+
+    cdef bytes stored(self, const Posting *postings, int count):
+        """Return a block as `postings` holds it."""
+        return write_block(postings, count) if self._by_association else write_dense_block(postings, count)
 
     cdef int put(self, Edit *edit, Posting *postings, int count) except -1:
         """Put the object among the postings of a block, or raise its tf; return how many there are now."""
@@ -293,9 +297,7 @@ cdef class AddTerms(ObjectChange):
         if entry.tail_size and entry.tail[0] == BLOCK_POSTINGS:
             if word.position == POSITION_MAX:
                 raise OverflowError("a word has used up its 2**32 blocks of postings")
-            self.blocks.append((
-                self.tail_key(edit), PyBytes_FromStringAndSize(<char *> entry.tail, entry.tail_size)
-            ))
+            self.blocks.append((self.tail_key(edit), self.stored_tail(entry)))
             word.position = word.position + 1 if self._by_association else entry.last_iid + 1
             entry.tail_size = 0
         if entry.tail_size + 21 > entry.tail_room:
@@ -312,6 +314,13 @@ cdef class AddTerms(ObjectChange):
             edit.held.block = word.position
         return 0
 
+    cdef bytes stored_tail(self, const Entry *entry):
+        """Return a tail as `postings` holds it."""
+        cdef Posting postings[BLOCK_POSTINGS]
+        if self._by_association:
+            return PyBytes_FromStringAndSize(<char *> entry.tail, entry.tail_size)
+        return write_dense_block(postings, read_block(entry.tail, entry.tail_size, postings))
+
     cpdef finish(self):
         """Mark the changed rows in the cache, and count the words that appeared."""
         cdef Py_ssize_t number
@@ -324,11 +333,11 @@ cdef class AddTerms(ObjectChange):
                 self._cache.mark(edit.entry)
 
     cpdef list new_terms(self):
-        """Return the (key, term) pairs to write in `terms`."""
+        """Return (term id, term) of the words that no object held."""
         cdef Py_ssize_t number
         self.check_cache()
         return [
-            (term_key(self._bucket, self._edits[number].word.term_id), self._words[number])
+            (self._edits[number].word.term_id, self._words[number])
             for number in range(self._count)
             if self._edits[number].is_new
         ]

@@ -16,9 +16,13 @@ cdef extern from *:
 
 
 cdef enum:
-    FORMAT = 1
+    FORMAT = 2
     HEADER_BYTES = 48
-    EDGE_BYTES = 4
+
+    # The first byte of a node. 0: a byte with its number of edges follows, and edges have four bytes.
+    NODE_WIDTH_SHIFT = 6
+    NODE_EDGES = 63
+    WIDEST_EDGE = 4
     ZERO_BYTES = 8
     CRC_BYTES = 4
 
@@ -29,6 +33,7 @@ cdef enum:
     WIDTH_MORE = 1 << 3
     WIDTHS = WIDTH_1 | WIDTH_2 | WIDTH_MORE
     TARGET_SHIFT = 4
+    FLAGS = (1 << TARGET_SHIFT) - 1
 
     WORD_MAX = 40  # bytes
     SIGN_BYTES = 1 + WORD_MAX
@@ -60,24 +65,52 @@ cdef inline void write_u64(uint8_t *out, uint64_t value) noexcept nogil:
     write_u32(out + 4, <uint32_t> (value >> 32))
 
 
-cdef inline uint32_t edge_of(const uint8_t *node, int place) noexcept nogil:
-    return read_u32(node + 1 + node[0] + EDGE_BYTES * place)
-
-
 cdef inline uint32_t target_of(uint32_t edge) noexcept nogil:
     return edge >> TARGET_SHIFT
 
 
-cdef inline int find_label(const uint8_t *node, uint8_t label) noexcept nogil:
+cdef struct Node:  # a node of an automaton, opened
+    const uint8_t *labels
+    const uint8_t *edges
+    int count
+    int width  # bytes of an edge
+    uint32_t mask
+    uint32_t place  # as a target above flags
+
+
+cdef inline void open_node(Node *node, const uint8_t *nodes, uint32_t place) noexcept nogil:
+    cdef const uint8_t *at = nodes + place
+    node.place = place << TARGET_SHIFT
+    if at[0]:
+        node.count, node.width = at[0] & NODE_EDGES, at[0] >> NODE_WIDTH_SHIFT
+        node.labels = at + 1
+    else:
+        node.count, node.width = at[1], WIDEST_EDGE
+        node.labels = at + 2
+    node.edges = node.labels + node.count
+    node.mask = <uint32_t> -1 >> (32 - 8 * node.width & 31)
+
+
+cdef inline uint32_t stored_edge(const Node *node, int step) noexcept nogil:
+    """Return an edge with the way back to its target instead of the target."""
+    return read_u32(node.edges + node.width * step) & node.mask
+
+
+cdef inline uint32_t edge_of(const Node *node, int step) noexcept nogil:
+    cdef uint32_t edge = stored_edge(node, step)
+    return edge if target_of(edge) == 0 else node.place - edge + 2 * (edge & FLAGS)
+
+
+cdef inline int find_label(const Node *node, uint8_t label) noexcept nogil:
     """Return the place of a label in its node, or -1. Eight labels are compared at once: equal ones become zero."""
     cdef uint64_t ones = <uint64_t> 0x0101010101010101, found
     cdef int place = 0
-    while place < node[0]:
-        found = read_u64(node + 1 + place) ^ ones * label
+    while place < node.count:
+        found = read_u64(node.labels + place) ^ ones * label
         found = (found - ones) & ~found & ones << 7
         if found:
             place += lowest_bit(found) >> 3
-            return place if place < node[0] else -1
+            return place if place < node.count else -1
         place += 8
     return -1
 

@@ -17,8 +17,10 @@ from sonicpy._native.automaton cimport (
     WIDTH_MORE,
     WORD_MAX,
     Automata,
+    Node,
     edge_of,
     find_label,
+    open_node,
     reverse,
     target_of,
     width_flag,
@@ -235,31 +237,32 @@ cdef inline void look_ahead(const Search *self, Front *front) noexcept nogil:
 
 cdef void visit(Search *self, uint32_t place, const Front *front, int depth) noexcept nogil:
     """Visit a node that a whole character leads to, and what is below it."""
-    cdef const uint8_t *node = self.nodes + place
+    cdef Node node
     cdef uint64_t wanted = front.wanted, mask
     cdef uint8_t label
     cdef int step
-    self.budget -= node[0]
+    open_node(&node, self.nodes, place)
+    self.budget -= node.count
     if self.budget < 0:
         return
     if front.is_open:
-        visit_all(self, node, front, depth)
+        visit_all(self, &node, front, depth)
         return
     while wanted:
         label = self.pattern.leads[lowest_bit(wanted)]
         mask = self.pattern.first[label]
         wanted &= ~mask
-        step = find_label(node, label)
+        step = find_label(&node, label)
         if step >= 0:
             if label < 0x80:
-                follow(self, front, mask, label, edge_of(node, step), depth)
+                follow(self, front, mask, label, edge_of(&node, step), depth)
             else:
                 spell(
-                    self, front, NULL, lead_bits(label), character_bytes(label) - 1, label, edge_of(node, step), depth
+                    self, front, NULL, lead_bits(label), character_bytes(label) - 1, label, edge_of(&node, step), depth
                 )
 
 
-cdef void visit_all(Search *self, const uint8_t *node, const Front *front, int depth) noexcept nogil:
+cdef void visit_all(Search *self, const Node *node, const Front *front, int depth) noexcept nogil:
     """Follow every edge of a node."""
     cdef Front other  # after any character that makes no difference
     cdef uint8_t label
@@ -267,8 +270,8 @@ cdef void visit_all(Search *self, const uint8_t *node, const Front *front, int d
     cdef int step
     step_over(self, &front.state, 0, &other.state)
     look_ahead(self, &other)
-    for step in range(node[0]):
-        label = node[1 + step]
+    for step in range(node.count):
+        label = node.labels[step]
         mask = self.pattern.first[label]
         if label >= 0x80:
             spell(self, front, &other, lead_bits(label), character_bytes(label) - 1, label, edge_of(node, step), depth)
@@ -286,7 +289,7 @@ cdef void spell(
 
     `other` is the front after a character that makes no difference; NULL: no such character leads on.
     """
-    cdef const uint8_t *node = self.nodes + target_of(edge)
+    cdef Node node
     cdef uint32_t point
     cdef uint64_t mask
     cdef int step
@@ -295,20 +298,21 @@ cdef void spell(
     if label >= 0xC0 and front.is_far and not (edge | width_flag(label)) & self.pattern.main_width:
         return
     self.word[depth] = label
-    self.budget -= node[0]
+    open_node(&node, self.nodes, target_of(edge))
+    self.budget -= node.count
     if self.budget < 0:
         return
-    for step in range(node[0]):
-        label = node[1 + step]
+    for step in range(node.count):
+        label = node.labels[step]
         point = begun << 6 | (label & 0x3F)
         if missing > 1:
-            spell(self, front, other, point, missing - 1, label, edge_of(node, step), depth + 1)
+            spell(self, front, other, point, missing - 1, label, edge_of(&node, step), depth + 1)
             continue
         mask = self.pattern.wide[wide_slot(self.pattern, point)]
         if mask & front.wanted:
-            follow(self, front, mask, label, edge_of(node, step), depth + 1)
+            follow(self, front, mask, label, edge_of(&node, step), depth + 1)
         elif other != NULL:
-            arrive(self, other, label, edge_of(node, step), depth + 1)
+            arrive(self, other, label, edge_of(&node, step), depth + 1)
 
 
 cdef inline void follow(

@@ -14,10 +14,11 @@ One automaton holds the words, the other the same words reversed by characters. 
     zeros       8 bytes, so that labels can be read eight at a time
     crc         u32, CRC-32 of everything before it
 
-    node        u8 number of edges, their labels by rising value, their edges; identified by its place in the automaton
+    node        u8 bytes of an edge << 6 | number of edges, their labels by rising value, their edges; identified by its
+                place in the automaton. Where that does not do: u8 zero, u8 number of edges, and edges of four bytes
     label       a byte of UTF-8
-    edge        u32: bit 0 a word ends here; bits 1 to 3 a character of one byte, of two, of more begins somewhere
-                behind it; the other bits are its target, or 0: nothing is behind it
+    edge        1 to 4 bytes: bit 0 a word ends here; bits 1 to 3 a character of one byte, of two, of more begins
+                somewhere behind it; the other bits are its place less that of its target, or 0: nothing is behind it
 
 Invariant: a target is always a node before the one that points to it, so an automaton has no circle and every walk
 ends. Labels lie side by side so that a walk that knows what it wants rejects most nodes with a look at eight bytes.
@@ -32,7 +33,7 @@ from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.errno cimport errno
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memcpy
 from posix.fcntl cimport O_CLOEXEC, O_RDONLY, open as open_file
 from posix.mman cimport MAP_FAILED, MAP_SHARED, PROT_READ, mmap, munmap
 from posix.types cimport off_t
@@ -40,7 +41,6 @@ from posix.unistd cimport SEEK_END, close as close_file, lseek
 
 from sonicpy._native.automaton cimport (
     CRC_BYTES,
-    EDGE_BYTES,
     ENDS_WORD,
     FORMAT,
     HEADER_BYTES,
@@ -50,18 +50,27 @@ from sonicpy._native.automaton cimport (
     WORD_MAX,
     ZERO_BYTES,
     Automata,
+    Node,
     edge_of,
     find_label,
+    open_node,
     read_u32,
     read_u64,
+    stored_edge,
     target_of,
+    write_u32,
 )
 from sonicpy._native.corrector cimport Corrections, correct
+from sonicpy._native.short_nodes cimport short_nodes
 
 import os
 import zlib
 
 from sonicpy._native.corrector import EDGE_BUDGET
+
+
+cdef enum:
+    OLD_FORMAT = 1  # of versions before 1.0: finished nodes (short_nodes.pxd), which become those of this format in memory
 
 
 class DamagedGraph(ValueError):
@@ -137,7 +146,11 @@ cdef class PackedGraph:
             size = len(<bytes> content)
         else:
             raise TypeError(f"a graph is a MappedFile or bytes, not {type(content).__name__}")
-        check_frame(start, size)
+        if format_of(start, size) == OLD_FORMAT:
+            content = in_this_format(start, size)
+            start = <const uint8_t *> <bytes> content
+        else:
+            check_frame(start, size, FORMAT)
         self._owner = content
         self.bucket = read_u32(start + 12)
         self.version = read_u64(start + 16)
@@ -227,14 +240,53 @@ cdef class PackedGraph:
         return correct(&self._automata, word, distance, transpositions, -1 if limit is None else limit, edge_budget)
 
 
-cdef int check_frame(const uint8_t *start, size_t size) except -1:
+cdef uint32_t format_of(const uint8_t *start, size_t size) noexcept nogil:
+    return read_u32(start + 8) if size >= HEADER_BYTES else 0
+
+
+cdef bytes in_this_format(const uint8_t *start, size_t size):
+    """Return the content of a file of format 1 with the nodes of this format; the checksum is left out."""
+    cdef uint8_t *forward = NULL
+    cdef uint8_t *backward = NULL
+    cdef uint32_t old_forward, old_backward, forward_root, backward_root
+    cdef Py_ssize_t forward_size = 0, backward_size = 0, signs
+    cdef uint8_t *out
+    cdef bytes content
+    check_frame(start, size, OLD_FORMAT)
+    old_forward, old_backward = read_u32(start + 32), read_u32(start + 40)
+    forward_root, backward_root = read_u32(start + 36), read_u32(start + 44)
+    signs = size - HEADER_BYTES - old_forward - old_backward
+    try:
+        with nogil:
+            forward = short_nodes(start + HEADER_BYTES, old_forward, &forward_root, &forward_size)
+            backward = short_nodes(start + HEADER_BYTES + old_forward, old_backward, &backward_root, &backward_size)
+        content = PyBytes_FromStringAndSize(NULL, HEADER_BYTES + forward_size + backward_size + signs)
+        out = <uint8_t *> <char *> content
+        memcpy(out, start, HEADER_BYTES)
+        write_u32(out + 32, <uint32_t> forward_size)
+        write_u32(out + 36, forward_root)
+        write_u32(out + 40, <uint32_t> backward_size)
+        write_u32(out + 44, backward_root)
+        out += HEADER_BYTES
+        memcpy(out, forward, forward_size)
+        memcpy(out + forward_size, backward, backward_size)
+        memcpy(out + forward_size + backward_size, start + size - signs, signs)
+        return content
+    except ValueError as error:
+        raise DamagedGraph("an edge leads to where no node is") from error
+    finally:
+        free(forward)
+        free(backward)
+
+
+cdef int check_frame(const uint8_t *start, size_t size, uint32_t format) except -1:
     """Verify magic, format, size and checksum."""
     cdef uint64_t expected
     if size < HEADER_BYTES + ZERO_BYTES + CRC_BYTES:
         raise DamagedGraph(f"{size} bytes are too few")
     if memcmp(start, MAGIC, 8):
         raise DamagedGraph("it does not begin as a word graph does")
-    if read_u32(start + 8) != FORMAT:
+    if read_u32(start + 8) != format:
         raise DamagedGraph(f"its format is {read_u32(start + 8)}, not {FORMAT}")
     expected = HEADER_BYTES + <uint64_t> read_u32(start + 32) + read_u32(start + 40) + ZERO_BYTES + CRC_BYTES
     expected += read_u64(start + 24) // SIGN_WORDS * SIGN_BYTES
@@ -262,15 +314,17 @@ cdef int check_automaton(const uint8_t *nodes, uint32_t size, uint32_t root) exc
 
 cdef bint mark_nodes(const uint8_t *nodes, uint32_t size, uint8_t *begins) noexcept nogil:
     cdef uint64_t place = 1, end
-    cdef uint32_t target
+    cdef uint32_t back
+    cdef Node node
     cdef int step
     while place < size:
-        end = place + 1 + nodes[place] * (1 + EDGE_BYTES)
-        if nodes[place] == 0 or end > size:
+        open_node(&node, nodes, <uint32_t> place)
+        end = node.edges + node.count * node.width - nodes
+        if node.count == 0 or node.width == 0 or end > size:
             return False
-        for step in range(nodes[place]):
-            target = target_of(edge_of(nodes + place, step))
-            if target and not is_marked(begins, size, target):
+        for step in range(node.count):
+            back = target_of(stored_edge(&node, step))
+            if back and (back >= place or not is_marked(begins, size, <uint32_t> place - back)):
                 return False
         begins[place >> 3] |= <uint8_t> (1 << (place & 7))
         place = end
@@ -284,12 +338,16 @@ cdef inline bint is_marked(const uint8_t *begins, uint32_t size, uint32_t place)
 cdef bint has_word(const uint8_t *nodes, uint32_t place, const uint8_t *text, Py_ssize_t size) noexcept nogil:
     cdef uint32_t edge = 0
     cdef Py_ssize_t step
+    cdef Node node
     cdef int found
     for step in range(size):
-        found = find_label(nodes + place, text[step]) if place else -1
+        if not place:
+            return False
+        open_node(&node, nodes, place)
+        found = find_label(&node, text[step])
         if found < 0:
             return False
-        edge = edge_of(nodes + place, found)
+        edge = edge_of(&node, found)
         place = target_of(edge)
     return edge & ENDS_WORD
 
@@ -302,7 +360,8 @@ cdef struct Cursor:
     uint32_t root
     uint32_t path[WORD_MAX]  # the nodes on the path,
     uint8_t taken[WORD_MAX]  # the place of the edge taken in each of them,
-    uint8_t word[WORD_MAX]  # and the label of that edge
+    uint32_t edges[WORD_MAX]  # that edge,
+    uint8_t word[WORD_MAX]  # and its label
     int depth  # the number of nodes on the path
     int floor  # the length of the prefix: the path never gets shorter
     bint is_next  # the path itself is the next word
@@ -314,6 +373,7 @@ cdef void start_cursor(
 ) noexcept nogil:
     """Move to before the first word that begins with `prefix` and is greater than `after` (NULL: no such bound)."""
     cdef Py_ssize_t step
+    cdef Node node
     cdef int found
     cdef int order = memcmp(prefix, after, min(prefix_size, after_size)) if after != NULL else 1
     self.depth = 0
@@ -322,10 +382,13 @@ cdef void start_cursor(
     if prefix_size > WORD_MAX or order < 0:
         return
     for step in range(prefix_size):
-        found = find_label(self.nodes + node_below(self), prefix[step]) if node_below(self) else -1
+        if not node_below(self):
+            return
+        open_node(&node, self.nodes, node_below(self))
+        found = find_label(&node, prefix[step])
         if found < 0:
             return
-        push(self, node_below(self), found)
+        push(self, &node, found)
     self.floor = <int> prefix_size
     self.has_ended = False
     if order > 0 or after_size < prefix_size:
@@ -336,18 +399,18 @@ cdef void start_cursor(
 
 cdef void pass_over(Cursor *self, const uint8_t *after, Py_ssize_t size) noexcept nogil:
     """Follow `after`, which begins with the prefix, as far as a word does, and stop before the first greater word."""
-    cdef const uint8_t *node
+    cdef Node node
     cdef uint8_t label
     cdef int step
     while self.depth < size and node_below(self):
         label = after[self.depth]
-        node = self.nodes + node_below(self)
+        open_node(&node, self.nodes, node_below(self))
         step = 0
-        while step < node[0] - 1 and node[1 + step] < label:
+        while step < node.count - 1 and node.labels[step] < label:
             step += 1
-        push(self, node_below(self), step)
-        if node[1 + step] != label:
-            self.has_ended = node[1 + step] < label and not climb(self)
+        push(self, &node, step)
+        if node.labels[step] != label:
+            self.has_ended = node.labels[step] < label and not climb(self)
             self.is_next = not self.has_ended and ends_word(self)
             return
 
@@ -359,12 +422,14 @@ cdef void go_behind(Cursor *self, const uint8_t *sign) noexcept nogil:
 
 cdef bint next_word(Cursor *self) noexcept nogil:
     """Go to the next word; False: there is none."""
+    cdef Node node
     if self.is_next:
         self.is_next = False
         return True
     while not self.has_ended:
         if node_below(self):
-            push(self, node_below(self), 0)
+            open_node(&node, self.nodes, node_below(self))
+            push(self, &node, 0)
         elif not climb(self):
             self.has_ended = True
             return False
@@ -373,34 +438,33 @@ cdef bint next_word(Cursor *self) noexcept nogil:
     return False
 
 
-cdef inline uint32_t edge_taken(const Cursor *self) noexcept nogil:
-    return edge_of(self.nodes + self.path[self.depth - 1], self.taken[self.depth - 1])
-
-
 cdef inline uint32_t node_below(const Cursor *self) noexcept nogil:
     """Return the node that the path leads to; 0: no word goes on here."""
     if self.depth == 0:
         return self.root
-    return target_of(edge_taken(self)) if self.depth < WORD_MAX else 0
+    return target_of(self.edges[self.depth - 1]) if self.depth < WORD_MAX else 0
 
 
 cdef inline bint ends_word(const Cursor *self) noexcept nogil:
-    return self.depth > 0 and edge_taken(self) & ENDS_WORD
+    return self.depth > 0 and self.edges[self.depth - 1] & ENDS_WORD
 
 
-cdef inline void push(Cursor *self, uint32_t place, int step) noexcept nogil:
-    self.path[self.depth] = place
+cdef inline void push(Cursor *self, const Node *node, int step) noexcept nogil:
+    self.path[self.depth] = target_of(node.place)
     self.taken[self.depth] = <uint8_t> step
-    self.word[self.depth] = self.nodes[place + 1 + step]
+    self.edges[self.depth] = edge_of(node, step)
+    self.word[self.depth] = node.labels[step]
     self.depth += 1
 
 
 cdef bint climb(Cursor *self) noexcept nogil:
     """Go to the next edge that is not below the path; False: there is none behind the prefix."""
+    cdef Node node
     while self.depth > self.floor:
         self.depth -= 1
-        if self.taken[self.depth] + 1 < self.nodes[self.path[self.depth]]:
-            push(self, self.path[self.depth], self.taken[self.depth] + 1)
+        open_node(&node, self.nodes, self.path[self.depth])
+        if self.taken[self.depth] + 1 < node.count:
+            push(self, &node, self.taken[self.depth] + 1)
             return True
     return False
 

@@ -2,7 +2,8 @@
 
 Each automaton is built by the incremental minimisation of sorted words of Daciuk, Mihov, Watson and Watson (2000): the
 nodes on the path of the last word are open, all others are finished, and a hash table over the finished nodes finds the
-one that equals a node about to be finished.
+one that equals a node about to be finished. When an automaton is complete, short_nodes.pxd makes of these nodes those of the
+file.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -12,7 +13,6 @@ from libc.string cimport memcmp, memcpy, memset
 
 from sonicpy._native.automaton cimport (
     CRC_BYTES,
-    EDGE_BYTES,
     ENDS_WORD,
     FORMAT,
     HEADER_BYTES,
@@ -41,6 +41,7 @@ from sonicpy._native.hash_table cimport (
     set_slot,
 )
 from sonicpy._native.memory cimport grown
+from sonicpy._native.short_nodes cimport FINISHED_EDGE_BYTES, short_nodes
 from sonicpy._native.utf8 cimport is_utf8
 
 import secrets
@@ -48,7 +49,7 @@ import zlib
 
 cdef enum:
     NODE_EDGES_MAX = 179  # bytes that begin a character: 128 of ASCII, 51 leads
-    NODE_BYTES_MAX = 1 + NODE_EDGES_MAX * (1 + EDGE_BYTES)
+    NODE_BYTES_MAX = 1 + NODE_EDGES_MAX * (1 + FINISHED_EDGE_BYTES)
     NODES_BYTES = 16384  # room for finished nodes at first
     NODE_SLOTS = 4096  # of the hash table at first
     WORDS_BYTES = 4096  # room for words at first
@@ -129,6 +130,14 @@ cdef int finish_automaton(Automaton *self) except -1 nogil:
     return 0
 
 
+cdef int shorten(Automaton *self) except -1 nogil:
+    """Make the nodes of the file of the finished ones."""
+    cdef uint8_t *nodes = short_nodes(self.nodes, self.size, &self.root, &self.size)
+    free(self.nodes)
+    self.nodes = nodes
+    return 0
+
+
 cdef int finish_below(Automaton *self, int common) except -1 nogil:
     """Finish the open nodes deeper than `common`: no later word passes through them."""
     cdef int depth
@@ -188,8 +197,8 @@ cdef Py_ssize_t pack_node(const OpenNode *node, uint8_t *out) noexcept nogil:
     out[0] = <uint8_t> node.count
     memcpy(out + 1, node.labels, node.count)
     for step in range(node.count):
-        write_u32(out + 1 + node.count + EDGE_BYTES * step, node.edges[step])
-    return 1 + node.count * (1 + EDGE_BYTES)
+        write_u32(out + 1 + node.count + FINISHED_EDGE_BYTES * step, node.edges[step])
+    return 1 + node.count * (1 + FINISHED_EDGE_BYTES)
 
 
 cdef uint32_t hash_node(uint64_t seed, uint8_t *packed, Py_ssize_t size) noexcept nogil:
@@ -370,6 +379,8 @@ cdef class PackedGraphBuilder:
                 backward = new_automaton(self._automaton_max, seed)
                 add_sorted(forward, self._words, self._size)
                 add_reversed(backward, self._words, self._size, self._count)
+                shorten(forward)
+                shorten(backward)
             return self.pack(bucket, version, forward, backward)
         except GraphTooLarge:
             raise GraphTooLarge(f"{self._count} words need more than {self._automaton_max} bytes") from None

@@ -1,6 +1,14 @@
 """The rows of `oids`: which objects have an OID of a given hash (`name_hash` of name_map.pyx).
 
-    row     per entry, by rising hash, then IID: v(hash - hash before), v(IID)
+    row     0x80 0x00, v(entries), k u8, width u8; then in bits (bit_stream.pxd): bits(32) the first hash, per entry
+            bits(width) its IID, and gaps(k) of hash - hash before
+
+A row holds the first 32 bits of each hash, and its entries by rising hash, then IID. Until 1.0, a row held all 40 bits, as
+`NameMap.take` still packs names:
+
+    names   per entry, by rising hash, then IID: v(hash - hash before), v(IID)
+
+No number that is packed in the fewest bytes begins with 0x80 0x00.
 
 Linear hashing on the first bits (Litwin, "Linear hashing: a new tool for file and table addressing", 1980) decides
 which hashes a row holds, its slice: with S slices and 2^b <= S < 2^(b+1), the first S - 2^b of the slices of b bits are
@@ -8,20 +16,40 @@ split in two. The key of a slice holds its smallest hash, so the rows of a bucke
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport UINT64_MAX, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, qsort, realloc
-from libc.string cimport memcpy
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, qsort
 
-from sonicpy._native.bits cimport lowest_bit
-from sonicpy._native.blake2b cimport eight_bytes
+from sonicpy._native.bit_stream cimport (
+    BITS_MAX,
+    SPARE_BYTES,
+    BitReader,
+    BitWriter,
+    GapReader,
+    begin_bits,
+    begin_gaps,
+    best_k,
+    end_bits,
+    is_at_end,
+    next_gap,
+    put_bits,
+    put_gaps,
+    take_bits,
+    take_gaps,
+)
+from sonicpy._native.bits cimport highest_bit
 from sonicpy._native.keys cimport term_key
-from sonicpy._native.name_map cimport ENTRY_BYTES_MAX, HASH_BITS, VARINT_BYTES_MAX
+from sonicpy._native.memory cimport grown
+from sonicpy._native.name_map cimport HASH_BITS, NameEntry
 from sonicpy._native.varint cimport get_varint, put_varint
 
 from sonicpy._native.varint import DamagedBytes
 
 cdef enum:
     ROWS_AT_ONCE = 500  # that are read, merged and written: half a megabyte
+    MARK = 0x80
+    STORED_BITS = 32  # of a hash
+    CUT_BITS = HASH_BITS - STORED_BITS
+    K_MAX = 32
 
 
 # -- slices -----------------------------------------------------------------------------------------------------------
@@ -75,142 +103,220 @@ def name_key(uint32_t bucket, uint64_t hash, uint64_t slices) -> bytes:
 # -- rows -------------------------------------------------------------------------------------------------------------
 
 
-cdef struct Reader:  # reads a row entry by entry: it is at one, or at the end of the row
-    const uint8_t *at  # where the entry begins
-    const uint8_t *iid  # where its IID does
-    const uint8_t *next
-    const uint8_t *end
-    uint64_t before  # the hash of the entry before it
-    uint64_t hash
+cdef bint is_dense(const uint8_t *row, Py_ssize_t size) noexcept nogil:
+    return size > 2 and row[0] == MARK and row[1] == 0
 
 
-cdef int begin(Reader *reader, bytes row) except -1:
-    """Go to the first entry of a row."""
-    reader.next = <const uint8_t *> row
-    reader.end = reader.next + len(row)
-    reader.hash = 0
-    return advance(reader)
+cdef object cut_off():
+    return DamagedBytes("a row of names is cut off")
 
 
-cdef inline int advance(Reader *reader) except -1:
-    """Go to the next entry."""
-    cdef const uint8_t *at = reader.next
-    cdef uint64_t both, ends
-    reader.at = at
-    reader.before = reader.hash
-    if reader.end - at >= 8:
-        both = eight_bytes(at)
-        ends = ~both & <uint64_t> 0x8080808080808080
-        if ends & (ends - 1):
-            reader.hash += joined(both & (ends ^ (ends - 1)))
-            reader.iid = at + lowest_bit(ends) // 8 + 1
-            reader.next = at + lowest_bit(ends & (ends - 1)) // 8 + 1
-            return 0
-    return 0 if at == reader.end else advance_bytewise(reader)
+cdef struct DenseNames:  # the head of a row, read
+    Py_ssize_t count
+    int k, width
+    BitReader bits  # at the first hash
 
 
-cdef inline void skim(Reader *reader, uint64_t hash) noexcept nogil:
-    """Skip entries with smaller hashes while both numbers of each fit eight bytes, as they nearly always do.
-
-    Only `hash` and `next` are valid afterwards.
-    """
-    cdef const uint8_t *at = reader.next
-    cdef uint64_t both, ends, found = reader.hash, step
-    while reader.end - at >= 8:
-        both = eight_bytes(at)
-        ends = ~both & <uint64_t> 0x8080808080808080
-        if not ends & (ends - 1):
-            break
-        step = joined(both & (ends ^ (ends - 1)))
-        if found + step >= hash:
-            break
-        found += step
-        at += lowest_bit(ends & (ends - 1)) // 8 + 1
-    reader.hash = found
-    reader.next = at
-
-
-cdef int advance_bytewise(Reader *reader) except -1:
-    cdef const uint8_t *at = reader.next
-    cdef uint64_t step = 0, iid = 0
-    if get_varint(&at, reader.end, &step) < 0:
-        raise DamagedBytes("a row of names is cut off")
-    reader.iid = at
-    if get_varint(&at, reader.end, &iid) < 0:
-        raise DamagedBytes("a row of names is cut off")
-    reader.hash += step
-    reader.next = at
+cdef int open_dense(const uint8_t *row, Py_ssize_t size, DenseNames *names) except -1:
+    """Read the head of a row that `is_dense`."""
+    cdef const uint8_t *at = row + 2
+    cdef const uint8_t *end = row + size
+    cdef uint64_t count = 0
+    if get_varint(&at, end, &count) < 0 or end - at < 2 or not 0 < count <= <uint64_t> 8 * (end - at):
+        raise cut_off()
+    names.count, names.k, names.width = count, at[0], at[1]
+    names.bits.start, names.bits.size, names.bits.at = at + 2, end - at - 2, 0
+    if names.k > K_MAX or names.width > BITS_MAX or STORED_BITS + count * names.width > 8 * names.bits.size:
+        raise cut_off()
     return 0
 
 
-cdef inline uint64_t joined(uint64_t packed) noexcept nogil:
-    """Return the value of a varint of at most eight bytes: their lower seven bits, joined."""
-    packed &= <uint64_t> 0x7F7F7F7F7F7F7F7F
-    packed = packed & <uint64_t> 0x007F007F007F007F | (packed & <uint64_t> 0x7F007F007F007F00) >> 1
-    packed = packed & <uint64_t> 0x00003FFF00003FFF | (packed & <uint64_t> 0x3FFF00003FFF0000) >> 2
-    return packed & 0x0FFFFFFF | packed >> 32 << 28
+cdef int take_hashes(DenseNames *names, uint32_t *hashes) except -1:
+    """Decode the hashes of a row, of 32 bits; there is room for `count`."""
+    cdef Py_ssize_t number
+    hashes[0] = <uint32_t> take_bits(&names.bits, STORED_BITS)
+    names.bits.at += names.count * names.width
+    if not take_gaps(&names.bits, hashes + 1, <int> names.count - 1, names.k) or not is_at_end(&names.bits):
+        raise cut_off()
+    for number in range(1, names.count):
+        hashes[number] += hashes[number - 1]
+    return 0
 
 
-cdef inline bint has_entry(const Reader *reader) noexcept nogil:
-    return reader.at < reader.end
+cdef inline uint64_t iid_at(const DenseNames *names, Py_ssize_t number) noexcept nogil:
+    cdef BitReader bits = names.bits
+    bits.at = STORED_BITS + number * names.width
+    return take_bits(&bits, names.width)
 
 
-cdef inline uint64_t iid_of(const Reader *reader) noexcept nogil:
-    cdef const uint8_t *at = reader.iid
-    cdef uint64_t iid = 0
-    get_varint(&at, reader.end, &iid)
-    return iid
+cdef Py_ssize_t entries_at_most(bytes row) except -1:
+    """Return how many entries a row may hold."""
+    cdef DenseNames names
+    if not is_dense(<const uint8_t *> <const char *> row, len(row)):
+        return len(row) // 2
+    open_dense(<const uint8_t *> <const char *> row, len(row), &names)
+    return names.count
 
 
-def unpack_names(bytes row not None) -> list:
-    """Return the (hash, IID) entries of a row, in their order.
+cdef Py_ssize_t read_entries(bytes row, NameEntry *entries) except -1:
+    """Decode a row, or names as `NameMap.take` packs them; return how many entries there are.
 
-    Raises:
-        DamagedBytes: it is cut off.
+    Of each hash, the bits that no row holds are 0.
     """
-    cdef list entries = []
-    cdef Reader reader
-    begin(&reader, row)
-    while has_entry(&reader):
-        entries.append((reader.hash, iid_of(&reader)))
-        advance(&reader)
-    return entries
+    cdef const uint8_t *at = <const uint8_t *> <const char *> row
+    cdef const uint8_t *end = at + len(row)
+    cdef DenseNames names
+    cdef uint32_t *hashes
+    cdef uint64_t hash = 0, step = 0
+    cdef Py_ssize_t number, count = 0
+    if is_dense(at, len(row)):
+        open_dense(at, len(row), &names)
+        hashes = <uint32_t *> malloc(names.count * sizeof(uint32_t))
+        if hashes == NULL:
+            raise MemoryError
+        try:
+            take_hashes(&names, hashes)
+            for number in range(names.count):
+                entries[number] = NameEntry(<uint64_t> hashes[number] << CUT_BITS, iid_at(&names, number))
+        finally:
+            free(hashes)
+        return names.count
+    while at < end:
+        if get_varint(&at, end, &step) < 0 or get_varint(&at, end, &entries[count].iid) < 0:
+            raise cut_off()
+        hash += step
+        if step >> HASH_BITS or hash >> HASH_BITS:
+            raise DamagedBytes("the hash of a name is too large")
+        entries[count].hash = stored_hash(hash)
+        count += 1
+    sort_entries(entries, count)
+    return count
 
 
-def pack_names(list entries not None) -> bytes:
-    """Return the row of (hash, IID) entries, which rise."""
-    cdef uint8_t *room = <uint8_t *> malloc(ENTRY_BYTES_MAX * len(entries) + 1)
-    cdef uint8_t *out = room
-    cdef uint64_t before = 0, hash, iid
+cpdef inline uint64_t stored_hash(uint64_t hash) noexcept:
+    """Return a hash without the bits that no row holds."""
+    return hash >> CUT_BITS << CUT_BITS
+
+
+cdef void sort_entries(NameEntry *entries, Py_ssize_t count) noexcept nogil:
+    """Sort entries whose hashes rise: of equal ones by IID."""
+    cdef Py_ssize_t number, place
+    cdef NameEntry entry
+    for number in range(1, count):
+        entry = entries[number]
+        place = number
+        while place and is_before(&entry, &entries[place - 1]):
+            entries[place] = entries[place - 1]
+            place -= 1
+        entries[place] = entry
+
+
+cdef inline bint is_before(const NameEntry *one, const NameEntry *other) noexcept nogil:
+    return one.hash < other.hash or (one.hash == other.hash and one.iid < other.iid)
+
+
+cdef bytes write_entries(const NameEntry *entries, Py_ssize_t count):
+    """Return the row of entries as `read_entries` decodes them."""
+    cdef uint32_t *gaps
+    cdef uint8_t *room
+    cdef uint8_t *out
+    cdef uint64_t all_iids = 1
+    cdef Py_ssize_t number
+    cdef int width, k
+    cdef BitWriter bits
+    if not count:
+        return b""
+    for number in range(count):
+        all_iids |= entries[number].iid
+    width = highest_bit(all_iids) + 1
+    if width > BITS_MAX:
+        raise DamagedBytes(f"a name cannot belong to an object of more than {BITS_MAX} bits")
+    # Of each entry the IID and a gap of at most K_MAX + 3 bits, as it is with the best k.
+    room = <uint8_t *> malloc(count * (sizeof(uint32_t) + (width + K_MAX + 3) // 8 + 1) + 32 + SPARE_BYTES)
     if room == NULL:
         raise MemoryError
     try:
-        for hash, iid in entries:
-            out = put_varint(put_varint(out, hash - before), iid)
-            before = hash
-        return PyBytes_FromStringAndSize(<char *> room, out - room)
+        gaps = <uint32_t *> room
+        for number in range(1, count):
+            gaps[number - 1] = <uint32_t> ((entries[number].hash - entries[number - 1].hash) >> CUT_BITS)
+        k = best_k(gaps, <int> count - 1)
+        out = room + count * sizeof(uint32_t)
+        out[0], out[1] = MARK, 0
+        begin_bits(&bits, put_varint(out + 2, count))
+        put_bits(&bits, k, 8)
+        put_bits(&bits, width, 8)
+        put_bits(&bits, entries[0].hash >> CUT_BITS, STORED_BITS)
+        for number in range(count):
+            put_bits(&bits, entries[number].iid, width)
+        put_gaps(&bits, gaps, <int> count - 1, k)
+        return PyBytes_FromStringAndSize(<char *> out, end_bits(&bits) - out)
     finally:
         free(room)
 
 
-def named(bytes row not None, uint64_t hash) -> tuple:
-    """Return the IIDs of the objects whose OID has this hash.
+def unpack_names(bytes row not None) -> list:
+    """Return the (hash, IID) entries of a row, in their order; the last eight bits of each hash are 0.
 
     Raises:
-        DamagedBytes: the row is cut off.
+        DamagedBytes: the row cannot be read.
     """
-    cdef list iids = None
-    cdef Reader reader
-    begin(&reader, row)
-    while has_entry(&reader) and reader.hash <= hash:
-        if reader.hash == hash:
-            if iids is None:
-                iids = []
-            iids.append(iid_of(&reader))
-        else:
-            skim(&reader, hash)
-        advance(&reader)
-    return () if iids is None else tuple(iids)
+    cdef Py_ssize_t number, count = entries_at_most(row)
+    cdef NameEntry *entries = <NameEntry *> malloc((count + 1) * sizeof(NameEntry))
+    if entries == NULL:
+        raise MemoryError
+    try:
+        count = read_entries(row, entries)
+        return [(entries[number].hash, entries[number].iid) for number in range(count)]
+    finally:
+        free(entries)
+
+
+def pack_names(list names not None) -> bytes:
+    """Return the row of (hash, IID) entries, which rise."""
+    cdef NameEntry *entries = <NameEntry *> malloc((len(names) + 1) * sizeof(NameEntry))
+    cdef Py_ssize_t count = 0
+    cdef uint64_t hash, iid
+    if entries == NULL:
+        raise MemoryError
+    try:
+        for hash, iid in names:
+            entries[count] = NameEntry(stored_hash(hash), iid)
+            count += 1
+        sort_entries(entries, count)
+        return write_entries(entries, count)
+    finally:
+        free(entries)
+
+
+def named(bytes row not None, uint64_t hash) -> tuple:
+    """Return the IIDs of the objects that may have an OID with this hash: its first 32 bits are the same.
+
+    Raises:
+        DamagedBytes: the row cannot be read.
+    """
+    cdef const uint8_t *at = <const uint8_t *> <const char *> row
+    cdef DenseNames names
+    cdef GapReader gaps
+    cdef uint32_t found, gap = 0, wanted = <uint32_t> (hash >> CUT_BITS)
+    cdef Py_ssize_t number
+    cdef list iids = []
+    if not is_dense(at, len(row)):
+        return tuple([iid for other, iid in unpack_names(row) if other == stored_hash(hash)])
+    open_dense(at, len(row), &names)
+    found = <uint32_t> take_bits(&names.bits, STORED_BITS)
+    names.bits.at += names.count * names.width
+    if not begin_gaps(&gaps, &names.bits, names.count - 1, names.k):
+        raise cut_off()
+    for number in range(names.count):
+        if number:
+            if not next_gap(&gaps, &gap):
+                raise cut_off()
+            found += gap
+        if found >= wanted:
+            if found > wanted:
+                break
+            iids.append(iid_at(&names, number))
+    return tuple(iids)
 
 
 # -- merging --------------------------------------------------------------------------------------------------------
@@ -224,57 +330,50 @@ cdef class NameMerge:
 
     Args:
         bucket: its number.
-        names: their row.
+        names: as `NameMap.take` returns them.
         before: how many slices there are, at least one.
         after: how many there will be, not less.
 
     Raises:
-        DamagedBytes: `names` is no row, or the numbers of slices are impossible.
+        DamagedBytes: `names` cannot be read, or the numbers of slices are impossible.
 
     Attributes:
         emptied: keys of rows to delete in the end.
     """
     cdef uint32_t _bucket
     cdef uint64_t _before, _after
-    cdef bytes _names
-    cdef Reader _reader  # of `names`, at the first one that was not merged yet
+    cdef NameEntry *_names
+    cdef Py_ssize_t _name_count, _name_at  # the first one that was not merged yet
     cdef uint64_t *_starts  # of the slices whose rows change, by number; those up to `_next` were given out
     cdef Py_ssize_t _count, _given, _next
     cdef list _keys
     cdef readonly list emptied
-    cdef uint8_t *_room
-    cdef Py_ssize_t _room_bytes
-
-    def __cinit__(self):
-        self._starts = NULL
-        self._room = NULL
+    cdef NameEntry *_held  # entries of the row that is merged
+    cdef NameEntry *_merged
+    cdef Py_ssize_t _held_room, _merged_room
 
     def __dealloc__(self):
+        free(self._names)
         free(self._starts)
-        free(self._room)
+        free(self._held)
+        free(self._merged)
 
-    def __init__(self, uint32_t bucket, bytes names not None, uint64_t before, uint64_t after):
+    def __cinit__(self, uint32_t bucket, bytes names not None, uint64_t before, uint64_t after):
         cdef uint64_t start, slices
-        cdef Py_ssize_t number, kept = 0
-        cdef Reader reader
-        if not 1 <= before <= after <= <uint64_t> 1 << HASH_BITS:
+        cdef Py_ssize_t number, kept = 0, room = 0
+        if not 1 <= before <= after <= <uint64_t> 1 << STORED_BITS:
             raise DamagedBytes(f"there cannot be {before} slices of names and then {after}")
-        free(self._starts)
-        self._starts = <uint64_t *> malloc((len(names) // 2 + after - before + 1) * sizeof(uint64_t))
-        if self._starts == NULL:
-            raise MemoryError
-        self._bucket, self._names, self._before, self._after = bucket, names, before, after
-        self._count = self._given = self._next = 0
+        self._bucket, self._before, self._after = bucket, before, after
         self.emptied = []
-        begin(&reader, names)
-        while has_entry(&reader):
-            if reader.hash >> HASH_BITS or reader.hash < reader.before:
-                raise DamagedBytes("the hash of a name is too large")
-            start = start_of(reader.hash, before)
+        self._names = <NameEntry *> grown(NULL, &room, entries_at_most(names) + 1, sizeof(NameEntry))
+        self._name_count = read_entries(names, self._names)
+        room = 0
+        self._starts = <uint64_t *> grown(NULL, &room, self._name_count + after - before + 1, sizeof(uint64_t))
+        for number in range(self._name_count):
+            start = start_of(self._names[number].hash, before)
             if self._count == 0 or self._starts[self._count - 1] != start:
                 self._starts[self._count] = start
                 self._count += 1
-            advance(&reader)
         if before < after:
             for slices in range(before, after):
                 self._starts[self._count] = start_of(next_split(slices), before)
@@ -285,7 +384,6 @@ cdef class NameMerge:
                     self._starts[kept] = self._starts[number]
                     kept += 1
             self._count = kept
-        begin(&self._reader, names)
 
     def next_keys(self) -> list:
         """Return the keys of the rows to read next, in order; empty: every name is in its row."""
@@ -304,7 +402,7 @@ cdef class NameMerge:
             found: (key, row) of the keys that have a row, in order.
 
         Raises:
-            DamagedBytes: a row is cut off.
+            DamagedBytes: a row cannot be read.
         """
         cdef list changed = []
         cdef Py_ssize_t number, at = 0
@@ -323,74 +421,45 @@ cdef class NameMerge:
 
     cdef int merge(self, uint64_t start, bytes key, bytes row, list changed) except -1:
         """Merge names into the slice that begins with a hash, and split it as `after` demands."""
-        cdef uint64_t end = end_of(start, self._before), next_start = start, until, iid, last
-        cdef uint8_t *out
-        cdef uint8_t *first
-        cdef Reader held
-        begin(&held, b"" if row is None else row)
-        out = self.room(start, end, row)
+        cdef uint64_t end = end_of(start, self._before), next_start = start, until
+        cdef Py_ssize_t count, first = 0, last = 0
+        count = self.merge_entries(row, end)
         while next_start < end:
-            first, last = out, 0
             until = end_of(next_start, self._after)
-            while has_entry(&self._reader) and self._reader.hash < until:
-                iid = iid_of(&self._reader)
-                out = copy_held(&held, out, &last, self._reader.hash, iid)
-                if not (has_entry(&held) and held.hash == self._reader.hash and iid_of(&held) == iid):
-                    out = put_varint(put_varint(out, self._reader.hash - last), iid)
-                    last = self._reader.hash
-                advance(&self._reader)
-            if until < end:
-                out = copy_held(&held, out, &last, until, 0)
-            else:
-                out = copy_held(&held, out, &last, UINT64_MAX, UINT64_MAX)
-            if out > first:
+            while last < count and (until == end or self._merged[last].hash < until):
+                last += 1
+            if last > first:
                 if next_start != start:
                     key = term_key(self._bucket, next_start)
-                changed.append((key, PyBytes_FromStringAndSize(<char *> first, out - first)))
+                changed.append((key, write_entries(self._merged + first, last - first)))
             elif next_start == start and row is not None:
                 self.emptied.append(key)
-            next_start = until
+            first, next_start = last, until
         return 0
 
-    cdef uint8_t *room(self, uint64_t start, uint64_t end, bytes row) except NULL:
-        """Return room for the new rows of a slice: its entries, new names, and a whole hash after each new name and at
-        the start of each smaller slice."""
-        cdef Py_ssize_t size = 0 if row is None else len(row)
-        cdef Reader reader = self._reader
-        cdef uint8_t *room
-        while has_entry(&reader) and reader.hash < end:
-            size += ENTRY_BYTES_MAX + VARINT_BYTES_MAX
-            advance(&reader)
-        while start < end:
-            size += VARINT_BYTES_MAX
-            start = end_of(start, self._after)
-        if size > self._room_bytes or self._room == NULL:
-            room = <uint8_t *> realloc(self._room, 2 * size + 1)
-            if room == NULL:
-                raise MemoryError
-            self._room = room
-            self._room_bytes = 2 * size
-        return self._room
-
-
-cdef uint8_t *copy_held(Reader *held, uint8_t *out, uint64_t *last, uint64_t hash, uint64_t iid) except NULL:
-    """Copy the entries before (hash, IID); `last` goes in as the hash before them and comes out as their last one."""
-    cdef const uint8_t *start = held.at
-    if not is_before(held, hash, iid):
-        return out
-    if held.before != last[0]:
-        out = put_varint(out, held.hash - last[0])
-        start = held.iid
-    while is_before(held, hash, iid):
-        skim(held, hash)
-        last[0] = held.hash
-        advance(held)
-    memcpy(out, start, held.at - start)
-    return out + (held.at - start)
-
-
-cdef inline bint is_before(const Reader *reader, uint64_t hash, uint64_t iid) noexcept nogil:
-    return has_entry(reader) and (reader.hash < hash or (reader.hash == hash and iid_of(reader) < iid))
+    cdef Py_ssize_t merge_entries(self, bytes row, uint64_t end) except -1:
+        """Unite the entries of a row and the names before a hash in `_merged`; return how many there are."""
+        cdef Py_ssize_t held = 0, at = 0, count = 0, until = self._name_at
+        if row is not None:
+            held = entries_at_most(row)
+            self._held = <NameEntry *> grown(self._held, &self._held_room, held + 1, sizeof(NameEntry))
+            held = read_entries(row, self._held)
+        while until < self._name_count and self._names[until].hash < end:
+            until += 1
+        count = held + until - self._name_at
+        self._merged = <NameEntry *> grown(self._merged, &self._merged_room, count + 1, sizeof(NameEntry))
+        count = 0
+        while at < held or self._name_at < until:
+            if self._name_at == until or (at < held and not is_before(&self._names[self._name_at], &self._held[at])):
+                if self._name_at < until and not is_before(&self._held[at], &self._names[self._name_at]):
+                    self._name_at += 1  # the row has it already
+                self._merged[count] = self._held[at]
+                at += 1
+            else:
+                self._merged[count] = self._names[self._name_at]
+                self._name_at += 1
+            count += 1
+        return count
 
 
 cdef int compare_numbers(const void *one, const void *other) noexcept nogil:

@@ -29,6 +29,7 @@ cdef class BufferedRow(RecordRow):
     cdef public bint is_changed
 
 
+cdef int read_item(const uint8_t **at, const uint8_t *end, int before, Item *item) except -1
 cdef uint64_t row_number(bytes key) except? 0
 cdef bytes names_of_row(bytes row)
 cdef object name_at(bytes names, int place)

@@ -4,7 +4,8 @@ from the one before.
     row     per object, by rising place: place u8, shared u8, own u8, own bytes of the OID, v(size of rest), rest
 
 The place is IID % 16; an OID is the first `shared` bytes of the OID before it, and its own bytes. Callers pass and get
-whole records (object_record.pyx): u8 length and bytes of the OID, then the rest.
+whole records (object_record.pyx): u8 length and bytes of the OID, then the rest. Whatever reads a row also reads a dense
+one (dense_records.pyx), as which most rows are stored.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -13,6 +14,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy
 
+from sonicpy._native.dense_records cimport dense_names, dense_record, is_dense_row, plain_row
 from sonicpy._native.keys cimport term_key
 from sonicpy._native.varint cimport get_varint, put_varint
 
@@ -47,7 +49,7 @@ cdef int read_item(const uint8_t **at, const uint8_t *end, int before, Item *ite
 
 
 cdef bint find_item(bytes row, int place, Item *item) except -1:
-    """Read a row up to a place; return whether the place holds a record."""
+    """Read a row that is not dense up to a place; return whether the place holds a record."""
     cdef const uint8_t *at = <const uint8_t *> row
     cdef const uint8_t *end = at + len(row)
     cdef int before = -1
@@ -81,7 +83,11 @@ def oids_in(dict rows not None, uint32_t bucket, list iids not None) -> list:
     cdef bytes row
     for iid in iids:
         row = rows.get(term_key(bucket, iid // PLACES))
-        if row is not None and find_item(row, iid % PLACES, &item):
+        if row is None:
+            oids.append(None)
+        elif is_dense_row(row):
+            oids.append(name_at(dense_names(row), iid % PLACES))
+        elif find_item(row, iid % PLACES, &item):
             oids.append(PyUnicode_DecodeUTF8(<char *> item.oid, item.oid_size, NULL))
         else:
             oids.append(None)
@@ -104,6 +110,8 @@ cdef bytes names_of_row(bytes row):
     cdef uint8_t *out = room
     cdef int before = -1
     cdef Item item
+    if is_dense_row(row):
+        return dense_names(row)
     while at < end:
         read_item(&at, end, before, &item)
         before = item.place
@@ -144,32 +152,30 @@ def names_in(
     cdef Py_ssize_t prefix_size = len(prefix)
     cdef const uint8_t *at
     cdef const uint8_t *end
-    cdef int before
-    cdef Item item
     for key, row in rows:
         if key[:4] != own:
             return names, None
         first = <uint64_t> int.from_bytes(key[4:], "big") * PLACES
+        row = names_of_row(row)
         at = <const uint8_t *> row
         end = at + len(row)
-        before = -1
         while at < end:
-            read_item(&at, end, before, &item)
-            before = item.place
-            iid = first + item.place
-            if iid < start:
-                continue
-            if item.oid_size >= prefix_size and not memcmp(item.oid, <const char *> prefix, prefix_size):
-                if len(names) >= limit:
-                    return names, iid
-                names.append(PyUnicode_DecodeUTF8(<char *> item.oid, item.oid_size, NULL))
-            following = iid + 1
+            iid = first + at[0]
+            if iid >= start:
+                if at[1] >= prefix_size and not memcmp(at + 2, <const char *> prefix, prefix_size):
+                    if len(names) >= limit:
+                        return names, iid
+                    names.append(PyUnicode_DecodeUTF8(<char *> at + 2, at[1], NULL))
+                following = iid + 1
+            at += 2 + at[1]
     return names, None if ends else following
 
 
 def record_at(bytes row not None, int place) -> bytes | None:
     """Return the record at a place of a row, or None. Raises DamagedBytes if the row cannot be read."""
     cdef Item item
+    if is_dense_row(row):
+        return dense_record(row, place)
     return whole_record(&item) if find_item(row, place, &item) else None
 
 
@@ -185,10 +191,14 @@ cdef class RecordRow:
         free(self._items)
 
     def __init__(self, bytes row not None):
-        cdef const uint8_t *at = <const uint8_t *> row
-        cdef const uint8_t *end = at + len(row)
+        cdef const uint8_t *at
+        cdef const uint8_t *end
         cdef int before = -1
         cdef Item item
+        if is_dense_row(row):
+            row = plain_row(row)
+        at = <const uint8_t *> row
+        end = at + len(row)
         self._row = row
         self._count = 0
         while at < end:

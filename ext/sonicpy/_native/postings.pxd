@@ -19,7 +19,9 @@ cdef class PostingList:
 
 cdef int read_block(const uint8_t *block, Py_ssize_t size, Posting *out) noexcept nogil
 cdef int decode(bytes block, Posting *out) except -1
+cdef int count_postings(const uint8_t *block, Py_ssize_t size) noexcept nogil
 cdef bytes write_block(const Posting *postings, int count)
+cdef bytes write_dense_block(const Posting *postings, int count)
 
 
 cdef inline uint8_t *put_posting(uint8_t *out, uint64_t before, uint64_t iid, uint32_t tf) noexcept nogil:

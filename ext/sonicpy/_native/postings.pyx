@@ -3,14 +3,26 @@
     block   count u8, then per posting in the order of association:
             v(zigzag(IID - IID before) << 1 | (tf > 1)), and v(tf) only if tf > 1
 
-v() is a varint (varint.pxd). docs/storage-format.md draws all layouts.
+v() is a varint (varint.pxd). docs/storage-format.md draws all layouts. So are the tails of all lists, and the other
+blocks of those in the order of association. Those in the order of objects are dense (dense_block.pxd).
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport UINT8_MAX, UINT32_MAX, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
-from sonicpy._native.varint cimport get_varint, unzigzag
+from sonicpy._native.bit_stream cimport (
+    SPARE_BYTES,
+    BitWriter,
+    begin_bits,
+    best_k,
+    end_bits,
+    put_bits,
+    put_gaps,
+    put_golomb,
+)
+from sonicpy._native.dense_block cimport DENSE, HEAD_BYTES, K_MAX, PLACE_BITS, dense_count, is_dense, read_dense
+from sonicpy._native.varint cimport get_varint, put_varint, unzigzag
 
 from sonicpy._native.varint import DamagedBytes
 
@@ -40,8 +52,10 @@ cdef int read_block(const uint8_t *block, Py_ssize_t size, Posting *out) noexcep
     cdef const uint8_t *end = block + size
     cdef uint64_t iid = 0, tf = 1
     cdef int count, step
-    if size < 1 or block[0] > BLOCK_POSTINGS:
+    if size < 1:
         return -1
+    if is_dense(block):
+        return read_dense_block(block, size, out)
     count = block[0]
     for step in range(count):
         if take_posting(&at, end, &iid, &tf) < 0:
@@ -49,6 +63,44 @@ cdef int read_block(const uint8_t *block, Py_ssize_t size, Posting *out) noexcep
         out[step].iid = iid
         out[step].tf = <uint32_t> tf
     return count if at == end else -1
+
+
+cdef int read_dense_block(const uint8_t *block, Py_ssize_t size, Posting *out) noexcept nogil:
+    cdef uint32_t iids[BLOCK_POSTINGS]
+    cdef uint8_t tfs[BLOCK_POSTINGS]
+    cdef int place, count = read_dense(block, size, iids, tfs)
+    for place in range(count):
+        out[place].iid = iids[place]
+        out[place].tf = tfs[place]
+    return count
+
+
+cdef bytes write_dense_block(const Posting *postings, int count):
+    """Return the dense block of postings by rising IID, or, if there can be none, the other one."""
+    cdef uint8_t room[HEAD_BYTES + 10 + BLOCK_POSTINGS * 8 + SPARE_BYTES]  # of each posting at most 35 bits of the gap and 22 of the tf
+    cdef uint32_t gaps[BLOCK_POSTINGS]
+    cdef int place, k, many = 0
+    cdef BitWriter bits
+    if not count:
+        return write_block(postings, count)
+    for place in range(count):
+        if postings[place].iid > UINT32_MAX or not 0 < postings[place].tf <= UINT8_MAX or (
+            place and postings[place].iid <= postings[place - 1].iid
+        ):
+            return write_block(postings, count)
+        many += postings[place].tf > 1
+        if place:
+            gaps[place - 1] = <uint32_t> (postings[place].iid - postings[place - 1].iid - 1)
+    k = best_k(gaps, count - 1)
+    room[0], room[1] = <uint8_t> (DENSE + k), <uint8_t> (count - 1)
+    begin_bits(&bits, put_varint(room + HEAD_BYTES, postings[0].iid))
+    put_gaps(&bits, gaps, count - 1, k)
+    put_bits(&bits, many, 8)
+    for place in range(count):
+        if postings[place].tf > 1:
+            put_bits(&bits, place, PLACE_BITS)
+            put_golomb(&bits, postings[place].tf - 2, 0)
+    return PyBytes_FromStringAndSize(<char *> room, end_bits(&bits) - room)
 
 
 cdef bytes write_block(const Posting *postings, int count):
@@ -74,8 +126,28 @@ cdef object damaged(bytes block):
     return DamagedBytes(f"a block of postings of {len(block)} bytes cannot be read")
 
 
-def pack_block(postings) -> bytes:
-    """Return a block of at most 128 (IID, tf) pairs, oldest association first."""
+cdef int count_postings(const uint8_t *block, Py_ssize_t size) noexcept nogil:
+    """Return how many postings a block says that it holds; -1: it is cut off."""
+    if size < 1:
+        return -1
+    return dense_count(block, size) if is_dense(block) else block[0]
+
+
+def posting_count(bytes block not None) -> int:
+    """Return how many postings a block says that it holds. Raises DamagedBytes if it is cut off."""
+    cdef int count = count_postings(<const uint8_t *> <const char *> block, len(block))
+    if count < 0:
+        raise damaged(block)
+    return count
+
+
+def pack_block(postings, *, bint dense=False) -> bytes:
+    """Return a block of at most 128 (IID, tf) pairs.
+
+    Args:
+        postings: oldest association first; of a dense block by rising IID.
+        dense: return a dense block, if there can be one: each tf is at most 255, and there are postings.
+    """
     cdef Posting held[BLOCK_POSTINGS]
     cdef int count = 0
     for iid, tf in postings:
@@ -84,11 +156,11 @@ def pack_block(postings) -> bytes:
         held[count].iid = iid
         held[count].tf = tf
         count += 1
-    return write_block(held, count)
+    return write_dense_block(held, count) if dense else write_block(held, count)
 
 
 def unpack_block(bytes block) -> list:
-    """Return the (IID, tf) pairs of a block, oldest association first.
+    """Return the (IID, tf) pairs of a block in its order.
 
     Raises:
         DamagedBytes: the bytes are not a block.

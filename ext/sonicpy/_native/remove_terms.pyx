@@ -7,7 +7,7 @@ from libc.string cimport memmove
 from sonicpy._native.keys cimport term_key, word_key
 from sonicpy._native.object_change cimport Edit, ObjectChange
 from sonicpy._native.object_record cimport Held, ObjectRecord, pack_object
-from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, write_block
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, write_block, write_dense_block
 from sonicpy._native.term_rows cimport is_common, is_live, read_word, write_word
 
 from sonicpy._native.varint import DamagedBytes
@@ -104,22 +104,22 @@ cdef class RemoveTerms(ObjectChange):
             if not edit.has_row:
                 continue
             if self.is_in_tail(edit):
-                self._tails[number] = self.without_object(self._tails[number])
+                self._tails[number] = self.without_object(self._tails[number], True)
             elif found[edit.block] is None:
                 raise DamagedBytes(f"no block of postings holds object {self._iid}")
             else:
                 self.change_block(found[edit.block])
 
     cdef int change_block(self, tuple found) except -1:
-        cdef bytes block = self.without_object(found[1])
+        cdef bytes block = self.without_object(found[1], self._by_association)
         if block:
             self.blocks.append((found[0], block))
         else:
             self.deleted_blocks.append(found[0])
         return 0
 
-    cdef bytes without_object(self, bytes block):
-        """Return a block without the posting of the object; b"": no other is in it."""
+    cdef bytes without_object(self, bytes block, bint is_plain):
+        """Return a block without the posting of the object, dense unless `is_plain`; b"": no other is in it."""
         cdef Posting postings[BLOCK_POSTINGS]
         cdef int count = decode(block, postings) if block else 0, place = 0
         while place < count and postings[place].iid != self._iid:
@@ -127,7 +127,9 @@ cdef class RemoveTerms(ObjectChange):
         if place == count:
             raise DamagedBytes(f"object {self._iid} is not in the block of postings that it belongs to")
         memmove(&postings[place], &postings[place + 1], (count - place - 1) * sizeof(Posting))
-        return write_block(postings, count - 1) if count > 1 else b""
+        if count == 1:
+            return b""
+        return write_block(postings, count - 1) if is_plain else write_dense_block(postings, count - 1)
 
     def words(self) -> list:
         """Return the (key, row) pairs to write in `words`; fills `common`, `deleted_words`, `deleted_common` and
@@ -141,10 +143,10 @@ cdef class RemoveTerms(ObjectChange):
             edit = &self._edits[number]
             if not edit.has_row:
                 continue
-            key = term_key(self._bucket, edit.word.term_id)  # as in `terms`, so in `common`
+            key = term_key(self._bucket, edit.word.term_id)
             if edit.word.df == 0:
                 self.deleted_words.append(self.word_keys[number])
-                self.deleted_terms.append(key)
+                self.deleted_terms.append(edit.word.term_id)
                 if is_common(edit.word):
                     self.deleted_common.append(key)
                 continue

@@ -3,6 +3,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from sonicpy._native.bm25 cimport PackedLengths, packed_length
+from sonicpy._native.dense_block cimport is_dense, read_dense
 from sonicpy._native.extremes cimport Extremes
 from sonicpy._native.impacts cimport Block, Impacts
 from sonicpy._native.postings cimport BLOCK_POSTINGS
@@ -65,6 +66,9 @@ cdef inline int decode_block(const Block *block, OpenBlock *out) noexcept nogil:
     cdef const uint8_t *end = block.data + block.size
     cdef uint64_t iid = 0, found = 0, tf = 0
     cdef int place, count = (at - 1)[0]
+    if is_dense(block.data):
+        out.count = read_dense(block.data, block.size, out.iids, out.tfs)
+        return out.count
     for place in range(count):
         if at < end and at[0] < 0x80:
             found = at[0]

@@ -205,7 +205,7 @@ cdef class StoredPostings:
         cdef int place
         if block.packed != NULL:
             return 0
-        if not 1 < len(packed) or not 0 < <uint8_t> packed[0] <= BLOCK_POSTINGS:
+        if len(packed) < 2 or not packed[0]:
             raise self.damaged(number)
         block.packed = <PyObject *> packed
         block.data = <const uint8_t *> PyBytes_AS_STRING(packed)

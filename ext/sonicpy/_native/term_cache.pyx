@@ -9,7 +9,8 @@ from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from sonicpy._native.keys cimport TERM_ID_BYTES, put_big_endian
-from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, read_block
+from sonicpy._native.dense_block cimport is_dense
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, read_block, write_block
 from sonicpy._native.term_rows cimport is_common, write_word
 from sonicpy._native.varint cimport put_varint
 
@@ -249,15 +250,19 @@ cdef uint32_t hash_of(const uint8_t *key, Py_ssize_t size) noexcept nogil:
 
 
 cdef int take_tail(Entry *entry, const uint8_t *tail, Py_ssize_t size) except -1:
-    """Put a block into the tail of an entry."""
+    """Put a block into the tail of an entry; a dense one becomes plain, so that it can be appended to."""
     cdef Posting postings[BLOCK_POSTINGS]
     cdef int count
+    cdef bytes plain
     if size == 0:
         entry.tail_size = 0
         return 0
     count = read_block(tail, size, postings)
     if count <= 0:
         raise DamagedBytes(f"the newest {size} bytes of postings of a word cannot be read")
+    if is_dense(tail):
+        plain = write_block(postings, count)
+        tail, size = <const uint8_t *> <const char *> plain, len(plain)
     if size > entry.tail_room:
         make_room(entry, size)
     memcpy(entry.tail, tail, size)

@@ -2,8 +2,11 @@
 
     word   v(term id) v(df) v(hidden df) v(position)
            and then its tail, the block with its newest postings, if there are any
+    short  v(term id) 0 and then the tail of a word whose df is the number of its postings, and whose hidden df and
+           position are 0: that of nearly every word
 
-v() is a varint (varint.pxd). df counts the objects that hold the word; hidden df those of them that hold it only as a
+v() is a varint (varint.pxd). No other row has a df of 0 and something behind it, because a word that no object holds has no
+tail. df counts the objects that hold the word; hidden df those of them that hold it only as a
 stop word or as a part of a run without blanks. The word's own row holds the tail, so that most words are read and
 written with one row; `postings` holds the full blocks. The position is what the tail's key in `postings` will be:
 
@@ -12,6 +15,8 @@ written with one row; `postings` holds the full blocks. The position is what the
 
 A word that has a full block, or had one, is common: `common` has its row, and its row in `words` is v(term id) alone.
 Common words change with nearly every text, and their rows in `common` fill a few pages.
+
+In a store at rest, the tail may be a dense block (dense_block.pxd); PUSH makes it a plain one again.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -19,12 +24,14 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 from sonicpy._native.keys cimport term_key, word_key
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, count_postings, read_block, write_dense_block
 from sonicpy._native.varint cimport get_varint, put_varint
 
 from sonicpy._native.varint import DamagedBytes
 
 cdef enum:
     WORD_FIELDS = 4
+    SHORT_FIELDS = 2
     BUCKET_BYTES = 4
 
 WORD_BYTES_MAX = SHOWN_BYTES
@@ -35,8 +42,17 @@ cdef Py_ssize_t read_word(bytes row, Word *word) except -1:
     cdef const uint8_t *at = <const uint8_t *> row
     cdef const uint8_t *end = at + len(row)
     cdef uint64_t *fields = <uint64_t *> word
-    cdef int step
-    for step in range(WORD_FIELDS):
+    cdef int step, count
+    for step in range(SHORT_FIELDS):
+        if get_varint(&at, end, &fields[step]) < 0:
+            raise DamagedBytes("the row of a word is cut off")
+    if not word.df and at < end and at[0]:  # a tail, because a hidden df cannot be larger
+        count = count_postings(at, end - at)
+        if count < 0:
+            raise DamagedBytes("the row of a word is cut off")
+        word.df, word.hidden_df, word.position = count, 0, 0
+        return at - <const uint8_t *> row
+    for step in range(SHORT_FIELDS, WORD_FIELDS):
         if get_varint(&at, end, &fields[step]) < 0:
             raise DamagedBytes("the row of a word is cut off")
     return at - <const uint8_t *> row
@@ -133,13 +149,39 @@ cdef bytes write_word(const Word *word, const uint8_t *tail, Py_ssize_t tail_siz
     cdef const uint64_t *fields = <const uint64_t *> word
     cdef int step
     cdef bytes row
-    for step in range(WORD_FIELDS):
-        out = put_varint(out, fields[step])
+    if tail_size and not word.hidden_df and not word.position and count_postings(tail, tail_size) == <int64_t> word.df:
+        out = put_varint(put_varint(out, word.term_id), 0)
+    else:
+        for step in range(WORD_FIELDS):
+            out = put_varint(out, fields[step])
     row = PyBytes_FromStringAndSize(NULL, (out - room) + tail_size)
     memcpy(<char *> row, room, out - room)
     if tail_size:
         memcpy(<char *> row + (out - room), tail, tail_size)
     return row
+
+
+def row_at_rest(bytes row not None) -> bytes:
+    """Return a row of `words` or `common` with its tail as a dense block, if it is shorter so; lists are by objects.
+
+    A row that cannot be read stays as it is: whoever looks for the word says so.
+    """
+    cdef Word word
+    cdef Posting postings[BLOCK_POSTINGS]
+    cdef Py_ssize_t tail_at
+    cdef int count
+    cdef bytes tail
+    if referred_term(row) >= 0:
+        return row
+    try:
+        tail_at = read_word(row, &word)
+    except DamagedBytes:
+        return row
+    count = read_block(<const uint8_t *> <const char *> row + tail_at, len(row) - tail_at, postings)
+    if count < 1:
+        return row
+    tail = write_dense_block(postings, count)
+    return row[:tail_at] + tail if len(tail) < len(row) - tail_at else row
 
 
 cdef class TermInfo:

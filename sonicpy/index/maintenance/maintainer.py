@@ -129,9 +129,9 @@ class Maintainer:
             return sparse_ranges(view.transaction, self.folder)
 
     def rewrite(self, sparse: SparseRange) -> None:
-        """Fill the pages of such a range: about 2 ms. Raises StoreError."""
+        """Fill the pages of such a range: about 4 ms. Raises StoreError."""
         with self.engine.lock:
-            self.engine.store.maintain(lambda view: rewrite(view.transaction, sparse))
+            self.engine.store.maintain(lambda view: rewrite(view, sparse))
 
     # -- readers in other processes --------------------------------------------------------------------------------
 

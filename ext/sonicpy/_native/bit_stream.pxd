@@ -1,0 +1,228 @@
+"""Numbers in bits, for rows that rest for long and are packed most closely. The lowest bit of a byte comes first.
+
+    bits(n)      a number of n bits, the lowest one first
+    unary        as many zeros as the number says, and a one
+    golomb(k)    unary(z), then bits(z) and bits(k), for a number whose k low bits are the last ones and whose rest plus 1
+                 has z bits behind its highest one: an exponential Golomb code (Teuhola, "A compression method for
+                 clustered bit-vectors", 1978)
+    gaps(k)      bits(k) of each of several numbers, then unary of the rest of each: Rice codes (Rice and Plaunt,
+                 "Adaptive variable-length coding", 1971), the fixed parts in front, where they need no search
+"""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from sonicpy._native.bits cimport highest_bit, lowest_bit
+from sonicpy._native.blake2b cimport eight_bytes
+
+cdef enum:
+    BITS_MAX = 56  # of one call: what is not written yet takes up to seven bits more
+    SPARE_BYTES = 8  # that a writer needs behind what it writes
+
+
+cdef struct BitWriter:
+    uint8_t *out  # where the next whole byte goes
+    uint64_t pending
+    int filled  # bits of `pending`, less than eight between calls
+
+
+cdef struct BitReader:
+    const uint8_t *start
+    uint64_t size  # bytes
+    uint64_t at  # the next bit
+
+
+cdef inline void begin_bits(BitWriter *bits, uint8_t *out) noexcept nogil:
+    bits.out, bits.pending, bits.filled = out, 0, 0
+
+
+cdef inline void put_bits(BitWriter *bits, uint64_t value, int count) noexcept nogil:
+    """Write a number of `count` bits, at most BITS_MAX."""
+    cdef uint64_t pending = bits.pending | value << bits.filled
+    cdef uint8_t *out = bits.out
+    cdef int filled = bits.filled + count
+    out[0], out[1], out[2], out[3] = <uint8_t> pending, pending >> 8 & 0xFF, pending >> 16 & 0xFF, pending >> 24 & 0xFF
+    out[4], out[5], out[6], out[7] = pending >> 32 & 0xFF, pending >> 40 & 0xFF, pending >> 48 & 0xFF, pending >> 56
+    bits.out = out + (filled >> 3)
+    bits.pending = pending >> (filled & 56)
+    bits.filled = filled & 7
+
+
+cdef inline void put_unary(BitWriter *bits, uint64_t value) noexcept nogil:
+    while value >= BITS_MAX:
+        put_bits(bits, 0, BITS_MAX)
+        value -= BITS_MAX
+    put_bits(bits, <uint64_t> 1 << value, <int> value + 1)
+
+
+cdef inline void put_golomb(BitWriter *bits, uint64_t value, int k) noexcept nogil:
+    """Write a number below 2**(BITS_MAX + k) - 2**k."""
+    cdef uint64_t high = (value >> k) + 1
+    cdef int size = highest_bit(high)
+    if 2 * size + 1 + k <= BITS_MAX:  # nearly always
+        put_bits(
+            bits,
+            <uint64_t> 1 << size | (high ^ <uint64_t> 1 << size) << (size + 1) | (value & low_bits(k)) << (2 * size + 1),
+            2 * size + 1 + k,
+        )
+        return
+    put_unary(bits, size)
+    put_bits(bits, high ^ <uint64_t> 1 << size, size)
+    put_bits(bits, value & low_bits(k), k)
+
+
+cdef inline void put_gaps(BitWriter *bits, const uint32_t *gaps, int count, int k) noexcept nogil:
+    cdef int number
+    for number in range(count):
+        put_bits(bits, gaps[number] & low_bits(k), k)
+    for number in range(count):
+        put_unary(bits, gaps[number] >> k)
+
+
+cdef inline uint64_t gap_bits(const uint32_t *gaps, int count, int k) noexcept nogil:
+    """Return how many bits `put_gaps` writes."""
+    cdef uint64_t found = <uint64_t> count * (k + 1)
+    cdef int number
+    for number in range(count):
+        found += gaps[number] >> k
+    return found
+
+
+cdef inline int best_k(const uint32_t *gaps, int count) noexcept nogil:
+    """Return the k with which `put_gaps` writes the fewest bits."""
+    cdef uint64_t total = 0
+    cdef int number, k
+    for number in range(count):
+        total += gaps[number]
+    if total <= <uint64_t> count:
+        return 0
+    # Gaps of random places are best with k about log2(ln 2 * mean); few others are far from it.
+    k = highest_bit(total // count)
+    while k and gap_bits(gaps, count, k - 1) < gap_bits(gaps, count, k):
+        k -= 1
+    return k
+
+
+cdef inline uint8_t *end_bits(BitWriter *bits) noexcept nogil:
+    """Fill the last byte with zeros, and return where the byte behind it goes."""
+    if bits.filled:
+        put_bits(bits, 0, 8 - bits.filled)
+    return bits.out
+
+
+cdef inline uint64_t low_bits(int count) noexcept nogil:
+    """Return a number of `count` ones, at most BITS_MAX."""
+    return (<uint64_t> 1 << count) - 1
+
+
+cdef inline uint64_t peek(const BitReader *bits, uint64_t at) noexcept nogil:
+    """Return the bits from a place on, 64 - place % 8 of them; behind the end there are zeros."""
+    cdef uint64_t place = at >> 3, found = 0
+    cdef int number = 0
+    if place + 8 <= bits.size:
+        return eight_bytes(bits.start + place) >> (at & 7)
+    while number < 8 and place + number < bits.size:
+        found |= <uint64_t> bits.start[place + number] << (8 * number)
+        number += 1
+    return found >> (at & 7)
+
+
+cdef inline uint64_t take_bits(BitReader *bits, int count) noexcept nogil:
+    """Read a number of `count` bits, at most BITS_MAX."""
+    cdef uint64_t found = peek(bits, bits.at) & low_bits(count)
+    bits.at += count
+    return found
+
+
+cdef inline bint take_unary(BitReader *bits, uint64_t *value) noexcept nogil:
+    """Return False if the bits end first."""
+    cdef uint64_t word = peek(bits, bits.at)
+    cdef int step
+    value[0] = 0
+    while word == 0:
+        step = 64 - <int> (bits.at & 7)
+        value[0] += step
+        bits.at += step
+        if bits.at >= 8 * bits.size:
+            return False
+        word = peek(bits, bits.at)
+    step = lowest_bit(word)
+    value[0] += step
+    bits.at += step + 1
+    return True
+
+
+cdef inline bint take_golomb(BitReader *bits, int k, uint64_t *value) noexcept nogil:
+    """Return False if the bits end first, or make no number that `put_golomb` takes."""
+    cdef uint64_t word = peek(bits, bits.at), size = 0
+    if word:
+        size = lowest_bit(word)
+        if 2 * size + 1 + k <= BITS_MAX:  # nearly always
+            word >>= size + 1
+            value[0] = (((<uint64_t> 1 << size | word & low_bits(<int> size)) - 1) << k) | (
+                word >> size & low_bits(k)
+            )
+            bits.at += 2 * size + 1 + k
+            return True
+    if not take_unary(bits, &size) or size >= BITS_MAX or size + k > 63:
+        return False
+    value[0] = (<uint64_t> 1 << size | take_bits(bits, <int> size)) - 1
+    value[0] = value[0] << k | take_bits(bits, k)
+    return True
+
+
+cdef struct GapReader:  # reads gaps one by one
+    const BitReader *bits
+    uint64_t low_at, at  # the next fixed part, and what follows it
+    uint64_t word, mask
+    int left  # bits of `word`
+    int k
+
+
+cdef inline bint begin_gaps(GapReader *gaps, const BitReader *bits, uint64_t count, int k) noexcept nogil:
+    """Go to the first of `count` gaps, which the next bit begins; k is at most 32. Return False if the bits end first."""
+    gaps.bits, gaps.low_at, gaps.at, gaps.k = bits, bits.at, bits.at + count * k, k
+    gaps.mask = low_bits(k)
+    if gaps.at > 8 * bits.size:
+        return False
+    gaps.word = peek(bits, gaps.at)
+    gaps.left = 64 - <int> (gaps.at & 7)
+    return True
+
+
+cdef inline bint next_gap(GapReader *gaps, uint32_t *gap) noexcept nogil:
+    """Read the next gap; return False if the bits end first."""
+    cdef uint64_t high = 0
+    cdef int step
+    while gaps.word == 0:
+        high += gaps.left
+        gaps.at += gaps.left
+        if gaps.at >= 8 * gaps.bits.size:
+            return False
+        gaps.word = peek(gaps.bits, gaps.at)
+        gaps.left = 64 - <int> (gaps.at & 7)
+    step = lowest_bit(gaps.word)
+    high += step
+    gaps.word = gaps.word >> step >> 1
+    gaps.at += step + 1
+    gaps.left -= step + 1
+    gap[0] = <uint32_t> (high << gaps.k | (peek(gaps.bits, gaps.low_at) & gaps.mask))
+    gaps.low_at += gaps.k
+    return True
+
+
+cdef inline bint take_gaps(BitReader *bits, uint32_t *gaps, int count, int k) noexcept nogil:
+    """Read gaps; return False if the bits end first. k is at most 32."""
+    cdef GapReader reader
+    cdef int number
+    if not begin_gaps(&reader, bits, count, k):
+        return False
+    for number in range(count):
+        if not next_gap(&reader, &gaps[number]):
+            return False
+    bits.at = reader.at
+    return True
+
+
+cdef inline bint is_at_end(const BitReader *bits) noexcept nogil:
+    """Whether what is left is less than a byte, of zeros."""
+    return bits.at <= 8 * bits.size < bits.at + 8 and peek(bits, bits.at) == 0

@@ -1,0 +1,56 @@
+"""Dense blocks: what `postings` holds of lists in the order of objects.
+
+    block   k + 129 u8, count - 1 u8, v(first IID), then in bits (bit_stream.pxd):
+            gaps(k) of IID - IID before - 1, bits(8) how many postings have a tf above 1,
+            and for each of these bits(7) its place and golomb(0) of tf - 2
+
+Other blocks begin with their number of postings, at most 128.
+"""
+
+from libc.stdint cimport UINT32_MAX, uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+from sonicpy._native.bit_stream cimport BitReader, is_at_end, take_bits, take_gaps, take_golomb
+from sonicpy._native.varint cimport get_varint
+
+cdef enum:
+    DENSE = 129  # the smallest first byte of a dense block, above the number of postings of any block
+    K_MAX = 32
+    HEAD_BYTES = 2
+    PLACE_BITS = 7
+
+
+cdef inline bint is_dense(const uint8_t *block) noexcept nogil:
+    return block[0] >= DENSE
+
+
+cdef inline int dense_count(const uint8_t *block, Py_ssize_t size) noexcept nogil:
+    """Return how many postings a dense block holds; -1: it is cut off."""
+    return -1 if size < HEAD_BYTES or block[1] >= DENSE - 1 else block[1] + 1
+
+
+cdef inline int read_dense(const uint8_t *block, Py_ssize_t size, uint32_t *iids, uint8_t *tfs) noexcept nogil:
+    """Decode a dense block; return how many postings it holds, or -1: it is damaged."""
+    cdef const uint8_t *at = block + HEAD_BYTES
+    cdef const uint8_t *end = block + size
+    cdef BitReader bits
+    cdef uint64_t iid = 0, tf = 0
+    cdef int count = dense_count(block, size), k = block[0] - DENSE, place, many
+    if count < 0 or k > K_MAX or get_varint(&at, end, &iid) < 0:
+        return -1
+    bits.start, bits.size, bits.at = at, end - at, 0
+    if not take_gaps(&bits, iids + 1, count - 1, k):
+        return -1
+    iids[0] = <uint32_t> iid
+    for place in range(1, count):
+        iid += <uint64_t> iids[place] + 1
+        iids[place] = <uint32_t> iid
+    memset(tfs, 1, count)
+    for many in range(<int> take_bits(&bits, 8)):
+        place = <int> take_bits(&bits, PLACE_BITS)
+        if place >= count or not take_golomb(&bits, 0, &tf) or tf > 253:
+            return -1
+        tfs[place] = <uint8_t> (tf + 2)
+    if iid > UINT32_MAX or not is_at_end(&bits):
+        return -1
+    return count

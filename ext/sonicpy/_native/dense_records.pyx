@@ -1,0 +1,453 @@
+"""Dense rows of `objects`: the records of a row, packed as closely as they are written to the table in the default mode.
+
+    row     0xFE if each of the sixteen places holds a record, else 0xFF and u16 which of them do (little-endian);
+            then runs of OIDs, until each place has one: shared u8, own u8, own bytes, more u8;
+            and in bits (bit_stream.pxd) the terms of each record: golomb(3) how many, bits(1) whether some are marked,
+            marks if they are, and per term by rising term id golomb(k) of term id - term id before - 1
+    marks   golomb(0) how many - 1, bits(1) whether some terms are hidden; per mark by rising place bits(n) the place
+            among the terms, of which the last one takes n bits, and if some are hidden bits(1) whether this one is;
+            golomb(0) of tf - 1, of tf - 2 if none is hidden
+
+The OID of a run shares its first bytes with the OID before it; `more` OIDs follow whose decimal number at the end, of as many
+digits, is larger by one each: objects that are numbered one after the other take nearly no room for their names.
+
+Common words came early and have small term ids, so the gaps between the terms of a record grow with the term ids: k is the
+number of bits of the term id before, less 2, and at least 4. The first term follows a term -1.
+
+Rows that cannot be dense stay as `objects.pyx` draws them: those of lists in the order of association, whose records
+number blocks, and those of large objects, which a PUSH changes in place.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport UINT64_MAX, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp, memcpy
+
+from sonicpy._native.bit_stream cimport (
+    SPARE_BYTES,
+    BitReader,
+    BitWriter,
+    begin_bits,
+    end_bits,
+    is_at_end,
+    put_bits,
+    put_golomb,
+    take_bits,
+    take_golomb,
+)
+from sonicpy._native.bits cimport highest_bit
+from sonicpy._native.objects cimport OID_BYTES_MAX, PLACES, Item, read_item
+from sonicpy._native.varint cimport get_varint, put_varint
+
+from sonicpy._native.varint import DamagedBytes
+
+cdef enum:
+    FULL = 0xFE
+    PARTLY = 0xFF
+    ALL_PLACES = 0xFFFF
+    HEAD_BYTES = 3
+    COUNT_K = 3
+    K_MIN = 4
+    K_LESS = 2
+    REST_BYTES_MAX = 4096  # of a record in a dense row
+    TERM_BITS_MIN = 5  # of a term in a dense row
+    TERM_BYTES_MAX = 20  # of a term in a dense row: golomb takes at most 78 bits, its mark 12 and 1 and 64
+    NAMES_BYTES_MAX = HEAD_BYTES + PLACES * (3 + OID_BYTES_MAX)
+    PLAIN_TERM_BYTES_MAX = 14  # of a term in a plain one
+
+cdef struct Rest:  # of a plain record, behind its OID
+    const uint8_t *at
+    uint64_t size
+
+
+cdef struct Term:
+    uint64_t term_id
+    uint32_t tf
+    bint hidden
+
+
+cdef uint64_t TERM_ID_MAX = (<uint64_t> 1 << 40) - 1
+cdef uint64_t NONE = UINT64_MAX
+
+
+def dense_row(bytes row not None) -> bytes:
+    """Return the dense row with the same records; a row that cannot be dense, or is so already, as it is.
+
+    Args:
+        row: as `RecordRow` packs it, of records without numbers of blocks.
+
+    Raises:
+        DamagedBytes: the row cannot be read.
+    """
+    cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
+    cdef const uint8_t *end = at + PyBytes_GET_SIZE(row)
+    cdef Item item
+    cdef Rest rests[PLACES]
+    cdef NameWriter names
+    cdef BitWriter bits
+    cdef uint8_t room[NAMES_BYTES_MAX]
+    cdef Term *terms
+    cdef uint8_t *packed
+    cdef Py_ssize_t size = 0, most = 1
+    cdef int count = 0, before = -1, places = 0, number
+    if not row or is_dense_row(row):
+        return row
+    begin_writing(&names, room + HEAD_BYTES)
+    while at < end:
+        read_item(&at, end, before, &item)
+        before = item.place
+        if item.rest_size > REST_BYTES_MAX:
+            return row
+        places |= 1 << item.place
+        put_name(&names, &item)
+        rests[count] = Rest(item.rest, item.rest_size)
+        size += item.rest_size
+        most = max(most, <Py_ssize_t> item.rest_size)
+        count += 1
+    number = put_places(room, places)
+    terms = <Term *> malloc(most * sizeof(Term) + NAMES_BYTES_MAX + size * TERM_BYTES_MAX + count * 16 + SPARE_BYTES)
+    if terms == NULL:
+        raise MemoryError
+    try:
+        packed = <uint8_t *> (terms + most)
+        size = names.out - room - number
+        memcpy(packed, room + number, size)
+        begin_bits(&bits, packed + size)
+        for number in range(count):
+            if not put_terms(&bits, &rests[number], terms):
+                return row
+        return PyBytes_FromStringAndSize(<char *> packed, end_bits(&bits) - packed)
+    finally:
+        free(terms)
+
+
+cdef bytes plain_row(bytes row):
+    """Return the row that `objects.pyx` draws with the records of a dense one. Raises DamagedBytes."""
+    cdef Names names
+    cdef BitReader bits
+    cdef Py_ssize_t most = open_row(row, &bits)
+    cdef uint8_t *room = <uint8_t *> malloc(PLACES * (3 + OID_BYTES_MAX + 10) + 2 * most)
+    cdef uint8_t *rest = room + PLACES * (3 + OID_BYTES_MAX + 10) + most  # of one record, before its size is known
+    cdef uint8_t *out = room
+    cdef uint8_t *rest_end
+    if room == NULL:
+        raise MemoryError
+    try:
+        begin_names(&names, row)
+        while next_name(&names):
+            out[0], out[1], out[2] = <uint8_t> names.place, names.shared, names.oid_size - names.shared
+            memcpy(out + 3, names.oid + names.shared, names.oid_size - names.shared)
+            rest_end = take_terms(&bits, rest)
+            if rest_end == NULL:
+                raise damaged()
+            out = put_varint(out + 3 + names.oid_size - names.shared, rest_end - rest)
+            memcpy(out, rest, rest_end - rest)
+            out += rest_end - rest
+        if not is_at_end(&bits):
+            raise damaged()
+        return PyBytes_FromStringAndSize(<char *> room, out - room)
+    finally:
+        free(room)
+
+
+cdef bytes dense_record(bytes row, int place):
+    """Return the record at a place of a dense row, or None. Raises DamagedBytes."""
+    cdef Names names
+    cdef BitReader bits
+    cdef Py_ssize_t most = open_row(row, &bits)
+    cdef uint8_t *room = <uint8_t *> malloc(1 + OID_BYTES_MAX + most)
+    cdef uint8_t *rest = room + 1 + OID_BYTES_MAX
+    cdef uint8_t *rest_end
+    cdef uint8_t *start
+    if room == NULL:
+        raise MemoryError
+    try:
+        begin_names(&names, row)
+        while next_name(&names) and names.place <= place:
+            rest_end = take_terms(&bits, rest)
+            if rest_end == NULL:
+                raise damaged()
+            if names.place == place:
+                start = rest - names.oid_size - 1
+                start[0] = names.oid_size
+                memcpy(start + 1, names.oid, names.oid_size)
+                return PyBytes_FromStringAndSize(<char *> start, rest_end - start)
+        return None
+    finally:
+        free(room)
+
+
+cdef Py_ssize_t open_row(bytes row, BitReader *bits) except -1:
+    """Go to the terms of the first record; return how many bytes all terms take at most in plain records."""
+    cdef Names names
+    begin_names(&names, row)
+    bits.start = end_of_names(&names)
+    bits.size, bits.at = names.end - bits.start, 0
+    return PLACES * 10 + 8 * bits.size // TERM_BITS_MIN * PLAIN_TERM_BYTES_MAX
+
+
+cdef bytes dense_names(bytes row):
+    """Return the OIDs of a dense row as `objects.names_of_row` does. Raises DamagedBytes."""
+    cdef uint8_t room[PLACES * (2 + OID_BYTES_MAX)]
+    cdef uint8_t *out = room
+    cdef Names names
+    begin_names(&names, row)
+    while next_name(&names):
+        out[0], out[1] = <uint8_t> names.place, names.oid_size
+        memcpy(out + 2, names.oid, names.oid_size)
+        out += 2 + names.oid_size
+    return PyBytes_FromStringAndSize(<char *> room, out - room)
+
+
+cdef object damaged():
+    return DamagedBytes("a dense row of objects cannot be read")
+
+
+# -- OIDs -------------------------------------------------------------------------------------------------------------
+
+
+cdef struct Names:  # reads the OIDs of a row; `next_name` goes on to the first one, and to each next one
+    const uint8_t *at
+    const uint8_t *end
+    int places  # that follow, as bits
+    int place
+    int more  # OIDs that follow in the run
+    uint8_t shared  # bytes of the OID before
+    uint8_t oid_size
+    uint8_t oid[OID_BYTES_MAX + 1]
+
+
+cdef int put_places(uint8_t *out, int places) noexcept nogil:
+    """Write which places hold a record in front of HEAD_BYTES; return where the row begins."""
+    if places == ALL_PLACES:
+        out[HEAD_BYTES - 1] = FULL
+        return HEAD_BYTES - 1
+    out[0], out[1], out[2] = PARTLY, <uint8_t> places, <uint8_t> (places >> 8)
+    return 0
+
+
+cdef int begin_names(Names *names, bytes row) except -1:
+    cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(row)
+    names.at, names.end = at + 1, at + PyBytes_GET_SIZE(row)
+    names.places = ALL_PLACES
+    if at[0] == PARTLY:
+        if names.end - at < HEAD_BYTES:
+            raise damaged()
+        names.at = at + HEAD_BYTES
+        names.places = at[1] | at[2] << 8
+    names.place, names.more, names.oid_size = -1, 0, 0
+    return 0
+
+
+cdef bint next_name(Names *names) except -1:
+    """Go on to the next OID; return whether there is one."""
+    cdef const uint8_t *at = names.at
+    cdef int size
+    if not names.places:
+        if names.more:
+            raise damaged()
+        return False
+    names.place += 1
+    while not names.places & 1:
+        names.places >>= 1
+        names.place += 1
+    names.places >>= 1
+    if names.more:
+        names.more -= 1
+        size = count_up(names.oid, names.oid_size)
+        if size < 0:
+            raise damaged()
+        names.shared = <uint8_t> size
+        return True
+    if names.end - at < 3 or names.end - at < 3 + at[1] or at[0] > names.oid_size or not 0 < at[0] + at[1] <= OID_BYTES_MAX:
+        raise damaged()
+    memcpy(names.oid + at[0], at + 2, at[1])
+    names.shared, names.oid_size = at[0], at[0] + at[1]
+    names.more = at[2 + at[1]]
+    names.at = at + 3 + at[1]
+    return True
+
+
+cdef const uint8_t *end_of_names(Names *names) except NULL:
+    """Return where the terms begin."""
+    while next_name(names):
+        pass
+    return names.at
+
+
+cdef struct NameWriter:
+    uint8_t *out
+    uint8_t *more  # how many OIDs follow in the run; NULL: there is no run yet
+    int oid_size  # of the OID before
+    uint8_t oid[OID_BYTES_MAX]
+    uint8_t next[OID_BYTES_MAX]  # the OID that counts up; `has_next`: there is such a one
+    bint has_next
+
+
+cdef void begin_writing(NameWriter *names, uint8_t *out) noexcept nogil:
+    names.out, names.more, names.oid_size, names.has_next = out, NULL, 0, False
+
+
+cdef void put_name(NameWriter *names, const Item *item) noexcept nogil:
+    """Write the next OID."""
+    cdef int size = item.oid_size, shared = 0
+    if names.has_next and size == names.oid_size and memcmp(names.next, item.oid, size) == 0:
+        names.more[0] += 1
+    else:
+        while shared < size and shared < names.oid_size and item.oid[shared] == names.oid[shared]:
+            shared += 1
+        names.out[0], names.out[1] = <uint8_t> shared, <uint8_t> (size - shared)
+        memcpy(names.out + 2, item.oid + shared, size - shared)
+        names.more = names.out + 2 + size - shared
+        names.more[0] = 0
+        names.out = names.more + 1
+    memcpy(names.oid, item.oid, size)
+    memcpy(names.next, item.oid, size)
+    names.oid_size = size
+    names.has_next = count_up(names.next, size) >= 0
+
+
+cdef int count_up(uint8_t *oid, int size) noexcept nogil:
+    """Add one to the number at the end of an OID; return how many bytes stay, or -1: it would get another digit."""
+    cdef int at = size - 1, step
+    while at >= 0 and oid[at] == c'9':
+        at -= 1
+    if at < 0 or not c'0' <= oid[at] < c'9':
+        return -1
+    oid[at] += 1
+    for step in range(at + 1, size):
+        oid[step] = c'0'
+    return at
+
+
+# -- terms ------------------------------------------------------------------------------------------------------------
+
+
+cdef inline int k_behind(uint64_t following) noexcept nogil:
+    """Return the k of a term, given the smallest term id that it can have."""
+    return max(K_MIN, highest_bit(following + 1) + 1 - K_LESS)
+
+
+cdef inline bint read_terms(const Rest *rest, Term *terms, uint64_t *count) noexcept nogil:
+    """Read the terms of a plain record; return False if they cannot be in a dense row."""
+    cdef const uint8_t *at = rest.at
+    cdef const uint8_t *end = at + rest.size
+    cdef uint64_t step, found = 0, tf, term_id = 0, following = 0
+    if get_varint(&at, end, count) < 0 or count[0] > rest.size:
+        return False
+    for step in range(count[0]):
+        tf = 1
+        if get_varint(&at, end, &found) < 0 or (found & 1 and get_varint(&at, end, &tf) < 0):
+            return False
+        term_id += found >> 2
+        if term_id < following or term_id > TERM_ID_MAX or tf >= <uint64_t> 1 << 32 or (found & 1) != (tf > 1):
+            return False
+        terms[step] = Term(term_id, <uint32_t> tf, found >> 1 & 1)
+        following = term_id + 1
+    return at == end
+
+
+cdef bint put_terms(BitWriter *bits, const Rest *rest, Term *terms) noexcept nogil:
+    """Write the terms of a record; return False if they cannot be in a dense row."""
+    cdef uint64_t count = 0, step, following = 0, marked = 0
+    cdef bint any_hidden = False
+    if not read_terms(rest, terms, &count):
+        return False
+    for step in range(count):
+        marked += terms[step].tf > 1 or terms[step].hidden
+        any_hidden |= terms[step].hidden
+    put_golomb(bits, count, COUNT_K)
+    put_bits(bits, marked > 0, 1)
+    if marked:
+        put_golomb(bits, marked - 1, 0)
+        put_bits(bits, any_hidden, 1)
+        for step in range(count):
+            if terms[step].tf > 1 or terms[step].hidden:
+                put_bits(bits, step, place_bits(count))
+                if any_hidden:
+                    put_bits(bits, terms[step].hidden, 1)
+                put_golomb(bits, terms[step].tf - 2 + any_hidden, 0)
+    for step in range(count):
+        put_golomb(bits, terms[step].term_id - following, k_behind(following))
+        following = terms[step].term_id + 1
+    return True
+
+
+cdef inline int place_bits(uint64_t count) noexcept nogil:
+    """Return how many bits the last of some places takes."""
+    return highest_bit(count - 1) + 1 if count > 1 else 0
+
+
+cdef struct Marks:  # reads the marks of a record
+    BitReader bits
+    uint64_t left
+    int width
+    bint any_hidden
+    uint64_t place  # of the mark that was read last; `NONE` behind the last one
+    uint64_t tf
+    bint hidden
+
+
+cdef bint next_mark(Marks *marks) noexcept nogil:
+    """Go on to the next mark; return False if there cannot be such a one."""
+    cdef uint64_t before = marks.place
+    if not marks.left:
+        marks.place = NONE
+        return True
+    marks.left -= 1
+    marks.place = take_bits(&marks.bits, marks.width)
+    marks.hidden = marks.any_hidden and take_bits(&marks.bits, 1)
+    if not take_golomb(&marks.bits, 0, &marks.tf) or marks.tf >= <uint64_t> 1 << 32:
+        return False
+    marks.tf += 2 - marks.any_hidden
+    return (before == NONE or marks.place > before) and (marks.hidden or marks.tf > 1)
+
+
+cdef bint take_marks(BitReader *bits, uint64_t count, Marks *marks) noexcept nogil:
+    """Read the marks of a record; `marks` is at the first one then. Return False if they cannot be read."""
+    cdef Marks read
+    marks.left, marks.place, marks.any_hidden = 0, NONE, False
+    if take_bits(bits, 1):
+        if not take_golomb(bits, 0, &marks.left) or marks.left >= count:
+            return False
+        marks.left += 1
+        marks.any_hidden = take_bits(bits, 1)
+        marks.width = place_bits(count)
+        marks.bits = bits[0]
+        read = marks[0]
+        while read.left:
+            if not next_mark(&read):
+                return False
+        if read.place >= count:
+            return False
+        bits[0] = read.bits
+    return next_mark(marks)
+
+
+cdef uint8_t *take_terms(BitReader *bits, uint8_t *out) noexcept nogil:
+    """Write what follows the OID in a plain record; return where it ends, or NULL: the bits are no terms.
+
+    There is room for as many terms as the bits may hold.
+    """
+    cdef uint64_t count = 0, step, gap = 0, before = 0, following = 0, tf
+    cdef Marks marks
+    cdef bint hidden
+    if not take_golomb(bits, COUNT_K, &count) or count > 8 * bits.size // TERM_BITS_MIN:
+        return NULL
+    if not take_marks(bits, count, &marks):
+        return NULL
+    out = put_varint(out, count)
+    for step in range(count):
+        if not take_golomb(bits, k_behind(following), &gap) or gap > TERM_ID_MAX or bits.at > 8 * bits.size:
+            return NULL
+        following += gap
+        tf, hidden = 1, False
+        if step == marks.place:
+            tf, hidden = marks.tf, marks.hidden
+            next_mark(&marks)
+        out = put_varint(out, (following - before) << 2 | <uint64_t> hidden << 1 | (tf > 1))
+        if tf > 1:
+            out = put_varint(out, tf)
+        before = following
+        following += 1
+    return out

@@ -1,0 +1,108 @@
+"""Rows of `terms`: which term has a term id, for sixteen neighbouring term ids in one row.
+
+    row     0xFF, then per term by rising place: place << 4 | min(size, 15) u8, v(size - 15) of a longer term, the term
+
+The place is term id % 16, and the key of a row names term id 0, 16, 32 and so on. Until 1.0, each term had a row of its own,
+the term itself under its own term id. Such rows stay until they change; no UTF-8 begins with 0xFF.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from sonicpy._native.keys cimport term_key
+from sonicpy._native.varint cimport get_varint, put_varint, varint_bytes
+
+from sonicpy._native.varint import DamagedBytes
+
+cdef enum:
+    PLACES = 16
+    MARK = 0xFF
+    LONG = 15  # a size that is told behind
+
+TERMS_PER_ROW = PLACES
+
+
+def is_shared(bytes row not None) -> bool:
+    """Return whether a row of `terms` holds the terms of several term ids; else it is the term itself."""
+    return len(row) > 0 and (<const uint8_t *> <const char *> row)[0] == MARK
+
+
+def unpack_terms(bytes row not None) -> dict:
+    """Return the terms of a shared row by their places.
+
+    Raises:
+        DamagedBytes: the row cannot be read.
+    """
+    cdef const uint8_t *at = <const uint8_t *> <const char *> row + 1
+    cdef const uint8_t *end = at - 1 + len(row)
+    cdef dict terms = {}
+    cdef int place, before = -1
+    cdef uint64_t size, more
+    if not is_shared(row):
+        raise DamagedBytes("a row of terms does not begin as it should")
+    while at < end:
+        place, size, more = at[0] >> 4, at[0] & 15, 0
+        at += 1
+        if place <= before or (size == LONG and get_varint(&at, end, &more) < 0) or more > <uint64_t> (end - at):
+            raise DamagedBytes("a row of terms cannot be read")
+        size += more
+        if size > <uint64_t> (end - at):
+            raise DamagedBytes("a row of terms is cut off")
+        terms[place] = PyBytes_FromStringAndSize(<const char *> at, size)
+        at += size
+        before = place
+    return terms
+
+
+def pack_terms(dict terms not None) -> bytes:
+    """Return the row of terms, given by their places, 0 to 15; there is at least one."""
+    return b"\xff" + pack_entries(sorted(terms.items()))
+
+
+def with_terms(bytes row, bytes entries not None) -> bytes:
+    """Return a row, or None, with the entries of terms behind its own."""
+    if row is None:
+        return b"\xff" + entries
+    return (row if is_shared(row) else pack_terms({0: row})) + entries
+
+
+def entries_by_row(uint32_t bucket, list terms not None) -> list:
+    """Return (key of the row, entries) of (term id, term) pairs, by rising term id."""
+    cdef list found = [], entries = []
+    cdef uint64_t term_id, row = 0
+    cdef bytes term
+    for term_id, term in terms:
+        if entries and term_id // PLACES != row:
+            found.append((term_key(bucket, row * PLACES), pack_entries(entries)))
+            entries = []
+        row = term_id // PLACES
+        entries.append((<int> (term_id % PLACES), term))
+    if entries:
+        found.append((term_key(bucket, row * PLACES), pack_entries(entries)))
+    return found
+
+
+cdef bytes pack_entries(list terms):
+    """Return the entries of (place, term) pairs, by rising place."""
+    cdef Py_ssize_t size = 0
+    cdef bytes packed, term
+    cdef uint8_t *out
+    cdef int place
+    for place, term in terms:
+        if not 0 <= place < PLACES:
+            raise ValueError(f"a row of terms has the places 0 to {PLACES - 1}, not {place}")
+        size += 1 + len(term)
+        if len(term) >= LONG:
+            size += varint_bytes(len(term) - LONG)
+    packed = PyBytes_FromStringAndSize(NULL, size)
+    out = <uint8_t *> <char *> packed
+    for place, term in terms:
+        size = len(term)
+        out[0] = <uint8_t> (place << 4 | min(size, LONG))
+        out += 1
+        if size >= LONG:
+            out = put_varint(out, size - LONG)
+        memcpy(out, <const char *> term, size)
+        out += size
+    return packed
