@@ -40,10 +40,10 @@ from sonicpy.store.keys import STAGING, collection_prefix, is_staged, scope_of
 from sonicpy.store.meta import (
     ANALYZER,
     CONVERSION,
+    CONVERTED_FORMAT,
     FORMAT,
     FORMAT_VERSION,
     NEXT_BUCKET,
-    CONVERTED_FORMAT,
     ORDER,
     check_analyzer,
 )

@@ -2,8 +2,8 @@
 
 A range of neighbouring leaf pages is rewritten in one transaction: its rows are deleted, and put again in the order of
 their keys. No row says anything else afterwards, so it needs no log record, and what others change meanwhile does not
-matter; rows of words get a shorter form on the way. LMDB then fills each page before it begins the next one, but for its
-last row, which it moves to the new page.
+matter; rows of words get a shorter form on the way. LMDB then fills each page before it begins the next one, but for
+its last row, which it moves to the new page.
 
 LMDB joins a page that becomes empty with the one before it, or with the one behind it if it is the first of its branch
 page: then the rows would be put before others of the same page, which is split in the middle again and again. So the

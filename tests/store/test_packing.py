@@ -9,8 +9,8 @@ import pytest
 from sonicpy.store import packing
 from sonicpy.store.environment import Environment
 from sonicpy.store.packing import SparseRange, rewrite, sparse_ranges
-from sonicpy.store.view import View
 from sonicpy.store.transaction import POSTINGS, WORDS
+from sonicpy.store.view import View
 
 MAP_BYTES = 1 << 27
 
