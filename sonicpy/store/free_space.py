@@ -19,7 +19,7 @@ from sonicpy.store.environment import Environment
 from sonicpy.store.page_tree import PageTrees
 from sonicpy.store.platform import punch_hole
 
-WORTH_BYTES: Final = 1 << 20
+WORTH_BYTES: Final = 1 << 18
 """Free pages that take less than this stay: the next commits use them."""
 BLOCK_BYTES: Final = 512
 """The unit of st_blocks, whatever the file system's own."""

@@ -67,6 +67,7 @@ def test_what_no_dense_block_can_hold_gets_another_one(postings: list[tuple[int,
         (b"\x81\0\0\0\0", "a byte too many"),
         (b"\x81\0\0", "no number of tfs"),
         (b"\x82\1\xff\xff\xff\xff\x0f\5\0", "an IID above 32 bits"),
+        (b"\xa1\1\0\3\0\0\0\2\0", "a gap above 32 bits"),
     ],
 )
 def test_bytes_that_are_no_dense_block_are_damage(block: bytes, why: str) -> None:
@@ -143,6 +144,29 @@ def test_dense_rows_are_read_as_the_page_draws_them(
     assert changed.drop(place) == other.drop(place)
 
 
+def golomb(number: int, k: int) -> str:
+    """Return the bits of a number, in their order."""
+    high = (number >> k) + 1
+    low = f"{number & ~(-1 << k):0{k}b}"[::-1] if k else ""
+    return "0" * (high.bit_length() - 1) + "1" + f"{high:b}"[:0:-1] + low
+
+
+def one_record(bits: str) -> bytes:
+    """Return a row of one object `a` and these bits of its terms."""
+    bits += "0" * (-len(bits) % 8)
+    return b"\xff\1\0\0\1a\0" + bytes(int(bits[at : at + 8][::-1], 2) for at in range(0, len(bits), 8))
+
+
+def test_the_bits_of_a_record_are_those_that_were_meant() -> None:
+    """What the cases of damage below differ from: 2 terms and none marked; 1 term with a tf of 2."""
+    assert shown(one_record(golomb(2, 3) + "0" + golomb(7, 4) + golomb(0, 4))) == [
+        (0, b"a", [(7, 1, False), (8, 1, False)])
+    ]
+    assert shown(one_record(golomb(1, 3) + "1" + "1" + "0" + golomb(0, 0) + golomb(5, 4))) == [
+        (0, b"a", [(5, 2, False)])
+    ]
+
+
 def test_objects_that_are_numbered_take_no_room_for_their_names() -> None:
     row = packed({place: (b"conversation:%010d" % (1_999_995 + place), {7: (1, False)}) for place in range(16)})
     assert len(dense_row(row)) < 30 + OBJECTS_PER_RECORD_ROW * 2
@@ -188,6 +212,8 @@ def test_damaged_rows_are_read_or_damage(
         (b"\xff\1\0\0\1a\0\x08\0", "a byte too many"),
         (b"\xff\1\0\0\1a\0\0\0\0\0\0\0\0\0\0\0\0\0", "a number without end"),
         (b"\xff\1\0\0\1a\0" + b"\xe0\xff\xff\xff", "more terms than bits"),
+        (one_record(golomb(2, 3) + "0" + golomb(2**40 - 1, 4) + golomb(0, 39)), "a term id above 40 bits"),
+        (one_record(golomb(1, 3) + "1" + "1" + "0" + golomb(2**32 - 2, 0) + golomb(0, 4)), "a tf above 32 bits"),
     ],
 )
 def test_bytes_that_are_no_dense_row_are_damage(row: bytes, why: str) -> None:
@@ -211,6 +237,13 @@ def test_names_are_read_as_the_page_draws_them(held: set[tuple[int, int]]) -> No
     for cut in range(1, len(row)):
         with suppress(DamagedBytes):
             assert unpack_names(row[:cut])[0] is None, "a row that is cut off was read"
+
+
+def test_hashes_that_do_not_rise_are_damage() -> None:
+    row = b"\x80\0\2\0\1" + b"\xff" * 4 + b"\x83"
+    for read in (unpack_names, lambda row: named(row, 2**40 - 1)):
+        with pytest.raises(DamagedBytes):
+            read(row)
 
 
 @given(st.binary(max_size=60))

@@ -11,7 +11,7 @@ from sonicpy._native.lengths import pack_length
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import RecordRow
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, unpack_block
-from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
+from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, only_refers
 from sonicpy.store import transaction as tables
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.keys import bucket_key, bucket_of, scope_of, word_key
@@ -113,9 +113,7 @@ class _BucketCheck:
         }
         self.terms = dict(all_terms(transaction, state.bucket))
         common = {number(key): row for key, row in self._rows[tables.COMMON].items()}
-        self.references = {
-            key: unpack_one(row) for key, row in self._rows[tables.WORDS].items() if len(list(_varints(row))) == 1
-        }
+        self.references = {key: unpack_one(row) for key, row in self._rows[tables.WORDS].items() if only_refers(row)}
         self.common = set(common)
         self.words = {
             key: TermInfo(row, len(self.terms.get(_term_id(row), key)))

@@ -9,7 +9,7 @@
                  "Adaptive variable-length coding", 1971), the fixed parts in front, where they need no search
 """
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport UINT32_MAX, uint8_t, uint32_t, uint64_t
 
 from sonicpy._native.bits cimport highest_bit, lowest_bit
 from sonicpy._native.blake2b cimport eight_bytes
@@ -190,7 +190,7 @@ cdef inline bint begin_gaps(GapReader *gaps, const BitReader *bits, uint64_t cou
 
 
 cdef inline bint next_gap(GapReader *gaps, uint32_t *gap) noexcept nogil:
-    """Read the next gap; return False if the bits end first."""
+    """Read the next gap; return False if the bits end first, or if it has more than 32 bits."""
     cdef uint64_t high = 0
     cdef int step
     while gaps.word == 0:
@@ -205,9 +205,10 @@ cdef inline bint next_gap(GapReader *gaps, uint32_t *gap) noexcept nogil:
     gaps.word = gaps.word >> step >> 1
     gaps.at += step + 1
     gaps.left -= step + 1
-    gap[0] = <uint32_t> (high << gaps.k | (peek(gaps.bits, gaps.low_at) & gaps.mask))
+    high = high << gaps.k | (peek(gaps.bits, gaps.low_at) & gaps.mask)
+    gap[0] = <uint32_t> high
     gaps.low_at += gaps.k
-    return True
+    return high <= UINT32_MAX
 
 
 cdef inline bint take_gaps(BitReader *bits, uint32_t *gaps, int count, int k) noexcept nogil:

@@ -12,14 +12,14 @@ The OID of a run shares its first bytes with the OID before it; `more` OIDs foll
 digits, is larger by one each: objects that are numbered one after the other take nearly no room for their names.
 
 Common words came early and have small term ids, so the gaps between the terms of a record grow with the term ids: k is the
-number of bits of the term id before, less 2, and at least 4. The first term follows a term -1.
+number of bits of the term id before + 2, less 2, and at least 4. The first term follows a term -1.
 
 Rows that cannot be dense stay as `objects.pyx` draws them: those of lists in the order of association, whose records
 number blocks, and those of large objects, which a PUSH changes in place.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport UINT64_MAX, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport UINT32_MAX, UINT64_MAX, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy
 
@@ -340,7 +340,7 @@ cdef inline bint read_terms(const Rest *rest, Term *terms, uint64_t *count) noex
         if get_varint(&at, end, &found) < 0 or (found & 1 and get_varint(&at, end, &tf) < 0):
             return False
         term_id += found >> 2
-        if term_id < following or term_id > TERM_ID_MAX or tf >= <uint64_t> 1 << 32 or (found & 1) != (tf > 1):
+        if term_id < following or term_id > TERM_ID_MAX or tf > UINT32_MAX or (found & 1) != (tf > 1):
             return False
         terms[step] = Term(term_id, <uint32_t> tf, found >> 1 & 1)
         following = term_id + 1
@@ -397,10 +397,10 @@ cdef bint next_mark(Marks *marks) noexcept nogil:
     marks.left -= 1
     marks.place = take_bits(&marks.bits, marks.width)
     marks.hidden = marks.any_hidden and take_bits(&marks.bits, 1)
-    if not take_golomb(&marks.bits, 0, &marks.tf) or marks.tf >= <uint64_t> 1 << 32:
+    if not take_golomb(&marks.bits, 0, &marks.tf):
         return False
     marks.tf += 2 - marks.any_hidden
-    return (before == NONE or marks.place > before) and (marks.hidden or marks.tf > 1)
+    return marks.tf <= UINT32_MAX and (before == NONE or marks.place > before) and (marks.hidden or marks.tf > 1)
 
 
 cdef bint take_marks(BitReader *bits, uint64_t count, Marks *marks) noexcept nogil:
@@ -441,6 +441,8 @@ cdef uint8_t *take_terms(BitReader *bits, uint8_t *out) noexcept nogil:
         if not take_golomb(bits, k_behind(following), &gap) or gap > TERM_ID_MAX or bits.at > 8 * bits.size:
             return NULL
         following += gap
+        if following > TERM_ID_MAX:
+            return NULL
         tf, hidden = 1, False
         if step == marks.place:
             tf, hidden = marks.tf, marks.hidden

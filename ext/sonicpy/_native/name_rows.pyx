@@ -16,7 +16,7 @@ split in two. The key of a slice holds its smallest hash, so the rows of a bucke
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport UINT32_MAX, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
 
 from sonicpy._native.bit_stream cimport (
@@ -140,6 +140,8 @@ cdef int take_hashes(DenseNames *names, uint32_t *hashes) except -1:
         raise cut_off()
     for number in range(1, names.count):
         hashes[number] += hashes[number - 1]
+        if hashes[number] < hashes[number - 1]:
+            raise cut_off()
     return 0
 
 
@@ -309,7 +311,7 @@ def named(bytes row not None, uint64_t hash) -> tuple:
         raise cut_off()
     for number in range(names.count):
         if number:
-            if not next_gap(&gaps, &gap):
+            if not next_gap(&gaps, &gap) or gap > UINT32_MAX - found:
                 raise cut_off()
             found += gap
         if found >= wanted:

@@ -23,6 +23,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
+from sonicpy._native.dense_block cimport is_dense
 from sonicpy._native.keys cimport term_key, word_key
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, count_postings, read_block, write_dense_block
 from sonicpy._native.varint cimport get_varint, put_varint
@@ -181,7 +182,9 @@ def row_at_rest(bytes row not None) -> bytes:
     if count < 1:
         return row
     tail = write_dense_block(postings, count)
-    return row[:tail_at] + tail if len(tail) < len(row) - tail_at else row
+    if not is_dense(<const uint8_t *> <const char *> tail) or len(tail) >= len(row) - tail_at:
+        return row
+    return row[:tail_at] + tail
 
 
 cdef class TermInfo:
