@@ -160,7 +160,7 @@ def test_holes_are_made_in_parts(environment: Environment) -> None:
 def test_a_little_stays_for_the_next_commits(tmp_path: Path) -> None:
     environment = Environment(tmp_path / "small", 1 << 26)
     fill(environment)
-    delete(environment, list(ROWS)[:200])  # of about a page each
+    delete(environment, list(ROWS)[:40])  # of about a page each
     environment.sync()
     before = taken_bytes(environment)
     free_disk(environment, MANY_S)
