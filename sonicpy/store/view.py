@@ -192,7 +192,7 @@ class View:
         """Return whether rows of flushed buckets wait for the sweeper."""
         return self.transaction.count(DROPPED) > 0
 
-    def word_keys(self, bucket: int) -> Iterator[Row]:
+    def all_word_rows(self, bucket: int) -> Iterator[Row]:
         """Yield the rows of a bucket's words, of common ones what refers to their rows."""
         return self.transaction.rows(WORDS, bucket_key(bucket))
 

@@ -93,7 +93,7 @@ def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) ->
         state = BucketState(0)
         terms = pending = 0
     else:
-        terms = _counted(view.word_keys(state.bucket))
+        terms = _counted(view.all_word_rows(state.bucket))
         pending = _counted(view.pending_rows(state.bucket))
     figures |= _sums([state])
     figures["hidden_words"] = terms - state.live_words
