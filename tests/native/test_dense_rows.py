@@ -235,8 +235,8 @@ def test_names_are_read_as_the_page_draws_them(held: set[tuple[int, int]]) -> No
     for hash, _ in [*held, (7, 0)]:
         assert list(named(row, hash)) == [iid for other, iid in expected if other == stored_hash(hash)]
     for cut in range(1, len(row)):
-        with suppress(DamagedBytes):
-            assert unpack_names(row[:cut])[0] is None, "a row that is cut off was read"
+        with pytest.raises(DamagedBytes):
+            unpack_names(row[:cut])
 
 
 def test_hashes_that_do_not_rise_are_damage() -> None:

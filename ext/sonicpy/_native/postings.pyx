@@ -21,7 +21,7 @@ from sonicpy._native.bit_stream cimport (
     put_gaps,
     put_golomb,
 )
-from sonicpy._native.dense_block cimport DENSE, HEAD_BYTES, K_MAX, PLACE_BITS, dense_count, is_dense, read_dense
+from sonicpy._native.dense_block cimport DENSE, HEAD_BYTES, PLACE_BITS, dense_count, is_dense, read_dense
 from sonicpy._native.varint cimport get_varint, put_varint, unzigzag
 
 from sonicpy._native.varint import DamagedBytes

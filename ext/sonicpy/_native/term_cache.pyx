@@ -8,8 +8,8 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
 
-from sonicpy._native.keys cimport TERM_ID_BYTES, put_big_endian
 from sonicpy._native.dense_block cimport is_dense
+from sonicpy._native.keys cimport TERM_ID_BYTES, put_big_endian
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, read_block, write_block
 from sonicpy._native.term_rows cimport is_common, write_word
 from sonicpy._native.varint cimport put_varint
