@@ -12,7 +12,9 @@ only while no later incarnation has appended anything. Therefore
 - it may be cut off together with the broker that it is connected to, through which it goes on hearing itself. Such a
   broker acknowledges nothing. So who has had no OK for REACHED_S asks the registry, too, and who writes looks there
   as often as it announces itself. While the brokers choose a leader for the registry, nobody can take a name, so OKs go
-  on without a look for ELECTION_S.
+  on without a look for ELECTION_S;
+- what a replica of this process has carried out had its effect, whatever the registry says. So who asks the registry
+  waits for that, too: after a rest, changes need not wait until the registry has a leader.
 """
 
 import asyncio
@@ -68,7 +70,7 @@ class Claim:
         self._waits_until_s = 0.0
         self._is_sure = True
         self._is_watched = True
-        self._asking = asyncio.Lock()
+        self._asking: asyncio.Task[None] | None = None
         self._lost = asyncio.Event()
         self._subscription: Subscription | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -100,14 +102,20 @@ class Claim:
         while (left_s := self._waits_until_s - now_s()) > 0:
             await asyncio.sleep(left_s)
 
-    async def confirm(self) -> None:
-        """Return if what the brokers have just acknowledged is an OK. Raises NameLost if it may have no effect."""
+    async def confirm(self, effect: "asyncio.Future[None] | None" = None) -> None:
+        """Return if what the brokers have just acknowledged is an OK.
+
+        Args:
+            effect: resolves once this process knows from the log that it has its effect.
+
+        Raises:
+            NameLost: it may have no effect.
+        """
         self._look(now_s())
         if not self._is_watched or now_s() - self._confirmed_s > REACHED_S:
             self._is_sure = False
-        if not self._is_sure:
-            async with self._asking:
-                await self._ask_registry()
+        if not self._is_sure and await self._has_effect(effect):
+            return  # which says nothing of the next one
         if self.loss is not None:
             raise NameLost(self.loss)
         self._confirmed_s = now_s()
@@ -121,7 +129,7 @@ class Claim:
         """Stop announcing, so that another process may take the name."""
         if self._subscription is not None and not self._connection.is_closed:
             await self._subscription.unsubscribe()
-        await end(self._tasks)
+        await end([*self._tasks, *([] if self._asking is None else [self._asking])])
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
@@ -129,6 +137,18 @@ class Claim:
         """Note whether another process may have taken the name between the last announcement and a time."""
         if time_s - self._reached_s > REACHED_S:
             self._is_sure = False
+
+    async def _has_effect(self, effect: "asyncio.Future[None] | None") -> bool:
+        """Wait until the registry has answered or `effect` has resolved; return whether it has."""
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._ask_registry())
+        asking = self._asking
+        waits: set[asyncio.Future[None]] = {asking} if effect is None else {asking, effect}
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        if effect is not None and effect.done():
+            return True
+        asking.result()
+        return False
 
     async def _ask_registry(self) -> None:
         """Ask whether this incarnation is the newest, until most brokers answer."""

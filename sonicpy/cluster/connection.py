@@ -89,6 +89,12 @@ class Connection(Client):
         """For how long it has been connected to the broker that it is connected to, in seconds."""
         return asyncio.get_running_loop().time() - self._connected_s if self.is_connected else 0.0
 
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether what goes to the brokers cannot be read on the network."""
+        url = self.connected_url
+        return bool(self._server_info.get("tls_required")) or (url is not None and url.scheme in ("tls", "wss"))
+
     async def close(self) -> None:
         """End the connection."""
         with self._leaving():

@@ -59,7 +59,12 @@ class DevCluster:
     Args:
         folder: gets what brokers and nodes keep, and their logs.
         partitions, copies, logs: of a new cluster.
+
+    Attributes:
+        broker_settings: more lines of the settings of each broker.
     """
+
+    broker_settings = ""
 
     def __init__(self, folder: Path, partitions: int, copies: int, logs: int = 1) -> None:
         self.folder = folder
@@ -108,6 +113,7 @@ class DevCluster:
                 folder=folder / "data",
                 routes=routes,
             )
+            + self.broker_settings
         )
         self.brokers[name] = self._run([str(nats_server()), "-c", str(settings)], folder / "log.txt")
 

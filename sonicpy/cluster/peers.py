@@ -2,8 +2,8 @@
 
 A node listens at the address from which it reaches the brokers, and notes that in the registry, with a secret that
 everybody who asks has to know: so it trusts whom the brokers trust. Questions share one connection to each node. Where
-there is no such connection, they go through the brokers. So they do if those are reached by TLS, because what nodes
-tell each other is then not to be read on the network.
+there is no such connection, they go through the brokers. If those are reached by TLS, the connections of nodes have it,
+too: what nodes tell each other is then not to be read on the network.
 """
 
 import asyncio
@@ -12,13 +12,13 @@ import itertools
 import logging
 import secrets
 import socket
+import ssl
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
-from nats.aio.client import Client
-
 from sonicpy.cluster.awake import ask_awake
+from sonicpy.cluster.connection import Connection
 from sonicpy.cluster.ending import end
 from sonicpy.cluster.frames import Frames
 from sonicpy.cluster.hedging import Askable, Hedging, TakeAnswer, Taker
@@ -34,6 +34,8 @@ AGAIN_S = 5.0
 """After a failure, a node is not asked on a connection for this time."""
 SILENCE_S = 1.5
 """A node that answers no question for this time is given up."""
+
+SILENT = "the nodes that hold it are silent"
 
 AnswerNow = Callable[[bytes], bytes | None]
 AnswerLater = Callable[[bytes], Awaitable[bytes]]
@@ -188,23 +190,30 @@ class Peers:
         self._askers: dict[str, Asker] = {}
         self._opening: dict[str, asyncio.Task[None]] = {}
         self._not_before_s: dict[str, float] = {}
+        self._silent: set[str] = set()  # nodes whose machine takes connections, and who say nothing on them
         self._turn = itertools.count()
         self._routes: dict[tuple[str, ...], list[list[Asker]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def listen(self, connection: Client) -> None:
-        """Let other nodes ask this one, if the brokers are reached without TLS."""
+    async def listen(self, connection: Connection) -> None:
+        """Let other nodes ask this one, by TLS if the brokers are reached by it."""
         url = connection.connected_url
-        if url is None or url.scheme != "nats" or not url.hostname:
+        if url is None or not url.hostname:
             return
+        certificate, context = "", None
+        if connection.is_encrypted:
+            from sonicpy.cluster.certificates import make_certificate  # noqa: PLC0415  see there
+
+            made = make_certificate(self._name)
+            certificate, context = made.text, made.context
         try:
             host = address_towards(url.hostname, url.port or 4222)
-            self._server = await self._loop.create_server(lambda: Answerer(self), host, 0)
+            self._server = await self._loop.create_server(lambda: Answerer(self), host, 0, ssl=context)
         except OSError as error:
             logger.warning("other nodes ask this one through the brokers: it cannot listen (%s)", error)
             return
         port = self._server.sockets[0].getsockname()[1]
-        await self._registry.note_peer(self._name, Peer(host, port, self.secret.decode()))
+        await self._registry.note_peer(self._name, Peer(host, port, self.secret.decode(), certificate))
 
     def route(self, nodes: tuple[str, ...]) -> Sequence[Asker]:
         """Return the connections to some nodes, another one first each time; of those to which there is none, one is
@@ -255,10 +264,12 @@ class Peers:
             await asyncio.wait(opening)
             route = self.route(nodes)
         if not route:
+            if not self._silent.isdisjoint(nodes):
+                raise Asleep(SILENT)
             return None
         answer = await ask_awake(route, question, limit_s, self._forget)
         if answer is None:
-            raise Asleep("the nodes that hold it are silent")
+            raise Asleep(SILENT)
         return answer
 
     def start(self, work: "Awaitable[None]") -> None:
@@ -288,15 +299,40 @@ class Peers:
         return None
 
     async def _open(self, node: str) -> None:
+        self._silent.discard(node)
         try:
             peer = await self._registry.peer(node)
             if peer is None:
                 return
             secret = peer.secret.encode()
-            opening = self._loop.create_connection(lambda: Asker(secret, self._routes.clear), peer.host, peer.port)
-            _, self._askers[node] = await asyncio.wait_for(opening, CONNECT_S)
+            context = trust(peer.certificate) if peer.certificate else None
+            connected = await asyncio.wait_for(self._connect(peer.host, peer.port), CONNECT_S)
+            opening = self._loop.create_connection(
+                lambda: Asker(secret, self._routes.clear),
+                sock=connected,
+                ssl=context,
+                server_hostname=peer.host if context else None,
+            )
+            try:
+                _, self._askers[node] = await asyncio.wait_for(opening, CONNECT_S)
+            except TimeoutError:
+                self._silent.add(node)
+                self._not_before_s[node] = 0.0  # it may only stand still
+                raise
         except (OSError, ConfigError) as error:  # TimeoutError among them
             logger.info("no connection to the node %s (%s): it is asked through the brokers", node, error)
+
+    async def _connect(self, host: str, port: int) -> socket.socket:
+        """Return a socket that is connected to an address. Raises OSError."""
+        connected = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            connected.setblocking(False)
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+            await self._loop.sock_connect(connected, (host, port))
+        except BaseException:
+            connected.close()
+            raise
+        return connected
 
     def _forget(self, lost: Askable) -> None:
         for node, asker in list(self._askers.items()):
@@ -311,3 +347,15 @@ def address_towards(host: str, port: int) -> str:
     with socket.socket(family, kind, protocol) as some:
         some.connect(address)  # of a datagram socket: nothing is sent
         return str(some.getsockname()[0])
+
+
+def trust(certificate: str) -> ssl.SSLContext:
+    """Return what connects to the listener that has a certificate, given as PEM, and to no other one.
+
+    Raises:
+        ssl.SSLError: it is no certificate.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.load_verify_locations(cadata=certificate)
+    return context

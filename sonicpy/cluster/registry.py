@@ -120,11 +120,13 @@ class Peer:
 
     Attributes:
         secret: what a connection begins with.
+        certificate: of the listener, as PEM; empty: connections are not encrypted.
     """
 
     host: str
     port: int
     secret: str
+    certificate: str = ""
 
 
 class Registry:

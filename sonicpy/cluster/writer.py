@@ -45,8 +45,12 @@ class Claim(Protocol):
         """Wait until no other process writes under the name."""
         ...
 
-    async def confirm(self) -> None:
-        """Raise StoreError if what was just acknowledged may have no effect, because another process has the name."""
+    async def confirm(self, effect: "asyncio.Future[None]") -> None:
+        """Raise StoreError if what was just acknowledged may have no effect, because another process has the name.
+
+        Args:
+            effect: resolves once this node knows from the log that it has one.
+        """
         ...
 
 
@@ -58,10 +62,11 @@ class OpenBatch:
         changes: how many.
         size: of the records, in bytes.
         done: resolves with the position once it is acknowledged.
+        effect: resolves once replicas of this node have carried it out in all of its partitions.
         number: once it is sent.
     """
 
-    __slots__ = ("_loop", "answers", "changes", "done", "number", "records", "size", "timer")
+    __slots__ = ("_effective", "_loop", "answers", "changes", "done", "effect", "number", "records", "size", "timer")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, give_up_s: float) -> None:
         self.records: dict[int, list[bytes]] = {}
@@ -70,6 +75,8 @@ class OpenBatch:
         self.number = 0
         self.done: asyncio.Future[int] = loop.create_future()
         self.done.add_done_callback(_look_at)
+        self.effect: asyncio.Future[None] = loop.create_future()
+        self._effective: set[int] = set()
         self.answers: dict[int, asyncio.Future[list[int]]] = {}
         self.timer = loop.call_later(give_up_s, self._give_up)
         self._loop = loop
@@ -95,6 +102,12 @@ class OpenBatch:
             future = self.answers[partition] = self._loop.create_future()
             future.add_done_callback(_look_at)
         return future
+
+    def note_effect(self, partition: int) -> None:
+        """Take that its changes of a partition were carried out, not passed over."""
+        self._effective.add(partition)
+        if len(self._effective) == len(self.records):
+            _resolve(self.effect)
 
     @property
     def wants_answers(self) -> bool:
@@ -178,8 +191,11 @@ class LogWriter:
     def note_answers(self, incarnation: int, number: int, partition: int, answers: list[int]) -> None:
         """Take what the changes of a batch in a partition answer, from the replica that applied it."""
         batch = self._under_way.get(number) if incarnation == self._incarnation else None
-        future = None if batch is None else batch.answers.get(partition)
-        if batch is not None and future is not None and not future.done():
+        if batch is None:
+            return
+        batch.note_effect(partition)
+        future = batch.answers.get(partition)
+        if future is not None and not future.done():
             future.set_result(answers)
             self._forget(batch)
 
@@ -261,8 +277,8 @@ class LogWriter:
     async def _is_confirmed(self, batch: OpenBatch) -> bool:
         """Return whether a batch that was acknowledged has its effect; if it may have none, tell those who wait."""
         try:
-            if self._claim is not None:
-                await self._claim.confirm()
+            if self._claim is not None and batch.records:  # a barrier marks a place in the log, whoever has the name
+                await self._claim.confirm(batch.effect)
         except StoreError as error:
             batch.fail(StoreError(f"a batch of {batch.changes} changes was sent, and its outcome is unknown: {error}"))
             self._under_way.pop(batch.number, None)

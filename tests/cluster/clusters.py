@@ -16,8 +16,23 @@ from sonicpy.cluster.jetstream import JetStream, connect
 from sonicpy.cluster.status import status
 from sonicpy.errors import ConfigError, SonicError
 from tests.cluster.judge import Load, judge
+from tests.server.certificates import write_certificates
 
 Cluster = TypeVar("Cluster", bound=DevCluster)
+
+
+class EncryptedCluster(DevCluster):
+    """One whose brokers are reached by TLS alone.
+
+    Processes that reach them need SSL_CERT_FILE in their environment, with the path `authority`.
+    """
+
+    def __init__(self, folder: Path, partitions: int, copies: int, logs: int = 1) -> None:
+        super().__init__(folder, partitions, copies, logs)
+        files = write_certificates(folder)
+        self.authority = files.ca
+        self.broker_settings = f'tls {{ cert_file: "{files.certificate}", key_file: "{files.key}" }}\n'
+        self.addresses = self.addresses.replace("nats://", "tls://")
 
 
 def broker_program() -> Path:

@@ -262,6 +262,28 @@ def test_a_registry_without_a_leader_is_asked_again(monkeypatch: pytest.MonkeyPa
     run(test())
 
 
+def test_what_a_replica_has_carried_out_does_not_wait_for_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        names = Troubled()
+        first = await take(Hub(), names)
+        await first.confirm()
+        names.error = ConfigError("the brokers choose a leader.")
+        monkeypatch.setattr(module, "now_s", lambda: now_s() + 2 * REACHED_S)
+        effect: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_later(0.05, effect.set_result, None)
+        await asyncio.wait_for(first.confirm(effect), 1)
+        await asyncio.wait_for(first.confirm(effect), 1)
+        with pytest.raises(TimeoutError):  # it says nothing of others
+            await asyncio.wait_for(first.confirm(), 0.3)
+        await names.incarnation("n1")
+        names.error = None
+        with pytest.raises(NameLost):
+            await first.confirm()
+        await first.release()
+
+    run(test())
+
+
 class Troubled(Names):
     """A registry that raises an error while there is one."""
 
@@ -335,7 +357,7 @@ class Lost:
     async def may_begin(self) -> None:
         return
 
-    async def confirm(self) -> None:
+    async def confirm(self, effect: "asyncio.Future[None]") -> None:
         self.loss = "another process has the name"
         raise NameLost(self.loss)
 
@@ -355,5 +377,41 @@ def test_an_acknowledgement_is_no_ok_once_the_name_is_lost() -> None:
             await writer.add(3, b"b").done
         assert len(broker.logs[0]) == 1
         assert not noted
+
+    run(test())
+
+
+class Leaderless:
+    """A claim whose registry does not answer, and which nobody has lost."""
+
+    loss: str | None = None
+
+    async def may_begin(self) -> None:
+        return
+
+    async def confirm(self, effect: "asyncio.Future[None]") -> None:
+        await effect
+
+
+def test_an_effect_is_that_of_all_partitions_of_a_batch() -> None:
+    async def test() -> None:
+        writer = LogWriter(MemoryBroker(), 0, "n1", 1, lambda batch, position: None, claim=Leaderless())
+        batch = writer.add(3, b"a")
+        assert writer.add(4, b"b") is batch
+        await asyncio.sleep(0.05)
+        for incarnation, number, partition in ((2, 1, 3), (1, 2, 3), (1, 1, 3), (1, 1, 3)):
+            writer.note_answers(incarnation, number, partition, [1])
+            await asyncio.sleep(0.01)
+            assert not batch.done.done()
+        writer.note_answers(1, 1, 4, [1])
+        assert await asyncio.wait_for(batch.done, 1) == 1
+
+    run(test())
+
+
+def test_a_barrier_is_a_place_in_the_log_whoever_has_the_name() -> None:
+    async def test() -> None:
+        writer = LogWriter(MemoryBroker(), 0, "n1", 1, lambda batch, position: None, claim=Lost())
+        assert await asyncio.wait_for(writer.barrier().done, 1) == 1
 
     run(test())

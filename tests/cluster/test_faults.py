@@ -22,7 +22,7 @@ from sonicpy.cluster.partitions import partition_of  # noqa: E402
 from sonicpy.cluster.setup import add, drain  # noqa: E402
 from sonicpy.cluster.snapshots import snapshot_all  # noqa: E402
 from sonicpy.cluster.status import status  # noqa: E402
-from tests.cluster.clusters import check, kill, make_again, running  # noqa: E402
+from tests.cluster.clusters import EncryptedCluster, check, kill, make_again, running  # noqa: E402
 
 
 @pytest.fixture
@@ -160,8 +160,14 @@ def test_a_broker_that_stands_still_loses_nothing(cluster: DevCluster, tmp_path:
 
 
 @pytest.mark.full
-def test_changes_pass_by_a_node_that_stands_still(tmp_path: Path) -> None:
-    with running(DevCluster(tmp_path / "cluster", partitions=4, copies=2)) as cluster:
+@pytest.mark.parametrize("kind", [DevCluster, EncryptedCluster])
+def test_changes_pass_by_a_node_that_stands_still(
+    kind: type[DevCluster], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = kind(tmp_path / "cluster", partitions=4, copies=2)
+    if isinstance(made, EncryptedCluster):
+        monkeypatch.setenv("SSL_CERT_FILE", str(made.authority))
+    with running(made) as cluster:
         others = [name for name in cluster.node_ports if name != "n1"]
         bucket = next(
             bucket

@@ -4,6 +4,7 @@ import asyncio
 import socket
 import time
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlparse
 
@@ -14,6 +15,7 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.cluster import awake  # noqa: E402
 from sonicpy.cluster import peers as module  # noqa: E402
+from sonicpy.cluster.certificates import make_certificate  # noqa: E402
 from sonicpy.cluster.frames import HEAD, Frames  # noqa: E402
 from sonicpy.cluster.peers import Peers  # noqa: E402
 from sonicpy.cluster.registry import Peer  # noqa: E402
@@ -63,6 +65,7 @@ class FakeConnection:
 
     def __init__(self, url: str = "nats://127.0.0.1:4222") -> None:
         self.connected_url = urlparse(url)
+        self.is_encrypted = url.startswith("tls:")
 
 
 class Node:
@@ -195,15 +198,80 @@ def test_a_silent_node_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     run(test())
 
 
-def test_nothing_goes_past_brokers_that_are_reached_by_tls() -> None:
+def test_what_nodes_tell_each_other_is_encrypted_where_brokers_are_reached_by_tls() -> None:
     async def test() -> None:
         asking, asked, registry = await two_nodes("tls://127.0.0.1:4222")
-        assert registry.peers == {}
-        assert await asking.peers.ask(("n2",), b"?") is None
+        read: list[bytes] = []
+        peer = registry.peers["n2"]
+        async with Tap(peer, read) as port:
+            registry.peers["n2"] = replace(peer, port=port)
+            await connected(asking, "n2")
+            questions = [b"question %d" % number * 1000 for number in range(50)]
+            answers = await asyncio.gather(*(asking.peers.ask(("n2",), question) for question in questions))
         await asking.peers.close()
         await asked.peers.close()
+        assert answers == [b"n2 says " + question for question in questions]
+        passed = b"".join(read)
+        assert len(passed) > 2 * sum(map(len, questions))
+        assert b"question" not in passed
+        assert peer.secret.encode() not in passed
 
     run(test())
+
+
+def test_a_listener_with_another_certificate_is_told_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    async def test() -> None:
+        caplog.set_level("INFO")
+        asking, asked, registry = await two_nodes("tls://127.0.0.1:4222")
+        peer = registry.peers["n2"]
+        for certificate in (make_certificate("n2").text, "no certificate"):
+            registry.peers["n2"] = replace(peer, certificate=certificate)
+            assert await ask_once_of(asking, "n2") is None
+        is_admitted = bool(asked.peers.answerers)
+        await asking.peers.close()
+        await asked.peers.close()
+        told = [record.getMessage() for record in caplog.records if record.name == module.logger.name]
+        assert len(told) == 2
+        assert "certificate verify failed" in told[0]
+        assert "does not contain a certificate" in told[1]
+        assert not is_admitted
+
+    run(test())
+
+
+async def ask_once_of(asking: Node, node: str) -> bytes | None:
+    asking.peers._not_before_s.clear()
+    return await asking.peers.ask_once((node,), b"change", 5.0)
+
+
+class Tap:
+    """Passes on what goes to a peer, and notes both directions."""
+
+    def __init__(self, peer: Peer, read: list[bytes]) -> None:
+        self._peer, self._read = peer, read
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> int:
+        self._server = await asyncio.start_server(self._pass_on, "127.0.0.1", 0)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection(self._peer.host, self._peer.port)
+        self._tasks |= {asyncio.create_task(self._copy(*pair)) for pair in ((reader, back), (there, writer))}
+
+    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while data := await reader.read(1 << 16):
+                self._read.append(data)
+                writer.write(data)
+        finally:
+            writer.close()
 
 
 def test_what_nobody_waits_for_is_not_answered() -> None:
@@ -296,7 +364,8 @@ def test_a_node_that_cannot_change_anything_is_followed_by_the_next() -> None:
 
 def test_no_connection_to_ask_once() -> None:
     async def test() -> None:
-        asking, asked, _ = await two_nodes("tls://127.0.0.1:4222")
+        asking, asked, registry = await two_nodes()
+        registry.peers.clear()
         assert await ask_once(asking, b"change") is None
         await asking.peers.close()
         await asked.peers.close()

@@ -1,0 +1,58 @@
+"""The certificate of a node's listener, where what nodes tell each other is not to be read on the network.
+
+Each start of a node makes a new one and notes it in the registry, so nobody else needs to sign it: who connects trusts
+this certificate alone. It says nothing about names or dates, because the registry does.
+
+Import this only where it is needed: cryptography takes memory that nodes without TLS can do without.
+"""
+
+import ssl
+import tempfile
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+VALID_FROM, VALID_UNTIL = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
+"""The clocks of machines may differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A certificate that was just made, and what serves with it.
+
+    Attributes:
+        text: of the certificate, as PEM.
+    """
+
+    text: str
+    context: ssl.SSLContext
+
+
+def make_certificate(name: str) -> Certificate:
+    """Return a new certificate of a node."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(VALID_FROM)
+        .not_valid_after(VALID_UNTIL)
+        .sign(key, hashes.SHA256())
+    )
+    text = certificate.public_bytes(Encoding.PEM)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.TemporaryDirectory() as folder:  # which nobody else can read; `ssl` takes keys from files alone
+        path = Path(folder, "node.pem")
+        path.touch(mode=0o600)
+        path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + text)
+        context.load_cert_chain(path)
+    return Certificate(text.decode(), context)
