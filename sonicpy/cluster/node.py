@@ -155,6 +155,7 @@ class Node:
         """
         registry = await Registry.open(connection)
         layout = await registry.layout()
+        config = with_shared_cache(config, layout.partitions)
         recorder = Recorder(config)
         recorder.lexer.prepare()
         await registry.agree_on_analyzer(recorder.analyzer())
@@ -549,6 +550,13 @@ class Node:
             return ANSWER + answer_read(replica.to_read(), replica.committer, question)
         except SonicError as error:
             return pack_error(error, is_change=False)
+
+
+def with_shared_cache(config: Config, partitions: int) -> Config:
+    """Return settings in which the replicas of a process share what it keeps for queries."""
+    kv = config.store.kv
+    share = kv.model_copy(update={"query_cache_mb": max(1, kv.query_cache_mb // partitions)})
+    return config.model_copy(update={"store": config.store.model_copy(update={"kv": share})})
 
 
 def pack_error(error: SonicError, *, is_change: bool) -> bytes:

@@ -13,7 +13,7 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 from sonicpy.channel.commands import Command, Count, Query, Suggest  # noqa: E402
 from sonicpy.cluster import node as module  # noqa: E402
 from sonicpy.cluster.hedging import TakeAnswer  # noqa: E402
-from sonicpy.cluster.node import Node, NotHere, pack_error, unpack_answer  # noqa: E402
+from sonicpy.cluster.node import Node, NotHere, pack_error, unpack_answer, with_shared_cache  # noqa: E402
 from sonicpy.cluster.questions import Question, UnknownQuestion, pack_command, unpack_question  # noqa: E402
 from sonicpy.cluster.service import NODE_CALLS  # noqa: E402
 from sonicpy.cluster.spread import Spread  # noqa: E402
@@ -238,3 +238,10 @@ def test_a_refused_password_is_why_clients_should_go_elsewhere() -> None:
     node._connection.refusal = "a broker refuses the password"
     assert node.trouble(to_search=False) == "a broker refuses the password"
     assert node.trouble(to_search=True) is None
+
+
+def test_the_replicas_of_a_node_share_the_cache() -> None:
+    config = with_shared_cache(Config.model_validate({"store": {"kv": {"query_cache_mb": 100}}}), 16)
+    assert config.store.kv.query_cache_mb == 6
+    assert config.store.kv.map_size_mb == Config().store.kv.map_size_mb
+    assert with_shared_cache(config, 16).store.kv.query_cache_mb == 1

@@ -18,7 +18,8 @@ cdef class LengthMasks:
     cdef uint64_t _nobody[64]
     cdef uint64_t _everybody[64]
 
-    cdef const uint64_t *shorter(self, int limit, Py_ssize_t window) except NULL
+    cdef const uint64_t *shorter(self, int limit, Py_ssize_t window, uint64_t *room) except NULL
+    cdef void mark(self, int limit, Py_ssize_t window, uint64_t *bits) noexcept nogil
     cdef int renew(self, lengths) except -1
     cdef int make_room(self) except -1
     cdef void forget(self, Py_ssize_t first, Py_ssize_t end) noexcept

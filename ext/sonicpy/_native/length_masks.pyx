@@ -1,7 +1,8 @@
-"""Which objects of a window are shorter than a limit, a bit each, made when a query first asks for it.
+"""Which objects of a window are shorter than a limit, a bit each, made when a query asks for it.
 
 Most objects that hold a word hold it once, so their length decides their score, and whoever is not shorter than some limit
-cannot be among the best.
+cannot be among the best. The masks of large buckets are made anew each time: that takes no longer than to fetch those that
+were kept, which are a multiple of the lengths.
 """
 
 from libc.stdint cimport uint8_t, uint64_t
@@ -10,7 +11,7 @@ from libc.string cimport memcpy, memset
 
 from sonicpy._native.bm25 cimport lengths_of
 from sonicpy._native.memory cimport resized
-from sonicpy._native.windows cimport ROW_BYTES, WINDOW_BITS, WINDOW_OBJECTS, at_most
+from sonicpy._native.windows cimport LARGE_WINDOWS, ROW_BYTES, WINDOW_BITS, WINDOW_OBJECTS, at_most
 
 
 cdef class LengthMasks:
@@ -33,6 +34,8 @@ cdef class LengthMasks:
         self.lengths = lengths
         self.packed = lengths_of(lengths)
         self._window_count = (self.packed.count >> WINDOW_BITS) + 1
+        if self._window_count >= LARGE_WINDOWS:
+            self.forget(0, self._room)
         return 0
 
     cdef void forget(self, Py_ssize_t first, Py_ssize_t end) noexcept:
@@ -51,16 +54,20 @@ cdef class LengthMasks:
         self._room = room
         return 0
 
-    cdef const uint64_t *shorter(self, int limit, Py_ssize_t window) except NULL:
-        """Return the bits of the objects of a window that are shorter than a packed length."""
+    cdef const uint64_t *shorter(self, int limit, Py_ssize_t window, uint64_t *room) except NULL:
+        """Return the bits of the objects of a window that are shorter than a packed length.
+
+        Args:
+            room: for the bits of a window, where they are not kept.
+        """
         cdef uint64_t **row
-        cdef uint8_t some[WINDOW_OBJECTS]
-        cdef const uint8_t *packed
-        cdef uint64_t first = <uint64_t> window << WINDOW_BITS
         if limit <= 0:
             return self._nobody
         if limit >= MASKS or window >= self._window_count:
             return self._everybody
+        if self._window_count >= LARGE_WINDOWS:
+            self.mark(limit, window, room)
+            return room
         if window >= self._room:
             self.make_room()
         row = &self._rows[MASKS * window + limit]
@@ -68,11 +75,17 @@ cdef class LengthMasks:
             row[0] = <uint64_t *> malloc(ROW_BYTES)
             if row[0] == NULL:
                 raise MemoryError
-            packed = self.packed.packed + first
-            if first + WINDOW_OBJECTS > self.packed.count:  # objects beyond the last one hold nothing
-                memset(some, 0, WINDOW_OBJECTS)
-                memcpy(some, packed, self.packed.count - first)
-                packed = some
-            at_most(packed, <uint8_t> (limit - 1), row[0])
+            self.mark(limit, window, row[0])
             self.size_bytes += ROW_BYTES
         return row[0]
+
+    cdef void mark(self, int limit, Py_ssize_t window, uint64_t *bits) noexcept nogil:
+        """Write the bits of the objects of a window that are shorter than a packed length above 0."""
+        cdef uint8_t some[WINDOW_OBJECTS]
+        cdef uint64_t first = <uint64_t> window << WINDOW_BITS
+        cdef const uint8_t *packed = self.packed.packed + first
+        if first + WINDOW_OBJECTS > self.packed.count:  # objects beyond the last one hold nothing
+            memset(some, 0, WINDOW_OBJECTS)
+            memcpy(some, packed, self.packed.count - first)
+            packed = some
+        at_most(packed, <uint8_t> (limit - 1), bits)

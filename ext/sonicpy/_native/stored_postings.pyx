@@ -24,6 +24,7 @@ from sonicpy._native.memory cimport grown, zeroed
 from sonicpy._native.merged_list cimport MergedList
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, write_block
 from sonicpy._native.windows cimport (
+    LARGE_WINDOWS,
     ROW_BYTES,
     WINDOW_BITS,
     WINDOW_OBJECTS,
@@ -39,7 +40,6 @@ from sonicpy._native.varint import DamagedBytes
 cdef enum:
     OBJECT_BYTES = 200  # of a StoredPostings without postings: the object, and its place in a dict
     PACKED_BYTES = 40  # of a block beside its bytes: what Python adds
-    RELEASING_WINDOWS = 256  # of a bucket: windows and blocks of all words in use would take too much memory
     UNIONS_MAX = 8  # families of a word whose windows and merged lists outlive a commit
 
 
@@ -336,7 +336,7 @@ cdef class StoredPostings:
         """
         cdef uint64_t first = <uint64_t> window << WINDOW_BITS
         cdef Py_ssize_t low = 0, high = self.block_count, number, released = 0
-        if self.has_own_blocks or self.windows.count < RELEASING_WINDOWS:
+        if self.has_own_blocks or self.windows.count < LARGE_WINDOWS:
             return 0
         while low < high:  # `low` becomes the first block behind the window
             number = (low + high) // 2

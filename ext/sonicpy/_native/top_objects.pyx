@@ -39,6 +39,9 @@ from libc.stdint cimport UINT32_MAX, UINT64_MAX, int64_t, uint8_t, uint32_t, uin
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
+cdef extern from *:
+    void prefetch "__builtin_prefetch"(const void *address) noexcept nogil
+
 from sonicpy._native.answers cimport count_of, keys_of_all, parts_of_all
 from sonicpy._native.bits cimport count_bits, lowest_bit
 from sonicpy._native.bm25 cimport packed_length, part_of_score
@@ -310,6 +313,8 @@ cdef class TopObjects(WindowScores):
             if held.shortest[run] >= self._limits[ONCE] and held.shortest_many[run] >= self._limits[ANY]:
                 self._end = end
                 continue
+            if not filtered:
+                self.fetch_lengths(held, self._end - 1, part)
             for at in range(self._end - 1, end - 1, -1):
                 part = part_at(held, at, part)
                 iid, tf = <uint32_t> part << LOW_BITS | held.lows[at], held.tfs[at]
@@ -329,6 +334,18 @@ cdef class TopObjects(WindowScores):
             self._end = end
         return 0
 
+    cdef void fetch_lengths(self, const Merged *held, Py_ssize_t last, Py_ssize_t part) noexcept nogil:
+        """Let the processor fetch the lengths of the objects of a run, which lie far apart in memory, ahead of their use.
+
+        Args:
+            last: the place of its last posting.
+            part: at least that of this posting.
+        """
+        cdef Py_ssize_t at
+        for at in range(last, max(last - (1 << RUN_BITS), -1), -1):
+            part = part_at(held, at, part)
+            prefetch(self._packed.packed + (part << LOW_BITS | held.lows[at]))
+
     cdef bint is_dense(self, const Merged *held, Py_ssize_t part) noexcept nogil:
         """Whether so many objects of a part hold the driver that it pays to look at the other words window by window."""
         return held.starts[part + 1] - held.starts[part] >= <uint32_t> (DENSE << LOW_BITS - WINDOW_BITS)
@@ -341,6 +358,7 @@ cdef class TopObjects(WindowScores):
         cdef const uint64_t *shorter
         cdef const uint64_t *holders
         cdef uint64_t marked[WINDOW_WORDS]
+        cdef uint64_t room[WINDOW_WORDS]
         cdef int limit
         memset(self._able, 0xFF, ROW_BYTES)
         self._able_window = window
@@ -358,7 +376,7 @@ cdef class TopObjects(WindowScores):
                 holders = here.held.bits
             else:
                 continue
-            shorter = self._masks.shorter(limit, window)
+            shorter = self._masks.shorter(limit, window, room)
             for word in range(WINDOW_WORDS):
                 self._able[word] &= shorter[word] | holders[word]
         return 0
@@ -415,6 +433,7 @@ cdef class TopObjects(WindowScores):
         cdef const uint64_t *shorter
         cdef uint64_t needed
         cdef uint64_t among[WINDOW_WORDS]
+        cdef uint64_t room[2][WINDOW_WORDS]
         self._lookups += WINDOW_LOOKUPS
         self.find_limits(newest)
         if not self._limits[ANY]:
@@ -430,15 +449,15 @@ cdef class TopObjects(WindowScores):
             return -1
         memcpy(among, own.held.bits, ROW_BYTES)
         needed = self.intersect_needed(among, newest)
-        shorter = self._masks.shorter(min(self._limits[ONCE], limit), self._window)
+        shorter = self._masks.shorter(min(self._limits[ONCE], limit), self._window, room[0])
         intersect(among, shorter, self._chosen)
         if own.has_family and self.any_chosen():
             if not self.hold_typed(own, self._window):
                 self.ask_window(own, self._window)
                 return -1
             intersect_two(
-                among, self._masks.shorter(min(self._limits[UNTYPED], limit), self._window), own.typed.bits, shorter,
-                self._chosen,
+                among, self._masks.shorter(min(self._limits[UNTYPED], limit), self._window, room[1]), own.typed.bits,
+                shorter, self._chosen,
             )
             intersect(self._chosen, among, self._chosen)
         chosen = count_up_to_few(self._chosen, &self._summary)
@@ -511,6 +530,7 @@ cdef class TopObjects(WindowScores):
         cdef const Term *term = &self._terms[number]
         cdef const uint64_t *shorter
         cdef const uint64_t *bits
+        cdef uint64_t room[WINDOW_WORDS]
         cdef uint64_t summary = self._summary
         cdef int limit, found
         if at - self._driver > BOUNDED_TERMS:
@@ -524,7 +544,7 @@ cdef class TopObjects(WindowScores):
                 return 0
             self.ask_others_ahead(&self._here[number])
             return -1
-        shorter = self._masks.shorter(limit, self._window)
+        shorter = self._masks.shorter(limit, self._window, room)
         bits = self._here[number].held.bits
         chosen[0] = 0
         while summary:
@@ -541,6 +561,7 @@ cdef class TopObjects(WindowScores):
         """Drop the chosen objects that are too long, by how often they hold the terms whose holders are known."""
         cdef Py_ssize_t at, word
         cdef uint64_t among[WINDOW_WORDS]
+        cdef uint64_t room[2][WINDOW_WORDS]
         cdef uint64_t leveled = 0, summary = self._summary, some
         cdef TermWindow *here
         cdef const int *limits
@@ -553,8 +574,8 @@ cdef class TopObjects(WindowScores):
         if leveled & (leveled - 1) == 0:
             return 0
         limits = self.levels_of(leveled, newest)
-        shorter = self._masks.shorter(limits[UNTYPED], self._window)
-        typed = self._masks.shorter(limits[ONCE], self._window)
+        shorter = self._masks.shorter(limits[UNTYPED], self._window, room[0])
+        typed = self._masks.shorter(limits[ONCE], self._window, room[1])
         memset(among, 0, ROW_BYTES)
         while summary:
             word = lowest_bit(summary)

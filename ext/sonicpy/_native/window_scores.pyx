@@ -350,8 +350,9 @@ cdef void mark_often(WindowScores query, Py_ssize_t number, uint64_t *often) noe
 
 cdef int keep_short(WindowScores query, const Limits *limits, int64_t window, const uint64_t *often) except -1:
     """Drop the chosen objects that are too long for how often they hold needed terms."""
-    cdef const uint64_t *short_enough = query._masks.shorter(limits.often, window)
-    cdef const uint64_t *shorter = query._masks.shorter(limits.once, window)
+    cdef uint64_t room[2][WINDOW_WORDS]
+    cdef const uint64_t *short_enough = query._masks.shorter(limits.often, window, room[0])
+    cdef const uint64_t *shorter = query._masks.shorter(limits.once, window, room[1])
     cdef Py_ssize_t word
     for word in range(WINDOW_WORDS):
         query._among[word] &= shorter[word] | (short_enough[word] & often[word])
@@ -362,8 +363,9 @@ cdef int add_short(
     WindowScores query, const Limits *limits, int64_t window, const uint64_t *often, const TermRow *row
 ) except -1:
     """Choose those who hold a term and are short enough for how often they do."""
-    cdef const uint64_t *short_enough = query._masks.shorter(limits.often, window)
-    cdef const uint64_t *shorter = query._masks.shorter(limits.once, window)
+    cdef uint64_t room[2][WINDOW_WORDS]
+    cdef const uint64_t *short_enough = query._masks.shorter(limits.often, window, room[0])
+    cdef const uint64_t *shorter = query._masks.shorter(limits.once, window, room[1])
     cdef uint64_t words = row.words
     cdef Py_ssize_t word
     if row.bits == row.own:

@@ -11,6 +11,7 @@ cdef enum:
     WINDOW_BITS = 12
     WINDOW_OBJECTS = 1 << WINDOW_BITS
     WINDOW_WORDS = WINDOW_OBJECTS // 64
+    LARGE_WINDOWS = 256  # of a bucket: what all words and limits in use need of all windows would take too much memory
     WINDOW_POSTINGS = 128  # a word with as many postings in every window, on average, is kept as windows
     ROW_BYTES = WINDOW_OBJECTS // 8  # of bits
 
