@@ -4,7 +4,8 @@
 
 Each of TEXTS is `messages` (330,000 chat messages), `joined` (1,000,000 texts of 90 bytes and more, made of messages)
 or a number of messages. Sonic is $SONIC_BIN or `sonic` on the PATH. The texts go over a socket with 16 in flight. For
-our store the program also prints what each table and each group of files takes.
+our store the program also prints what each table and each group of files takes. Last, what the same texts take behind
+`push_many`, as soon as the index is closed.
 """
 
 import argparse
@@ -15,14 +16,15 @@ from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
 
+import sonicpy
 from benchmarks.tables import MB, print_tables
-from benchmarks.versus.accounting import BLOCK_BYTES
+from benchmarks.versus.accounting import BLOCK_BYTES, allocated_bytes
 from benchmarks.versus.rates import push_run
 from benchmarks.versus.servers import Server, Sonic, Sonicpy, ask
 from benchmarks.versus.workload import SIXTEEN, push_line
 from sonicpy.store.environment import Environment
 from tests.support.server_process import find_sonic
-from tests.support.texts import messages
+from tests.support.texts import messages, oid
 
 MESSAGES, JOINED = "messages", "joined"
 COUNTS = {MESSAGES: 330_000, JOINED: 1_000_000}
@@ -62,6 +64,13 @@ def compare(folder: Path, kind: str, rest_s: float) -> None:
         print(f"{name:20} {sum(path.stat().st_blocks for path in paths) * BLOCK_BYTES / MB:7.2f}")
     print_tables(store)
     print(f"{'a compacted copy':20} {compacted_bytes(store, folder / 'copy') / MB:7.2f}", flush=True)
+    loaded = folder / "library"
+    with sonicpy.open(loaded) as index:
+        index.push_many(
+            ((oid(number), text) for number, text in enumerate(texts)), collection="messages", bucket="default"
+        )
+    print(f"{'behind push_many':20} {allocated_bytes(loaded) / MB:7.2f}")
+    print(f"{'a compacted copy':20} {compacted_bytes(loaded, folder / 'copy') / MB:7.2f}", flush=True)
 
 
 def texts_of(kind: str) -> Iterator[str]:
