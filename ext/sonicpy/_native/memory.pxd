@@ -2,6 +2,9 @@
 
 from libc.stdlib cimport calloc, realloc
 
+cdef extern from *:
+    void prefetch "__builtin_prefetch"(const void *address) noexcept nogil
+
 
 cdef inline void *zeroed(Py_ssize_t count, size_t item_bytes) except NULL:
     """Return room for `count` items of zero bytes, at least one.

@@ -39,14 +39,11 @@ from libc.stdint cimport UINT32_MAX, UINT64_MAX, int64_t, uint8_t, uint32_t, uin
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-cdef extern from *:
-    void prefetch "__builtin_prefetch"(const void *address) noexcept nogil
-
 from sonicpy._native.answers cimport count_of, keys_of_all, parts_of_all
 from sonicpy._native.bits cimport count_bits, lowest_bit
 from sonicpy._native.bm25 cimport packed_length, part_of_score
 from sonicpy._native.list_lookup cimport look_up
-from sonicpy._native.memory cimport zeroed
+from sonicpy._native.memory cimport prefetch, zeroed
 from sonicpy._native.merged_list cimport LOW_BITS, RUN_BITS, Merged, part_at
 from sonicpy._native.query_terms cimport ANY, ONCE, SLACK, TF_MAX, UNTYPED, Slot, Term
 from sonicpy._native.score_bounds cimport BOUNDED_TERMS, LENGTHS
