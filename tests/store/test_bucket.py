@@ -313,6 +313,7 @@ def _compare_one_bucket(store: Store, model: Model, seed: int) -> None:
     check_consistent(store)
 
 
+@pytest.mark.full
 def test_rows_of_impacts_split_and_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A row of impacts tells of 128 blocks; the first one of a row may go, and its place be taken again."""
     store, model = open_store(tmp_path), Model()
