@@ -38,6 +38,7 @@ STOP_S = 10.0
 LOOK_S = 0.1
 LOCK_FILE = "dev.lock"
 PORTS = (10_000, 32_000)
+SETTINGS = "nats.conf"
 
 BROKER_SETTINGS = """\
 server_name: "{name}"
@@ -101,21 +102,24 @@ class DevCluster:
         """Start one broker. Raises ConfigError if there is no NATS server."""
         folder = self.folder / name
         folder.mkdir(parents=True, exist_ok=True)
+        self.write_settings(name)
+        self.brokers[name] = self._run([str(nats_server()), "-c", str(folder / SETTINGS)], folder / "log.txt")
+
+    def write_settings(self, name: str) -> None:
+        """Write the settings of one broker."""
         routes = ", ".join(f'"nats-route://{HOST}:{port}"' for port in self._route_ports.values())
-        settings = folder / "nats.conf"
-        settings.write_text(
+        (self.folder / name / SETTINGS).write_text(
             (BROKER_SETTINGS + CLUSTER_SETTINGS).format(
                 name=name,
                 host=HOST,
                 port=self.broker_ports[name],
                 monitor=self.monitor_ports[name],
                 route=self._route_ports[name],
-                folder=folder / "data",
+                folder=self.folder / name / "data",
                 routes=routes,
             )
             + self.broker_settings
         )
-        self.brokers[name] = self._run([str(nats_server()), "-c", str(settings)], folder / "log.txt")
 
     def start_node(self, name: str) -> None:
         """Start one node."""

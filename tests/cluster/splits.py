@@ -11,7 +11,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from sonicpy.cluster.dev import BROKER_SETTINGS, HOST, DevCluster, free_ports, nats_server
+from sonicpy.cluster.dev import BROKER_SETTINGS, HOST, SETTINGS, DevCluster, free_ports
 
 CLUSTER_SETTINGS = """\
 cluster {{
@@ -120,7 +120,7 @@ class SplitCluster(DevCluster):
 
     def __init__(self, folder: Path, partitions: int = 4, copies: int = 2, logs: int = 2, more: str = "") -> None:
         super().__init__(folder, partitions, copies, logs)
-        self.more = more
+        self.broker_settings = more
         self.credentials = ""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -150,16 +150,10 @@ class SplitCluster(DevCluster):
         cut = set(names)
         return [gate for (one, other), gate in self.between.items() if (one in cut) != (other in cut)]
 
-    def start_broker(self, name: str) -> None:
-        folder = self.folder / name
-        folder.mkdir(parents=True, exist_ok=True)
-        self.write_settings(name)
-        self.brokers[name] = self._run([str(nats_server()), "-c", str(folder / "nats.conf")], folder / "log.txt")
-
     def write_settings(self, name: str) -> None:
         gates = [gate for (one, _), gate in self.between.items() if one == name]
         routes = ", ".join(f'"nats-route://{HOST}:{gate.port}"' for gate in gates)
-        (self.folder / name / "nats.conf").write_text(
+        (self.folder / name / SETTINGS).write_text(
             (BROKER_SETTINGS + CLUSTER_SETTINGS).format(
                 name=name,
                 host=HOST,
@@ -168,7 +162,7 @@ class SplitCluster(DevCluster):
                 route=self._route_ports[name],
                 folder=self.folder / name / "data",
                 routes=routes,
-                more=self.more,
+                more=self.broker_settings,
             )
         )
 

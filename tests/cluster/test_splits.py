@@ -152,7 +152,7 @@ def test_a_password_that_is_changed(tmp_path: Path) -> None:
 
 
 def set_password(cluster: SplitCluster, password: str) -> None:
-    cluster.more = f'authorization {{ user: "u", password: "{password}" }}'
+    cluster.broker_settings = f'authorization {{ user: "u", password: "{password}" }}'
     for name, process in cluster.brokers.items():
         cluster.write_settings(name)
         process.send_signal(signal.SIGHUP)
