@@ -2,8 +2,7 @@
 
 A range of neighbouring leaf pages is rewritten in one transaction: its rows are deleted, and put again in the order of
 their keys. No row says anything else afterwards, so it needs no log record, and what others change meanwhile does not
-matter; rows of words get a shorter form on the way. LMDB then fills each page before it begins the next one, but for
-its last row, which it moves to the new page.
+matter; rows of words get a shorter form on the way.
 
 LMDB joins a page that becomes empty with the one before it, or with the one behind it if it is the first of its branch
 page: then the rows would be put before others of the same page, which is split in the middle again and again. So the
@@ -21,6 +20,7 @@ from sonicpy._native.term_rows import row_at_rest
 from sonicpy.errors import StoreError
 from sonicpy.store.data_file import PAGE_HEADER, newest_meta_page
 from sonicpy.store.environment import DATA_FILE
+from sonicpy.store.page_filler import PageFiller
 from sonicpy.store.page_tree import Leaf, PageTrees
 from sonicpy.store.transaction import (
     COMMON,
@@ -39,7 +39,7 @@ from sonicpy.store.view import View
 PACKED: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, OIDS)
 """The tables with many rows that share pages."""
 RANGE_LEAVES: Final = 32
-"""Leaf pages of a range: about 4 ms. The last page of a range stays half empty."""
+"""Leaf pages of a range: about 4 ms."""
 WORTH_SHARE: Final = 0.08
 """A range is rewritten if so much of its pages becomes free: much more than rewriting it costs the next time."""
 WORTH_PAGES: Final = 256
@@ -83,19 +83,28 @@ def sparse_ranges(snapshot: Transaction, folder: Path) -> list[SparseRange]:
         raise StoreError(f"cannot read the data file of the store: {error.strerror}") from error
 
 
-def rewrite(view: View, sparse: SparseRange) -> None:
-    """Rewrite a range through the view of a write transaction. Raises StoreError if the transaction failed."""
-    transaction, table, end = view.transaction, sparse.table, sparse.end
+class Packer:
+    """Rewrites ranges, one after the other. A range begins with the last page of the one before, which is not full."""
 
-    def is_inside(row: Row) -> bool:
-        return end is None or row[0] < end
+    def __init__(self) -> None:
+        self._last: tuple[int, bytes | None] | None = None  # table and end of the range before
+        self._last_page = b""  # its first key
 
-    rows = list(takewhile(is_inside, transaction.rows(table, b"", sparse.start)))
-    for key, _ in reversed(rows):
-        transaction.delete(table, key)
-    if table in (WORDS, COMMON) and not view.by_association:
-        rows = [(key, row_at_rest(row)) for key, row in rows]
-    transaction.put_many(table, rows)
+    def rewrite(self, view: View, sparse: SparseRange) -> None:
+        """Rewrite a range through the view of a write transaction. Raises StoreError if the transaction failed."""
+        transaction, table, end = view.transaction, sparse.table, sparse.end
+
+        def is_inside(row: Row) -> bool:
+            return end is None or row[0] < end
+
+        start = self._last_page if self._last == (table, sparse.start) else sparse.start
+        rows = list(takewhile(is_inside, transaction.rows(table, b"", start)))
+        if not rows:
+            return
+        if table in (WORDS, COMMON) and not view.by_association:
+            rows = [(key, row_at_rest(row)) for key, row in rows]
+        self._last_page = PageFiller(transaction, table, rows).rewrite()
+        self._last = table, end
 
 
 def _worth_it(descriptor: int, commit: int) -> list[SparseRange]:
@@ -133,6 +142,5 @@ def _sparse(table: int, leaves: list[Leaf], room: int) -> Iterator[SparseRange]:
 def _packed_pages(group: list[Leaf], room: int) -> float:
     """Return about how many pages the rows of a group take when they are put in order."""
     used, rows = sum(leaf.used_bytes for leaf in group), sum(leaf.rows for leaf in group)
-    row_bytes = used / max(rows, 1)
-    rows_of_page = max(room // max(row_bytes, 1) - 1, 1)  # the last one goes to the next page
-    return rows / rows_of_page
+    unused = used / max(rows, 1) / 2  # at the end of a page: half a row in the mean
+    return used / (room - unused)

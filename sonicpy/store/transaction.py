@@ -7,8 +7,8 @@ Invariants:
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator
-from typing import Final, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, Protocol, cast
 
 import lmdb
 
@@ -296,20 +296,27 @@ class Transaction:
 
     def count(self, table: int) -> int:
         """Return the number of rows of a table."""
-        try:
-            entries: int = self._txn.stat(self._tables[table])["entries"]
-        except lmdb.Error as error:
-            raise translated(error) from error
-        return entries
+        return self._stat(table)["entries"]
 
     def size_bytes(self, table: int) -> int:
         """Return how many bytes of pages a table takes."""
+        stat = self._stat(table)
+        return (stat["leaf_pages"] + stat["branch_pages"] + stat["overflow_pages"]) * stat["psize"]
+
+    def leaf_pages(self, table: int) -> int:
+        """Return how many pages of a table hold rows."""
+        return self._stat(table)["leaf_pages"]
+
+    @property
+    def page_bytes(self) -> int:
+        """The size of a page."""
+        return self._stat(0)["psize"]
+
+    def _stat(self, table: int) -> Mapping[str, int]:
         try:
-            stat = self._txn.stat(self._tables[table])
+            return cast("Mapping[str, int]", self._txn.stat(self._tables[table]))
         except lmdb.Error as error:
             raise translated(error) from error
-        pages: int = stat["leaf_pages"] + stat["branch_pages"] + stat["overflow_pages"]
-        return pages * int(stat["psize"])
 
     def _cursor(self, table: int) -> lmdb.Cursor:
         cursor = self._cursors[table]

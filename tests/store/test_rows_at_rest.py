@@ -13,7 +13,7 @@ from sonicpy._native.term_rows import TermInfo, row_at_rest
 from sonicpy._native.varint import pack_varints
 from sonicpy.store import transaction as tables
 from sonicpy.store.mutations import FlushObject, PopTerms
-from sonicpy.store.packing import SparseRange, rewrite
+from sonicpy.store.packing import Packer, SparseRange
 from sonicpy.store.store import Store
 from sonicpy.store.verify import table_faults
 from sonicpy.store.write_view import WriteView
@@ -32,7 +32,7 @@ def rest(store: Store) -> None:
         everything = SparseRange(table, b"", None, 1.0)
 
         def fill(view: WriteView, everything: SparseRange = everything) -> None:
-            rewrite(view, everything)
+            Packer().rewrite(view, everything)
 
         store.maintain(fill)
     store.commit()

@@ -16,7 +16,7 @@ from sonicpy.index.maintenance.verify import check_backup, verify_store_in_child
 from sonicpy.store.backup import open_backup
 from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.environment import Reader as Reader
-from sonicpy.store.packing import SparseRange, rewrite, sparse_ranges
+from sonicpy.store.packing import Packer, SparseRange, sparse_ranges
 from sonicpy.store.read_only import ReadOnlyStore
 from sonicpy.store.restore import Restoration, drop_staged
 from sonicpy.store.view import View
@@ -41,6 +41,7 @@ class Maintainer:
 
     def __init__(self, engine: "Engine") -> None:
         self.engine = engine
+        self._packer = Packer()
         # In the default mode a graph has no limits: a large lexicon is worth a line in the log, not lost words.
         self.graph_limits = GraphLimits()
         graph = engine.config.store.fst.graph
@@ -131,7 +132,7 @@ class Maintainer:
     def rewrite(self, sparse: SparseRange) -> None:
         """Fill the pages of such a range: about 4 ms. Raises StoreError."""
         with self.engine.lock:
-            self.engine.store.maintain(lambda view: rewrite(view, sparse))
+            self.engine.store.maintain(lambda view: self._packer.rewrite(view, sparse))
 
     # -- readers in other processes --------------------------------------------------------------------------------
 
