@@ -1,6 +1,6 @@
 """Answers: the methods of Index that search and count. Any thread may call them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TypeVar
 
 from sonicpy._native.ids import are_names
@@ -15,11 +15,11 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.engine import Engine, damaged
 from sonicpy.index.search import count as counting
+from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
 from sonicpy.index.search.explain import Asked, explain
 from sonicpy.index.search.families import Matching
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
-from sonicpy.index.search.suggest_cache import Kept, Moment, SuggestCache
 from sonicpy.langcodes import NO_LANGUAGE
 
 Found = TypeVar("Found")
@@ -35,7 +35,7 @@ class Answers:
 
     config: Config
     _engine: Engine
-    _suggestions: SuggestCache[list[str]]
+    _kept: AnswerCache
 
     def query(
         self,
@@ -90,16 +90,29 @@ class Answers:
     ) -> list[str]:
         """Return the objects of `query` as a plain list of names, as the server sends them."""
         limit, offset = number_of("limit", limit), number_of("offset", offset)
-        terms, matching = self._query_terms(collection, bucket, text, lang, stem)
+        question = (collection, bucket, text, limit, offset, lang, stem)
         store = self._engine.store
+        stamp = store.readable_stamp()
+        kept = self._kept_answer(question)
+        if kept is not None and kept[0] == stamp:
+            return kept[2].copy()
+        terms, matching = self._query_terms(collection, bucket, text, lang, stem)
         view = store.take_view()
         try:
             lexicon = self._engine.lexicons.of(view, collection, bucket)
-            return [] if lexicon is None else query(lexicon, terms, self.config, limit, offset, matching)
+            if lexicon is None:
+                return []
+            moment = (lexicon.reader.serial, lexicon.reader.state.lexicon_version)
+            if kept is not None and kept[1] == moment:
+                answer = kept[2]
+            else:
+                answer = query(lexicon, terms, self.config, limit, offset, matching)
         except DamagedBytes as error:
             raise damaged(store, error) from error
         finally:
             store.give_back(view)
+        self._keep(question, stamp, moment, answer)
+        return answer.copy()
 
     def explain(
         self,
@@ -139,15 +152,11 @@ class Answers:
         question = (collection, bucket, word, limit)
         store = self._engine.store
         stamp = store.readable_stamp()
-        try:
-            kept = self._suggestions.get(question)
-        except TypeError:  # an argument that cannot be hashed: `_suggest` says which one is wrong
-            kept = None
+        kept = self._kept_answer(question)
         if kept is not None and kept[0] == stamp:
             return kept[2].copy()
         answer, moment = self._suggest(collection, bucket, word, limit, kept)
-        if stamp is not None and stamp == store.readable_stamp():
-            self._suggestions.put(question, (stamp, moment, answer))
+        self._keep(question, stamp, moment, answer)
         return answer.copy()
 
     def words(
@@ -233,8 +242,20 @@ class Answers:
         with self._engine.read() as view:
             return sum(state.objects for state in view.buckets(collection))
 
+    def _kept_answer(self, question: Hashable) -> Kept | None:
+        """Return the answer to a question that was given last, or None."""
+        try:
+            return self._kept.get(question)
+        except TypeError:  # an argument that cannot be hashed: whoever answers says which one is wrong
+            return None
+
+    def _keep(self, question: Hashable, stamp: int | None, moment: Moment, answer: list[str]) -> None:
+        """Keep an answer to what the store held at `stamp`, unless it changed meanwhile."""
+        if stamp is not None and stamp == self._engine.store.readable_stamp():
+            self._kept.put(question, (stamp, moment, answer))
+
     def _suggest(
-        self, collection: str, bucket: str, word: str, limit: int, kept: Kept[list[str]] | None
+        self, collection: str, bucket: str, word: str, limit: int, kept: Kept | None
     ) -> tuple[list[str], Moment]:
         """Return suggestions, the kept ones if the bucket has not changed since, and the moment of the bucket."""
         if not are_names(collection, bucket):

@@ -33,7 +33,7 @@ from sonicpy.index.report import export, stats, term_stats
 from sonicpy.index.report.export import ExportedObject
 from sonicpy.index.report.stats import Figures
 from sonicpy.index.report.term_stats import ObjectStats, TermStats
-from sonicpy.index.search.suggest_cache import SuggestCache
+from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.index.settings import Settings, config_of
 from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, PopTerms, PushTerms
 
@@ -87,7 +87,7 @@ class Index(Answers, Listing):
         self.folder = self._engine.folder
         self.config = self._engine.config
         self.maintainer = Maintainer(self._engine)
-        self._suggestions: SuggestCache[list[str]] = SuggestCache()
+        self._kept = AnswerCache()
         if self._engine.was_converted:
             self._build_graphs()
 

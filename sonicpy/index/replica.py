@@ -12,7 +12,7 @@ from sonicpy.graph.pool import GraphPool, graph_folder
 from sonicpy.index.engine import Engine, sync_names
 from sonicpy.index.index import Index
 from sonicpy.index.maintenance.maintainer import Maintainer
-from sonicpy.index.search.suggest_cache import SuggestCache
+from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.index.spread import SpreadParts, SpreadReader
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.any_store import AnyStore
@@ -120,7 +120,7 @@ class ReplicaIndex(SpreadParts, Index):
         self.folder = self._engine.folder
         self.config = self._engine.config
         self.maintainer = Maintainer(self._engine)
-        self._suggestions: SuggestCache[list[str]] = SuggestCache()
+        self._kept = AnswerCache()
 
     @property
     def progress(self) -> Progress:

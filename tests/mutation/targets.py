@@ -35,7 +35,7 @@ TARGETS = {
         150,
         ("tests/store/test_store.py", "tests/store/test_recover.py", "tests/store/test_readers.py",
          "tests/store/test_mutations.py", "tests/index/test_push_many.py", "tests/index/test_open.py",
-         "tests/store/test_sweep.py", "tests/store/test_snapshot.py", "tests/index/test_suggest_cache.py",
+         "tests/store/test_sweep.py", "tests/store/test_snapshot.py", "tests/index/test_answer_cache.py",
          "tests/store/test_open_transaction.py", "tests/store/test_removals.py", "tests/store/test_waiting_rows.py",
          "tests/store/test_background_sync.py", "tests/store/test_free_space.py", "tests/store/test_kept_caches.py",
          "tests/store/test_convert.py::test_every_word_finds_every_object"),

@@ -1,4 +1,4 @@
-"""Cached suggestions are never older than what was pushed, on whatever thread one asks."""
+"""Cached answers are never older than what was pushed, on whatever thread one asks."""
 
 import random
 import threading
@@ -6,24 +6,36 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest import mock
 
-from sonicpy import Index
+import pytest
+
+from sonicpy import Index, InvalidArgument
 from sonicpy.index import answers
+from sonicpy.index.search.answer_cache import LONGEST, OVERHEAD, ROOM, AnswerCache
+from sonicpy.index.search.query import query
 from sonicpy.index.search.suggest import suggest_likely
-from sonicpy.index.search.suggest_cache import ANSWERS_MAX, SuggestCache
 from sonicpy.store.remove_steps import TERMS_PER_STEP
 from tests.index.shorthand import B, C, open_index, push
 from tests.store.trouble import roll_back
 
 WORDS = [f"{head}{tail}" for head in ("amber", "amble", "birch") for tail in ("", "a", "es", "ing", "ling")]
 ASKED = ["a", "am", "amb", "ambe", "bir", "birchs", "ambre"]
+TEXTS = ["amber", "amble birch", "ambers ambling", "ambr"]
 
 
-def suggestions(index: Index) -> list[list[str]]:
-    return [index.suggest(C, B, word, limit=limit) for word in ASKED for limit in (1, 5)]
+def answers_of(index: Index) -> list[list[str]]:
+    suggestions = [index.suggest(C, B, word, limit=limit) for word in ASKED for limit in (1, 5)]
+    return suggestions + [
+        index.query_ids(C, B, text, limit=limit, offset=offset, stem=stem)
+        for text in TEXTS
+        for limit, offset, stem in ((1, 0, True), (9, 0, True), (9, 1, True), (9, 0, False))
+    ]
 
 
-def fresh_suggestions(index: Index) -> list[list[str]]:
-    return [index._suggest(C, B, word, limit, None)[0] for word in ASKED for limit in (1, 5)]
+def fresh_answers(index: Index) -> list[list[str]]:
+    kept, index._kept = index._kept, AnswerCache()
+    found = answers_of(index)
+    index._kept = kept
+    return found
 
 
 def change(index: Index, chance: random.Random) -> None:
@@ -39,12 +51,13 @@ def change(index: Index, chance: random.Random) -> None:
             push(index, oid, word)
 
 
-def test_after_every_change_suggestions_are_fresh(tmp_path: Path) -> None:
+@pytest.mark.parametrize("compat", ["none", "sonic"])
+def test_after_every_change_answers_are_fresh(tmp_path: Path, compat: str) -> None:
     chance = random.Random(3)
-    with open_index(tmp_path) as index:
-        for _ in range(300):
+    with open_index(tmp_path, server__compat=compat) as index:
+        for _ in range(200):
             change(index, chance)
-            assert suggestions(index) == suggestions(index) == fresh_suggestions(index)
+            assert answers_of(index) == answers_of(index) == fresh_answers(index)
 
 
 def test_inside_a_batch_and_from_another_thread(tmp_path: Path) -> None:
@@ -55,18 +68,20 @@ def test_inside_a_batch_and_from_another_thread(tmp_path: Path) -> None:
 
         def ask() -> None:
             seen.append(index.suggest(C, B, "am"))
+            seen.append(sorted(index.query_ids(C, B, "amber amble")))
 
         with index.batch():
             push(index, "o2", "amble")
             push(index, "o3", "amble")
             for _ in range(2):
                 assert index.suggest(C, B, "am") == ["amble", "amber"]
+                assert sorted(index.query_ids(C, B, "amber amble")) == ["o1", "o2", "o3"]
                 thread = threading.Thread(target=ask)
                 thread.start()
                 thread.join()
-            assert seen == [["amber"], ["amber"]]
+            assert seen == [["amber"], ["o1"]] * 2
         ask()
-        assert seen[-1] == ["amble", "amber"]
+        assert seen[-2:] == [["amble", "amber"], ["o1", "o2", "o3"]]
 
 
 def test_a_step_of_a_removal_is_a_change(tmp_path: Path) -> None:
@@ -81,7 +96,8 @@ def test_a_step_of_a_removal_is_a_change(tmp_path: Path) -> None:
             assert all(threads.submit(index.suggest, C, B, f"word{number}").result() for number in range(50))
         assert not all(index.suggest(C, B, f"word{number}", limit=1) for number in range(50))
         shown = [index.suggest(C, B, f"word{number}") for number in range(50)]
-        assert shown == [index._suggest(C, B, f"word{number}", 5, None)[0] for number in range(50)]
+        index._kept = AnswerCache()
+        assert shown == [index.suggest(C, B, f"word{number}") for number in range(50)]
         while index.maintainer.remove_step():
             pass
         index.maintainer.engine.is_autocommit = True
@@ -93,8 +109,10 @@ def test_undone_changes_are_not_remembered(tmp_path: Path) -> None:
         index.maintainer.engine.is_autocommit = False
         push(index, "o2", "amble")
         assert index.suggest(C, B, "am") == ["amber", "amble"]
+        assert index.query_ids(C, B, "amble") == ["o2"]
         roll_back(index.maintainer.engine.store)
         assert index.suggest(C, B, "am") == ["amber"]
+        assert index.query_ids(C, B, "amble") == []
         index.maintainer.engine.is_autocommit = True
 
 
@@ -102,7 +120,9 @@ def test_an_answer_belongs_to_who_asked(tmp_path: Path) -> None:
     with open_index(tmp_path) as index:
         push(index, "o1", "amber")
         index.suggest(C, B, "am").clear()
+        index.query_ids(C, B, "amber").clear()
         assert index.suggest(C, B, "am") == ["amber"]
+        assert index.query_ids(C, B, "amber") == ["o1"]
 
 
 def test_a_change_of_another_bucket_leaves_answers(tmp_path: Path) -> None:
@@ -124,11 +144,29 @@ def test_a_change_of_another_bucket_leaves_answers(tmp_path: Path) -> None:
         assert index.suggest(C, B, "am") == ["amble"]
 
 
+def test_a_query_is_carried_out_once(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index, mock.patch.object(answers, "query", wraps=query) as asked:
+        push(index, "o1", "amber")
+        assert index.query_ids(C, B, "amber") == index.query_ids(C, B, "amber") == ["o1"]
+        index.push(C, "other", "o1", "amber")
+        assert index.query_ids(C, B, "amber") == ["o1"]
+        assert asked.call_count == 1
+        for other in ({"limit": 1}, {"offset": 1}, {"lang": "eng"}, {"stem": False}):
+            index.query_ids(C, B, "amber", **other)  # type: ignore[arg-type]
+        assert asked.call_count == 5
+        push(index, "o2", "amber")
+        assert index.query_ids(C, B, "amber") == ["o2", "o1"]
+        with pytest.raises(InvalidArgument):
+            index.query_ids(C, B, ["amber"])  # type: ignore[arg-type]
+
+
 def test_answers_are_bounded() -> None:
-    kept: SuggestCache[int] = SuggestCache()
-    for number in range(3 * ANSWERS_MAX):
-        kept.put(number, (1, (1, 1), number))
-    held = sum(kept.get(number) is not None for number in range(3 * ANSWERS_MAX))
-    assert 0 < held <= ANSWERS_MAX
-    kept.put(0, (2, (1, 1), 7))
-    assert kept.get(0) == (2, (1, 1), 7)
+    kept, answer = AnswerCache(), ["a"] * 6
+    for number in range(3 * ROOM):
+        kept.put(number, (1, (1, 1), answer))
+    held = sum(kept.get(number) is not None for number in range(3 * ROOM))
+    assert 0 < held <= ROOM // (len(answer) + OVERHEAD)
+    kept.put(0, (2, (1, 1), ["b"]))
+    assert kept.get(0) == (2, (1, 1), ["b"])
+    kept.put(-1, (2, (1, 1), ["b"] * (LONGEST + 1)))
+    assert kept.get(-1) is None
