@@ -10,8 +10,11 @@ ISO 8859-1.
 
 OURS adds words that were chosen for sonicpy: contractions, modal verbs, quantities, and verbs that mean little by
 themselves. Beside the long list of stopwords-iso, the English one gained .01 of nDCG@10 on sentences of SQuAD and
-lost nothing on classic collections, because that list holds words such as "system" and "information". Languages
-without a list here keep their long one.
+lost nothing on classic collections, because that list holds words such as "system" and "information".
+
+Languages without a list here have no words that weigh less: their long lists hold words that people search for (Czech
+článek, Korean 시간), and how common a word is says enough. Chinese gained .0003 of nDCG@10 on XQuAD without its list.
+Japanese lost .0014 on JaQuAD: it is in LONG, and keeps its list, which holds few other words.
 """
 
 SNOWBALL = {
@@ -185,3 +188,6 @@ OURS = {
         "without won't would wouldn't yes yet you'll you're you've"
     ),
 }
+
+LONG = ("ja",)
+"""Languages whose long list is their short one, too."""

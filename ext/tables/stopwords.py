@@ -21,7 +21,7 @@ from pathlib import Path
 import marisa_trie
 
 from tables.function_words import MARK_WORDS, STOP_WORDS
-from tables.short_stopwords import OURS, SNOWBALL
+from tables.short_stopwords import LONG, OURS, SNOWBALL
 
 SONIC_LISTS = Path(__file__).with_name("sonic_stopwords.json")
 
@@ -44,7 +44,7 @@ def keys() -> Iterator[str]:
     for language in all_languages():
         for word in stop_words(language.stopwords, lists) if language.stopwords else ():
             yield f"{language.code}:{word}"
-        for word in short_list(language.stopwords) if language.stopwords else ():
+        for word in short_list(language.stopwords, lists) if language.stopwords else ():
             yield f"{language.code}={word}"
         for word in MARK_WORDS.get(language.code, "").split():
             yield f"{language.code}+{normal(word)}"
@@ -92,8 +92,10 @@ def sonic_words(code: str, lists: dict[str, list[str]]) -> set[str]:
     return {normal(word) for word in words}
 
 
-def short_list(key: str) -> set[str]:
+def short_list(key: str, lists: dict[str, list[str]]) -> set[str]:
     """Return the words of the short list under `key` in normal form, with either apostrophe; none if there is none."""
+    if key in LONG:
+        return stop_words(key, lists)
     words = f"{SNOWBALL.get(key, '')} {OURS.get(key, '')}".split()
     return {normal(spelling) for word in words for spelling in (word, word.replace("'", "\u2019"))}
 

@@ -114,8 +114,8 @@ class ExplainedHit:
 
     Attributes:
         score: as in `Hit`: `base` and all parts together.
-        how: the best way in which it was found: "whole" (every word as typed; with bm25 only), "exact" (some word as
-            typed), "completion" or "correction".
+        how: the best way in which it was found: "whole" (every word or one of its forms, stop words aside; with bm25
+            only), "exact" (some of them), "completion" or "correction".
         base: the part of the score for that way; 0 if only words count.
         parts: the parts of the words, the largest ones.
         more: how many more words add to the score.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from pydantic import BaseModel, ModelWrapValidatorHandler, ValidationError, ValidationInfo, model_validator
+from pydantic import BaseModel, ModelWrapValidatorHandler, TypeAdapter, ValidationError, ValidationInfo, model_validator
 from pydantic.fields import FieldInfo
 
 from sonicpy.config.problems import describe, show
@@ -24,6 +24,8 @@ from sonicpy.config.sections import (
     TokenizationConfig,
 )
 from sonicpy.errors import ConfigError
+
+SWITCH = TypeAdapter(bool)
 
 SONIC_DEFAULTS: dict[str, object] = {
     "channel.inet": ("[::1]:1491",),
@@ -165,10 +167,18 @@ def _with_one_stemming(given: object) -> object:
         return given
     settings = _explicit(given)
     normalization = settings.get("normalization")
-    if isinstance(normalization, dict) and normalization.get("stemming_enabled") not in (None, False, "false"):
+    if isinstance(normalization, dict) and _is_on(normalization.get("stemming_enabled")):
         _set_default(settings, ["search", "stemming"], "off")
         return settings
     return given
+
+
+def _is_on(given: object) -> bool:
+    """Return whether a switch is on; one that is neither on nor off is refused later."""
+    try:
+        return given is not None and SWITCH.validate_python(given)
+    except ValidationError:
+        return False
 
 
 def _explicit(given: Mapping[str, object]) -> dict[str, object]:

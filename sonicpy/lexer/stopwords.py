@@ -30,10 +30,10 @@ class StopWords:
         return words
 
     def short_words(self, code: str) -> frozenset[str]:
-        """Return the function words of the language `code`; the words of its long list if it has no short one."""
+        """Return the function words of the language `code`; none if it has no short list."""
         words = self._short.get(code)
         if words is None:
-            words = self._short[code] = frozenset(self._list(code, SHORT_WORD)) or self.words(code)
+            words = self._short[code] = frozenset(self._list(code, SHORT_WORD))
         return words
 
     def sonic_words(self, code: str) -> frozenset[str]:

@@ -275,6 +275,17 @@ class TestEnough:
             found(index, "planet", limit=100)
             assert tried == [b"planet", b"planet"] * (below == 6)
 
+    @pytest.mark.parametrize("objects", [9, 10])
+    def test_of_a_family_the_form_that_most_objects_hold_counts(self, tmp_path: Path, objects: int) -> None:
+        """Each object holds two forms, and is one object."""
+        with opened(tmp_path) as index:
+            for number in range(objects):
+                push(index, f"o{number}", "engine engines")
+            push(index, "completed", "engineroom")
+            answer = index.query_ids(C, B, "engine", lang="eng", limit=100)
+            assert len(answer) == objects + (objects == 9)
+            assert ("completed" in answer) == (objects == 9)
+
 
 class TestNewest:
     def test_all_words_newest_first(self, tmp_path: Path) -> None:

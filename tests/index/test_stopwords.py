@@ -169,3 +169,14 @@ def test_the_language_is_guessed_from_the_text(tmp_path: Path) -> None:
         words = index.words(C, B)
         assert {"sailor", "parrot", "papagei", "markt"} <= set(words)
         assert not {"the", "and", "der", "und", "auf"} & set(words)
+
+
+@pytest.mark.parametrize(
+    ("lang", "rare", "listed"), [("ces", "zpráva", "článek"), ("ind", "kota", "jumlah"), ("vie", "nước", "người")]
+)
+def test_ordinary_words_of_long_lists_find_objects(tmp_path: Path, lang: str, rare: str, listed: str) -> None:
+    """Languages without a short list of function words have no words that only add to what others find."""
+    with open_index(tmp_path) as index:
+        for oid, text in (("both", f"{listed} {rare}"), ("rare", rare), ("listed", listed)):
+            push(index, oid, text, lang)
+        assert sorted(index.query_ids(C, B, f"{listed} {rare}", lang=lang)) == ["both", "listed", "rare"]

@@ -96,7 +96,7 @@ def test_short_lists_hold_function_words_in_normal_form(language) -> None:
         assert words != STOP_WORDS.words(language.code)
         assert all(word == unicodedata.normalize("NFC", word.casefold()).strip() != "" for word in words)
     else:
-        assert words == STOP_WORDS.words(language.code), "the long list stands in"
+        assert words == (STOP_WORDS.words("jpn") if language.code == "jpn" else frozenset())
 
 
 def test_the_short_list_of_english() -> None:

@@ -138,18 +138,22 @@ def content_size(list lists not None, bytes flags not None) -> float:
     return size
 
 
-cdef list plan_family(PlannedList exact, list family, uint64_t objects, double factor, uint64_t *holders):
+cdef list plan_family(
+    PlannedList exact, list family, uint64_t objects, double factor, uint64_t *holders, uint64_t *sure
+):
     """Return the lists of the family of a term, and weigh the term as one with them.
 
     Args:
         family: (word, row) of the other words, each held by some object.
         factor: of the weight of the term.
         holders: becomes the number of objects that hold one of the words, or somewhat more.
+        sure: becomes the same, or somewhat less.
     """
     cdef list lists = []
     cdef PlannedList one
     cdef TermInfo row
     cdef uint64_t df = 0 if exact.row is None else exact.row._word.df, united = df
+    sure[0] = df
     for word, row in family:
         one = PlannedList.__new__(PlannedList)
         one.term, one.word, one.row = exact.term, word, row
@@ -157,6 +161,7 @@ cdef list plan_family(PlannedList exact, list family, uint64_t objects, double f
         one.is_form = True
         one.inserts = exact.inserts
         united += row._word.df
+        sure[0] = max(sure[0], row._word.df)
         lists.append(one)
     holders[0] = min(united, objects)
     exact.weight = factor * idf(objects, holders[0])
@@ -181,7 +186,8 @@ def plan_terms(
     Args:
         rows: of the terms.
         objects: how many the bucket holds.
-        wanted: a term that this many objects hold finds enough, and is not expandable.
+        wanted: a term that this many objects hold finds enough, and is not expandable. Of a family, the word that
+            most objects hold decides: several of its words may stand in the same objects.
         expandable_max: at most this many terms are expandable.
         families: (word, row) of the other words that a term stands for, by the number of the term.
 
@@ -191,7 +197,7 @@ def plan_terms(
     cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
     cdef const uint8_t *counts = <const uint8_t *> <const char *> terms.counts
     cdef Py_ssize_t number, count = len(terms.words), expandable = 0
-    cdef uint64_t holders
+    cdef uint64_t holders, sure
     cdef double factor
     cdef list forms, family
     cdef int64_t enough = min(wanted, INT64_MAX)
@@ -219,16 +225,16 @@ def plan_terms(
             one.required = keywords and flags[number] & F_SPECIAL != 0
             one.inserts = not beside
             # By holders, not by postings: the window hides how common a word is.
-            holders = 0 if one.row is None else one.row._word.df
+            holders = sure = 0 if one.row is None else one.row._word.df
             factor = query_factor(one.word, flags[number], counts[number])
             one.weight = idf(objects, holders) * factor
             family = None if families is None else families.get(number)
-            forms = None if family is None else plan_family(one, family, objects, factor, &holders)
+            forms = None if family is None else plan_family(one, family, objects, factor, &holders, &sure)
             if (
                 not flags[number] & (F_SPECIAL | F_PART)
                 and not (flags[number] & F_STOP and (has_words or is_unspaced_letter(one.word)))
                 and expandable < expandable_max
-                and <int64_t> holders < enough
+                and <int64_t> sure < enough
             ):
                 one.is_expandable = True
                 expandable += 1

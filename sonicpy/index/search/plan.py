@@ -24,6 +24,7 @@ SPECIAL_IS_EXACT = "mail addresses, numbers and other identifiers are found exac
 STOP_IS_EXACT = "beside other words, stop words are neither completed nor corrected"
 PART_IS_EXACT = "letters and pairs of letters of a run without blanks are neither completed nor corrected"
 ENOUGH_FOUND = "the word itself finds enough"
+NEVER = "search.alternates_below is 0"
 TOO_MANY_WORDS = "only the first words of a long query are completed and corrected"
 NO_BUDGET = "search.query_alternates_try is 0, or other words have used it up"
 
@@ -50,4 +51,6 @@ def why_not_expanded(plan: Plan, exact: PlannedList, flags: int, *, only_stops: 
         return PART_IS_EXACT
     if flags & STOP and not only_stops:
         return STOP_IS_EXACT
+    if not plan.enough:
+        return NEVER
     return ENOUGH_FOUND if exact.row is not None and exact.row.df >= plan.enough else TOO_MANY_WORDS

@@ -80,7 +80,7 @@ def plan_bm25(lexicon: Lexicon, terms: Terms, budget: int, enough: int, matching
 
     Args:
         budget: expansions of each word, at most.
-        enough: a word that this many objects hold, its family included, is not expanded.
+        enough: a word is not expanded if this many objects hold it, or another word of its family.
     """
     reader = lexicon.reader
     objects = reader.state.objects
@@ -93,7 +93,7 @@ def plan_bm25(lexicon: Lexicon, terms: Terms, budget: int, enough: int, matching
         exact, *forms = group
         lists += (exact, *forms)
         if exact.is_expandable:
-            found = sum(one.row.df for one in (exact, *forms) if one.row is not None)
+            found = max((one.row.df for one in (exact, *forms) if one.row is not None), default=0)
             others = expansions(lexicon, exact.word, found, enough, budget, [form.word for form in forms])
             lists += plan_expansions(exact, others, objects)
     return Plan(let_stop_words_search(lists), NOTHING_LEFT_OUT, enough)
