@@ -94,6 +94,7 @@ def _add_query(verbs: Verbs) -> None:
     add_limit(parser, LIMIT)
     add_offset(parser)
     add_lang(parser)
+    _add_no_stem(parser)
     parser.add_argument("--scores", action="store_true", help="print a tab and the score behind each object")
     parser.add_argument("--total", action="store_true", help="also print how many objects match")
     add_target_flags(parser)
@@ -108,8 +109,13 @@ def _add_explain(verbs: Verbs) -> None:
     add_text(parser, "the text of the query")
     add_limit(parser, LIMIT)
     add_lang(parser)
+    _add_no_stem(parser)
     add_target_flags(parser)
     parser.set_defaults(run=explain)
+
+
+def _add_no_stem(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--no-stem", dest="stem", action="store_false", help="words do not stand for their other forms")
 
 
 def query(arguments: argparse.Namespace) -> int:
@@ -132,7 +138,7 @@ def _one_text(words: list[str]) -> Iterator[str]:
 def _hits(index: Target, arguments: argparse.Namespace, text: str) -> Hits:
     return index.query(
         arguments.collection, arguments.bucket, text,
-        limit=arguments.limit, offset=arguments.offset, lang=arguments.lang, total=arguments.total,
+        limit=arguments.limit, offset=arguments.offset, lang=arguments.lang, stem=arguments.stem, total=arguments.total,
     )  # fmt: skip
 
 
@@ -189,8 +195,9 @@ def explain(arguments: argparse.Namespace) -> int:
     text = text_given(arguments.text)
     with open_target(arguments) as index:
         explained = index.explain(
-            arguments.collection, arguments.bucket, text, limit=arguments.limit, lang=arguments.lang
-        )
+            arguments.collection, arguments.bucket, text,
+            limit=arguments.limit, lang=arguments.lang, stem=arguments.stem,
+        )  # fmt: skip
     print(explained.to_json() if arguments.json else explained)
     return 0
 

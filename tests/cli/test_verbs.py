@@ -111,6 +111,17 @@ def test_scores_and_totals(run: Run, shared_server: Server) -> None:
     assert found == {"query": "hello", "hits": hits[:1], "total": 2}
 
 
+def test_words_need_not_stand_for_their_other_forms(run: Run, shared_server: Server) -> None:
+    for where in (("--data", "d"), ("--server", f"sonic://127.0.0.1:{shared_server.port}")):
+        for oid in ("runs", "running"):
+            run("push", "forms", "b", oid, oid, *where)
+        typed = ("forms", "b", "running", "--lang", "eng", *where)
+        assert run("query", *typed) == "running\nruns\n"
+        assert run("query", *typed, "--no-stem") == "running\n"
+        assert len(json.loads(run("explain", *typed, "--json"))["hits"]) == 2
+        assert len(json.loads(run("explain", *typed, "--json", "--no-stem"))["hits"]) == 1
+
+
 def test_texts_come_from_the_standard_input(run: Run, type_in: TypeIn) -> None:
     type_in("Größen\n Nantes\n".encode())
     run("push", "c", "b", "o1", "-", "--data", "d")
