@@ -74,6 +74,8 @@ ARTICLES = ("ال", "بال", "فال", "كال", "لل", "وال")
 LONG_BYTES = 24
 """A family of a longer word may have words of more than WORD_BYTES_MAX, which never become pending: it is looked up
 afresh once the terms of the bucket have changed."""
+VOICED = {"f": "v", "s": "z"}
+"""Letters at the end of a Dutch stem that become others where an ending follows: brief, brieven."""
 BEHIND_MIN = 3
 """Letters that stand behind an elided word or an article, at least: l'on is a word of its own."""
 
@@ -386,10 +388,13 @@ def _begins(word: str, kin: _Kin) -> bool:
 def _beginning(stem: str, algorithm: str) -> str:
     """Return with what words of a stem begin.
 
-    The last letter of a stem may stand for another one (carri, use), in Dutch two vowels for one (maan, manen).
+    The last letter of a stem may stand for another one (carri, use; in Dutch huis, huizen), in Dutch two vowels for one
+    (maan, manen).
     """
     if algorithm == "dutch" and _is_doubled(stem):
         return stem[:-2]
+    if algorithm == "dutch" and len(stem) > 2 and stem[-1] in VOICED:
+        return stem[:-1]
     return stem[:-1] if len(stem) > 4 or (len(stem) > 2 and stem[-1] in "eiy") else stem
 
 
@@ -401,7 +406,10 @@ def _ends(stem: str) -> tuple[str, ...]:
     """Return with what most words of a short stem begin: many words begin as it does without its last letters."""
     if stem[-1:] in ("i", "y"):
         return (f"{stem[:-1]}i", f"{stem[:-1]}y")
-    return (stem, stem[:-2] + stem[-1]) if _is_doubled(stem) else (stem,)
+    ends = [stem]
+    if _is_doubled(stem):
+        ends.append(stem[:-2] + stem[-1])
+    return (*ends, *(f"{each[:-1]}{VOICED[each[-1]]}" for each in ends if each[-1:] in VOICED))
 
 
 def _shared(one: str, other: str) -> str:
