@@ -13,6 +13,7 @@ from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Protocol
 
 from sonicpy.channel import replies
+from sonicpy.children import held_back
 from sonicpy.errors import SonicError
 from sonicpy.server.dispatch import CALLS
 from sonicpy.server.handed import go_on_with
@@ -30,6 +31,7 @@ from sonicpy.server.search_messages import (
     Setup,
 )
 from sonicpy.server.search_worker import IDLE_SHARE, serve_searches
+from sonicpy.server.stop_signals import EACH
 from sonicpy.server.threads import in_thread
 from sonicpy.server.workers import nothing_to_import
 
@@ -218,8 +220,11 @@ class SearchProcess:
 
 
 def _started(theirs: socket.socket) -> BaseProcess:
-    """Start a search process: this blocks for up to 0.1 s."""
+    """Start a search process: this blocks for up to 0.1 s.
+
+    The process ends with the thread that calls this (`die_with_parent`): those of the loop's executor stay to the end.
+    """
     process = multiprocessing.get_context("spawn").Process(target=serve_searches, args=(theirs,), daemon=True)
-    with nothing_to_import():
+    with nothing_to_import(), held_back(EACH):
         process.start()
     return process

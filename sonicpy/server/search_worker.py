@@ -15,6 +15,7 @@ from itertools import count
 from typing import Any
 
 from sonicpy.channel.commands import Command
+from sonicpy.children import die_with_parent, ignore
 from sonicpy.channel.session import Session
 from sonicpy.config import Config
 from sonicpy.errors import SonicError
@@ -41,7 +42,7 @@ from sonicpy.server.search_messages import (
     Stop,
 )
 from sonicpy.server.serving import Peer, Serving, end_connections
-from sonicpy.server.stop_signals import stop_signals
+from sonicpy.server.stop_signals import EACH
 
 Call = Callable[[Index, Any], bytes]
 
@@ -55,8 +56,8 @@ ASKED_MAX = 2
 
 def serve_searches(link: socket.socket) -> None:
     """Serve until the main process says Stop or closes its end of `link`."""
-    for number in stop_signals():  # they go to all processes of a server: the main process ends this one
-        signal.signal(number, signal.SIG_IGN)
+    ignore(EACH)  # they go to all processes of a server: the main process ends this one
+    die_with_parent()  # also while this one is stopped and reads nothing of the link
     run_loop(SearchWorker(link).run())
 
 
