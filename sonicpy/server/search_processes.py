@@ -14,6 +14,7 @@ import logging
 import math
 import os
 import time
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from sonicpy.config.kinds import AUTO
@@ -69,6 +70,7 @@ class SearchProcesses:
         self._has_moved = False  # connections, at the last tick
         self._kept = 0  # connections that stayed here since the last tick
 
+        self._unexpected = ""  # error, the last one
     # -- for the service ---------------------------------------------------------------------------------------------
 
     @property
@@ -116,18 +118,9 @@ class SearchProcesses:
         """Start and end processes as they are needed, until it is cancelled."""
         self._here.measure()
         while True:
-            if not self._is_stopping:
-                try:
-                    await self._start_missing()
-                except (OSError, SonicError) as error:
-                    logger.error("a search process cannot be started: %s", error)
+            await self._surviving(self._start_missing)
             await asyncio.sleep(TICK_S)
-            self._here.measure()
-            self._kept = 0
-            self._end_silent()
-            if self._is_auto:
-                self._adapt()
-            self._balance()
+            await self._surviving(self._look_after)
 
     async def stop(self, answer_s: float, stop_s: float) -> None:
         """Let the processes answer what has arrived for at most `answer_s`; they close and end within `stop_s`."""
@@ -148,17 +141,41 @@ class SearchProcesses:
     # -- inside ------------------------------------------------------------------------------------------------------
 
     async def _start_missing(self) -> None:
-        while len(self._processes) < self._wanted and time.monotonic() >= self._next_start_s:
+        while self._lacks_one and time.monotonic() >= self._next_start_s:
             process = SearchProcess(self._service, self._ended)
             self._processes.append(process)
+        self._leaving.clear()
             try:
                 await process.start()
-            except BaseException:
+            except BaseException as error:
+    async def _look_after(self) -> None:
+        """Do what is due every TICK_S."""
+        self._here.measure()
+        self._kept = 0
+        self._end_silent()
+        if self._is_auto:
+            self._adapt()
+        self._balance()
+
+    async def _surviving(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do something; an unexpected error is logged, and where it comes from, unless it is the same as before."""
+        try:
+            await work()
+        except Exception as error:  # noqa: BLE001 - a fault in one tick must not be the end of all
+            is_new, self._unexpected = repr(error) != self._unexpected, repr(error)
+            logger.error("an unexpected error with the search processes: %r", error, exc_info=error if is_new else None)
+
+    @property
+    def _lacks_one(self) -> bool:
+        return len(self._processes) < self._wanted and not self._is_stopping
+
                 if process in self._processes:
                     self._processes.remove(process)
                 process.kill()
                 self._next_start_s = time.monotonic() + RETRY_S
-                raise
+                if not isinstance(error, OSError | SonicError):
+                    raise
+                logger.error("a search process cannot be started: %s", error)
 
     def _ended(self, process: SearchProcess, *, expected: bool, how: str = "died") -> None:
         """Forget a process that has closed its end."""

@@ -8,7 +8,6 @@ outlives its main process.
 import asyncio
 import logging
 import os
-import signal
 import socket
 from collections.abc import Callable
 from itertools import count
