@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from sonicpy.config.kinds import AUTO
 from sonicpy.errors import SonicError
+from sonicpy.server.descriptors import room_for_connections
 from sonicpy.server.handover import CAN_HAND_OVER
 from sonicpy.server.loop_load import BUSY_SHARE, LoopLoad
 from sonicpy.server.search_messages import AskReport, Shed, Stop
@@ -69,14 +70,19 @@ class SearchProcesses:
         self._all_busy_s = 0.0
         self._has_moved = False  # connections, at the last tick
         self._kept = 0  # connections that stayed here since the last tick
-
         self._unexpected = ""  # error, the last one
+
     # -- for the service ---------------------------------------------------------------------------------------------
 
     @property
     def connections(self) -> int:
         """How many open connections search processes serve."""
         return sum(process.connections for process in self._processes)
+
+    @property
+    def open_graphs(self) -> int:
+        """How many word graphs search processes had open when they reported last."""
+        return sum(process.open_graphs for process in self._processes)
 
     @property
     def ready(self) -> int:
@@ -98,7 +104,8 @@ class SearchProcesses:
         chosen = None
         for process in self._processes:
             load = process.busy + NEW_CONNECTION_LOAD * process.fresh
-            if process.takes_connections and not self._is_stopping and load <= least:
+            takes_it = process.takes_connections and not process.is_full and not self._is_stopping
+            if takes_it and load <= least:
                 least, chosen = load, process
         if chosen is None and keeps:
             self._kept += 1
@@ -137,17 +144,10 @@ class SearchProcesses:
         for process in (*self._processes, *self._leaving):
             process.kill()
         self._processes.clear()
+        self._leaving.clear()
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    async def _start_missing(self) -> None:
-        while self._lacks_one and time.monotonic() >= self._next_start_s:
-            process = SearchProcess(self._service, self._ended)
-            self._processes.append(process)
-        self._leaving.clear()
-            try:
-                await process.start()
-            except BaseException as error:
     async def _look_after(self) -> None:
         """Do what is due every TICK_S."""
         self._here.measure()
@@ -169,6 +169,13 @@ class SearchProcesses:
     def _lacks_one(self) -> bool:
         return len(self._processes) < self._wanted and not self._is_stopping
 
+    async def _start_missing(self) -> None:
+        while self._lacks_one and time.monotonic() >= self._next_start_s:
+            process = SearchProcess(self._service, self._ended)
+            self._processes.append(process)
+            try:
+                await process.start()
+            except BaseException as error:
                 if process in self._processes:
                     self._processes.remove(process)
                 process.kill()
@@ -211,7 +218,8 @@ class SearchProcesses:
             self._has_moved = False  # a tick later, the loops show what the move has changed
             return
         here = self._here.busy
-        least = min(here, *(process.busy for process in processes))
+        least = min((process.busy for process in processes if not process.is_full), default=math.inf)
+        least = min(here, least)
         most, active = max((here, active_here), (busiest.busy, busiest.active))
         moved = round(active * (most - least) / most / 2) if most > BUSY_SHARE else 0
         if not moved or most - least < UNEQUAL_SHARE:
@@ -219,7 +227,7 @@ class SearchProcesses:
         self._has_moved = True
         if most == here:
             self._service.sheds = moved
-        else:
+        elif moved := min(moved, room_for_connections()):  # whichever process they go to, they come through this one
             busiest.send(Shed(moved))
 
     def _adapt(self) -> None:
