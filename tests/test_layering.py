@@ -37,7 +37,7 @@ ALLOWED = {
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
     "pytest_plugin": {"__init__", "client", "config", "index"},
-    "server": EVERYBODY | {"channel", "config", "http", "index"},
+    "server": EVERYBODY | {"channel", "children", "config", "http", "index"},
     "store": EVERYBODY | {"_native", "disk"},
     "version": set(),
 }

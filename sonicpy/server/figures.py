@@ -87,7 +87,7 @@ def server_figures(service: "BaseService") -> ServerFigures:
         uncommitted=sum(maintainer.uncommitted for maintainer in maintainers),
         buckets=sum(maintainer.open_scopes() for maintainer in maintainers),
         pending_buckets=sum(maintainer.pending_buckets() for maintainer in maintainers),
-        open_graphs=sum(maintainer.open_graphs() for maintainer in maintainers),
+        open_graphs=sum(maintainer.open_graphs() for maintainer in maintainers) + service.graphs_elsewhere,
         store_used_bytes=sum(maintainer.used_bytes() for maintainer in maintainers),
         store_map_bytes=sum(maintainer.map_bytes() for maintainer in maintainers),
         log_bytes=sum(maintainer.log_bytes() for maintainer in maintainers),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.session import Session
 from sonicpy.server.connection import Connection
+from sonicpy.server.handover import NONE
 from sonicpy.server.search_messages import Handover
 from sonicpy.server.serving import limits_of
 from sonicpy.version import VERSION
@@ -41,8 +42,12 @@ async def go_on_with(service: "Serving", handover: Handover, descriptor: int) ->
     """Serve a connection from now on; return whether that is possible.
 
     Args:
-        descriptor: of its socket, which belongs to the connection from now on.
+        descriptor: of its socket, which belongs to the connection from now on; NONE: it was dropped on the way here,
+            and the connection is closed.
     """
+    if descriptor == NONE:
+        logger.error("a connection that was handed over is closed: this process may not open more files (ulimit -n)")
+        return False
     session = Session(VERSION, None, limits_of(service.config), compat=False)
     session.resume(Mode.SEARCH, handover.rest)
     connection = HandedConnection(service, session, handover.unsent)

@@ -2,7 +2,8 @@
 
     frame    size u32 | whether a descriptor belongs to it u8 | the message, pickled          (little-endian)
 
-A descriptor arrives with the first byte of its frame at the latest. Both ends are ours, so pickles are safe.
+A descriptor arrives with the first byte of its frame at the latest. The system drops it if the process that reads may
+not open more files; the message comes nevertheless. Both ends are ours, so pickles are safe.
 """
 
 import asyncio
@@ -23,6 +24,8 @@ DESCRIPTORS_MAX = 16
 CAN_HAND_OVER = hasattr(socket, "send_fds") and hasattr(socket, "AF_UNIX")
 """Whether this system passes descriptors between processes."""
 CLOSE_ON_EXEC: int = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+NONE = -1
+"""Stands for the descriptor of a message that has none, or whose descriptor was dropped."""
 
 
 class Link:
@@ -30,7 +33,7 @@ class Link:
 
     Args:
         ours: the socket, of which the link is the owner.
-        on_message: called with each message and its descriptor, which is then the callee's; -1: it has none.
+        on_message: called with each message and its descriptor, which is then the callee's, or NONE.
         on_end: called once when the other end is closed; not after `close`.
     """
 
@@ -90,7 +93,8 @@ class Link:
         self._loop.remove_writer(self._socket.fileno())
         self._socket.close()
         while self._descriptors:
-            os.close(self._descriptors.popleft())
+            if (descriptor := self._descriptors.popleft()) != NONE:
+                os.close(descriptor)
 
     def _write(self) -> None:
         try:
@@ -111,12 +115,14 @@ class Link:
 
     def _receive(self) -> None:
         try:
-            data, descriptors, _, _ = socket.recv_fds(self._socket, READ_BYTES, DESCRIPTORS_MAX, CLOSE_ON_EXEC)
+            data, descriptors, flags, _ = socket.recv_fds(self._socket, READ_BYTES, DESCRIPTORS_MAX, CLOSE_ON_EXEC)
         except BlockingIOError:
             return
         except OSError:
-            data, descriptors = b"", []
+            data, descriptors, flags = b"", [], 0
         self._descriptors.extend(descriptors)
+        if flags & socket.MSG_CTRUNC:  # the place of the one that was dropped: no read goes past the next one
+            self._descriptors.append(NONE)
         if not data:
             self._end()
             return
@@ -124,16 +130,25 @@ class Link:
         self._take_messages()
 
     def _take_messages(self) -> None:
-        begin = 0
-        while self.is_open and len(self._received) - begin >= FRAME.size:
-            size, has_descriptor = FRAME.unpack_from(self._received, begin)
-            end = begin + FRAME.size + size
-            if len(self._received) < end:
-                break
-            message = pickle.loads(self._received[begin + FRAME.size : end])
-            begin = end
-            self.on_message(message, self._descriptors.popleft() if has_descriptor else -1)
-        del self._received[:begin]
+        while self.is_open and (frame := self._next_frame()) is not None:
+            packed, descriptor = frame
+            try:
+                self.on_message(pickle.loads(packed), descriptor)
+            except BaseException:
+                self._loop.call_soon(self._take_messages)  # an unexpected error: those that follow are taken anyway
+                raise
+
+    def _next_frame(self) -> tuple[bytearray, int] | None:
+        """Take the next message out of what was received, packed, and its descriptor; None: more has to come."""
+        if len(self._received) < FRAME.size:
+            return None
+        size, has_descriptor = FRAME.unpack_from(self._received)
+        end = FRAME.size + size
+        if len(self._received) < end:
+            return None
+        packed = self._received[FRAME.size : end]
+        del self._received[:end]
+        return packed, self._descriptors.popleft() if has_descriptor else NONE
 
     def _end(self) -> None:
         if self.is_open:

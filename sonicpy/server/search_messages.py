@@ -34,6 +34,9 @@ class Setup(NamedTuple):
 class Ready(NamedTuple):
     """Connections may come."""
 
+    most: int
+    """How many it may have at a time, because each takes a descriptor."""
+
 
 class Handover(NamedTuple):
     """A connection in mode search, between two turns."""
@@ -97,6 +100,9 @@ class Report(NamedTuple):
     """Connections that sent lines, if the loop was busy; else 0."""
     broken_buckets: set[int]
     """Those whose word graph could not be read."""
+    open_graphs: int
+    most: int
+    """As in Ready; the limit of a process can be changed."""
     was_asked: bool
     """By AskReport."""
 

@@ -13,10 +13,11 @@ from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Protocol
 
 from sonicpy.channel import replies
+from sonicpy.children import held_back
 from sonicpy.errors import SonicError
 from sonicpy.server.dispatch import CALLS
 from sonicpy.server.handed import go_on_with
-from sonicpy.server.handover import Link
+from sonicpy.server.handover import NONE, Link
 from sonicpy.server.search_messages import (
     AskCommit,
     AskReply,
@@ -30,6 +31,7 @@ from sonicpy.server.search_messages import (
     Setup,
 )
 from sonicpy.server.search_worker import IDLE_SHARE, serve_searches
+from sonicpy.server.stop_signals import EACH
 from sonicpy.server.threads import in_thread
 from sonicpy.server.workers import nothing_to_import
 
@@ -58,20 +60,23 @@ class SearchProcess:
 
     Attributes:
         connections: how many it serves.
+        most: how many it can serve, because each takes a descriptor.
         fresh: how many of them it got since its last report.
         heard_s: when it sent something last, by the monotonic clock.
         owes_since_s: since when it has had something to report, by the same clock; None: it may be idle.
         busy: the share of the time that its loop took before that.
         active: how many connections sent lines before that, if it was busy.
+        open_graphs: how many word graphs it had open then.
         is_retiring: it gets no new connections.
         is_leaving: it was told to end.
     """
 
     def __init__(self, service: "Service", on_end: OnEnd) -> None:
-        self.connections = 0
+        self.connections = self.most = 0
         self.fresh = 0
         self.busy = 0.0
         self.active = 0
+        self.open_graphs = 0
         self.idle_since_s = self.heard_s = time.monotonic()
         self.owes_since_s: float | None = None
         self.is_ready = self.was_ready = self.is_retiring = self.is_leaving = False
@@ -99,6 +104,11 @@ class SearchProcess:
         """Whether it can be given a connection."""
         is_here = self.is_ready and not self.is_retiring and self._link is not None and not self._link.is_blocked
         return is_here and (self.owes_since_s is None or time.monotonic() - self.owes_since_s < LATE_S)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it has no descriptor for one more connection."""
+        return self.connections >= self.most
 
     async def start(self) -> None:
         """Start the process; it is ready some tenths of a second later.
@@ -163,7 +173,7 @@ class SearchProcess:
 
     def _take_back(self, handover: Handover, descriptor: int) -> None:
         """Give a connection that this process sheds to another one, or serve it in the main process."""
-        chosen = None if self._service.search is None else self._service.search.choose()
+        chosen = None if self._service.search is None or descriptor == NONE else self._service.search.choose()
         if chosen is not None and chosen is not self and chosen.take(handover, descriptor):
             os.close(descriptor)
             return
@@ -176,6 +186,7 @@ class SearchProcess:
 
     def _note_ready(self, message: Ready) -> None:
         self.is_ready = self.was_ready = True
+        self.most = message.most
 
     def _note_closed(self, message: Closed) -> None:
         self.connections -= message.connections
@@ -184,6 +195,8 @@ class SearchProcess:
         self._service.statistics.add(message.counts)
         self.busy = message.busy
         self.active = message.active
+        self.open_graphs = message.open_graphs
+        self.most = message.most
         self._service.index.maintainer.note_broken_buckets(message.broken_buckets)
         self.fresh = 0
         self.owes_since_s = None if message.busy < IDLE_SHARE else self.heard_s
@@ -218,8 +231,11 @@ class SearchProcess:
 
 
 def _started(theirs: socket.socket) -> BaseProcess:
-    """Start a search process: this blocks for up to 0.1 s."""
+    """Start a search process: this blocks for up to 0.1 s.
+
+    The process ends with the thread that calls this (`die_with_parent`): those of the loop's executor stay to the end.
+    """
     process = multiprocessing.get_context("spawn").Process(target=serve_searches, args=(theirs,), daemon=True)
-    with nothing_to_import():
+    with nothing_to_import(), held_back(EACH):
         process.start()
     return process

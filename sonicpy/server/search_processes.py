@@ -14,10 +14,12 @@ import logging
 import math
 import os
 import time
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from sonicpy.config.kinds import AUTO
 from sonicpy.errors import SonicError
+from sonicpy.server.descriptors import room_for_connections
 from sonicpy.server.handover import CAN_HAND_OVER
 from sonicpy.server.loop_load import BUSY_SHARE, LoopLoad
 from sonicpy.server.search_messages import AskReport, Shed, Stop
@@ -68,6 +70,7 @@ class SearchProcesses:
         self._all_busy_s = 0.0
         self._has_moved = False  # connections, at the last tick
         self._kept = 0  # connections that stayed here since the last tick
+        self._unexpected = ""  # error, the last one
 
     # -- for the service ---------------------------------------------------------------------------------------------
 
@@ -75,6 +78,11 @@ class SearchProcesses:
     def connections(self) -> int:
         """How many open connections search processes serve."""
         return sum(process.connections for process in self._processes)
+
+    @property
+    def open_graphs(self) -> int:
+        """How many word graphs search processes had open when they reported last."""
+        return sum(process.open_graphs for process in self._processes)
 
     @property
     def ready(self) -> int:
@@ -96,7 +104,8 @@ class SearchProcesses:
         chosen = None
         for process in self._processes:
             load = process.busy + NEW_CONNECTION_LOAD * process.fresh
-            if process.takes_connections and not self._is_stopping and load <= least:
+            takes_it = process.takes_connections and not process.is_full and not self._is_stopping
+            if takes_it and load <= least:
                 least, chosen = load, process
         if chosen is None and keeps:
             self._kept += 1
@@ -116,18 +125,9 @@ class SearchProcesses:
         """Start and end processes as they are needed, until it is cancelled."""
         self._here.measure()
         while True:
-            if not self._is_stopping:
-                try:
-                    await self._start_missing()
-                except (OSError, SonicError) as error:
-                    logger.error("a search process cannot be started: %s", error)
+            await self._surviving(self._start_missing)
             await asyncio.sleep(TICK_S)
-            self._here.measure()
-            self._kept = 0
-            self._end_silent()
-            if self._is_auto:
-                self._adapt()
-            self._balance()
+            await self._surviving(self._look_after)
 
     async def stop(self, answer_s: float, stop_s: float) -> None:
         """Let the processes answer what has arrived for at most `answer_s`; they close and end within `stop_s`."""
@@ -144,21 +144,45 @@ class SearchProcesses:
         for process in (*self._processes, *self._leaving):
             process.kill()
         self._processes.clear()
+        self._leaving.clear()
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
+    async def _look_after(self) -> None:
+        """Do what is due every TICK_S."""
+        self._here.measure()
+        self._kept = 0
+        self._end_silent()
+        if self._is_auto:
+            self._adapt()
+        self._balance()
+
+    async def _surviving(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do something; an unexpected error is logged, and where it comes from, unless it is the same as before."""
+        try:
+            await work()
+        except Exception as error:  # noqa: BLE001 - a fault in one tick must not be the end of all
+            is_new, self._unexpected = repr(error) != self._unexpected, repr(error)
+            logger.error("an unexpected error with the search processes: %r", error, exc_info=error if is_new else None)
+
+    @property
+    def _lacks_one(self) -> bool:
+        return len(self._processes) < self._wanted and not self._is_stopping
+
     async def _start_missing(self) -> None:
-        while len(self._processes) < self._wanted and time.monotonic() >= self._next_start_s:
+        while self._lacks_one and time.monotonic() >= self._next_start_s:
             process = SearchProcess(self._service, self._ended)
             self._processes.append(process)
             try:
                 await process.start()
-            except BaseException:
+            except BaseException as error:
                 if process in self._processes:
                     self._processes.remove(process)
                 process.kill()
                 self._next_start_s = time.monotonic() + RETRY_S
-                raise
+                if not isinstance(error, OSError | SonicError):
+                    raise
+                logger.error("a search process cannot be started: %s", error)
 
     def _ended(self, process: SearchProcess, *, expected: bool, how: str = "died") -> None:
         """Forget a process that has closed its end."""
@@ -194,7 +218,8 @@ class SearchProcesses:
             self._has_moved = False  # a tick later, the loops show what the move has changed
             return
         here = self._here.busy
-        least = min(here, *(process.busy for process in processes))
+        least = min((process.busy for process in processes if not process.is_full), default=math.inf)
+        least = min(here, least)
         most, active = max((here, active_here), (busiest.busy, busiest.active))
         moved = round(active * (most - least) / most / 2) if most > BUSY_SHARE else 0
         if not moved or most - least < UNEQUAL_SHARE:
@@ -202,7 +227,7 @@ class SearchProcesses:
         self._has_moved = True
         if most == here:
             self._service.sheds = moved
-        else:
+        elif moved := min(moved, room_for_connections()):  # whichever process they go to, they come through this one
             busiest.send(Shed(moved))
 
     def _adapt(self) -> None:

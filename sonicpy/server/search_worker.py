@@ -8,7 +8,6 @@ outlives its main process.
 import asyncio
 import logging
 import os
-import signal
 import socket
 from collections.abc import Callable
 from itertools import count
@@ -16,14 +15,16 @@ from typing import Any
 
 from sonicpy.channel.commands import Command
 from sonicpy.channel.session import Session
+from sonicpy.children import die_with_parent, ignore
 from sonicpy.config import Config
 from sonicpy.errors import SonicError
 from sonicpy.index.index import Index
 from sonicpy.index.read_only import ReadOnlyIndex
 from sonicpy.server import logs
+from sonicpy.server.descriptors import SPARE, most_descriptors, open_descriptors
 from sonicpy.server.dispatch import CALLS, Postponed
 from sonicpy.server.handed import go_on_with
-from sonicpy.server.handover import Link
+from sonicpy.server.handover import NONE, Link
 from sonicpy.server.loop import run_loop, settle_garbage
 from sonicpy.server.loop_load import BUSY_SHARE, LoopLoad
 from sonicpy.server.search_messages import (
@@ -41,7 +42,7 @@ from sonicpy.server.search_messages import (
     Stop,
 )
 from sonicpy.server.serving import Peer, Serving, end_connections
-from sonicpy.server.stop_signals import stop_signals
+from sonicpy.server.stop_signals import EACH
 
 Call = Callable[[Index, Any], bytes]
 
@@ -55,8 +56,8 @@ ASKED_MAX = 2
 
 def serve_searches(link: socket.socket) -> None:
     """Serve until the main process says Stop or closes its end of `link`."""
-    for number in stop_signals():  # they go to all processes of a server: the main process ends this one
-        signal.signal(number, signal.SIG_IGN)
+    ignore(EACH)  # they go to all processes of a server: the main process ends this one
+    die_with_parent()  # also while this one is stopped and reads nothing of the link
     run_loop(SearchWorker(link).run())
 
 
@@ -77,6 +78,9 @@ class SearchWorker:
         setup, board = await messages.get()
         assert isinstance(setup, Setup)
         logs.set_up(setup.config.server.log_level)
+        if board == NONE:
+            logger.error("a search process ends: it may not open the files that it needs (ulimit -n)")
+            return
         try:
             index = ReadOnlyIndex(setup.folder, setup.config)
         except SonicError as error:
@@ -90,7 +94,7 @@ class SearchWorker:
             link.on_message = service.receive
             while not messages.empty():
                 service.receive(*messages.get_nowait())
-            link.send(Ready())
+            link.send(Ready(service.most_connections()))
             await service.run()
             link.send(service.report(was_asked=False))
         await link.drain()
@@ -107,6 +111,7 @@ class SearchService(Serving):
         self._link = link
         self._loop = asyncio.get_running_loop()
         self._load = LoopLoad()
+        self._own_descriptors = open_descriptors()
         self._stopped: asyncio.Future[Stop] = self._loop.create_future()
         self._opening: set[asyncio.Task[bool]] = set()
         self._closed = 0  # connections that the main process does not know of yet
@@ -152,7 +157,19 @@ class SearchService(Serving):
         counts = self.statistics.take_counts(lines - self._lines_reported)
         self._lines_reported = lines
         active = self.count_active() if self._load.busy > BUSY_SHARE else 0
-        return Report(counts, self._load.busy, active, self._maintainer.take_broken_buckets(), was_asked)
+        return Report(
+            counts,
+            self._load.busy,
+            active,
+            self._maintainer.take_broken_buckets(),
+            self._maintainer.open_graphs(),
+            self.most_connections(),
+            was_asked,
+        )
+
+    def most_connections(self) -> int:
+        """Return for how many connections there are descriptors."""
+        return most_descriptors() - self._own_descriptors - SPARE
 
     def hand_over(self, descriptor: int, session: Session, unsent: bytes) -> bool:
         """Hand a connection back to the main process; return whether it took it."""
@@ -219,6 +236,7 @@ class SearchService(Serving):
         self._opening.discard(opening)
         if opening.cancelled() or not opening.result():
             self._note_closed()
+            self._link.send(self.report(was_asked=False))  # if it had no descriptor, there is none for others either
 
     def _note_closed(self) -> None:
         if not self._closed:

@@ -93,7 +93,7 @@ class Server:
                 settle_garbage()
                 notify(READY)
                 tasks = asyncio.create_task(run_tasks())
-                tasks.add_done_callback(lambda _: stopped.set() if _refusal(tasks) is not None else None)
+                tasks.add_done_callback(partial(_note_end, stopped))
                 try:
                     await stopped.wait()
                 finally:
@@ -112,7 +112,11 @@ class Server:
             index.maintainer.prepare()
             service = Service(index, self._config)
             service.search = find_search_processes(service)
-            yield service, partial(run_tasks_of, service)
+            try:
+                yield service, partial(run_tasks_of, service)
+            finally:
+                if service.search is not None:  # however the server ends: what is left would be waited for
+                    service.search.close()
         finally:
             index.close()
 
@@ -148,8 +152,7 @@ class Server:
         """Stop to accept connections, answer what has arrived, close the connections, and end the maintenance."""
         listeners.close()
         tasks.cancel()
-        with contextlib.suppress(asyncio.CancelledError, SonicError):  # `run` raises the latter at the end
-            await tasks
+        await asyncio.wait([tasks])  # an error was noted when it came
         await asyncio.sleep(DRAIN_S)
         if service.search is None:
             await end_connections(service, STOP_S - ANSWERS_S, STOP_S)
@@ -162,6 +165,14 @@ class Server:
         for rejected in list(service.rejected):
             rejected.abort()
         await service.finish(CONSOLIDATE_S)
+
+
+def _note_end(stopped: asyncio.Event, tasks: "asyncio.Task[None]") -> None:
+    """Let a SonicError of the periodic work stop the server, and log any other error: connections go on."""
+    if _refusal(tasks) is not None:
+        stopped.set()
+    elif not tasks.cancelled() and (error := tasks.exception()) is not None:
+        logger.error("an unexpected error has ended the periodic work", exc_info=error)
 
 
 def _refusal(tasks: "asyncio.Task[None]") -> SonicError | None:

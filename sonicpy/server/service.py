@@ -53,6 +53,11 @@ class BaseService(Serving):
         return 0 if self.search is None else self.search.connections
 
     @property
+    def graphs_elsewhere(self) -> int:
+        """How many word graphs search processes have open."""
+        return 0 if self.search is None else self.search.open_graphs
+
+    @property
     def is_full(self) -> bool:
         """Whether there are as many connections as the settings allow."""
         return 0 < self.config.channel.max_connections <= len(self.peers) + self.handed_over
@@ -158,7 +163,7 @@ class Service(BaseService):
                 maintainer = self.index.maintainer
                 return self._info(
                     open_collections=maintainer.open_collections(),
-                    open_graphs=maintainer.open_graphs(),
+                    open_graphs=maintainer.open_graphs() + self.graphs_elsewhere,
                     pending_graphs=maintainer.pending_buckets(),
                 )
             case Stats(collection, bucket):

@@ -20,10 +20,12 @@ from multiprocessing.connection import Connection, wait
 from types import ModuleType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from sonicpy.children import die_with_parent, held_back, ignore
 from sonicpy.errors import SonicError, WorkerError
 
 logger = logging.getLogger(__name__)
 
+IGNORED = (signal.SIGINT, signal.SIGHUP)
 IDLE_S = 30.0
 """A worker without a job for this time ends, because it takes about 30 MB."""
 TRIES = 3
@@ -268,7 +270,7 @@ class Worker:
         ours, theirs = context.Pipe()
         process = context.Process(target=serve_jobs, args=(theirs,), daemon=True)
         try:
-            with nothing_to_import():
+            with nothing_to_import(), held_back(IGNORED):
                 process.start()
         except BaseException:
             ours.close()
@@ -364,8 +366,8 @@ def serve_jobs(parent: Connection) -> None:
     The parent handles Control-C, and the end of its terminal. An error that is not a SonicError ends the
     process: another one tries the job again.
     """
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
+    ignore(IGNORED)
+    die_with_parent()
     os.nice(NICENESS)
     teller = Teller(parent)
     error = teller.start()

@@ -4,7 +4,10 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.processes import Server
+from tests.server.peer import Peer
 
 WAIT_S = 15.0
 
@@ -62,3 +65,16 @@ def opened(process: int) -> bytes:
     except OSError:
         return b""
     return maps if b"data.mdb" in maps else b""
+
+
+def moved(server: Server, process: int, unix: Path | None = None) -> Peer:
+    """Return a connection that the search process serves."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        before = sockets(process)
+        peer = Peer(server, "search", unix=unix)
+        if sockets(process) > before:
+            return peer
+        peer.close()
+        time.sleep(0.02)
+    pytest.fail("no connection went to the search process")

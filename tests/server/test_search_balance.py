@@ -42,6 +42,7 @@ class Process:
     active: int = 0
     connections: int = 1
     takes_connections: bool = True
+    is_full: bool = False
     is_retiring: bool = False
     is_leaving: bool = False
     is_ready: bool = True
@@ -174,6 +175,27 @@ def test_one_that_tells_nothing_is_asked_and_then_killed(clock: Clock) -> None:
     assert subject.connections == 1
 
 
+def test_an_unexpected_error_ends_nothing(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(pool, "TICK_S", 0.001)
+    calls = 0
+
+    def fail(subject: Pool) -> None:
+        nonlocal calls
+        calls += 1
+        raise RuntimeError("unforeseen")
+
+    async def run() -> None:
+        monkeypatch.setattr(Pool, "_balance", fail)
+        running = asyncio.create_task(Pool(0).run())
+        await asyncio.sleep(0.1)
+        assert not running.done()
+        running.cancel()
+
+    asyncio.run(run())
+    assert calls > 2
+    assert caplog.text.count("Traceback") == 1, "of the same error, it is said once where it comes from"
+
+
 class TestLate:
     """A process that owes a report gets no connections: one that is stopped looks idle for ever."""
 
@@ -190,7 +212,7 @@ class TestLate:
         return process
 
     def report(self, process: SearchProcess, busy: float) -> None:
-        process._receive(Report(cast(Any, None), busy, 0, cast(Any, ()), was_asked=False), -1)
+        process._receive(Report(cast(Any, None), busy, 0, cast(Any, ()), 0, 100, was_asked=False), -1)
 
     def test_an_idle_one_owes_nothing(self, process: SearchProcess, clock: Clock) -> None:
         clock.now += 1000
@@ -235,6 +257,23 @@ class TestWhere:
         assert Pool(2, Process(busy=0.9), idle, here=0.8).choose() is cast(Any, idle)
         assert Pool(1, Process(busy=0.9), here=0.2).choose() is None
         assert Pool(1, Process(takes_connections=False), here=1.0).choose() is None
+
+    def test_one_without_descriptors_gets_none(self) -> None:
+        full, other = Process(is_full=True), Process(busy=0.5)
+        assert Pool(2, full, other, here=0.8).choose() is cast(Any, other)
+        assert Pool(1, full, here=1.0).choose() is None
+        subject = Pool(1, full, here=1.0, active=8)
+        subject._balance()
+        assert subject.serving.sheds == 0
+
+    @pytest.mark.parametrize(("room", "sent"), [(2, [Shed(2)]), (0, [])])
+    def test_connections_move_through_descriptors_of_the_main_process(
+        self, monkeypatch: pytest.MonkeyPatch, room: int, sent: list[object]
+    ) -> None:
+        monkeypatch.setattr(pool, "room_for_connections", lambda: room)
+        busy = Process(busy=1.0, active=6, is_full=True)
+        Pool(1, busy, here=0.0)._balance()
+        assert busy.sent == sent
 
     def test_a_busy_main_process_gives_some_away(self) -> None:
         subject = Pool(1, Process(), here=1.0, active=8)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -9,16 +10,30 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import Server
+from sonicpy.server.stop_signals import EACH
+from tests.processes import HOST, Server, environment, free_port
 from tests.server.certificates import write_certificates
 from tests.server.history import History
 from tests.server.peer import Peer
-from tests.server.search_tree import is_running, search_processes, sockets, wait_for
+from tests.server.search_tree import is_running, moved, search_processes, sockets, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 
 MOST = 12
 STARTED = b"STARTED search protocol(1) buffer(20000)\r\n"
+FAULTY = """
+import asyncio, sys
+from sonicpy.server.tasks import PeriodicTasks
+
+async def fail(self):
+    await asyncio.sleep(1.5)
+    raise RuntimeError("unforeseen")
+
+if __name__ == "__main__":
+    PeriodicTasks.run = fail
+    from sonicpy.cli.main import main
+    sys.exit(main())
+"""
 
 
 @pytest.fixture(scope="module")
@@ -49,19 +64,6 @@ def process(server: Server) -> int:
 def is_empty(server: Server) -> bool:
     with Peer(server, "control") as control:
         return "clients_connected(1)" in control.ask("INFO")
-
-
-def moved(server: Server, process: int, unix: Path | None = None) -> Peer:
-    """Return a connection that the search process serves."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        before = sockets(process)
-        peer = Peer(server, "search", unix=unix)
-        if sockets(process) > before:
-            return peer
-        peer.close()
-        time.sleep(0.02)
-    pytest.fail("no connection went to the search process")
 
 
 def close(*peers: Peer) -> None:
@@ -221,6 +223,72 @@ def test_none_outlives_the_server(tmp_path: Path) -> None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     peer.close()
+
+
+def test_not_even_one_that_is_stopped(tmp_path: Path) -> None:
+    running = Server(tmp_path, {"server.search_processes": 1})
+    running.start()
+    [process] = wait_for(running)
+    os.kill(process, signal.SIGSTOP)
+    running.kill()
+    deadline = time.monotonic() + 10
+    while is_running(process) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    was_running = is_running(process)
+    if was_running:
+        os.kill(process, signal.SIGKILL)
+    assert not was_running
+
+
+def test_signals_while_one_starts(tmp_path: Path) -> None:
+    """Those that a terminal or a service manager sends to all processes of a server."""
+    with Server(tmp_path, {"server.search_processes": 1}) as running:
+        until = time.monotonic() + 1.5
+        found = set()
+        while time.monotonic() < until:
+            for process in search_processes(running):
+                found.add(process)
+                for number in EACH:
+                    os.kill(process, number)
+            time.sleep(0.002)
+        assert wait_for(running) == list(found), "none died"
+        assert running.log() == ""
+
+
+def test_an_unexpected_error_of_the_periodic_work(tmp_path: Path) -> None:
+    """It is logged when it comes, and a stop ends the search processes all the same."""
+    port = free_port()
+    log = tmp_path / "log.txt"
+    arguments = ["serve", "--inet", f"{HOST}:{port}", "--data", str(tmp_path / "store")]
+    with open(log, "wb") as stderr:
+        process = subprocess.Popen(
+            [sys.executable, "-c", FAULTY, *arguments],
+            env=environment({"server.search_processes": 1}),
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+        )
+    try:
+        deadline = time.monotonic() + 20
+        while "unforeseen" not in log.read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert process.poll() is None, "connections go on"
+        process.terminate()
+        assert process.wait(10) == 0
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def test_open_word_graphs_are_those_of_all_processes(server: Server, process: int) -> None:
+    with Peer(server, "ingest") as ingest, Peer(server, "control") as control, moved(server, process) as peer:
+        for number in range(100):
+            assert ingest.ask(f'PUSH messages graph o:{number} "amber beryl word{number}"') == "OK"
+        assert control.ask("TRIGGER consolidate") == "OK"
+        before = figures(control.ask("INFO"))["fst_open_count"]
+        peer.results('SUGGEST messages graph "abmer"')
+        assert figures(control.ask("INFO"))["fst_open_count"] == before + 1
 
 
 def test_connections_with_tls_stay(tmp_path: Path) -> None:

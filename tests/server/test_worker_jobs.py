@@ -117,6 +117,18 @@ def test_one_process_does_one_job_after_the_other() -> None:
     with_workers(test)
 
 
+def test_signals_to_all_processes_while_one_starts() -> None:
+    async def test(workers: Workers) -> None:
+        answer = asyncio.ensure_future(workers.run(own_number))
+        await until(lambda: bool(workers.processes()), "it is started")
+        [number] = workers.processes()
+        os.kill(number, signal.SIGINT)
+        os.kill(number, signal.SIGHUP)
+        assert await answer == number, "they came before it had imported anything"
+
+    with_workers(test)
+
+
 def test_what_a_job_raises_arrives_whole() -> None:
     async def test(workers: Workers) -> None:
         number = await workers.run(own_number)
