@@ -103,8 +103,8 @@ def nodes_without(layout: Layout, node: str, *, force: bool) -> tuple[str, ...]:
     left = tuple(name for name in layout.nodes if name != node)
     if len(left) < layout.copies and not force:
         raise ConfigError(
-            f"without {node}, {len(left)} of {layout.copies} replicas of each partition are left; allowed is to add "
-            "another node before, or --force."
+            f"the node is {node}, without which only {', '.join(left)} may hold partitions, and each should have "
+            f"{layout.copies} replicas; allowed is to add another node before, or --force."
         )
     return left
 

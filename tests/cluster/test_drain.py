@@ -20,7 +20,7 @@ def test_a_node_goes_where_enough_are_left() -> None:
 
 
 def test_too_few_nodes_are_left_only_by_force() -> None:
-    said = "without n3, 2 of 3 replicas of each partition are left; allowed is to add another node before, or --force."
+    said = "without which only n1, n2 may hold partitions, and each should have 3 replicas; allowed is to add another"
     with pytest.raises(ConfigError, match=re.escape(said)):
         nodes_without(THREE, "n3", force=False)
     assert nodes_without(THREE, "n3", force=True) == ("n1", "n2")
