@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -203,6 +204,64 @@ def test_alerts_are_silent_as_long_as_all_is_well() -> None:
             assert not fires(HEALTHY[name], expression.rhs.val), rule["alert"]
             assert fires(BROKEN[name], expression.rhs.val), rule["alert"]
     assert told == set(HEALTHY)
+
+
+Vector = dict[str, float]
+"""Values by partition."""
+
+
+def evaluated(expression: Any, now: list[tuple[str, float]], before: Vector) -> Vector:
+    """Return what an expression of few kinds has for each partition.
+
+    Args:
+        now: the samples of the one metric, each with its partition.
+        before: the newest sample of each partition that has had one lately.
+    """
+    kind = type(expression).__name__
+    if kind == "ParenExpr":
+        return evaluated(expression.expr, now, before)
+    if kind == "Call":
+        assert expression.func.name == "last_over_time"
+        return before
+    if kind == "AggregateExpr":
+        assert str(expression.op) == "count"
+        inner = expression.expr
+        if type(inner).__name__ == "Call":
+            return dict.fromkeys(before, 1.0)
+        assert str(inner.op) == "=="
+        well = Counter(partition for partition, value in now if value == inner.rhs.val)
+        return {partition: float(count) for partition, count in well.items()}
+    left = evaluated(expression.lhs, now, before) if type(expression.lhs).__name__ != "NumberLiteral" else None
+    match str(expression.op):
+        case "*":
+            assert left is None
+            return {key: expression.lhs.val * value for key, value in evaluated(expression.rhs, now, before).items()}
+        case "or":
+            assert left is not None
+            return evaluated(expression.rhs, now, before) | left
+        case "<":
+            assert left is not None
+            return {key: value for key, value in left.items() if value < expression.rhs.val}
+    raise AssertionError(kind)
+
+
+@pytest.mark.parametrize(
+    ("samples", "fires"),
+    [
+        ([0, 0, 0], False),
+        ([0, 0, 1], False),
+        ([0, 1, 1], True),
+        ([0], True),
+        ([1, 1, 1], True),  # none is well
+        ([], True),  # all nodes that hold it are down
+    ],
+)
+def test_too_few_replicas_also_if_there_are_none(samples: list[int], fires: bool) -> None:
+    promql = pytest.importorskip("promql_parser", reason="needs promql-parser, which the extra test installs")
+    rule = next(rule for rule in RULES if rule["alert"] == "SonicpyTooFewReplicas")
+    now = [("3", float(value)) for value in samples] + [("4", 0.0)] * 3
+    found = evaluated(promql.parse(rule["expr"]), now, {"3": 0.0, "4": 0.0})
+    assert list(found) == (["3"] if fires else [])
 
 
 def test_prometheus_scrapes_what_nodes_serve() -> None:

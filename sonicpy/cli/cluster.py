@@ -91,6 +91,8 @@ def _add_change(below: Verbs, verb: str, what: str) -> None:
     parser.add_argument("node", metavar="NAME", help="name of the node")
     add_brokers(parser)
     parser.set_defaults(run=change, change=verb)
+    if verb == "drain":
+        parser.add_argument("--force", action="store_true", help="even if partitions have too few replicas then")
 
 
 def _add_dev(below: Verbs) -> None:
@@ -164,7 +166,10 @@ def upgrade(arguments: argparse.Namespace) -> int:
 def change(arguments: argparse.Namespace) -> int:
     """Change which nodes hold partitions. Raises SonicError."""
     setup = load_cluster("setup")
-    layout = (setup.add if arguments.change == "add" else setup.drain)(arguments.cluster, arguments.node)
+    if arguments.change == "add":
+        layout = setup.add(arguments.cluster, arguments.node)
+    else:
+        layout = setup.drain(arguments.cluster, arguments.node, force=arguments.force)
     for node in layout.nodes:
         print(f"{node}: {len(layout.settled().of_node(node))} partitions, when sonicpy cluster rebalance is done")
     return 0

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from nats.aio.client import Client, Server
+from nats.aio.subscription import Subscription
 from nats.errors import AuthorizationError
+from nats.errors import Error as NatsError
 
 from sonicpy.errors import StoreError
 
@@ -99,6 +101,16 @@ class Connection(Client):
         """End the connection."""
         with self._leaving():
             await super().close()
+
+    async def leave(self, subscription: Subscription) -> None:
+        """End a subscription, once what the brokers have sent on it was taken: they send it to nobody else."""
+        try:
+            if self.is_connected:
+                await asyncio.wait_for(subscription.drain(), CLOSE_S)  # type: ignore[no-untyped-call]
+            elif not self.is_closed:
+                await subscription.unsubscribe()
+        except (NatsError, OSError):  # it was ended before, or the connection is lost: TimeoutError among them
+            self._remove_sub(subscription._id)  # else it would begin anew with the next broker
 
     async def wait_for_end(self) -> None:
         """Wait until the brokers have ended the connection for good. Raises BrokersGone then."""

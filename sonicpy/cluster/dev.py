@@ -17,19 +17,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
+from typing import Any, TypeVar
 from urllib.error import URLError
 from urllib.request import urlopen
 
 from sonicpy.children import ends_with_parent
-from sonicpy.cluster.ending import close
+from sonicpy.cluster.ending import close, end
 from sonicpy.cluster.jetstream import connect
-from sonicpy.cluster.registry import Layout, Registry
+from sonicpy.cluster.registry import Layout, OtherFormat, OtherLayout, Registry
 from sonicpy.cluster.setup import check_broker, make
 from sonicpy.cluster.status import ask_nodes, faults
 from sonicpy.errors import ConfigError, SonicError, StoreError
 from sonicpy.server.stop_signals import stop_signals
+
+Result = TypeVar("Result")
 
 HOST = "127.0.0.1"
 COUNT = 3
@@ -52,6 +55,10 @@ cluster {{ name: "sonicpy-dev", listen: "{host}:{route}", routes: [{routes}] }}
 """
 
 
+class Stopped(Exception):
+    """A stop signal came before everything was up."""
+
+
 class DevCluster:
     """The processes of a cluster on this machine.
 
@@ -63,12 +70,14 @@ class DevCluster:
 
     Attributes:
         broker_settings: more lines of the settings of each broker.
+        stopped: gets the number of a signal that ends the start.
     """
 
     broker_settings = ""
 
     def __init__(self, folder: Path, partitions: int, copies: int, logs: int = 1) -> None:
         self.folder = folder
+        self.stopped: list[int] = []
         names = tuple(f"n{number}" for number in range(1, COUNT + 1))
         self.layout = Layout(partitions, min(copies, COUNT), names, logs)
         self.brokers: dict[str, subprocess.Popen[bytes]] = {}
@@ -85,8 +94,9 @@ class DevCluster:
         """Start everything and wait until all replicas answer.
 
         Raises:
-            ConfigError: there is no NATS server to start.
+            ConfigError: there is no NATS server to start, or the folder holds a cluster with another layout.
             StoreError: it does not come up.
+            Stopped: a stop signal came.
         """
         deadline = time.monotonic() + START_S
         for name in self.broker_ports:
@@ -134,12 +144,12 @@ class DevCluster:
         )
 
     def wait_until_ready(self, deadline: float) -> None:
-        """Wait until every node answers for all its replicas. Raises StoreError."""
+        """Wait until every node answers for all its replicas. Raises StoreError, and Stopped."""
         missing: list[str] = ["nothing was asked"]
         while time.monotonic() < deadline:
             self._check_alive()
             with contextlib.suppress(SonicError):
-                missing = asyncio.run(self._missing())
+                missing = asyncio.run(self._unless_stopped(self._missing()))
                 if not missing:
                     return
             time.sleep(LOOK_S)
@@ -178,6 +188,7 @@ class DevCluster:
     def _wait_for_broker(self, name: str, deadline: float) -> None:
         monitor = f"http://{HOST}:{self.monitor_ports[name]}"
         while True:
+            self._check_stopped()
             try:
                 with urlopen(f"{monitor}/healthz", timeout=1):
                     check_broker(monitor)
@@ -191,14 +202,34 @@ class DevCluster:
     def _make(self, deadline: float) -> None:
         while True:
             try:
-                asyncio.run(make(self.addresses, self.layout))
+                asyncio.run(self._unless_stopped(make(self.addresses, self.layout)))
                 return
+            except (OtherLayout, OtherFormat) as error:  # which no time changes
+                raise ConfigError(f"--data is {self.folder}: {str(error).removesuffix('.')}.") from error
             except SonicError:
                 if time.monotonic() > deadline:
                     raise
+            self._check_alive()
             time.sleep(LOOK_S)
 
+    async def _unless_stopped(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Return the result of some work, which may take long. Raises Stopped as soon as a stop signal has come."""
+        task = asyncio.ensure_future(work)
+        try:
+            while not task.done():
+                self._check_stopped()
+                await asyncio.wait([task], timeout=LOOK_S)
+        finally:
+            await end([] if task.done() else [task])
+        return task.result()
+
+    def _check_stopped(self) -> None:
+        if self.stopped:
+            raise Stopped
+
     def _check_alive(self) -> None:
+        """Raise StoreError if a process has ended, Stopped if all are to end."""
+        self._check_stopped()
         for name in self.ended():
             raise StoreError(f"{name} has ended; see {self.folder / name}/log.txt")
 
@@ -224,11 +255,12 @@ def run(folder: Path | None, partitions: int, copies: int, logs: int, say: Calla
     stopped: list[int] = []
     for number in stop_signals():
         signal.signal(number, lambda number, _: stopped.append(number))
-    with contextlib.ExitStack() as stack:
+    with contextlib.suppress(Stopped), contextlib.ExitStack() as stack:
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sonicpy-cluster-")))
         stack.enter_context(held(folder))
         cluster = DevCluster(folder.absolute(), partitions, copies, logs)
+        cluster.stopped = stopped
         stack.callback(cluster.stop)
         cluster.start()
         say(f"brokers {cluster.addresses}")

@@ -133,6 +133,12 @@ class Mover:
         except Exception as error:  # noqa: BLE001 - who gave the order would wait for its time limit
             logger.error("an unexpected error in an order", exc_info=error)
             answer = FAILED + f"an unexpected error: {type(error).__name__}".encode()
+        except asyncio.CancelledError:
+            await self._respond(message, FAILED + b"the node ends")
+            raise
+        await self._respond(message, answer)
+
+    async def _respond(self, message: Msg, answer: bytes) -> None:
         try:
             await message.respond(answer)
         except (NatsError, OSError) as error:
@@ -150,6 +156,8 @@ class Mover:
                 shutil.rmtree(self._node.folder_of(order.partition))
                 await self._hold(order.partition)
                 return self._node.replicas[order.partition].applied
+            case "save":
+                return await self._save(order.partition)
             case "snapshot":
                 pass
             case _:
@@ -158,6 +166,12 @@ class Mover:
         # Behind an entry of this log: a snapshot at the position 0 would look like that of an empty replica.
         await replica.wait_for(await self._node.barrier(order.partition), LOOK_S * 2)
         return await self._node.snapshot(order.partition)
+
+    async def _save(self, partition: int) -> int:
+        """Take a snapshot of what a replica holds; return its position. Raises StoreError."""
+        if (fault := self._node.replicas[partition].fault) is not None:
+            raise StoreError(str(fault))
+        return await self._node.snapshot(partition)
 
     async def _adopt(self, partition: int) -> None:
         """Let a replica go on with the log as it is now: from its first entry, of which it skips what it knows."""

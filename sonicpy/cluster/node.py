@@ -35,7 +35,6 @@ from sonicpy.cluster.partitions import partition_of
 from sonicpy.cluster.peers import Asker, Asleep, Peers
 from sonicpy.cluster.questions import (
     CHANGES,
-    SNAPSHOT,
     Question,
     answer_read,
     is_read,
@@ -298,6 +297,7 @@ class Node:
         await self._claim.release()
         await self._peers.close()
         await self._mover.stop()
+        await asyncio.gather(*(self._connection.leave(held.subscription) for held in self._held.values()))
         for partition in list(self._held):
             await self.release(partition)
         await end([*self._tasks, *self._answering])
@@ -329,9 +329,8 @@ class Node:
             wait_s: how long it goes on, for those who wait for an answer.
         """
         held = self._held.pop(partition)
+        await self._connection.leave(held.subscription)  # before, so that the replica answers what still comes
         self.replicas.pop(partition, None)
-        if not self._connection.is_closed:
-            await held.subscription.unsubscribe()
         try:
             await asyncio.sleep(wait_s)
         finally:
@@ -388,6 +387,7 @@ class Node:
             "replicas": replicas,
             "entries": sorted(FORMATS),
             "spread": self.layout.spread,
+            "start": self._claim.incarnation,
         }
         try:
             await message.respond(json.dumps(answer).encode())
@@ -442,8 +442,6 @@ class Node:
             raise NotHere("the node does not hold it" if replica is None else str(replica.fault))
         if question.kind in CHANGES:
             return await self._change(partition, question)
-        if question.kind == SNAPSHOT:
-            return str(await self.snapshot(partition)).encode()
         position = question.position
         if question.is_strong:
             position = max(position, await self.barrier(partition))

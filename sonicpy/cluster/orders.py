@@ -1,7 +1,8 @@
 """Orders: what a command asks of one node, by its name: for a replica that has to be made anew.
 
 adopt       go on with the log that the brokers have now, from what the replica holds, and take a snapshot
-snapshot    take a snapshot
+snapshot    take a snapshot, behind an entry that is appended for it
+save        take a snapshot of what the replica holds; the answer is 0 if that is nothing
 reset       delete the replica, and begin with the newest snapshot
 """
 
@@ -20,6 +21,18 @@ RECOVERED = "sonicpy.recovered"
 ORDER_S = 600.0
 """Longest time for an order: a snapshot is written and read."""
 DONE, FAILED = b"+", b"?"
+
+
+class NotDone(StoreError):
+    """A node has not carried out an order.
+
+    Args:
+        why: as a part of a sentence.
+    """
+
+    def __init__(self, node: str, partition: int, why: str) -> None:
+        super().__init__(f"partition {partition} at {node}: {why}")
+        self.why = why
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +63,15 @@ async def give_order(connection: Client, node: str, order: Order) -> str:
     """Let a node carry out an order; return what it says.
 
     Raises:
-        StoreError: it did not, or does not answer.
+        NotDone: it did not, or does not answer.
     """
-    where = f"partition {order.partition} at {node}"
     try:
         message = await connection.request(subject_of_orders(node), pack_order(order), timeout=ORDER_S)
     except (NatsError, OSError) as error:
-        raise StoreError(f"{where}: the node does not answer ({type(error).__name__})") from error
+        raise NotDone(node, order.partition, f"the node does not answer ({type(error).__name__})") from error
     said = message.data[1:].decode()
     if message.data[:1] != DONE:
-        raise StoreError(f"{where}: {said}")
+        raise NotDone(node, order.partition, said)
     return said
 
 

@@ -2,7 +2,6 @@
 
 Query, Pop, ...   a command: the answer is its reply, of a change its number and its position
 count_buckets     a method that several partitions are asked for: the answer is its result as JSON
-snapshot          take a snapshot: the answer is its position
 
 Nodes of several versions work side by side while a cluster is upgraded. Fields of a command that have their default are
 left out at its end, so that a node that does not know them yet understands; a question that it cannot understand
@@ -43,7 +42,6 @@ DEFAULTS: dict[str, tuple[Any, ...]] = {
     name: tuple(reversed(kind._field_defaults.values())) for name, kind in COMMANDS.items()
 }
 """The defaults of their fields, the last one first."""
-SNAPSHOT = "snapshot"
 CHANGES = frozenset({"Pop", "FlushB", "FlushC", "FlushO"})
 # A method whose arguments change gets another name, so that nodes of other versions refuse it.
 METHODS = frozenset(
@@ -83,7 +81,7 @@ class Question:
 
 def is_read(question: Question) -> bool:
     """Return whether a question changes nothing, and is answered from what a replica holds."""
-    return question.kind not in CHANGES and question.kind != SNAPSHOT
+    return question.kind not in CHANGES
 
 
 def subject_of_questions(partition: int) -> str:

@@ -39,6 +39,14 @@ CREATE_S = 3.0
 """Brokers without a leader do not answer at all."""
 
 
+class OtherLayout(StoreError):
+    """The brokers hold a cluster with another layout than the given one."""
+
+
+class OtherFormat(ConfigError):
+    """Another version of sonicpy has written the layout."""
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """How a cluster is cut up; all but the nodes is fixed when it is made.
@@ -147,7 +155,8 @@ class Registry:
             copies: how many brokers keep it.
 
         Raises:
-            StoreError: there is another cluster, or the brokers refuse.
+            OtherLayout: there is another cluster.
+            StoreError: the brokers refuse.
         """
         given = json.dumps(dataclasses.asdict(layout), sort_keys=True)
         try:
@@ -160,7 +169,7 @@ class Registry:
         except NatsError as error:
             raise StoreError(f"the brokers did not make the bucket {BUCKET}: {error}") from error
         if await registry._get("made") != given:
-            raise StoreError(other_layout(now, layout))
+            raise OtherLayout(other_layout(now, layout))
         return registry
 
     @classmethod
@@ -180,14 +189,15 @@ class Registry:
         """Return the layout.
 
         Raises:
-            ConfigError: another version of sonicpy wrote it.
+            OtherFormat: another version of sonicpy wrote it.
+            ConfigError: no broker answers.
         """
         found = json.loads(await self._get("cluster") or "{}")
         if found.get("format") != FORMAT:
-            raise ConfigError(f"the cluster has format {found.get('format')}; this sonicpy knows format {FORMAT}.")
+            raise OtherFormat(f"the cluster has format {found.get('format')}; this sonicpy knows format {FORMAT}.")
         return _layout_in(found)
 
-    async def change_nodes(self, change: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Layout:
+    async def change_nodes(self, change: Callable[[Layout], tuple[str, ...]]) -> Layout:
         """Change which nodes hold partitions; return the new layout, in which partitions move.
 
         Args:
@@ -198,7 +208,7 @@ class Registry:
         """
 
         def move(layout: Layout) -> Layout:
-            return dataclasses.replace(layout, nodes=change(layout.nodes), former=layout.former or layout.nodes)
+            return dataclasses.replace(layout, nodes=change(layout), former=layout.former or layout.nodes)
 
         return await self.change_layout(move)
 

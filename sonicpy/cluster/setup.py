@@ -71,33 +71,45 @@ def add(brokers: str, node: str) -> Layout:
     """
     check_name(node)
 
-    def change(nodes: tuple[str, ...]) -> tuple[str, ...]:
-        if node in nodes:
-            raise ConfigError(f"the node is {node}; allowed is one that holds no partitions: not {', '.join(nodes)}.")
-        return (*nodes, node)
+    def change(layout: Layout) -> tuple[str, ...]:
+        if node in layout.nodes:
+            raise ConfigError(
+                f"the node is {node}; allowed is one that holds no partitions: not {', '.join(layout.nodes)}."
+            )
+        return (*layout.nodes, node)
 
     return asyncio.run(_change(brokers, change))
 
 
-def drain(brokers: str, node: str) -> Layout:
+def drain(brokers: str, node: str, *, force: bool = False) -> Layout:
     """Let the other nodes hold a node's partitions; return the new layout, which `rebalance` finishes.
 
+    Args:
+        force: also if fewer nodes are left than each partition has replicas.
+
     Raises:
-        ConfigError: the node holds none.
+        ConfigError: the node holds none, or too few nodes would be left.
         StoreError: the brokers refuse.
     """
-
-    def change(nodes: tuple[str, ...]) -> tuple[str, ...]:
-        if node not in nodes or len(nodes) == 1:
-            raise ConfigError(
-                f"the node is {node}; allowed is one of several that hold partitions: {', '.join(nodes)}."
-            )
-        return tuple(name for name in nodes if name != node)
-
-    return asyncio.run(_change(brokers, change))
+    return asyncio.run(_change(brokers, lambda layout: nodes_without(layout, node, force=force)))
 
 
-async def _change(brokers: str, change: Callable[[tuple[str, ...]], tuple[str, ...]]) -> Layout:
+def nodes_without(layout: Layout, node: str, *, force: bool) -> tuple[str, ...]:
+    """Return the nodes of a layout but one. Errors: as `drain`."""
+    if node not in layout.nodes or len(layout.nodes) == 1:
+        raise ConfigError(
+            f"the node is {node}; allowed is one of several that hold partitions: {', '.join(layout.nodes)}."
+        )
+    left = tuple(name for name in layout.nodes if name != node)
+    if len(left) < layout.copies and not force:
+        raise ConfigError(
+            f"the node is {node}, without which only {', '.join(left)} may hold partitions, and each should have "
+            f"{layout.copies} replicas; allowed is to add another node before, or --force."
+        )
+    return left
+
+
+async def _change(brokers: str, change: Callable[[Layout], tuple[str, ...]]) -> Layout:
     connection = await connect(brokers, "sonicpy cluster", patient=False)
     try:
         layout = await (await Registry.open(connection)).change_nodes(change)

@@ -11,15 +11,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from nats.aio.client import Client
-from nats.errors import Error as NatsError
 
 from sonicpy.cluster.broker import Epoch, LogGone
 from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import JetStream, connect
-from sonicpy.cluster.questions import Question, pack_question, subject_of_questions
+from sonicpy.cluster.orders import NotDone, Order
 from sonicpy.cluster.registry import Layout, Manifest, Registry
 from sonicpy.cluster.replica import Replica
-from sonicpy.cluster.status import ask_nodes
+from sonicpy.cluster.status import ask_nodes, why_not
+from sonicpy.cluster.watched import Asleep, give_watched_order
 from sonicpy.errors import StoreError
 from sonicpy.store.backup import BACKUP_FILE
 from sonicpy.store.replica import Progress, install_backup, progress_of_backup
@@ -29,8 +29,6 @@ KEPT = 2
 CHUNK_S = 5.0
 """Longest time until every broker has a part that was acknowledged."""
 CHUNK_PAUSE_S = 0.05
-SNAPSHOT_S = 600.0
-"""Longest time for the snapshot of a partition."""
 
 
 async def save(replica: Replica, log: JetStream, registry: Registry) -> int:
@@ -148,8 +146,9 @@ async def _snapshot_all(brokers: str) -> list[dict[str, Any]]:
         registry = await Registry.open(connection)
         layout = await registry.layout()
         log = JetStream(connection)
+        answers = await ask_nodes(connection, layout)
         for partition in range(layout.partitions):
-            await _ask_for_snapshot(connection, partition)
+            await _take_one(connection, layout, answers, partition)
         answers = await ask_nodes(connection, layout)
         done = [one for number in range(layout.logs) for one in await _trim(number, log, registry, layout, answers)]
         return sorted(done, key=lambda one: int(one["partition"]))
@@ -157,14 +156,28 @@ async def _snapshot_all(brokers: str) -> list[dict[str, Any]]:
         await close(connection)
 
 
-async def _ask_for_snapshot(connection: Client, partition: int) -> None:
-    question = pack_question(partition, Question("snapshot", ()))
-    try:
-        message = await connection.request(subject_of_questions(partition), question, timeout=SNAPSHOT_S)
-    except (NatsError, OSError) as error:
-        raise StoreError(f"partition {partition} has no new snapshot: no node that holds it answers") from error
-    if message.data[:1] != b"+":
-        raise StoreError(f"partition {partition} has no new snapshot: {message.data[1:].decode()}")
+async def _take_one(connection: Client, layout: Layout, answers: dict[str, Any], partition: int) -> None:
+    """Let one of the nodes that hold a partition take a snapshot of it.
+
+    Args:
+        answers: what the nodes say of themselves; one that falls asleep is taken out.
+
+    Raises:
+        StoreError: none of them did.
+    """
+    reasons = []
+    for node in layout.holders(partition):
+        why = why_not(answers, node, partition)
+        if why is None:
+            try:
+                await give_watched_order(connection, node, Order("save", partition))
+                return
+            except NotDone as error:
+                why = error.why
+                if isinstance(error, Asleep):
+                    del answers[node]
+        reasons.append(f"{node}: {why}")
+    raise StoreError(f"partition {partition} has no new snapshot ({'; '.join(reasons)})")
 
 
 async def _trim(

@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import time
+from collections.abc import Mapping
 
 from nats.aio.client import Client
 
@@ -44,14 +45,29 @@ async def _spread(brokers: str, collection: str, parts: int) -> Layout:
         if not 1 <= parts <= layout.partitions:
             raise ConfigError(f"PARTS is {parts}; allowed is 1 to {layout.partitions}, the number of partitions.")
         await _check_empty(connection, layout, collection)
-        others = tuple((name, number) for name, number in layout.spread if name != collection)
-        wanted = others if parts == 1 else tuple(sorted((*others, (collection, parts))))
-        layout = await registry.change_layout(lambda now: dataclasses.replace(now, spread=wanted))
-        await tell_layout(connection)
-        await _wait_for_nodes(connection, layout)
-        return layout
+        return await set_parts(connection, registry, {collection: parts})
     finally:
         await close(connection)
+
+
+async def set_parts(connection: Client, registry: Registry, parts: Mapping[str, int]) -> Layout:
+    """Let the buckets of some collections that hold none have parts; return the new layout, once all nodes work by it.
+
+    Args:
+        parts: how many, by collection; 1: its buckets are not spread.
+
+    Raises:
+        StoreError: a node does not answer, or the layout was not changed.
+    """
+
+    def change(now: Layout) -> Layout:
+        wanted = {**dict(now.spread), **parts}
+        return dataclasses.replace(now, spread=tuple(sorted(one for one in wanted.items() if one[1] > 1)))
+
+    layout = await registry.change_layout(change)
+    await tell_layout(connection)
+    await _wait_for_nodes(connection, layout)
+    return layout
 
 
 async def _check_empty(connection: Client, layout: Layout, collection: str) -> None:

@@ -1,8 +1,9 @@
 """`sonicpy cluster status`: what each node says of its replicas, and whether they agree."""
 
 import asyncio
+import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,30 +78,46 @@ async def _status(brokers: str) -> Status:
             "logs": layout.logs,
             "nodes": nodes,
             "last": last,
-            "faults": list(faults(layout, answers)),
+            "faults": [*too_few_nodes(layout), *faults(layout, answers)],
         }
     )
 
 
 async def ask_nodes(connection: Client, layout: Layout) -> dict[str, Any]:
     """Return what the nodes say of themselves, by name; those that are silent are missing."""
+    return await ask_named(connection, {*layout.nodes, *layout.former})
+
+
+async def ask_named(connection: Client, names: Collection[str]) -> dict[str, Any]:
+    """Return what nodes say of themselves, by name, as soon as all of the named ones have answered."""
     answers: dict[str, Any] = {}
     complete = asyncio.Event()
 
     async def take(message: Msg) -> None:
         answer = json.loads(message.data)
         answers[answer["name"]] = answer
-        if answers.keys() >= set(layout.nodes):
+        if answers.keys() >= set(names):
             complete.set()
 
     inbox = connection.new_inbox()
-    await connection.subscribe(inbox, cb=take)
-    await connection.publish(SUBJECT, b"", reply=inbox)
+    subscription = await connection.subscribe(inbox, cb=take)
     try:
-        await asyncio.wait_for(complete.wait(), ANSWERS_S)
-    except TimeoutError:
-        return answers
+        await connection.publish(SUBJECT, b"", reply=inbox)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(complete.wait(), ANSWERS_S)
+    finally:
+        if not connection.is_closed:
+            await subscription.unsubscribe()
     return answers
+
+
+def too_few_nodes(layout: Layout) -> Iterator[str]:
+    """Yield a sentence if fewer nodes hold partitions than each partition should have replicas."""
+    if len(layout.nodes) < layout.copies:
+        yield (
+            f"only {', '.join(layout.nodes)} may hold partitions, and each should have {layout.copies} replicas: add "
+            "another node"
+        )
 
 
 def faults(layout: Layout, answers: dict[str, Any]) -> Iterator[str]:
@@ -123,6 +140,17 @@ def faults(layout: Layout, answers: dict[str, Any]) -> Iterator[str]:
         for position, of_nodes in chains.items():
             if len(set(of_nodes.values())) > 1:
                 yield f"partition {number}: {' and '.join(of_nodes)} differ at position {position}"
+
+
+def why_not(answers: dict[str, Any], node: str, partition: int) -> str | None:
+    """Return why a node cannot be asked about a partition, from what the nodes said; None: it can."""
+    if node not in answers:
+        return "the node does not answer"
+    replica = answers[node]["replicas"].get(str(partition))
+    if replica is None:
+        return "the node has not opened it yet"
+    fault: str | None = replica["fault"]
+    return fault
 
 
 def silent_nodes(layout: Layout, answers: dict[str, Any]) -> dict[str, list[int]]:

@@ -16,8 +16,10 @@ import json
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from nats.aio.client import Client
 
@@ -25,11 +27,13 @@ from sonicpy.cluster.claim import Claim
 from sonicpy.cluster.emptiness import what_is_held
 from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import JetStream, connect
-from sonicpy.cluster.orders import Order, give_order
+from sonicpy.cluster.orders import Order
 from sonicpy.cluster.questions import Question
 from sonicpy.cluster.registry import Layout, Registry
 from sonicpy.cluster.snapshots import load
-from sonicpy.cluster.status import ask_nodes
+from sonicpy.cluster.spreading import set_parts
+from sonicpy.cluster.status import ask_nodes, why_not
+from sonicpy.cluster.watched import give_watched_order
 from sonicpy.cluster.writer import LogWriter, OpenBatch
 from sonicpy.config import Config
 from sonicpy.disk import sync_folder
@@ -48,6 +52,7 @@ ANOTHER_IMPORT = "another import into this cluster runs, and allowed is one at a
 BATCHES_WAITING_MAX = 64
 """Batches that wait for their acknowledgement, in all partitions together."""
 NOTES_FILE = "cluster.json"
+NOT_SPREAD: Mapping[str, int] = MappingProxyType({})
 TERM_BYTES = 48
 """More than a record needs for a word beside its bytes."""
 
@@ -72,15 +77,19 @@ def import_folder(brokers: str, folder: Path, config: Config, say: Say) -> int:
 def restore(brokers: str, folder: Path, config: Config, say: Say) -> int:
     """Push the backup of a cluster into an empty one; return how many objects.
 
+    Collections that were spread are so again, in at most as many parts as there are partitions now. One that is spread
+    already in the empty cluster stays so.
+
     Args, errors: as `import_folder`; ConfigError also if the folder holds no such backup, StoreError also if the
         cluster is not empty.
     """
     notes = folder / NOTES_FILE
     if not notes.exists():
         raise ConfigError(f"{folder} holds no {NOTES_FILE}; allowed is what sonicpy cluster backup has written.")
-    wanted = json.loads(notes.read_text(encoding="utf-8"))["partitions"]
-    sources = [folder / f"{int(number):04}" for number in wanted]
-    return asyncio.run(_import(brokers, sources, config, say, only_empty=True))
+    found = json.loads(notes.read_text(encoding="utf-8"))
+    sources = [folder / f"{int(number):04}" for number in found["partitions"]]
+    spread = {name: parts for name, parts in found["layout"].get("spread", ())}
+    return asyncio.run(_import(brokers, sources, config, say, only_empty=True, spread=spread))
 
 
 def backup(brokers: str, folder: Path, say: Say) -> int:
@@ -166,8 +175,16 @@ class Appender:
             await writer.stop()
 
 
-async def _import(brokers: str, sources: list[Path], config: Config, say: Say, *, only_empty: bool = False) -> int:
-    async with _appending(brokers, config, only_empty=only_empty) as (recorder, appender):
+async def _import(
+    brokers: str,
+    sources: list[Path],
+    config: Config,
+    say: Say,
+    *,
+    only_empty: bool = False,
+    spread: Mapping[str, int] = NOT_SPREAD,
+) -> int:
+    async with _appending(brokers, config, only_empty=only_empty, spread=spread) as (recorder, appender):
         total = 0
         for source in sources:
             with opened(source, config) as index:
@@ -183,7 +200,9 @@ async def _import(brokers: str, sources: list[Path], config: Config, say: Say, *
 
 
 @contextlib.asynccontextmanager
-async def _appending(brokers: str, config: Config, *, only_empty: bool) -> AsyncIterator[tuple[Recorder, Appender]]:
+async def _appending(
+    brokers: str, config: Config, *, only_empty: bool, spread: Mapping[str, int]
+) -> AsyncIterator[tuple[Recorder, Appender]]:
     connection = await connect(brokers, "sonicpy cluster import")
     try:
         registry = await Registry.open(connection)
@@ -193,14 +212,23 @@ async def _appending(brokers: str, config: Config, *, only_empty: bool) -> Async
         if only_empty:
             await _check_empty(connection, layout)
         claim = await Claim.take(connection, registry, WRITER, ANOTHER_IMPORT)
-        appender = Appender(connection, layout, claim)
         try:
-            yield recorder, appender
+            if spread:
+                layout = await set_parts(connection, registry, parts_wanted(layout, spread))
+            appender = Appender(connection, layout, claim)
+            try:
+                yield recorder, appender
+            finally:
+                await appender.stop()
         finally:
-            await appender.stop()
             await claim.release()
     finally:
         await close(connection)
+
+
+def parts_wanted(layout: Layout, spread: Mapping[str, int]) -> dict[str, int]:
+    """Return into how many parts collections are to be spread that were spread elsewhere."""
+    return {**{name: min(parts, layout.partitions) for name, parts in spread.items()}, **dict(layout.spread)}
 
 
 async def _check_empty(connection: Client, layout: Layout) -> None:
@@ -245,7 +273,7 @@ async def _backup(brokers: str, folder: Path, say: Say) -> int:
         notes: dict[str, object] = {}
         size = 0
         for partition in range(layout.partitions):
-            await give_order(connection, _source(layout, answers, partition), Order("snapshot", partition))
+            await give_watched_order(connection, _source(layout, answers, partition), Order("snapshot", partition))
             manifest = (await registry.snapshots(partition))[0]
             await load(partition, manifest, log, folder / f"{partition:04}")
             notes[str(partition)] = dataclasses.asdict(manifest)
@@ -257,11 +285,10 @@ async def _backup(brokers: str, folder: Path, say: Say) -> int:
         await close(connection)
 
 
-def _source(layout: Layout, answers: dict[str, dict[str, dict[str, dict[str, object]]]], partition: int) -> str:
+def _source(layout: Layout, answers: dict[str, Any], partition: int) -> str:
     """Return a node whose replica answers. Raises StoreError if there is none."""
     for node in layout.holders(partition):
-        replica = answers.get(node, {}).get("replicas", {}).get(str(partition))
-        if replica is not None and replica["fault"] is None:
+        if why_not(answers, node, partition) is None:
             return node
     raise StoreError(f"partition {partition} cannot be saved: no node that holds it answers")
 

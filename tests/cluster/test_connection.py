@@ -3,8 +3,10 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Coroutine
+import subprocess
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 from urllib.parse import urlparse
@@ -14,6 +16,8 @@ import pytest
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from nats.aio.client import Server, Srv  # noqa: E402
+from nats.aio.msg import Msg  # noqa: E402
+from nats.errors import Error as NatsError  # noqa: E402
 
 from sonicpy.cluster import connection as module  # noqa: E402
 from sonicpy.cluster.connection import (  # noqa: E402
@@ -24,8 +28,10 @@ from sonicpy.cluster.connection import (  # noqa: E402
     Connection,
     leave_silent_brokers,
 )
+from sonicpy.cluster.dev import HOST, free_ports  # noqa: E402
 from sonicpy.cluster.ending import close  # noqa: E402
 from sonicpy.cluster.jetstream import is_led  # noqa: E402
+from tests.cluster.clusters import broker_program  # noqa: E402
 
 GIVEN = [f"nats://u:secret@10.0.0.{number}:4222" for number in (1, 2, 3)]
 
@@ -270,3 +276,54 @@ def test_a_refusal_of_an_open_connection_is_not_its_end(monkeypatch: pytest.Monk
             assert not connection._ended.is_set()
 
     run(test())
+
+
+@contextlib.contextmanager
+def one_broker(folder: Path) -> Iterator[str]:
+    """Run a broker without JetStream inside a `with` block; yield its address."""
+    port = free_ports(1)[0]
+    with subprocess.Popen(
+        [str(broker_program()), "-a", HOST, "-p", str(port), "-l", str(folder / "log.txt")]
+    ) as broker:
+        try:
+            yield f"nats://{HOST}:{port}"
+        finally:
+            broker.terminate()
+
+
+async def opened(address: str) -> Connection:
+    for _ in range(100):
+        connection = Connection()
+        with contextlib.suppress(NatsError, OSError):
+            await connection.open([address], "test", patient=False)
+            return connection
+        await asyncio.sleep(0.1)
+    raise TimeoutError
+
+
+def test_who_leaves_takes_what_came_before(tmp_path: Path) -> None:
+    """A question is given to one of those that may answer: if that one does not take it, nobody answers."""
+
+    async def test(address: str) -> None:
+        asking, one, other = [await opened(address) for _ in range(3)]
+
+        async def take(message: Msg) -> None:
+            await message.respond(b"")
+
+        await other.subscribe("questions", queue="all", cb=take)
+        await other.flush()
+        await asking.request("questions", b"", timeout=2)  # alone: it also subscribes to all answers
+        for _ in range(20):
+            leaving = await one.subscribe("questions", queue="all", cb=take)
+            await one.flush()
+            asked = [asyncio.create_task(asking.request("questions", b"", timeout=2)) for _ in range(50)]
+            await asyncio.sleep(0.001)
+            await one.leave(leaving)
+            await asyncio.gather(*asked)
+        await one.leave(leaving)  # once more
+        for connection in (asking, one, other):
+            await close(connection)
+        await one.leave(leaving)
+
+    with one_broker(tmp_path) as address:
+        run(test(address))

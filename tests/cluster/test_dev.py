@@ -13,12 +13,12 @@ import pytest
 
 from sonicpy.errors import ConfigError
 from tests.cluster.judge import Channel
-from tests.processes import environment
+from tests.processes import environment, run_here
 from tests.transcripts import test_golden as golden
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster.dev import held  # noqa: E402
+from sonicpy.cluster.dev import START_S, held  # noqa: E402
 from tests.cluster.clusters import broker_program  # noqa: E402
 
 PASSWORD = "SecretPassword"
@@ -61,6 +61,38 @@ def test_a_folder_has_one_cluster_at_a_time(tmp_path: Path) -> None:
         held(tmp_path / "data").__enter__()
     with held(tmp_path / "data"):
         pass
+
+
+@pytest.mark.parametrize(
+    ("number", "wait_for"),
+    [(signal.SIGTERM, "b1/nats.conf"), pytest.param(signal.SIGINT, "n1", marks=pytest.mark.full)],
+)
+def test_it_ends_soon_if_it_is_stopped_before_it_is_ready(
+    tmp_path: Path, number: signal.Signals, wait_for: str
+) -> None:
+    broker_program()
+    command = [sys.executable, "-m", "sonicpy", "cluster", "dev", "--data", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment({})) as process:
+        deadline = time.monotonic() + 40
+        while not (tmp_path / wait_for).exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        process.send_signal(number)
+        began_s = time.monotonic()
+        assert process.communicate(timeout=30) == (b"", None)
+        assert process.returncode == 0
+        assert time.monotonic() - began_s < 15
+
+
+@pytest.mark.full
+def test_a_folder_of_another_layout_is_refused_at_once(tmp_path: Path) -> None:
+    with running("--data", str(tmp_path), "--partitions", "2", "--copies", "2"):
+        pass
+    began_s = time.monotonic()
+    status, output, error = run_here(["cluster", "dev", "--data", str(tmp_path), "--partitions", "2"], tmp_path)
+    assert time.monotonic() - began_s < START_S / 2
+    assert (status, output) == (2, "")
+    assert f"--data is {tmp_path}: these brokers hold a cluster with another layout" in error
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from sonicpy.cluster.dev import HOST, DevCluster  # noqa: E402
 from sonicpy.cluster.registry import Layout  # noqa: E402
 from sonicpy.cluster.setup import make  # noqa: E402
 from sonicpy.cluster.spreading import spread  # noqa: E402
+from sonicpy.cluster.status import status  # noqa: E402
 from sonicpy.config import Config  # noqa: E402
 from tests.cluster.clusters import kill, running  # noqa: E402
 from tests.cluster.test_moves import urls  # noqa: E402
@@ -145,8 +146,8 @@ def test_a_backup_of_it_goes_into_another_cluster(filled: tuple[Client, Index, D
     transfer.backup(cluster.addresses, tmp_path / "backup", print)
     notes = json.loads((tmp_path / "backup" / "cluster.json").read_text())
     assert notes["layout"]["spread"] == [["c", PARTS]]
-    with running(DevCluster(tmp_path / "other", partitions=5, copies=2, logs=2)) as other:
-        spread(other.addresses, "c", 3)
+    with running(DevCluster(tmp_path / "other", partitions=3, copies=2, logs=2)) as other:
+        spread(other.addresses, "d", 2)
         transfer.restore(other.addresses, tmp_path / "backup", Config(), print)
         with connect_client(urls(other)) as again:
             assert again.count_objects("c", "b") == one.count_objects("c", "b")
@@ -154,6 +155,15 @@ def test_a_backup_of_it_goes_into_another_cluster(filled: tuple[Client, Index, D
             assert found.scores == pytest.approx(
                 one.query("c", "b", "running apples", limit=50, lang="eng").scores, abs=1e-5
             )
+        nodes = status(other.addresses).figures["nodes"].values()
+        assert [node["spread"] for node in nodes] == [[["c", 3], ["d", 2]]] * 3
+
+
+def test_what_a_restore_spreads() -> None:
+    layout = Layout(4, 1, ("n1",))
+    assert transfer.parts_wanted(layout, {"big": 8, "c": 2}) == {"big": 4, "c": 2}
+    chosen = dataclasses.replace(layout, spread=(("big", 3), ("d", 2)))
+    assert transfer.parts_wanted(chosen, {"big": 8}) == {"big": 3, "d": 2}
 
 
 @pytest.mark.full

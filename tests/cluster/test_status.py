@@ -9,7 +9,7 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 from sonicpy.cluster.emptiness import not_empty  # noqa: E402
 from sonicpy.cluster.moves import reasons  # noqa: E402
 from sonicpy.cluster.registry import Layout  # noqa: E402
-from sonicpy.cluster.status import Status, faults  # noqa: E402
+from sonicpy.cluster.status import Status, faults, too_few_nodes  # noqa: E402
 
 LAYOUT = Layout(3, 2, ("n1", "n2"))
 
@@ -41,6 +41,13 @@ def test_replicas_that_stopped_or_differ_are_named() -> None:
     other = answer(0, 1, 2, chain="bb")
     for sentence in faults(LAYOUT, {"n1": answer(0, 1, 2), "n2": other}):
         assert "differ at position 7" in sentence
+
+
+def test_too_few_nodes_for_the_copies_are_a_fault() -> None:
+    assert list(too_few_nodes(LAYOUT)) == []
+    assert list(too_few_nodes(Layout(3, 3, ("n1", "n2")))) == [
+        "only n1, n2 may hold partitions, and each should have 3 replicas: add another node"
+    ]
 
 
 def test_what_is_shown_says_how_far_each_node_is() -> None:

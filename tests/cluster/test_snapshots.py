@@ -1,0 +1,158 @@
+"""Which node is asked for a snapshot, and for how long."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
+
+from nats.aio.client import Client  # noqa: E402
+
+from sonicpy.client.blocking.connect import connect as connect_client  # noqa: E402
+from sonicpy.cluster import snapshots, watched  # noqa: E402
+from sonicpy.cluster.dev import HOST, DevCluster  # noqa: E402
+from sonicpy.cluster.orders import NotDone, Order  # noqa: E402
+from sonicpy.cluster.registry import Layout  # noqa: E402
+from sonicpy.cluster.snapshots import snapshot_all  # noqa: E402
+from sonicpy.cluster.watched import Asleep, give_watched_order  # noqa: E402
+from sonicpy.errors import StoreError  # noqa: E402
+from tests.cluster.clusters import running  # noqa: E402
+
+LAYOUT = Layout(2, 3, ("n1", "n2", "n3"))
+NO_CLIENT = cast(Client, None)
+
+
+def answer(*replicas: int, fault: str | None = None) -> dict[str, Any]:
+    return {"replicas": {str(number): {"position": 7, "chain": "aa", "fault": fault} for number in replicas}}
+
+
+class Nodes:
+    """Nodes that take orders, but for those that fail."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, **failing: Exception) -> None:
+        self.failing = failing
+        self.asked: list[str] = []
+        monkeypatch.setattr(snapshots, "give_watched_order", self.give)
+
+    async def give(self, _: Client, node: str, order: Order) -> str:
+        assert order.kind == "save"
+        self.asked.append(node)
+        if node in self.failing:
+            raise self.failing[node]
+        return "7"
+
+
+def take(answers: dict[str, Any], partition: int = 0) -> None:
+    asyncio.run(snapshots._take_one(NO_CLIENT, LAYOUT, answers, partition))
+
+
+def test_the_next_node_is_asked_if_one_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, third = LAYOUT.holders(0)
+    nodes = Nodes(monkeypatch)
+    take({name: answer(0, 1) for name in LAYOUT.nodes})
+    assert nodes.asked == [first]
+    nodes = Nodes(monkeypatch)
+    take({second: answer(1), third: answer(0, 1)})
+    assert nodes.asked == [third]
+    nodes = Nodes(monkeypatch, **{first: NotDone(first, 0, "the node does not hold it")})
+    take({name: answer(0, 1) for name in LAYOUT.nodes})
+    assert nodes.asked == [first, second]
+
+
+def test_a_node_that_falls_asleep_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = LAYOUT.holders(0)[0]
+    nodes = Nodes(monkeypatch, **{first: Asleep(first, 0, "it is silent")})
+    answers = {name: answer(0, 1) for name in LAYOUT.nodes}
+    take(answers, 0)
+    take(answers, 1)
+    assert nodes.asked.count(first) == 1
+    assert len(nodes.asked) == 3
+
+
+def test_a_partition_that_nobody_can_save_is_told_with_the_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, third = LAYOUT.holders(0)
+    Nodes(monkeypatch, **{third: NotDone(third, 0, "the disk is full")})
+    with pytest.raises(StoreError) as told:
+        take({second: answer(0, fault="it has stopped"), third: answer(0)})
+    assert str(told.value) == (
+        f"partition 0 has no new snapshot ({first}: the node does not answer; {second}: it has stopped; "
+        f"{third}: the disk is full)"
+    )
+
+
+# -- how long a node is waited for -------------------------------------------------------------------------------------
+
+
+async def wait_for_ever(*_: object) -> str:
+    await asyncio.Event().wait()
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ([{"start": 1}, {"start": 1}, None], "partition 0 at n1: the node has not answered for 0.2 s"),
+        ([{"start": 1}, {"start": 2}], "partition 0 at n1: the node was started again meanwhile"),
+        ([{}, {}, None], "the node has not answered"),  # of an older version
+    ],
+)
+def test_a_node_that_does_not_answer_is_given_up(
+    said: list[dict[str, int] | None], why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def ask(*_: object) -> dict[str, Any]:
+        found = said.pop(0) if len(said) > 1 else said[0]
+        return {} if found is None else {"n1": found}
+
+    monkeypatch.setattr(watched, "SILENCE_S", 0.2)
+    monkeypatch.setattr(watched, "LOOK_S", 0.01)
+    monkeypatch.setattr(watched, "ask_named", ask)
+    monkeypatch.setattr(watched, "give_order", wait_for_ever)
+    with pytest.raises(Asleep, match=why):
+        asyncio.run(give_watched_order(NO_CLIENT, "n1", Order("save", 0)))
+
+
+def test_what_a_node_says_of_an_order_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def give(*_: object) -> str:
+        return "7"
+
+    monkeypatch.setattr(watched, "give_order", give)
+    monkeypatch.setattr(watched, "ask_named", wait_for_ever)
+    assert asyncio.run(give_watched_order(NO_CLIENT, "n1", Order("save", 0))) == "7"
+
+
+# -- a whole cluster ---------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def standing_still(cluster: DevCluster, name: str) -> Iterator[None]:
+    """Let a node stand still inside a `with` block."""
+    os.kill(cluster.nodes[name].pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(cluster.nodes[name].pid, signal.SIGCONT)
+
+
+@pytest.mark.full
+def test_a_node_that_stands_still_holds_no_snapshot_up(tmp_path: Path) -> None:
+    with running(DevCluster(tmp_path / "cluster", partitions=4, copies=2)) as cluster:
+        with connect_client(f"sonic://{HOST}:{cluster.node_ports['n1']}") as client:
+            for number in range(12):
+                client.push("c", f"b{number}", "o1", "apple")
+        with standing_still(cluster, "n2"):
+            began_s = time.monotonic()
+            assert all(one["position"] for one in snapshot_all(cluster.addresses))
+            assert time.monotonic() - began_s < 20
+            with (
+                standing_still(cluster, "n1"),
+                standing_still(cluster, "n3"),
+                pytest.raises(StoreError, match="partition 0 has no new snapshot .n.: the node does not answer"),
+            ):
+                snapshot_all(cluster.addresses)
