@@ -87,10 +87,10 @@ def titles(data: Path) -> list[str]:
 
 
 def forms() -> list[str]:
-    """Push a form of each word and ask for the other one."""
+    """Push a form of each word and ask for the other one, which nothing but its family leads to."""
     found = asked = 0
     for lang, pairs in FORMS.items():
-        with sonicpy.open(":memory:") as index:
+        with sonicpy.open(":memory:", {"search": {"query_alternates_try": 0}}) as index:  # neither completed nor corrected
             for number, pair in enumerate(pairs):
                 index.push("f", "all", str(number), pair.split()[0], lang=lang)
             for number, pair in enumerate(pairs):
