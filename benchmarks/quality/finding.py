@@ -86,11 +86,15 @@ def titles(data: Path) -> list[str]:
     return [f"{ASKED:,}", f"{found / ASKED:.2%}"]
 
 
+NO_ALTERNATES = {"search": {"query_alternates_try": 0}}
+"""Words are neither completed nor corrected."""
+
+
 def forms() -> list[str]:
     """Push a form of each word and ask for the other one, which nothing but its family leads to."""
     found = asked = 0
     for lang, pairs in FORMS.items():
-        with sonicpy.open(":memory:", {"search": {"query_alternates_try": 0}}) as index:  # neither completed nor corrected
+        with sonicpy.open(":memory:", NO_ALTERNATES) as index:
             for number, pair in enumerate(pairs):
                 index.push("f", "all", str(number), pair.split()[0], lang=lang)
             for number, pair in enumerate(pairs):
