@@ -20,6 +20,8 @@ ASKED = 10_000
 """Titles that are asked for."""
 VOCABULARY = 20_000
 FIRST = 10
+NO_ALTERNATES = {"search": {"query_alternates_try": 0}}
+"""Words are neither completed nor corrected."""
 FORMS = {
     "eng": ["engine engines", "café cafe", "walk walking", "resume résumé"],
     "deu": ["Motor Motoren", "Mädchen Madchen", "Katze Katzen", "Haus Häuser"],
@@ -84,10 +86,6 @@ def titles(data: Path) -> list[str]:
             twins = same[tuple(sorted(made[number].split()))]  # titles of the same words: any of them will do
             found += str(number) in answer or len(twins & set(answer)) == FIRST
     return [f"{ASKED:,}", f"{found / ASKED:.2%}"]
-
-
-NO_ALTERNATES = {"search": {"query_alternates_try": 0}}
-"""Words are neither completed nor corrected."""
 
 
 def forms() -> list[str]:
