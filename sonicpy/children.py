@@ -23,12 +23,14 @@ def ends_with_parent() -> Callable[[], None] | None:
     prctl = ctypes.CDLL(None).prctl  # looked up here: between fork and exec, a process should do little
     parent = os.getpid()
 
-    def ask() -> None:
-        prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
-        if os.getppid() != parent:  # it ended before the request, so no signal will come
-            os._exit(1)
+    return lambda: _ask_for(signal.SIGTERM, parent, prctl)
 
-    return ask
+
+def _ask_for(number: signal.Signals, parent: int, prctl: Callable[..., int]) -> None:
+    """Let the system send this process a signal when its parent ends."""
+    prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+    if os.getppid() != parent:  # it ended before the request, so no signal will come
+        os._exit(1)
 
 
 def die_with_parent() -> None:
@@ -37,10 +39,8 @@ def die_with_parent() -> None:
     More precisely: when the thread of the parent ends that started it. This works while the process is stopped, too.
     """
     parent = parent_process()
-    if sys.platform == "linux" and parent is not None:
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-        if os.getppid() != parent.pid:
-            os._exit(1)
+    if sys.platform == "linux" and parent is not None and parent.pid is not None:
+        _ask_for(signal.SIGKILL, parent.pid, ctypes.CDLL(None).prctl)
 
 
 @contextmanager

@@ -33,7 +33,7 @@ from sonicpy.store.folder import ReaderLock, WriterLock, holds_store
 from sonicpy.store.read_only import may_write
 from sonicpy.store.registry import claimed, guard
 from sonicpy.store.temporary import MEMORY, temporary_folder
-from sonicpy.store.transaction import MapFull, Transaction
+from sonicpy.store.transaction import KEY_BYTES_MAX, MapFull, Transaction
 
 TABLES: Final = (b"keyvalue", b"values")
 KEYVALUE: Final = 0
@@ -41,7 +41,6 @@ VALUES: Final = 1
 
 FORMAT_KEY: Final = b"format"
 FORMAT: Final = b"1"
-KEY_BYTES_MAX: Final = 511
 SIZE_MAX: Final = 64 << 30
 """Bytes that the file may reach by default. They are address space: the disk holds only what is used."""
 RESTORE_ROWS: Final = 10_000

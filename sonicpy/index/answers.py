@@ -18,6 +18,7 @@ from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
 from sonicpy.index.search.explain import Asked, explain
 from sonicpy.index.search.families import Matching
+from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.langcodes import NO_LANGUAGE
@@ -102,7 +103,7 @@ class Answers:
             lexicon = self._engine.lexicons.of(view, collection, bucket)
             if lexicon is None:
                 return []
-            moment = (lexicon.reader.serial, lexicon.reader.state.lexicon_version)
+            moment = _moment(lexicon)
             if kept is not None and kept[1] == moment:
                 answer = kept[2]
             else:
@@ -271,8 +272,7 @@ class Answers:
             lexicon = self._engine.lexicons.of(view, collection, bucket)
             if lexicon is None:
                 return [], None
-            reader = lexicon.reader
-            moment = (reader.serial, reader.state.lexicon_version)
+            moment = _moment(lexicon)
             if kept is not None and kept[1] == moment:
                 return kept[2], moment
             if self.config.search.suggest_order == "likely":
@@ -312,6 +312,11 @@ class Answers:
         _encoded("prefix", prefix)
         terms = self._engine.lexer.lex_plain(prefix)
         return terms.words[0] if len(terms) == 1 else prefix.casefold().encode()
+
+
+def _moment(lexicon: Lexicon) -> Moment:
+    """Return until when answers of a bucket hold."""
+    return lexicon.reader.serial, lexicon.reader.state.lexicon_version
 
 
 def one_word(terms: Terms) -> tuple[bytes, int]:

@@ -17,9 +17,8 @@ from typing import Final
 
 from sonicpy.store.data_file import NODE, NUMBER, PAGE_HEADER
 from sonicpy.store.page_tree import PLACE_BYTES
-from sonicpy.store.transaction import Row, Transaction
+from sonicpy.store.transaction import KEY_BYTES_MAX, Row, Transaction
 
-KEY_BYTES_MAX: Final = 511
 LEAST_SHARE: Final = 0.26
 """Of a page that LMDB leaves alone."""
 

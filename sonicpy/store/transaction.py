@@ -55,6 +55,10 @@ class CachedView(Protocol):
     def end(self) -> None: ...
 
 
+KEY_BYTES_MAX: Final = 511
+"""Of a key: what LMDB is compiled with."""
+
+
 class Transaction:
     """One transaction; `write` says which kind. Not to be shared between threads.
 

@@ -3,8 +3,7 @@
     python -m tests.cluster.rounds [ROUNDS] [--workers N]
 
 Each round of a fault begins with a new cluster of three brokers and three nodes. Afterwards the judge compares what
-clients were told with every replica, and every replica with a replay of the log that shares no code with the nodes. The
-table is printed for `docs/benchmarks/faults.md`.
+clients were told with every replica, and every replica with a replay of the log that shares no code with the nodes.
 """
 
 import argparse
