@@ -58,6 +58,7 @@ class Session:
         "_version",
         "ended",
         "feed",
+        "is_drained",
         "lines_handled",
         "mode",
         "shutting_down",
@@ -82,9 +83,11 @@ class Session:
         self._lines = LineBuffer()
         self._plain = NOTHING_PLAIN
         self._syntaxes: Mapping[str, Syntax] = {}
-        # An attribute, not a method that calls it, which would add 3 % to the instructions of reading a line.
+        # Attributes, not methods that call them, which would add 3 % to the instructions of reading a line.
         self.feed = self._lines.feed
         """LineBuffer.feed: append bytes that arrived; after the end they are dropped."""
+        self.is_drained = self._lines.is_drained
+        """LineBuffer.is_drained: whether nothing arrived that `next` has not read."""
 
     def greeting(self) -> bytes:
         """Return the banner, to be sent before reading anything."""
@@ -116,11 +119,6 @@ class Session:
             return replies.error(end)
         except (CommandError, ShuttingDown) as refusal:
             return replies.error(refusal)
-
-    @property
-    def is_drained(self) -> bool:
-        """Whether nothing arrived that `next` has not read."""
-        return self._lines.is_empty
 
     def take_rest(self) -> bytes | None:
         """Return the bytes that `next` has not read, and forget them; None: a line is too long, and some are gone."""

@@ -4,6 +4,7 @@ NATS; tests have one in memory.
 Positions of a log begin with 1 and have no gaps.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -48,19 +49,18 @@ class Broker(Protocol):
         """
         ...
 
-    def read(self, log: int, position: int) -> AsyncIterator[tuple[int, bytes]]:
+    def read(self, log: int, position: int, end: asyncio.Event) -> AsyncIterator[tuple[int, bytes]]:
         """Yield the entries behind `position` with their positions, new ones as they are added.
 
         It ends when something went wrong: then ask for the epoch, because the log may be another one, and read again.
+
+        Args:
+            end: the reading ends when it is set.
 
         Raises:
             LogGone: an entry behind `position` is not kept any more.
             Unacknowledged: no broker answers.
         """
-        ...
-
-    def read_again(self, log: int) -> None:
-        """Let `read` end: an entry is known to exist and did not come, or somebody wants to read from elsewhere."""
         ...
 
     async def trim(self, log: int, position: int) -> None:

@@ -31,12 +31,12 @@ class LogFollower:
         self.replicas: list[Replica] = []
         self._broker = broker
         self._reading: list[Replica] = []  # those that get what is read now; one that joins gets the next reading
-        self._changed = asyncio.Event()
+        self._ends_reading = asyncio.Event()
 
     def follow(self, replica: Replica) -> None:
         """Let a replica apply the log, from where it is; it may be behind the others."""
         self.replicas.append(replica)
-        self._read_again()
+        self.read_again()
 
     def leave(self, replica: Replica) -> None:
         """Stop passing entries to a replica."""
@@ -44,14 +44,18 @@ class LogFollower:
             self.replicas.remove(replica)
             self._reading = [other for other in self._reading if other is not replica]
             if not self.replicas:
-                self._read_again()  # which ends the reading
+                self.read_again()  # which ends the reading
+
+    def read_again(self) -> None:
+        """End the reading and begin another: a replica came or went, or an entry is known to exist and did not come."""
+        self._ends_reading.set()
 
     async def run(self) -> None:
         """Apply the log until cancelled."""
         while True:
-            self._changed.clear()
+            self._ends_reading.clear()
             if all(replica.is_broken for replica in self.replicas):
-                await self._changed.wait()
+                await self._ends_reading.wait()
                 continue
             try:
                 await self._follow()
@@ -74,10 +78,6 @@ class LogFollower:
         for replica in self.replicas:
             replica.stop_for_good(error)
 
-    def _read_again(self) -> None:
-        self._changed.set()
-        self._broker.read_again(self.log)
-
     async def _follow(self) -> None:
         epoch = await self._broker.epoch(self.log)
         for replica in self.replicas:
@@ -87,8 +87,8 @@ class LogFollower:
             return
         first = min(replica.applied for replica in self._reading)
         began = time.perf_counter()
-        async for position, entry in self._broker.read(self.log, first):
-            if self._changed.is_set():  # a replica that has just come may lack what is before this entry
+        async for position, entry in self._broker.read(self.log, first, self._ends_reading):
+            if self._ends_reading.is_set():  # a replica that has just come may lack what is before this entry
                 return
             self._apply(position, entry)
             if time.perf_counter() - began > APPLY_S:

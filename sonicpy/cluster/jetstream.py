@@ -89,7 +89,6 @@ class JetStream:
 
     def __init__(self, connection: Client) -> None:
         self._connection = connection
-        self._restarts: dict[int, asyncio.Event] = {}
 
     # -- Broker --------------------------------------------------------------------------------------------------------
 
@@ -101,11 +100,9 @@ class JetStream:
             raise Unacknowledged(f"the broker refused an entry: {answer['error'].get('description')}")
         return int(answer["seq"])
 
-    async def read(self, log: int, position: int) -> AsyncIterator[tuple[int, bytes]]:
+    async def read(self, log: int, position: int, end: asyncio.Event) -> AsyncIterator[tuple[int, bytes]]:
         """Yield the entries behind a position; see `Broker.read`."""
-        restart = self._restarts.setdefault(log, asyncio.Event())
-        restart.clear()
-        consumer = Consumer(self._connection, log, position, restart)
+        consumer = Consumer(self._connection, log, position, end)
         try:
             await consumer.start()
             async for number, entry in consumer.entries():
@@ -114,11 +111,6 @@ class JetStream:
             raise Unacknowledged(f"no broker answers ({type(error).__name__})") from error
         finally:
             await consumer.stop()
-
-    def read_again(self, log: int) -> None:
-        """Let `read` end; see `Broker.read_again`."""
-        if log in self._restarts:
-            self._restarts[log].set()
 
     async def trim(self, log: int, position: int) -> None:
         """Delete the entries up to a position; see `Broker.trim`."""
@@ -242,14 +234,14 @@ class Consumer:
 
     Args:
         position: the entries behind it.
-        restart: ends `entries` when it is set.
+        end: ends `entries` when it is set.
     """
 
-    def __init__(self, connection: Client, log: int, position: int, restart: asyncio.Event) -> None:
+    def __init__(self, connection: Client, log: int, position: int, end: asyncio.Event) -> None:
         self._connection = connection
         self._stream = stream_of(log)
         self._position = position
-        self._restart = restart
+        self._wanted_end = end
         self._messages: deque[Msg] = deque()
         self._name = ""
         self._loop = asyncio.get_running_loop()
@@ -296,9 +288,9 @@ class Consumer:
         self._name = answer["name"]
 
     async def entries(self) -> AsyncIterator[tuple[int, bytes]]:
-        """Yield positions and entries until one is missing, nothing comes for SILENCE_S, or a restart is wanted."""
-        restart = asyncio.ensure_future(self._restart.wait())
-        restart.add_done_callback(lambda _: self._end())
+        """Yield positions and entries until one is missing, nothing comes for SILENCE_S, or an end is wanted."""
+        wanted_end = asyncio.ensure_future(self._wanted_end.wait())
+        wanted_end.add_done_callback(lambda _: self._end())
         self._watch()
         try:
             while True:
@@ -317,7 +309,7 @@ class Consumer:
                 self._position = number
                 yield number, message.data
         finally:
-            restart.cancel()
+            wanted_end.cancel()
             self._watchdog.cancel()
 
     async def stop(self) -> None:

@@ -422,7 +422,7 @@ class Node:
         return self._writers[self.layout.log_of(partition)]
 
     def _read_again(self, partition: int) -> None:
-        self._broker.read_again(self.layout.log_of(partition))
+        self._follower_of(partition).read_again()
 
     def _note_acknowledged(self, batch: OpenBatch, position: int) -> None:
         for partition in batch.records:

@@ -134,6 +134,15 @@ class Connection(asyncio.BufferedProtocol):
         if self._deferred is None and self._relayed is None:
             self._close()
 
+    def move_away(self) -> bool:
+        """Let another process serve this connection, if it waits for its next command; return whether one does."""
+        if self._is_waiting() or not self._may_move:
+            return False
+        if self._hand_over([]):
+            return True
+        self._pause_or_resume_reading()
+        return False
+
     def abort(self) -> None:
         """Close at once."""
         if self._transport is not None:
@@ -288,19 +297,24 @@ class Connection(asyncio.BufferedProtocol):
             self._close()
         elif self._is_waiting():
             return
-        elif self._is_at_end or not self.session.is_drained:
+        elif self._is_at_end or not self.session.is_drained():
             self._take_immediate_turn()
         else:  # a turn would find nothing
             self._pause_or_resume_reading()
 
     def _moves_away(self, stop: Stop | Command | None, out: list[bytes]) -> bool:
         """Hand over this connection although it was served here until now; return whether it was."""
-        if self.session.mode is not Mode.SEARCH or self.session.ended or self.session.shutting_down:
+        if not self._may_move:
             return False
         if stop not in (None, Stop.TIME_IS_UP, Stop.REPLIES_ARE_LONG) or not self._hand_over(out):
             return False
         self._service.sheds -= 1
         return True
+
+    @property
+    def _may_move(self) -> bool:
+        session = self.session
+        return session.mode is Mode.SEARCH and not session.ended and not session.shutting_down
 
     def _hand_over(self, out: list[bytes]) -> bool:
         """Let another process go on with this connection; return whether one does.

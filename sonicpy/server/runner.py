@@ -119,6 +119,8 @@ class Runner:
                 return late
             if out_bytes > limit_bytes:
                 return Stop.REPLIES_ARE_LONG
+            if session.is_drained():  # `next` would find that out too, by the way of lines that break a rule
+                return None
         return None
 
     async def run_long(self, command: Command) -> bytes:

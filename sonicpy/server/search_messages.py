@@ -6,6 +6,7 @@ Setup, with the change board    ->
 Handover, with the connection   ->
                                 <-    Closed
 Shed                            ->
+Vacate                          ->
                                 <-    Handover, with the connection
                                 <-    AskReply      to a command that needs what no commit holds yet
 Reply                           ->
@@ -49,6 +50,12 @@ class Handover(NamedTuple):
 
 class Shed(NamedTuple):
     """Hand over this number of active connections to the main process, which finds the right process for them."""
+
+    connections: int
+
+
+class Vacate(NamedTuple):
+    """Hand over at most this number of connections that wait for their next command: this process is not needed."""
 
     connections: int
 

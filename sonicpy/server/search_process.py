@@ -172,7 +172,7 @@ class SearchProcess:
             self._take[type(message)](message)
 
     def _take_back(self, handover: Handover, descriptor: int) -> None:
-        """Give a connection that this process sheds to another one, or serve it in the main process."""
+        """Give a connection that this process hands over to another one, or serve it in the main process."""
         chosen = None if self._service.search is None or descriptor == NONE else self._service.search.choose()
         if chosen is not None and chosen is not self and chosen.take(handover, descriptor):
             os.close(descriptor)

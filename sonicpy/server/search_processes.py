@@ -3,7 +3,7 @@
     server.search_processes = N        N of them; one that dies is replaced
                             = "auto"   one more whenever every loop was busy over BUSY_SHARE for BUSY_S, at most one
                                        less than there are processors; one that was idle for IDLE_S gets no new
-                                       connection, and ends once it has none
+                                       connection, hands its connections over, and ends
 
 While one loop is busy, and another one much less, active connections in mode search move there between two turns. What
 a process did not report before it died is not in the statistics.
@@ -22,7 +22,7 @@ from sonicpy.errors import SonicError
 from sonicpy.server.descriptors import room_for_connections
 from sonicpy.server.handover import CAN_HAND_OVER
 from sonicpy.server.loop_load import BUSY_SHARE, LoopLoad
-from sonicpy.server.search_messages import AskReport, Shed, Stop
+from sonicpy.server.search_messages import AskReport, Shed, Stop, Vacate
 from sonicpy.server.search_process import SearchProcess
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ TICK_S = 0.5
 BUSY_S = 2.0
 IDLE_SHARE = 0.02
 IDLE_S = 300.0
+VACATED_AT_ONCE = 50
+"""So many connections of a process that is to end are taken over in a tick: each takes about 0.1 ms."""
 REPLACE_S = 1.0
 """A process that died is replaced so long after the last start at the earliest."""
 RETRY_S = 30.0
@@ -244,7 +246,11 @@ class SearchProcesses:
                 process.idle_since_s = now
             elif now - process.idle_since_s >= IDLE_S:
                 process.is_retiring = True
-            if process.is_retiring and not process.connections:
+            if not process.is_retiring:
+                continue
+            if process.connections:
+                process.send(Vacate(min(VACATED_AT_ONCE, room_for_connections())))
+            else:
                 self._wanted -= 1
                 process.send(Stop(0.0, 1.0))
                 process.is_leaving = True

@@ -21,6 +21,7 @@ from sonicpy.errors import SonicError
 from sonicpy.index.index import Index
 from sonicpy.index.read_only import ReadOnlyIndex
 from sonicpy.server import logs
+from sonicpy.server.connection import Connection
 from sonicpy.server.descriptors import SPARE, most_descriptors, open_descriptors
 from sonicpy.server.dispatch import CALLS, Postponed
 from sonicpy.server.handed import go_on_with
@@ -40,6 +41,7 @@ from sonicpy.server.search_messages import (
     Setup,
     Shed,
     Stop,
+    Vacate,
 )
 from sonicpy.server.serving import Peer, Serving, end_connections
 from sonicpy.server.stop_signals import EACH
@@ -145,6 +147,8 @@ class SearchService(Serving):
                 self._replies.pop(number).set_result(reply)
             case Shed(connections):
                 self.sheds = connections
+            case Vacate(connections):
+                self._vacate(connections)
             case AskReport():
                 self._link.send(self.report(was_asked=True))
             case Stop():
@@ -187,6 +191,14 @@ class SearchService(Serving):
         """Remove a connection that is closed."""
         super().disconnected(peer)
         self._note_closed()
+
+    def _vacate(self, most: int) -> None:
+        """Hand over at most this number of connections that wait for their next command."""
+        for peer in list(self.peers):
+            if not most:
+                return
+            if isinstance(peer, Connection) and peer.move_away():
+                most -= 1
 
     async def execute(self, command: Command) -> bytes:
         """Carry out a command that needs to see what no commit holds yet.

@@ -1,6 +1,6 @@
 """The rows of one bucket inside the write transaction, as PUSH, POP and FLUSHO read and write them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from sonicpy._native.dense_records import dense_row
@@ -11,9 +11,8 @@ from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy.store.bucket_reader import find_among
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.keys import TERM_KEY_BYTES, block_key, block_position, object_key
-from sonicpy.store.names import stored_names
 from sonicpy.store.numbered_terms import put_terms
-from sonicpy.store.transaction import IMPACTS, OBJECTS, POSTINGS, Row
+from sonicpy.store.transaction import IMPACTS, OBJECTS, OIDS, POSTINGS, Row
 from sonicpy.store.why import Why
 from sonicpy.store.word_rows import stored_words
 
@@ -33,10 +32,8 @@ class BucketTables:
         self._view = view
         self._transaction = view.transaction
         self._state = state
-
-    def stored_names(self, hash: int) -> tuple[int, ...]:
-        """Return the IIDs of the objects in `oids` whose OID has this hash."""
-        return stored_names(self._transaction, self._state, hash)
+        self.read_names: Callable[[bytes], bytes | None] = view.transaction.getter(OIDS)
+        """Returns the row of names under a key, or None."""
 
     def find_among(self, iids: Iterable[int], oid: bytes) -> tuple[int, ObjectRecord] | None:
         """Return the IID and the record of the object among some that has an OID, or None."""

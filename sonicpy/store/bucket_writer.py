@@ -4,7 +4,6 @@ from sonicpy._native.bucket import PushWriter
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.remove_terms import RemoveTerms
-from sonicpy._native.terms import Terms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.bucket_reader import find_object
@@ -32,7 +31,7 @@ class BucketWriter:
         self._state = state
         self._transaction = view.transaction
         self._tables = BucketTables(view, state)
-        self._push_writer = PushWriter(
+        self.push = PushWriter(
             state,
             view.terms,
             view.names(state),
@@ -40,11 +39,8 @@ class BucketWriter:
             view.lengths_to_change(state.bucket),
             self._tables,
             view.by_association,
-        )
-
-    def push(self, oid: str, terms: Terms, new: bool = False) -> bool:
-        """Give an object the terms of a text; see `PushWriter.push`."""
-        return self._push_writer.push(oid, terms, new=new)
+        ).push
+        """Gives an object the terms of a text; see `PushWriter.push`."""
 
     def pop(self, oid: str, words: list[bytes]) -> int:
         """Take words from an object; return how many shown ones went. The object goes with its last word."""

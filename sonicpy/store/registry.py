@@ -130,7 +130,7 @@ def _forked() -> None:
     for folder in _opened:
         _opened[folder] = (
             f"was open in process {parent} when this one was forked from it: "
-            "LMDB can only be opened in a process that was started afresh (spawn)"
+            "open it behind the fork alone, or in processes that are started afresh (spawn)"
         )
 
 

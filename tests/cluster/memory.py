@@ -14,7 +14,6 @@ class MemoryBroker:
         refused: how many of the next appends are refused without being stored.
         unanswered: how many of the next appends are stored without an acknowledgement.
         gate: appends wait until it is set.
-        asked_again: the logs that somebody wanted to read from elsewhere.
         under_way, most_under_way: appends now, and the most at the same time.
     """
 
@@ -23,7 +22,6 @@ class MemoryBroker:
         self.first = [1] * logs
         self.name = "first"
         self.keys: list[str] = []
-        self.asked_again: list[int] = []
         self.refused = self.unanswered = 0
         self.gate = asyncio.Event()
         self.gate.set()
@@ -49,20 +47,20 @@ class MemoryBroker:
         finally:
             self.under_way -= 1
 
-    async def read(self, log: int, position: int) -> AsyncIterator[tuple[int, bytes]]:
-        asked = len(self.asked_again)
-        while len(self.asked_again) == asked:
-            grown = self._grown
-            while position < len(self.logs[log]):
-                if position + 1 < self.first[log]:
-                    raise LogGone("trimmed")
-                position += 1
-                yield position, self.logs[log][position - 1]
-            await grown.wait()
-
-    def read_again(self, log: int) -> None:
-        self.asked_again.append(log)
-        self._wake_readers()
+    async def read(self, log: int, position: int, end: asyncio.Event) -> AsyncIterator[tuple[int, bytes]]:
+        wanted_end = asyncio.ensure_future(end.wait())
+        wanted_end.add_done_callback(lambda _: self._wake_readers())
+        try:
+            while not end.is_set():
+                grown = self._grown
+                while position < len(self.logs[log]):
+                    if position + 1 < self.first[log]:
+                        raise LogGone("trimmed")
+                    position += 1
+                    yield position, self.logs[log][position - 1]
+                await grown.wait()
+        finally:
+            wanted_end.cancel()
 
     def _wake_readers(self) -> None:
         self._grown.set()

@@ -415,8 +415,7 @@ def test_a_replica_that_joins_is_given_what_the_others_have_passed(tmp_path: Pat
         assert first.index.count_objects("c", "b") == 5
         assert second.index.count_objects("c", "b") == 6
         follower.leave(first)
-        broker.logs[0].append(entry(12, pushed("o12", "apple")))
-        broker.read_again(0)
+        await broker.append(0, entry(12, pushed("o12", "apple")), "12")
         await second.wait_for(12, 10)
         assert first.applied == 11
         task.cancel()

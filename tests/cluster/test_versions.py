@@ -161,7 +161,7 @@ async def versions_in_log(cluster: DevCluster, partition: int) -> list[int]:
         log, found = JetStream(connection), []
         number = cluster.layout.log_of(partition)
         last = (await log.epoch(number)).last
-        async for position, packed in log.read(number, 0):
+        async for position, packed in log.read(number, 0, asyncio.Event()):
             found.append(packed[0])
             if position == last:
                 break

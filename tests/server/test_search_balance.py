@@ -18,7 +18,7 @@ from sonicpy.server import search_process
 from sonicpy.server import search_processes as pool
 from sonicpy.server.connection import Connection
 from sonicpy.server.handover import CAN_HAND_OVER, Link
-from sonicpy.server.search_messages import AskReport, Handover, Report, Shed, Stop
+from sonicpy.server.search_messages import AskReport, Handover, Report, Shed, Stop, Vacate
 from sonicpy.server.search_process import LATE_S, SearchProcess
 from sonicpy.server.search_processes import SearchProcesses
 from sonicpy.server.server import find_search_processes
@@ -136,7 +136,7 @@ class TestHowMany:
         ticks(subject, 10 * TICKS)
         assert subject.wanted == CORES - 1
 
-    def test_one_that_was_idle_for_long_gets_no_connections_and_ends_without_any(self, clock: Clock) -> None:
+    def test_one_that_was_idle_for_long_hands_its_connections_over_and_ends(self, clock: Clock) -> None:
         process = Process(idle_since_s=clock.now, connections=1)
         subject = Pool("auto", process)
         clock.now += pool.IDLE_S - 1
@@ -145,10 +145,10 @@ class TestHowMany:
         clock.now += 2
         ticks(subject, 1)
         assert process.is_retiring
-        assert process.sent == [], "it serves its last connection"
+        assert process.sent == [Vacate(pool.VACATED_AT_ONCE)]
         process.connections = 0
         ticks(subject, 1)
-        [stop] = process.sent
+        stop = process.sent[1]
         assert isinstance(stop, Stop)
         assert subject.connections == 0
 

@@ -34,6 +34,29 @@ if __name__ == "__main__":
     from sonicpy.cli.main import main
     sys.exit(main())
 """
+IMPATIENT = """
+import sys
+from sonicpy.server import search_processes
+
+class Impatient(search_processes.SearchProcesses):
+    def __init__(self, service, setting):
+        super().__init__(service, setting)
+        self._is_auto = True
+
+if __name__ == "__main__":
+    search_processes.IDLE_S = 1.0
+    search_processes.SearchProcesses = Impatient
+    from sonicpy.cli.main import main
+    sys.exit(main())
+"""
+
+
+class ImpatientServer(Server):
+    """Its search process is one that "auto" has added, and idle after a second."""
+
+    def _begin(self, arguments: list[str], variables: dict[str, str]) -> "subprocess.Popen[bytes]":
+        with open(self._log, "wb") as log:
+            return subprocess.Popen([sys.executable, "-c", IMPATIENT, *arguments], env=variables, stderr=log)
 
 
 @pytest.fixture(scope="module")
@@ -209,6 +232,26 @@ def test_one_that_dies_is_replaced(tmp_path: Path) -> None:
         again.close()
         running.start()
         wait_for(running)
+
+
+def test_one_that_is_not_needed_ends_and_its_idle_connections_go_on(tmp_path: Path) -> None:
+    with ImpatientServer(tmp_path, {"server.search_processes": 1}) as running:
+        [process] = wait_for(running)
+        with Peer(running, "ingest") as ingest:
+            assert ingest.ask('PUSH c b o "still here"') == "OK"
+        peers = [moved(running, process) for _ in range(3)]
+        peers[0].send(b"PI")
+        peers[1].ask("PING")
+        deadline = time.monotonic() + 20
+        while is_running(process):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert peers[0].ask("NG") == "PONG"
+        assert [peer.results('QUERY c b "still here"') for peer in peers] == [["o"]] * 3
+        with Peer(running, "control") as control:
+            assert figures(control.ask("INFO"))["clients_connected"] == 4
+        close(*peers)
+        assert running.log() == ""
 
 
 def test_none_outlives_the_server(tmp_path: Path) -> None:

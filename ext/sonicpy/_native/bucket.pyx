@@ -15,6 +15,7 @@ from sonicpy._native.term_cache cimport TermCache
 from sonicpy._native.terms cimport Terms
 
 from sonicpy._native.keys import IID_MAX
+from sonicpy._native.name_rows import name_key, named
 from sonicpy._native.varint import DamagedBytes
 
 cdef uint64_t LARGEST_IID = IID_MAX
@@ -127,7 +128,9 @@ cdef class PushWriter:
         cdef AddTerms change
         iids = self._names.iids(hash)
         if counters.slices:
-            iids += <tuple> self._tables.stored_names(hash)
+            row = self._tables.read_names(name_key(counters.bucket, hash, counters.slices))
+            if row is not None:
+                iids += <tuple> named(row, hash)
         if iids:
             found = self._tables.find_among(iids, name)
         if found is None:

@@ -33,9 +33,8 @@ cdef class LineReader:
     def __dealloc__(self):
         PyMem_Free(self.data)
 
-    @property
-    def is_empty(self):
-        """Whether every byte that arrived was taken."""
+    def is_drained(self):
+        """Return whether every byte that arrived was taken."""
         return self.begin == self.end and not self.choked
 
     def feed(self, bytes data not None):
