@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import cycle, islice
+from itertools import islice
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from benchmarks.versus.client import Lane, connect, drive
 from benchmarks.versus.rates import read_run, run, wait_until_quiet
 from benchmarks.versus.results import percentile
 from benchmarks.versus.servers import Sonicpy, ask, read_lines
-from benchmarks.versus.workload import COMMANDS, EIGHT, ONE, PUSH, QUERY_3, SUGGEST, Commands, push_line
+from benchmarks.versus.workload import EIGHT, ONE, PUSH, QUERY_3, SUGGEST, Commands, push_line
 from tests.processes import HOST
 from tests.support.server_process import PASSWORD
 from tests.support.texts import messages
@@ -43,8 +43,6 @@ PATIENCE_S = 3_600
 """How long VERIFY and the like may take."""
 PROBE_S = 0.002
 CACHE_MB = 1024
-LIMITS = cycle(range(10, 20))
-"""Of queries, one after the other. A server forgets kept answers long before a limit comes again."""
 
 Figures = dict[str, float]
 """By name, with its unit."""
@@ -118,14 +116,14 @@ def measure(server: Sonicpy, figures: Figures, asked: Commands, more: Iterator[b
     timed(server, figures, "consolidation", b"TRIGGER consolidate\n")
     for operation in (QUERY_3, SUGGEST):
         with probed(server, figures, f"longest pause, {operation}, ms"):
-            read_run(server, operation, EIGHT, new_lines(asked, operation), seconds)  # fills the caches
-            done = read_run(server, operation, EIGHT, new_lines(asked, operation), seconds)
+            read_run(server, operation, EIGHT, asked.lines(operation), seconds)  # fills the caches
+            done = read_run(server, operation, EIGHT, asked.lines(operation), seconds)
         figures[f"{operation}, CPU us"] = done.cpu_s / len(done.latencies_s) * 1e6
         for mode in (EIGHT, ONE):
-            alone = read_run(server, operation, mode, new_lines(asked, operation), seconds)
+            alone = read_run(server, operation, mode, asked.lines(operation), seconds)
             figures[f"{operation}, {mode.name}, p99 ms"] = percentile(sorted(alone.latencies_s), 99) * 1e3
     with server.connect("search") as asking, server.connect("ingest") as pushing:
-        queries = Lane(asking, new_lines(asked, QUERY_3), reply_lines=2, endless=True)
+        queries = Lane(asking, asked.lines(QUERY_3), reply_lines=2, endless=True)
         pushes = Lane(pushing, islice(more, CHUNK), in_flight=16)
         drive([pushes, queries], seconds)
         figures["QUERY beside PUSH, p99 ms"] = percentile(sorted(queries.latencies_s), 99) * 1e3
@@ -137,15 +135,6 @@ def measure(server: Sonicpy, figures: Figures, asked: Commands, more: Iterator[b
     timed(server, figures, "backup", f"TRIGGER backup {backup}\n".encode())
     shutil.rmtree(backup, ignore_errors=True)
     timed(server, figures, "VERIFY", b"VERIFY\n")
-
-
-def new_lines(asked: Commands, operation: str) -> Iterator[bytes]:
-    """Yield the lines of an operation without end, those of QUERY in each pass with a limit that they never had."""
-    if operation != QUERY_3:
-        yield from asked.lines(operation)
-    for number in LIMITS:
-        for line in islice(asked.lines(operation), COMMANDS):
-            yield line.replace(b"\n", b" LIMIT(%d)\n" % number)
 
 
 def timed(server: Sonicpy, figures: Figures, name: str, line: bytes) -> None:
@@ -182,8 +171,8 @@ def measure_with_cache(server: Sonicpy, figures: Figures, asked: Commands, secon
     larger.start()
     try:
         for _ in range(4):  # fills the cache
-            read_run(larger, QUERY_3, EIGHT, new_lines(asked, QUERY_3), seconds)
-        done = read_run(larger, QUERY_3, EIGHT, new_lines(asked, QUERY_3), seconds)
+            read_run(larger, QUERY_3, EIGHT, asked.lines(QUERY_3), seconds)
+        done = read_run(larger, QUERY_3, EIGHT, asked.lines(QUERY_3), seconds)
         figures[f"{QUERY_3}, {cache}, CPU us"] = done.cpu_s / len(done.latencies_s) * 1e6
         figures[f"{QUERY_3}, {cache}, p99 ms"] = percentile(sorted(done.latencies_s), 99) * 1e3
         figures[f"anonymous memory, {cache}, MB"] = larger.memory_bytes() / 1e6

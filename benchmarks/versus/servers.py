@@ -22,7 +22,7 @@ class Server(ServerProcess):
         Raises:
             ConnectionError: the server refused START.
         """
-        connection = connect(HOST, self.port)
+        connection = self.open_socket()
         greeting = read_lines(connection, 1)
         connection.sendall(f"START {mode} {PASSWORD}\r\n".encode())
         started = read_lines(connection, 1)
@@ -30,9 +30,13 @@ class Server(ServerProcess):
             raise ConnectionError(f"{self.name} said {greeting!r} and {started!r}")
         return connection
 
+    def open_socket(self) -> socket.socket:
+        """Return a connection that waits for the greeting."""
+        return connect(HOST, self.port)
+
     def version(self) -> str:
         """Return the version in the greeting of the server."""
-        with connect(HOST, self.port) as connection:
+        with self.open_socket() as connection:
             return read_lines(connection, 1).removeprefix("CONNECTED ").strip().strip("<>")
 
     def cpu_s(self) -> float:

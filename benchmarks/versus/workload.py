@@ -17,6 +17,8 @@ COLLECTION = "messages"
 BUCKET = "default"
 COMMANDS = 2_000
 """Different commands of each kind; a run that sends more starts over."""
+LIMITS = cycle(range(10, 20))
+"""Of queries, one after the other in the whole run: a server forgets kept answers long before a limit comes again."""
 PLAIN_WORD = re.compile(r"(?<!\S)[A-Za-z]{3,20}(?=[.,!?]?(?!\S))")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -115,6 +117,8 @@ class Commands:
     def lines(self, operation: str, start: float = 0.0) -> Iterator[bytes]:
         """Yield the lines of an operation, without end and always in the same order.
 
+        Each pass over those of QUERY has another limit, so that no server answers from what it has kept of answers.
+
         Args:
             start: the share of the lines to skip at first, so that a slow server gets other lines in each run.
         """
@@ -122,7 +126,8 @@ class Commands:
             return cycle([b"PING\n"])
         found = self.by_operation[operation]
         first = int(start * len(found))
-        return cycle([command.line for command in found[first:] + found[:first]])
+        lines = [command.line for command in found[first:] + found[:first]]
+        return with_new_limits(lines) if operation in QUERIES else cycle(lines)
 
     def _queries(self, words: int) -> list[Command]:
         chance = random.Random(SEED + words)
@@ -151,6 +156,13 @@ class Commands:
         words = [word for row in self._rows for word in row if len(word) >= 6]
         typed = [chance.choice(words)[: chance.randint(3, 5)] for _ in range(COMMANDS)]
         return [Command(f'SUGGEST {COLLECTION} {BUCKET} "{prefix}"\n'.encode(), prefix) for prefix in typed]
+
+
+def with_new_limits(lines: Sequence[bytes]) -> Iterator[bytes]:
+    """Yield lines without end, in each pass with the next of LIMITS."""
+    for number in LIMITS:
+        for line in lines:
+            yield line.replace(b"\n", b" LIMIT(%d)\n" % number)
 
 
 def query(text: str) -> Command:

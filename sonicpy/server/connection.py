@@ -317,25 +317,32 @@ class Connection(asyncio.BufferedProtocol):
         return session.mode is Mode.SEARCH and not session.ended and not session.shutting_down
 
     def _hand_over(self, out: list[bytes]) -> bool:
-        """Let another process go on with this connection; return whether one does.
-
-        A connection with TLS stays, because the state of its encryption cannot be passed on.
-        """
+        """Let another process go on with this connection; return whether one does."""
         transport = self._transport
-        if transport is None or transport.is_closing() or self._is_tls or self._is_at_end:
+        if transport is None or transport.is_closing() or self._is_at_end:
             return False
         if transport.get_write_buffer_size():  # what waits here could come after what the other process sends
             return False
         transport.pause_reading()
-        if not self._service.hand_over(transport.get_extra_info("socket").fileno(), self.session, b"".join(out)):
+        if not self._goes_on_elsewhere(transport, b"".join(out)):
             self._is_paused = True
             return False
         if self._timer is not None:
             self._timer.cancel()
         self._transport = self._runner.transport = None
+        self._service.disconnected(self)
+        return True
+
+    def _goes_on_elsewhere(self, transport: asyncio.Transport, unsent: bytes) -> bool:
+        """Pass the socket on; or plain bytes from now on, because the state of an encryption cannot be passed on."""
+        peer = self._runner.peer_name()
+        if self._is_tls:
+            return self._service.pump(transport, self.session, unsent, peer)
+        descriptor = transport.get_extra_info("socket").fileno()
+        if not self._service.hand_over(descriptor, self.session, unsent, peer):
+            return False
         transport.set_protocol(asyncio.Protocol())  # which hears that the transport closes, and does nothing
         transport.close()
-        self._service.disconnected(self)
         return True
 
     # -- a wrong password ----------------------------------------------------------------------------------------

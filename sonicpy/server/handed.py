@@ -24,11 +24,13 @@ class HandedConnection(Connection):
 
     Args:
         unsent: replies to send first.
+        peer: its address.
     """
 
-    def __init__(self, service: "Serving", session: Session, unsent: bytes) -> None:
+    def __init__(self, service: "Serving", session: Session, unsent: bytes, peer: object) -> None:
         super().__init__(service, session)
         self._unsent = unsent
+        self._runner.known_peer = peer
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Go on where the other process stopped."""
@@ -50,7 +52,7 @@ async def go_on_with(service: "Serving", handover: Handover, descriptor: int) ->
         return False
     session = Session(VERSION, None, limits_of(service.config), compat=False)
     session.resume(Mode.SEARCH, handover.rest)
-    connection = HandedConnection(service, session, handover.unsent)
+    connection = HandedConnection(service, session, handover.unsent, handover.peer)
     handed = socket.socket(fileno=descriptor)
     try:
         await asyncio.get_running_loop().connect_accepted_socket(lambda: connection, handed)

@@ -44,7 +44,7 @@ class Stop(enum.Enum):
 class Runner:
     """The commands of one session."""
 
-    __slots__ = ("_calls", "_service", "_session", "_statistics", "_target", "transport")
+    __slots__ = ("_calls", "_service", "_session", "_statistics", "_target", "known_peer", "transport")
 
     def __init__(self, service: "Serving", session: Session) -> None:
         self._service = service
@@ -54,10 +54,14 @@ class Runner:
         self._session = session
         self.transport: asyncio.BaseTransport | None = None
         """Of the connection, while it is open; the slow log asks it for the peer."""
+        self.known_peer: object = None
+        """That of a connection that another process has accepted."""
 
     def peer_name(self) -> object:
         """Return the address of the peer, as the socket gives it; None: the connection is closed."""
-        return None if self.transport is None else self.transport.get_extra_info("peername")
+        if self.known_peer is not None or self.transport is None:
+            return self.known_peer
+        return self.transport.get_extra_info("peername")
 
     def run(
         self, out: list[bytes], promises: list[int], limit_s: float, limit_bytes: float

@@ -46,6 +46,8 @@ class Handover(NamedTuple):
     """Replies to send first."""
     rest: bytes
     """What the client sent and nobody has read."""
+    peer: object
+    """Its address: a socket of a pump does not tell."""
 
 
 class Shed(NamedTuple):

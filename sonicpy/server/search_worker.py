@@ -175,12 +175,12 @@ class SearchService(Serving):
         """Return for how many connections there are descriptors."""
         return most_descriptors() - self._own_descriptors - SPARE
 
-    def hand_over(self, descriptor: int, session: Session, unsent: bytes) -> bool:
+    def hand_over(self, descriptor: int, session: Session, unsent: bytes, peer: object) -> bool:
         """Hand a connection back to the main process; return whether it took it."""
         rest = session.take_rest()
         if rest is None:
             return False
-        if self._link.pass_on(Handover(unsent, rest), descriptor):
+        if self._link.pass_on(Handover(unsent, rest, peer), descriptor):
             return True
         session.feed(rest)
         return False

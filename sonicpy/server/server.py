@@ -38,6 +38,8 @@ STOP_S = 2.5
 """Longest time of a stop for answering what has arrived, and for peers to read the answers."""
 ANSWERS_S = 1.0
 """The part of STOP_S that is kept for reading."""
+PUMPS_S = 0.5
+"""How long what search processes have answered may take to its clients."""
 CONSOLIDATE_S = 1.0
 """Longest time of a stop for consolidating; other words stay pending."""
 
@@ -162,6 +164,7 @@ class Server:
             await end_connections(service, STOP_S - ANSWERS_S, STOP_S)
             await elsewhere
             service.search.close()
+            await service.end_pumps(PUMPS_S)
         for rejected in list(service.rejected):
             rejected.abort()
         await service.finish(CONSOLIDATE_S)

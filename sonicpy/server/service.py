@@ -1,5 +1,8 @@
 """What the connections of the main process share besides: what carries out all commands, and the search processes."""
 
+import asyncio
+import socket
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +15,7 @@ from sonicpy.config import Config
 from sonicpy.server.committer import Committer
 from sonicpy.server.dispatch import CALLS
 from sonicpy.server.maintenance import Maintenance
+from sonicpy.server.pump import Pump
 from sonicpy.server.readers import ReaderWatch
 from sonicpy.server.search_messages import Handover
 from sonicpy.server.serving import Sealer, Serving
@@ -44,6 +48,7 @@ class BaseService(Serving):
         self.unready: str | None = "the server is starting"
         """Why new clients should not come, as a sentence; None: they may."""
         self.search: SearchProcesses | None = None
+        self._pumps: set[Pump] = set()
         self.url = ""
         """Where clients of this machine reach it, once it listens."""
 
@@ -67,16 +72,37 @@ class BaseService(Serving):
         """Whether a search process is there."""
         return self.search is not None and self.search.is_there
 
-    def hand_over(self, descriptor: int, session: Session, unsent: bytes) -> bool:
+    def hand_over(self, descriptor: int, session: Session, unsent: bytes, peer: object) -> bool:
         """Let the search process with the least to do go on with a connection; return whether one does."""
         chosen = None if self.search is None else self.search.choose(keeps=not self.sheds)
         rest = None if chosen is None else session.take_rest()
         if chosen is None or rest is None:
             return False
-        if chosen.take(Handover(unsent, rest), descriptor):
+        if chosen.take(Handover(unsent, rest, peer), descriptor):
             return True
         session.feed(rest)
         return False
+
+    def pump(self, transport: asyncio.Transport, session: Session, unsent: bytes, peer: object) -> bool:
+        """Let the search process with the least to do go on with a connection with TLS; see `Serving.pump`."""
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError:  # no descriptors: it stays
+            return False
+        with theirs:
+            if not self.hand_over(theirs.fileno(), session, unsent, peer):
+                ours.close()
+                return False
+        self._pumps.add(Pump(transport, ours, self._pumps.discard))
+        return True
+
+    async def end_pumps(self, seconds: float) -> None:
+        """Send what search processes have answered, for at most this time, and close what is left."""
+        deadline = time.monotonic() + seconds
+        while self._pumps and time.monotonic() < deadline:
+            await asyncio.sleep(0.01)
+        for pump in list(self._pumps):
+            pump.abort()
 
     async def refresh_figures(self) -> None:
         """Ask the search processes for what they have counted."""

@@ -125,13 +125,23 @@ class Serving(ABC):
             SonicError: the command failed.
         """
 
-    def hand_over(self, descriptor: int, session: Session, unsent: bytes) -> bool:
+    def hand_over(self, descriptor: int, session: Session, unsent: bytes, peer: object) -> bool:
         """Let another process go on with a connection; return whether it does.
 
         Args:
             descriptor: of its socket, of which the other process gets a duplicate.
             session: between two turns; without its unread bytes if the other process has them now.
             unsent: replies that were not sent.
+            peer: its address, for the slow log.
+        """
+        return False
+
+    def pump(self, transport: asyncio.Transport, session: Session, unsent: bytes, peer: object) -> bool:
+        """Let another process go on with a connection whose encryption stays here; return whether one does.
+
+        Args:
+            transport: does not read; if another process goes on, it belongs to the pump.
+            session, unsent, peer: see `hand_over`.
         """
         return False
 

@@ -1,6 +1,7 @@
 """The search processes of a server that a test started, and what they serve. Linux only."""
 
 import os
+import ssl
 import time
 from pathlib import Path
 
@@ -67,12 +68,12 @@ def opened(process: int) -> bytes:
     return maps if b"data.mdb" in maps else b""
 
 
-def moved(server: Server, process: int, unix: Path | None = None) -> Peer:
+def moved(server: Server, process: int, unix: Path | None = None, tls: ssl.SSLContext | None = None) -> Peer:
     """Return a connection that the search process serves."""
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         before = sockets(process)
-        peer = Peer(server, "search", unix=unix)
+        peer = Peer(server, "search", unix=unix, tls=tls)
         if sockets(process) > before:
             return peer
         peer.close()

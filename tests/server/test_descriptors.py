@@ -139,7 +139,7 @@ def test_what_is_left_for_connections() -> None:
 def test_a_main_process_without_a_descriptor(caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> None:
         process = SearchProcess(cast(Service, SimpleNamespace(search=None)), cast(Any, None))
-        process._receive(Handover(b"", b""), NONE)
+        process._receive(Handover(b"", b"", None), NONE)
         [opening] = process._opening
         assert not await opening
 

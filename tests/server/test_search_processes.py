@@ -12,7 +12,7 @@ import pytest
 
 from sonicpy.server.stop_signals import EACH
 from tests.processes import HOST, Server, environment, free_port
-from tests.server.certificates import write_certificates
+from tests.server.certificates import Certificates, write_certificates
 from tests.server.history import History
 from tests.server.peer import Peer
 from tests.server.search_tree import is_running, moved, search_processes, sockets, wait_for
@@ -334,16 +334,79 @@ def test_open_word_graphs_are_those_of_all_processes(server: Server, process: in
         assert figures(control.ask("INFO"))["fst_open_count"] == before + 1
 
 
-def test_connections_with_tls_stay(tmp_path: Path) -> None:
-    certificates = write_certificates(tmp_path / "certificates")
-    with Server(tmp_path / "server", {"server.search_processes": 1, **certificates.settings()}) as running:
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return write_certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="module")
+def encrypted(tmp_path_factory: pytest.TempPathFactory, certificates: Certificates) -> Iterator[Server]:
+    """A server with TLS and a search process."""
+    settings = {"server.search_processes": 1, "server.slow_command_ms": 1, **certificates.settings()}
+    with Server(tmp_path_factory.mktemp("encrypted"), settings) as running:
+        wait_for(running)
+        yield running
+
+
+def test_the_bytes_of_a_connection_with_tls_are_passed_on(encrypted: Server, certificates: Certificates) -> None:
+    [process] = wait_for(encrypted)
+    with Peer(encrypted, "ingest", tls=certificates.client()) as ingest:
+        for number in range(50):
+            assert ingest.ask(f'PUSH c b o:{number} "amber"') == "OK"
+    with moved(encrypted, process, tls=certificates.client()) as peer:
+        assert peer.results('QUERY c b "amber" LIMIT(50)') == [f"o:{number}" for number in reversed(range(50))]
+        peer.send(b"PING\r\n" * 20_000 + b"QUIT\r\n")
+        assert peer.lines(20_000) == ["PONG"] * 20_000
+        assert peer.rest() == b"ENDED quit\r\n"
+    assert len(search_processes(encrypted)) == 1
+
+
+def test_a_client_with_tls_that_does_not_read_is_waited_for(encrypted: Server, certificates: Certificates) -> None:
+    """The replies do not pile up: each process holds a few hundred kilobytes."""
+    [process] = wait_for(encrypted)
+    with Peer(encrypted, "ingest", tls=certificates.client()) as ingest:
+        for number in range(100):
+            assert ingest.ask(f'PUSH c long {number:0100} "amber"') == "OK"
+    line = b'QUERY c long "amber" LIMIT(100)\r\n'
+    tls = certificates.client()
+    with moved(encrypted, process, tls=tls) as peer, Peer(encrypted, "control", tls=tls) as control:
+        before = encrypted.rss_bytes()
+        peer.send(line * 2_000)  # 20 MB of replies
+        time.sleep(1)
+        assert control.ask("PING") == "PONG"
+        assert encrypted.rss_bytes() - before < 10 << 20
+        for _ in range(2_000):
+            assert peer.line().startswith("PENDING")
+            assert peer.line().count(" ") == 102
+
+
+def test_the_slow_log_names_a_client_with_tls(encrypted: Server, certificates: Certificates) -> None:
+    [process] = wait_for(encrypted)
+    with moved(encrypted, process, tls=certificates.client()) as peer:
+        port = peer.socket.getsockname()[1]
+        words = " ".join(f"slow{number}" for number in range(2000))
+        peer.results(f'QUERY c b "{words[:19_000]}" LANG(eng)')
         deadline = time.monotonic() + 20
-        while not (found := search_processes(running)):
+        while f"peer=127.0.0.1:{port}" not in encrypted.log():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+
+def test_both_ends_of_a_pump_close_together(tmp_path: Path, certificates: Certificates) -> None:
+    with Server(tmp_path, {"server.search_processes": 1, **certificates.settings()}) as running:
+        [first] = wait_for(running)
+        at_rest = sockets(running.pid), sockets(first)
+        moved(running, first, tls=certificates.client()).close()
+        deadline = time.monotonic() + 20
+        while (sockets(running.pid), sockets(first)) != at_rest:
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        time.sleep(1)
-        before = sockets(found[0])
-        for _ in range(3):
-            with Peer(running, "search", tls=certificates.client()) as peer:
-                assert peer.ask("PING") == "PONG"
-                assert sockets(found[0]) == before
+        peer = moved(running, first, tls=certificates.client())
+        os.kill(first, signal.SIGKILL)
+        assert peer.rest() == b""
+        peer.close()
+        [second] = wait_for(running)
+        with moved(running, second, tls=certificates.client()) as last:
+            last.send(b"PING\r\n")
+            assert running.stop() == 0
+            assert last.rest() == b"PONG\r\n"
