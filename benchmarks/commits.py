@@ -2,10 +2,11 @@
 
     python -m benchmarks.commits [--objects N ...] [--kinds KIND ...] [--folder F]
 
-A round pushes a few messages, commits, and asks a query of three words, one of a few that were asked before. Three
-kinds of processes are counted: the one that writes (pushes and the commit included), one that reads with
-read_only=True, and a search process of a server. Each runs twice, with few and with many rounds, under callgrind: the
-difference is what rounds cost. Stores are filled below `--folder` when they are missing, and copied for each run.
+A round pushes a few messages, commits, and asks a query of three words, one of a few that were asked before, with
+another limit. Three kinds of processes are counted: the one that writes (pushes and the commit included), one that
+reads with read_only=True, and a search process of a server; and one that asks the same while nothing changes, which is
+what searching itself costs. Each runs twice, with few and with many rounds, under callgrind: the difference is what
+rounds cost. Stores are filled below `--folder` when they are missing, and copied for each run.
 """
 
 import argparse
@@ -27,7 +28,7 @@ from sonicpy.store.store import Store
 from tests.support.texts import messages, queries
 
 OBJECTS = (100_000, 1_000_000)
-KINDS = ("write", "read", "search")
+KINDS = ("write", "read", "search", "peace")
 SHORT, LONG = 60, 160
 """The rounds of the two runs."""
 QUERIES = 20
@@ -99,7 +100,7 @@ def counted(kind: str, store: Path, count: int, rounds: int) -> int:
         command = [*VALGRIND, sys.executable, "-m", "benchmarks.commits", "--rounds", str(rounds)]
         command += ["--kinds", kind, "--folder", str(copy), "--objects", str(count)]
         environment = {**os.environ, "PYTHONHASHSEED": "0"}
-        if kind == "write":
+        if kind in ("write", "peace"):
             done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
             return read_count(done.stderr, done.returncode)
         with opened(copy) as index:
@@ -154,7 +155,7 @@ def do_rounds(kind: str, folder: Path, count: int, rounds: int, board: int | Non
         with opened(folder) as index:
             for number, pushes in enumerate(rounds_of(count, rounds)):
                 push(index, pushes)
-                index.query_ids(COLLECTION, BUCKET, asked[number % QUERIES])
+                ask(index, asked, number)
         return
     with ReadOnlyIndex(folder, config()) as reading:
         reading.maintainer.prepare()
@@ -162,9 +163,15 @@ def do_rounds(kind: str, folder: Path, count: int, rounds: int, board: int | Non
             assert board is not None
             reading.maintainer.watch_changes(board)
         for number in range(rounds):
-            print("next", flush=True)
-            sys.stdin.readline()
-            reading.query_ids(COLLECTION, BUCKET, asked[number % QUERIES])
+            if kind != "peace":
+                print("next", flush=True)
+                sys.stdin.readline()
+            ask(reading, asked, number)
+
+
+def ask(index: Index | ReadOnlyIndex, asked: list[str], number: int) -> None:
+    """Ask the query of a round."""
+    index.query_ids(COLLECTION, BUCKET, asked[number % QUERIES], limit=10 + number // QUERIES)
 
 
 if __name__ == "__main__":

@@ -114,7 +114,8 @@ def query(port: int, seed: int, depth: int, count: int, buckets: Sequence[str]) 
     pick = random.Random(seed)
     connection = Connection(port, "search")
     for _ in range(count):
-        connection.send(f"QUERY bench {pick.choice(buckets)} {quoted(pick.choice(QUERIES))}\n")
+        asked = quoted(pick.choice(QUERIES))
+        connection.send(f"QUERY bench {pick.choice(buckets)} {asked} LIMIT({pick.randint(10, 19)})\n")
         connection.take(2)
     connection.close()
 

@@ -26,6 +26,7 @@ from tests.support.texts import messages, oid, queries
 PASS = 50_000
 """Messages: enough different words, and quickly read by every process."""
 QUERIES = 300
+LIMITS = 50
 BATCH = 64
 """Changes in a commit of the writer."""
 OTHER = "other"
@@ -85,7 +86,8 @@ def read(path: Path, link: Connection) -> None:
         while (seconds := link.recv()) is not None:
             deadline, began, done = time.monotonic() + seconds, time.process_time(), 0
             while time.monotonic() < deadline:
-                index.query_ids(COLLECTION, BUCKET, asked[done % QUERIES])
+                limit = 10 + done // QUERIES % LIMITS  # a new one: answers are kept
+                index.query_ids(COLLECTION, BUCKET, asked[done % QUERIES], limit=limit)
                 done += 1
             link.send((time.process_time() - began) / done * 1e6)
 

@@ -203,13 +203,14 @@ class _Family(NamedTuple):
 
     Attributes:
         words: of it, but the typed one.
-        keys: of its kin, see `_Kin`.
+        prefixes, keys: of its kin, see `_Kin`.
         moment: it was looked up or refreshed at.
         new: the new words of the bucket; None: they are not known.
         taken: how many of them it was compared with.
     """
 
     words: tuple[bytes, ...]
+    prefixes: tuple[str, ...]
     keys: tuple[str, ...]
     moment: _Moment
     new: NewWords | None
@@ -263,7 +264,8 @@ class Families:
             kin = self._kin(word, matching)
             words = [] if kin is None else kin.holds(self._stemmers, self._candidates(reader, kin, moment))
             words = [each for each in words if each != word]
-            family = _Family(nearest_words(word, words), () if kin is None else kin.keys, moment, new, taken)
+            prefixes, keys = ((), ()) if kin is None else (kin.prefixes, kin.keys)
+            family = _Family(nearest_words(word, words), prefixes, keys, moment, new, taken)
         if len(self._cached) >= FAMILIES_MAX:
             self._cached.clear()
             self._held.clear()
@@ -294,7 +296,7 @@ class Families:
         if new is not family.new or moment[1] != family.moment[1]:
             return None
         words = family.words
-        known = new.beginning(family.keys, family.taken)
+        known = [each for each in new.beginning(family.keys, family.taken) if _may_begin(each, family.prefixes)]
         kin = self._kin(word, matching) if known else None
         if kin is not None:
             begun = [each for each in known if _begins(each, kin)]
@@ -304,7 +306,7 @@ class Families:
             words = tuple(sorted({*words, *found} - {word}))
             if found and len(words) >= FAMILY_MAX:  # objects may hold some no more, and others that were left out
                 return None
-        return _Family(words, family.keys, moment, new, taken)
+        return _Family(words, family.prefixes, family.keys, moment, new, taken)
 
     def _kin(self, word: bytes, matching: Matching) -> _Kin | None:
         """Return what the family of a word shares; None: it has none."""
@@ -379,6 +381,11 @@ def _shortest(beginnings: set[str]) -> tuple[str, ...]:
 
 def _brought(algorithm: str) -> frozenset[str]:
     return MARKS_OF_FORMS.get(algorithm, frozenset())
+
+
+def _may_begin(word: str, prefixes: tuple[str, ...]) -> bool:
+    """Return whether `_begins` has to be asked: words of ASCII letters alone begin as they are written."""
+    return word.startswith(prefixes) or not (word.isascii() and word.isalpha())
 
 
 def _begins(word: str, kin: _Kin) -> bool:
