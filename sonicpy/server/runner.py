@@ -59,9 +59,7 @@ class Runner:
 
     def peer_name(self) -> object:
         """Return the address of the peer, as the socket gives it; None: the connection is closed."""
-        if self.known_peer is not None or self.transport is None:
-            return self.known_peer
-        return self.transport.get_extra_info("peername")
+        return None if self.transport is None else self.known_peer or self.transport.get_extra_info("peername")
 
     def run(
         self, out: list[bytes], promises: list[int], limit_s: float, limit_bytes: float

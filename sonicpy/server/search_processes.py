@@ -35,7 +35,7 @@ BUSY_S = 2.0
 IDLE_SHARE = 0.02
 IDLE_S = 300.0
 VACATED_AT_ONCE = 50
-"""So many connections of a process that is to end are taken over in a tick: each takes about 0.1 ms."""
+"""So many connections of a process that is to end are taken over in a tick, while the others wait."""
 REPLACE_S = 1.0
 """A process that died is replaced so long after the last start at the earliest."""
 RETRY_S = 30.0

@@ -23,6 +23,8 @@ cdef class MergedList:
     cdef Merged held
     cdef uint64_t postings  # of all words that were put together
     cdef dict typed  # TypedFrequencies of the words of a family that were typed, by term id
+    cdef dict older  # those of the list that this one begins with; None: it begins with none, or nobody typed them
+    cdef Py_ssize_t older_count  # its postings
     cdef readonly Py_ssize_t size_bytes
 
 
@@ -32,6 +34,7 @@ cdef class TypedFrequencies:
 
 
 cdef MergedList merge(list postings, const PackedLengths *lengths)
+cdef MergedList extended(MergedList before, list postings, const PackedLengths *lengths)
 cdef TypedFrequencies typed_of(MergedList merged, object stored)
 
 

@@ -4,9 +4,9 @@ Words that are too rare for windows are read posting by posting. Decoding their 
 together, takes most of the time of such a query; so what was put together is kept beside the lists.
 """
 
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 cimport cython
 
@@ -52,7 +52,7 @@ cdef MergedList merge(list postings, const PackedLengths *lengths):
         raise MemoryError
     try:
         if len(postings) == 1:
-            return list_of(pairs, put_all(postings[0], pairs), lengths)
+            return list_of(pairs, put_all(postings[0], pairs), lengths, None)
         more, out = pairs + room, pairs + 2 * room
         count = 0
         for one in postings:
@@ -63,7 +63,7 @@ cdef MergedList merge(list postings, const PackedLengths *lengths):
             elif added:
                 count = merge_two(pairs, count, more, added, out)
                 memcpy(pairs, out, count * sizeof(uint64_t))
-        return list_of(pairs, count, lengths)
+        return list_of(pairs, count, lengths, None)
     finally:
         free(pairs)
 
@@ -110,41 +110,117 @@ cdef Py_ssize_t merge_two(
     return count + other_count - right
 
 
-cdef MergedList list_of(const uint64_t *pairs, Py_ssize_t count, const PackedLengths *lengths):
+cdef MergedList extended(MergedList before, list postings, const PackedLengths *lengths):
+    """Return the postings of the same words together once new objects hold them; None: some of the blocks that tell of
+    these objects were not read yet. What older objects hold has not changed."""
+    cdef StoredPostings one
+    cdef MergedList made
+    cdef TypedFrequencies typed
+    cdef Py_ssize_t number, room = 0, count = 0, added
+    cdef int64_t last = iid_of_last(&before.held, before.held.count)
+    cdef uint64_t *pairs
+    cdef uint64_t *more
+    cdef uint64_t *out
+    for one in postings:
+        for number in range(first_block_behind(one, last), one.block_count):
+            if one.blocks[number].packed == NULL:
+                return None
+            room += one.blocks[number].count
+    pairs = <uint64_t *> malloc((3 * room + 1) * sizeof(uint64_t))
+    if pairs == NULL:
+        raise MemoryError
+    try:
+        more, out = pairs + room, pairs + 2 * room
+        for one in postings:
+            added = put_behind(one, last, more)
+            count = merge_two(pairs, count, more, added, out)
+            memcpy(pairs, out, count * sizeof(uint64_t))
+        made = list_of(pairs, count, lengths, before)
+    finally:
+        free(pairs)
+    if before.typed:
+        made.older, made.older_count = before.typed, before.held.count
+    else:
+        made.older, made.older_count = before.older, before.older_count
+    if made.older:
+        for typed in made.older.values():
+            made.size_bytes += typed.size_bytes
+    return made
+
+
+cdef int64_t iid_of_last(const Merged *held, Py_ssize_t count) noexcept nogil:
+    """Return the IID of the last one of the first `count` postings; -1: there are none."""
+    if not count:
+        return -1
+    return <int64_t> part_at(held, count - 1, held.parts - 1) << LOW_BITS | held.lows[count - 1]
+
+
+cdef Py_ssize_t first_block_behind(StoredPostings one, int64_t last) noexcept nogil:
+    """Return the number of the first block that may hold postings of objects behind `last`."""
+    cdef Py_ssize_t number = one.block_count
+    while number and <int64_t> one.blocks[number - 1].lower > last:
+        number -= 1
+    return max(number - 1, 0)
+
+
+cdef Py_ssize_t put_behind(StoredPostings one, int64_t last, uint64_t *out) noexcept nogil:
+    """Write the postings of objects behind `last`, as `put_all` does."""
+    cdef OpenBlock block
+    cdef Py_ssize_t number, count = 0
+    cdef int place
+    for number in range(first_block_behind(one, last), one.block_count):
+        decode_block(&one.blocks[number], &block)
+        for place in range(block.count):
+            if <int64_t> block.iids[place] > last:
+                out[count] = <uint64_t> block.iids[place] << 8 | block.tfs[place]
+                count += 1
+    return count
+
+
+cdef MergedList list_of(const uint64_t *pairs, Py_ssize_t added, const PackedLengths *lengths, MergedList before):
+    """Return the list of some postings, behind those of another list that it begins with; None: there is none."""
     cdef MergedList made = MergedList.__new__(MergedList)
     cdef Merged *held = &made.held
-    cdef Py_ssize_t runs = (count >> RUN_BITS) + 1, at, part
-    held.count = count
-    held.parts = <Py_ssize_t> (pairs[count - 1] >> (8 + LOW_BITS)) + 1 if count else 0
-    made.size_bytes = (held.parts + 1) * sizeof(uint32_t) + count * (sizeof(uint16_t) + 1) + 2 * runs
+    cdef const Merged *old = NULL if before is None else &before.held
+    cdef Py_ssize_t first = 0 if old == NULL else old.count, at = 0, runs, part
+    held.count = first + added
+    held.parts = 0 if old == NULL else old.parts
+    part = max(held.parts - 1, 0)
+    if added:
+        held.parts = <Py_ssize_t> (pairs[added - 1] >> (8 + LOW_BITS)) + 1
+    runs = (held.count >> RUN_BITS) + 1
+    made.size_bytes = (held.parts + 1) * sizeof(uint32_t) + held.count * (sizeof(uint16_t) + 1) + 2 * runs
     held.starts = <uint32_t *> zeroed(made.size_bytes, 1)
     held.lows = <uint16_t *> (held.starts + held.parts + 1)
-    held.tfs = <uint8_t *> (held.lows + count)
-    held.shortest = held.tfs + count
+    held.tfs = <uint8_t *> (held.lows + held.count)
+    held.shortest = held.tfs + held.count
     held.shortest_many = held.shortest + runs
-    for at in range(count):
-        held.starts[(pairs[at] >> (8 + LOW_BITS)) + 1] += 1
-        held.lows[at] = <uint16_t> (pairs[at] >> 8)
-        held.tfs[at] = <uint8_t> pairs[at]
-    for part in range(held.parts):
-        held.starts[part + 1] += held.starts[part]
-    find_shortest(held, pairs, lengths)
+    memset(held.shortest, 255, 2 * runs)
+    if old != NULL:
+        runs = (first >> RUN_BITS) + 1
+        memcpy(held.starts, old.starts, (old.parts + 1) * sizeof(uint32_t))
+        memcpy(held.lows, old.lows, first * sizeof(uint16_t))
+        memcpy(held.tfs, old.tfs, first)
+        memcpy(held.shortest, old.shortest, runs)
+        memcpy(held.shortest_many, old.shortest_many, runs)
+    for part in range(part, held.parts):
+        while at < added and <Py_ssize_t> (pairs[at] >> (8 + LOW_BITS)) <= part:
+            put_posting(held, first + at, pairs[at], lengths)
+            at += 1
+        held.starts[part + 1] = <uint32_t> (first + at)
     made.size_bytes += OBJECT_BYTES
     return made
 
 
-cdef void find_shortest(Merged *held, const uint64_t *pairs, const PackedLengths *lengths) noexcept nogil:
-    """Find the shortest object of each run."""
-    cdef Py_ssize_t at, run
-    cdef uint8_t packed
+cdef inline void put_posting(Merged *held, Py_ssize_t at, uint64_t pair, const PackedLengths *lengths) noexcept nogil:
+    """Write a posting to its place, and note how short its object is."""
+    cdef uint8_t packed = packed_length(lengths, pair >> 8)
     cdef uint8_t *shortest
-    for run in range((held.count >> RUN_BITS) + 1):
-        held.shortest[run] = held.shortest_many[run] = 255
-    for at in range(held.count):
-        packed = packed_length(lengths, pairs[at] >> 8)
-        shortest = held.shortest if held.tfs[at] == 1 else held.shortest_many
-        if packed < shortest[at >> RUN_BITS]:
-            shortest[at >> RUN_BITS] = packed
+    held.lows[at] = <uint16_t> (pair >> 8)
+    held.tfs[at] = <uint8_t> pair
+    shortest = held.shortest if held.tfs[at] == 1 else held.shortest_many
+    if packed < shortest[at >> RUN_BITS]:
+        shortest[at >> RUN_BITS] = packed
 
 
 cdef TypedFrequencies typed_of(MergedList merged, object stored):
@@ -152,22 +228,33 @@ cdef TypedFrequencies typed_of(MergedList merged, object stored):
     cdef StoredPostings word = stored
     cdef TypedFrequencies made
     cdef Merged *held = &merged.held
+    cdef TypedFrequencies older
     cdef OpenBlock block
-    cdef Py_ssize_t number, at = 0
+    cdef Py_ssize_t number, first, at = 0
+    cdef int64_t last = -1
     cdef int place
     if merged.typed is None:
         merged.typed = {}
     made = merged.typed.get(word.term_id)
     if made is not None:
         return made
-    for number in range(word.block_count):
+    older = None if merged.older is None else merged.older.get(word.term_id)
+    if older is not None:
+        at = merged.older_count
+        last = iid_of_last(held, at)
+    first = first_block_behind(word, last)
+    for number in range(first, word.block_count):
         if word.blocks[number].packed == NULL:
             return None
     made = TypedFrequencies.__new__(TypedFrequencies)
     made.tfs = <uint8_t *> zeroed(held.count, 1)
-    for number in range(word.block_count):
+    if older is not None:
+        memcpy(made.tfs, older.tfs, at)
+    for number in range(first, word.block_count):
         decode_block(&word.blocks[number], &block)
         for place in range(block.count):
+            if <int64_t> block.iids[place] <= last:
+                continue
             at = max(at, <Py_ssize_t> held.starts[block.iids[place] >> LOW_BITS])
             while held.lows[at] != <uint16_t> block.iids[place]:
                 at += 1
@@ -175,4 +262,7 @@ cdef TypedFrequencies typed_of(MergedList merged, object stored):
     made.size_bytes = OBJECT_BYTES + held.count
     merged.size_bytes += made.size_bytes
     merged.typed[word.term_id] = made
+    if older is not None:
+        merged.size_bytes -= older.size_bytes
+        del merged.older[word.term_id]
     return made

@@ -12,7 +12,7 @@ from sonicpy._native.bm25 cimport PackedLengths, packed_length
 from sonicpy._native.extremes cimport Extremes, add_extremes, no_postings
 from sonicpy._native.list_lookup cimport Source, find_extremes, has_window, is_read, put_postings
 from sonicpy._native.memory cimport resized, zeroed
-from sonicpy._native.merged_list cimport Merged, MergedList, TypedFrequencies, merge, typed_of
+from sonicpy._native.merged_list cimport Merged, MergedList, TypedFrequencies, extended, merge, typed_of
 from sonicpy._native.query_terms cimport Term
 from sonicpy._native.stored_postings cimport StoredPostings, Windows, first_of, key_of_words, windows_of
 from sonicpy._native.windows cimport (
@@ -142,21 +142,25 @@ cdef class TermWindows(QueryTerms):
         cdef list postings = self._postings[first:end]
         cdef StoredPostings owner = first_of(postings), one
         cdef tuple key = key_of_words(postings)
-        cdef MergedList merged = None if owner.merged is None else owner.merged.get(key)
+        cdef MergedList before = None if owner.merged is None else owner.merged.get(key)
+        cdef MergedList merged = before
         cdef uint64_t count = 0
         for one in postings:
             count += one.df
-        if merged is None or merged.postings != count:  # lists that were not rewritten can only have grown
-            if count > most:
+        if merged is None or merged.postings != count:
+            if before is not None and before.postings < count:  # lists that were not rewritten grow by new objects alone
+                merged = extended(before, postings, &self._packed)
+            elif count > most:
                 return None
-            merged = merge(postings, &self._packed)
+            else:
+                merged = merge(postings, &self._packed)
             if merged is None:
                 return None
             merged.postings = count
             if owner.merged is None:
                 owner.merged = {}
             owner.merged[key] = merged
-            self.made_bytes += merged.size_bytes
+            self.made_bytes += merged.size_bytes - (0 if before is None else before.size_bytes)
         self._merged.append(merged)
         return merged
 

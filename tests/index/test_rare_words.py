@@ -1,0 +1,48 @@
+"""What was put together of rare words and their families is extended by what new objects hold of them."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+import sonicpy
+from sonicpy import Index
+
+OBJECTS = 65_300
+"""In a small bucket no word is rare enough; behind 65,536 objects, lists get another part."""
+WORDS = ("engine", "engines", "engined", "nation", "nations", "national", "quartz")
+QUERIES = ("engine", "engines nation", "quartz engine", "national quartz nations", "engined")
+
+
+def push(indexes: tuple[Index, Index], number: int, text: str) -> None:
+    for index in indexes:
+        index.push("c", "b", str(number), text)
+
+
+def answers(index: Index) -> list[list[tuple[str, float]]]:
+    return [index.query("c", "b", text, limit=40).pairs() for text in QUERIES]
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 8))])
+def test_answers_are_those_of_an_index_that_has_kept_nothing(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    kept = sonicpy.open(tmp_path / "kept")
+    fresh = sonicpy.open(tmp_path / "fresh")
+    number = OBJECTS
+    try:
+        for index in (kept, fresh):
+            index.bucket("c", "b").push_many([(number, f"filler{number % 50}") for number in range(OBJECTS)])
+        for _ in range(12):
+            with kept.batch(), fresh.batch():
+                for _ in range(chance.choice((1, 1, 5, 200))):
+                    number += 1
+                    words = chance.choices(WORDS, k=chance.choice((1, 2, 5)))
+                    push((kept, fresh), number, " ".join(words))
+                if chance.random() < 0.3:  # rewrites lists
+                    push((kept, fresh), chance.randrange(number), chance.choice(WORDS))
+            fresh.close()
+            fresh = sonicpy.open(tmp_path / "fresh")
+            assert answers(kept) == answers(fresh)
+    finally:
+        kept.close()
+        fresh.close()
