@@ -93,6 +93,10 @@ class Gate:
         except OSError:
             writer.transport.abort()
             return
+        if self.state == CUT:  # meanwhile
+            writer.transport.abort()
+            other_writer.transport.abort()
+            return
         self._writers |= {writer, other_writer}
         try:
             await asyncio.gather(
