@@ -152,16 +152,14 @@ class Engine:
         with self.lock:
             # Who commits by itself has nobody else to serve meanwhile.
             result = self.store.apply(mutation, in_steps=not self.is_autocommit)
-            if self.is_autocommit or self.is_batching:
-                self._finish_change()
+            self._finish_change()
             return result
 
     def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool) -> list[int]:
         """Carry out many pushes as one change; return the places of those left out, as `Store.apply_pushes` does."""
         with self.lock:
             left_out = self.store.apply_pushes(pushes, new=new)
-            if self.is_autocommit or self.is_batching:
-                self._finish_change()
+            self._finish_change()
             return left_out
 
     def finish(self) -> None:
@@ -263,7 +261,7 @@ class Engine:
         if self.is_batching:
             if self.store.uncommitted >= BATCH_COMMIT:
                 self.finish()
-        else:
+        elif self.is_autocommit:
             self.finish()
 
 

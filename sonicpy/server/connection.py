@@ -208,8 +208,7 @@ class Connection(asyncio.BufferedProtocol):
         synced: asyncio.Future[Any] | None = None
         if promises:
             if stop is None and not self._is_at_end and not self.session.ended and self._seals_with_pass(out, promises):
-                if self._is_paused:
-                    self._pause_or_resume_reading()
+                self._pause_or_resume_reading()
                 return
             synced = self._seal(out, promises)
         if synced is not None or long_command is not None or stop is Stop.HALF_GONE:
@@ -221,8 +220,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._close()
             elif self._is_queued:
                 self._turns.enqueue_turn(self._take_turn)
-        if self._is_paused or self._is_queued or self._deferred is not None:  # else there is nothing to do
-            self._pause_or_resume_reading()
+        self._pause_or_resume_reading()
 
     def _seal(self, out: list[bytes], promises: list[int]) -> "asyncio.Future[Any] | None":
         """Put the changes of a turn into the log; return what its replies have to wait for, or None."""

@@ -2,8 +2,8 @@
 
     client <-TLS-> outside | inside <-pair of sockets-> the connection as the other process sees it
 
-Each side sends what the other one receives, and stops reading while the other one cannot send. The end of one is the
-end of both, once what has arrived is sent.
+Each side sends what the other one receives, and stops reading while the other one has much to send. The end of one is
+the end of both, once what has arrived is sent.
 """
 
 import asyncio
@@ -12,10 +12,9 @@ import socket
 from collections.abc import Callable
 from typing import cast
 
-logger = logging.getLogger(__name__)
+from sonicpy.server.connection import WRITE_HIGH_BYTES
 
-HIGH_BYTES = 1 << 16
-"""A side with more unsent bytes makes the other one stop reading."""
+logger = logging.getLogger(__name__)
 
 
 class Side(asyncio.Protocol):
@@ -29,7 +28,7 @@ class Side(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport = cast(asyncio.Transport, transport)
-        transport.set_write_buffer_limits(high=HIGH_BYTES)
+        transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
         if self._is_over:  # meanwhile
             transport.close()
 

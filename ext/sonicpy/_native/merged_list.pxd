@@ -33,8 +33,7 @@ cdef class TypedFrequencies:
     cdef readonly Py_ssize_t size_bytes
 
 
-cdef MergedList merge(list postings, const PackedLengths *lengths)
-cdef MergedList extended(MergedList before, list postings, const PackedLengths *lengths)
+cdef MergedList merge(list postings, const PackedLengths *lengths, MergedList before)
 cdef TypedFrequencies typed_of(MergedList merged, object stored)
 
 

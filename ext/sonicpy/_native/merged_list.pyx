@@ -33,17 +33,23 @@ cdef class TypedFrequencies:
         free(self.tfs)
 
 
-cdef MergedList merge(list postings, const PackedLengths *lengths):
-    """Return the postings of some words together; None: some of their blocks were not read yet."""
+cdef MergedList merge(list postings, const PackedLengths *lengths, MergedList before):
+    """Return the postings of some words together; None: some of the blocks that are needed were not read yet.
+
+    Args:
+        before: the same of these words before new objects held them; what older objects hold has not changed. None:
+            there is none.
+    """
     cdef StoredPostings one
-    cdef Py_ssize_t number, room = 0, count, added
+    cdef Py_ssize_t number, room = 0, count = 0, added
+    cdef int64_t last = -1 if before is None else iid_of_last(&before.held, before.held.count)
     cdef uint64_t *pairs
     cdef uint64_t *more
     cdef uint64_t *out
     if len(postings) > 1:
         postings = sorted(postings, key=df_of)  # the longest list is copied once
     for one in postings:  # from here on no other thread may let go of a block
-        for number in range(one.block_count):
+        for number in range(first_block_behind(one, last), one.block_count):
             if one.blocks[number].packed == NULL:
                 return None
             room += one.blocks[number].count
@@ -51,38 +57,22 @@ cdef MergedList merge(list postings, const PackedLengths *lengths):
     if pairs == NULL:
         raise MemoryError
     try:
-        if len(postings) == 1:
-            return list_of(pairs, put_all(postings[0], pairs), lengths, None)
         more, out = pairs + room, pairs + 2 * room
-        count = 0
         for one in postings:
-            added = put_all(one, more)
             if not count:
-                memcpy(pairs, more, added * sizeof(uint64_t))
-                count = added
-            elif added:
+                count = put_behind(one, last, pairs)
+                continue
+            added = put_behind(one, last, more)
+            if added:
                 count = merge_two(pairs, count, more, added, out)
                 memcpy(pairs, out, count * sizeof(uint64_t))
-        return list_of(pairs, count, lengths, None)
+        return list_of(pairs, count, lengths, before)
     finally:
         free(pairs)
 
 
 def df_of(StoredPostings one):
     return one.df
-
-
-cdef Py_ssize_t put_all(StoredPostings one, uint64_t *out) noexcept nogil:
-    """Write the postings of a word, IID and tf in one number each; return how many they are."""
-    cdef OpenBlock block
-    cdef Py_ssize_t number, count = 0
-    cdef int place
-    for number in range(one.block_count):
-        decode_block(&one.blocks[number], &block)
-        for place in range(block.count):
-            out[count] = <uint64_t> block.iids[place] << 8 | block.tfs[place]
-            count += 1
-    return count
 
 
 cdef Py_ssize_t merge_two(
@@ -110,44 +100,6 @@ cdef Py_ssize_t merge_two(
     return count + other_count - right
 
 
-cdef MergedList extended(MergedList before, list postings, const PackedLengths *lengths):
-    """Return the postings of the same words together once new objects hold them; None: some of the blocks that tell of
-    these objects were not read yet. What older objects hold has not changed."""
-    cdef StoredPostings one
-    cdef MergedList made
-    cdef TypedFrequencies typed
-    cdef Py_ssize_t number, room = 0, count = 0, added
-    cdef int64_t last = iid_of_last(&before.held, before.held.count)
-    cdef uint64_t *pairs
-    cdef uint64_t *more
-    cdef uint64_t *out
-    for one in postings:
-        for number in range(first_block_behind(one, last), one.block_count):
-            if one.blocks[number].packed == NULL:
-                return None
-            room += one.blocks[number].count
-    pairs = <uint64_t *> malloc((3 * room + 1) * sizeof(uint64_t))
-    if pairs == NULL:
-        raise MemoryError
-    try:
-        more, out = pairs + room, pairs + 2 * room
-        for one in postings:
-            added = put_behind(one, last, more)
-            count = merge_two(pairs, count, more, added, out)
-            memcpy(pairs, out, count * sizeof(uint64_t))
-        made = list_of(pairs, count, lengths, before)
-    finally:
-        free(pairs)
-    if before.typed:
-        made.older, made.older_count = before.typed, before.held.count
-    else:
-        made.older, made.older_count = before.older, before.older_count
-    if made.older:
-        for typed in made.older.values():
-            made.size_bytes += typed.size_bytes
-    return made
-
-
 cdef int64_t iid_of_last(const Merged *held, Py_ssize_t count) noexcept nogil:
     """Return the IID of the last one of the first `count` postings; -1: there are none."""
     if not count:
@@ -164,7 +116,7 @@ cdef Py_ssize_t first_block_behind(StoredPostings one, int64_t last) noexcept no
 
 
 cdef Py_ssize_t put_behind(StoredPostings one, int64_t last, uint64_t *out) noexcept nogil:
-    """Write the postings of objects behind `last`, as `put_all` does."""
+    """Write the postings of objects behind `last`, IID and tf in one number each; return how many they are."""
     cdef OpenBlock block
     cdef Py_ssize_t number, count = 0
     cdef int place
@@ -209,7 +161,22 @@ cdef MergedList list_of(const uint64_t *pairs, Py_ssize_t added, const PackedLen
             at += 1
         held.starts[part + 1] = <uint32_t> (first + at)
     made.size_bytes += OBJECT_BYTES
+    if before is not None:
+        keep_typed(made, before)
     return made
+
+
+cdef int keep_typed(MergedList made, MergedList before) except -1:
+    """Keep what is known of typed words in the list that another one begins with."""
+    cdef TypedFrequencies typed
+    if before.typed:
+        made.older, made.older_count = before.typed, before.held.count
+    else:
+        made.older, made.older_count = before.older, before.older_count
+    if made.older:
+        for typed in made.older.values():
+            made.size_bytes += typed.size_bytes
+    return 0
 
 
 cdef inline void put_posting(Merged *held, Py_ssize_t at, uint64_t pair, const PackedLengths *lengths) noexcept nogil:

@@ -12,7 +12,7 @@ from sonicpy._native.bm25 cimport PackedLengths, packed_length
 from sonicpy._native.extremes cimport Extremes, add_extremes, no_postings
 from sonicpy._native.list_lookup cimport Source, find_extremes, has_window, is_read, put_postings
 from sonicpy._native.memory cimport resized, zeroed
-from sonicpy._native.merged_list cimport Merged, MergedList, TypedFrequencies, extended, merge, typed_of
+from sonicpy._native.merged_list cimport Merged, MergedList, TypedFrequencies, merge, typed_of
 from sonicpy._native.query_terms cimport Term
 from sonicpy._native.stored_postings cimport StoredPostings, Windows, first_of, key_of_words, windows_of
 from sonicpy._native.windows cimport (
@@ -149,11 +149,11 @@ cdef class TermWindows(QueryTerms):
             count += one.df
         if merged is None or merged.postings != count:
             if before is not None and before.postings < count:  # lists that were not rewritten grow by new objects alone
-                merged = extended(before, postings, &self._packed)
+                merged = merge(postings, &self._packed, before)
             elif count > most:
                 return None
             else:
-                merged = merge(postings, &self._packed)
+                merged = merge(postings, &self._packed, None)
             if merged is None:
                 return None
             merged.postings = count
