@@ -115,7 +115,7 @@ class TurnSealer:
             return waits[0]
         return asyncio.gather(*map(asyncio.shield, waits))
 
-    def seal_with_pass(self, connection: object, acknowledge: object) -> bool:
+    def seal_with_pass(self, connection: object, out: list[bytes], promises: list[int]) -> bool:
         """Return that it does not: each turn waits for its own batches."""
         return False
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from sonicpy._native.ids import are_names
+from sonicpy._native.terms import Terms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.config import Config
 from sonicpy.disk import sync_folder
@@ -142,6 +143,13 @@ class Engine:
         if not are_names(collection, bucket, oid):
             check_names(collection, bucket, oid, compat=self.is_compat)
         return oid
+
+    def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None:
+        """Carry out a PUSH of terms, as `apply` does."""
+        with self.lock:
+            self.store.push(collection, bucket, oid, terms)
+            if self.is_autocommit or self.is_batching:
+                self._finish_change()
 
     def apply(self, mutation: Mutation) -> int:
         """Carry out a change, and commit it if this engine commits by itself; return what the change answers.

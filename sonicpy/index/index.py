@@ -113,7 +113,7 @@ class Index(Answers, Listing):
         if not are_names(collection, bucket, oid):
             check_names(collection, bucket, oid, compat=self._engine.is_compat, new=True)
         terms = self._lex(self._engine.lexer.lex_push, text, lang)
-        self._engine.apply(PushTerms(collection, bucket, oid, terms))
+        self._engine.push(collection, bucket, oid, terms)
 
     def push_terms(
         self,
@@ -134,7 +134,7 @@ class Index(Answers, Listing):
             StoreError: the terms were not stored.
         """
         oid = self._engine.known_name(collection, bucket, object)  # an old name stays as it is
-        self._engine.apply(PushTerms(collection, bucket, oid, packed_terms(terms, hidden)))
+        self._engine.push(collection, bucket, oid, packed_terms(terms, hidden))
 
     def push_many(
         self,

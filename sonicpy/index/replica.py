@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from sonicpy._native.terms import Terms
 from sonicpy.config import Config
 from sonicpy.errors import StoreError
 from sonicpy.graph.pool import GraphPool, graph_folder
@@ -16,7 +17,7 @@ from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.index.spread import SpreadParts, SpreadReader
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.any_store import AnyStore
-from sonicpy.store.mutations import Mutation, PushTerms, pack_mutation
+from sonicpy.store.mutations import Mutation, PushTerms, pack_mutation, pack_push
 from sonicpy.store.replica import Progress, ReplicaStore
 
 RECORD_BYTES_MAX = 900 << 10
@@ -24,7 +25,7 @@ RECORD_BYTES_MAX = 900 << 10
 
 
 class RecorderEngine(Engine):
-    """An engine without a folder: `apply` keeps the record of a change."""
+    """An engine without a folder: `push` and `apply` keep the record of a change."""
 
     def __init__(self, config: Config) -> None:  # not Engine's: that one opens a folder
         self.config = config
@@ -32,20 +33,26 @@ class RecorderEngine(Engine):
         self.lexer = self._make_lexer()
         self.record = b""
 
+    def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None:
+        """Keep the record of a PUSH. Raises like `apply`."""
+        self._keep(pack_push(collection, bucket, oid, terms))
+
     def apply(self, mutation: Mutation) -> int:
         """Keep the record of a change; return 0.
 
         Raises:
             StoreError: the record is too long for the cluster's log.
         """
-        record = pack_mutation(mutation)
+        self._keep(pack_mutation(mutation))
+        return 0
+
+    def _keep(self, record: bytes) -> None:
         if len(record) > RECORD_BYTES_MAX:
             raise StoreError(
                 f"a change of {len(record)} bytes of terms is refused: a cluster accepts at most {RECORD_BYTES_MAX}; "
                 "split the text"
             )
         self.record = record
-        return 0
 
     def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool) -> list[int]:
         """Refuse: a node changes one object at a time. Raises StoreError."""

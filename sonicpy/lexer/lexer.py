@@ -64,6 +64,8 @@ class Lexer:
         self._compat = compat
         self._lists_decide = compat or stopwords.mode == "drop"
         """Whether the lists of stop words decide which terms are stored, and how. They are the long lists then."""
+        self._stores_plain = not (self._lists_decide or self._is_stemming)
+        """Whether the language does not matter for the terms that PUSH stores, but for the case of i."""
         self._segmenters = Segmenters()
         self._analyzer = self._sonic_analyzer() if compat else self._default_analyzer()
         self._lists = StopWords()
@@ -135,14 +137,14 @@ class Lexer:
 
         The language is guessed only if the terms depend on it. Arguments and errors as in `lex`.
         """
+        if self._stores_plain:
+            return self._plain.analyze(turkish.folded(text) if lang in turkish.LANGUAGES else text)
         if lang is None and self._sonic_guesser is not None and not self._is_stemming:
             return self._lex_guessed(self._sonic_guesser, text)
         if self._lists_decide:
             return self.lex(text, lang)
         if lang in turkish.LANGUAGES:
             text = turkish.folded(text)
-        if not self._is_stemming:
-            return self._plain.analyze(text)
         if lang is None:
             lang = self._guesser.guess(text)
         analyzer = self._storing.get(lang)

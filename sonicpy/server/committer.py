@@ -7,8 +7,7 @@ between turns, so LMDB never holds a change that the log does not hold.
 import asyncio
 import logging
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from sonicpy.errors import StoreError, WorkerError
 from sonicpy.server.threads import in_thread
@@ -18,8 +17,19 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-Acknowledge = Callable[[StoreError | None], None]
-"""Sends the replies of a turn, whose changes the log holds now; with an error, they were undone."""
+
+class Writer(Protocol):
+    """A connection that changes something."""
+
+    def end_seal(self, out: list[bytes], promises: list[int], error: StoreError | None, *, may_have_read: bool) -> None:
+        """Send the replies of a turn, whose changes the log holds now; with an error, they were undone.
+
+        Must not raise.
+
+        Args:
+            may_have_read: changes of other connections, which were undone with its own.
+        """
+
 
 COMMIT_CHANGES = 1024
 """Changes after which a commit is due. Larger commits cost less per change and replace fewer pages, which LMDB can use
@@ -32,6 +42,8 @@ FLUSH_ROWS_CHANGES = 64
 for fewer rows at a time. Writing them turn by turn would cost more than the shorter waits are worth."""
 FLUSH_ROWS_BYTES = 1 << 14
 """Or when the log has grown by this, which is some 2,000 words: a line may hold 1,500 that nobody has pushed before."""
+WRITERS_WAIT = 4
+"""So many times as much while all of these connections change something: rows written more rarely cost less."""
 COMMIT_AFTER_S = 0.05
 SHARED_COMMIT_S = 0.002
 """Commits for search processes that wait for what was acknowledged are at least so far apart."""
@@ -78,7 +90,7 @@ class Committer:
         self._is_read = False  # whether one of these changed nothing
         self._flushed_changes = 0  # of the changes since the last commit, those whose term rows are written
         self._flushed_position = maintainer.log_position  # the end of the log when term rows were written last
-        self._unacknowledged: list[Acknowledge] = []  # of the turns of this pass of the loop
+        self._unacknowledged: list[tuple[Writer, list[bytes], list[int]]] = []  # turns of this pass of the loop
         self._lone_turns = 0  # passes with one of them, without a break
         self._immediate_turns = 0  # that are still to come
 
@@ -87,11 +99,11 @@ class Committer:
         """Whether turns of this pass have changed what the log does not hold yet."""
         return bool(self._unacknowledged)
 
-    def seal_with_pass(self, connection: object, acknowledge: Acknowledge) -> bool:
+    def seal_with_pass(self, connection: Writer, out: list[bytes], promises: list[int]) -> bool:
         """Let the changes of a turn reach the log with those of the other turns of this pass of the loop.
 
         Args:
-            acknowledge: called then. It must not raise.
+            connection: its `end_seal` gets the other arguments then.
 
         Returns:
             False: `seal` has to be called instead, for nobody else seems to change anything in this pass.
@@ -104,7 +116,7 @@ class Committer:
         self._last_writer = connection
         if not self._unacknowledged:
             self._loop.call_soon(self._end_pass)
-        self._unacknowledged.append(acknowledge)
+        self._unacknowledged.append((connection, out, promises))
         return True
 
     def settle(self) -> StoreError | None:
@@ -126,8 +138,8 @@ class Committer:
             failed = StoreError(f"the change may be lost: {error!r}")
             raise
         finally:
-            for acknowledge in waiting:
-                acknowledge(failed)
+            for place, (connection, out, promises) in enumerate(waiting):
+                connection.end_seal(out, promises, failed, may_have_read=place > 0)
         return failed
 
     def _end_pass(self) -> None:
@@ -283,9 +295,10 @@ class Committer:
 
     def _has_many_rows(self) -> bool:
         """Whether the next commit would have many term rows to write."""
-        if self._maintainer.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES:
+        times = 1 if self._is_read else WRITERS_WAIT
+        if self._maintainer.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES * times:
             return True
-        return self._maintainer.log_position - self._flushed_position >= FLUSH_ROWS_BYTES
+        return self._maintainer.log_position - self._flushed_position >= FLUSH_ROWS_BYTES * times
 
     def _flush_term_rows(self) -> None:
         """Write some of the rows that the commit would have to write."""

@@ -89,8 +89,8 @@ class Connection(asyncio.BufferedProtocol):
         service = self._service
         self._active_s = self._loop.time()
         service.statistics.received_bytes += nbytes
-        self.session.feed(bytes(service.read_buffer[:nbytes]))
-        if self._is_waiting():
+        self.session.feed(service.read_buffer, nbytes)
+        if self._is_queued or self._is_blocked or self._deferred is not None or self._relayed is not None:
             self._pause_or_resume_reading()
         else:
             self._take_immediate_turn()
@@ -180,6 +180,11 @@ class Connection(asyncio.BufferedProtocol):
 
     def _end_turn(self, stop: Stop | Command | Relayed | None, out: list[bytes], promises: list[int]) -> None:
         """Seal what a turn changed, and send its replies or defer them."""
+        is_going_on = stop is None and not self._is_at_end and not self.session.ended
+        if promises and is_going_on and self._service.committer.seal_with_pass(self, out, promises):
+            if self._is_paused:
+                self._pause_or_resume_reading()
+            return
         if self.session.wrong_password:
             self._delay_refusal()
             return
@@ -207,9 +212,6 @@ class Connection(asyncio.BufferedProtocol):
             long_command = stop
         synced: asyncio.Future[Any] | None = None
         if promises:
-            if stop is None and not self._is_at_end and not self.session.ended and self._seals_with_pass(out, promises):
-                self._pause_or_resume_reading()
-                return
             synced = self._seal(out, promises)
         if synced is not None or long_command is not None or stop is Stop.HALF_GONE:
             self._is_queued = False  # the end of the deferred answer goes on
@@ -220,6 +222,8 @@ class Connection(asyncio.BufferedProtocol):
                 self._close()
             elif self._is_queued:
                 self._turns.enqueue_turn(self._take_turn)
+            elif not self._is_paused:  # `_write` has paused it if the peer is slow
+                return
         self._pause_or_resume_reading()
 
     def _seal(self, out: list[bytes], promises: list[int]) -> "asyncio.Future[Any] | None":
@@ -231,16 +235,11 @@ class Connection(asyncio.BufferedProtocol):
             self._undo(out, promises, error, may_have_read=may_have_read)
             return None
 
-    def _seals_with_pass(self, out: list[bytes], promises: list[int]) -> bool:
-        """Return whether the changes of a turn reach the log with those of others, before the next turn of this one."""
-        may_have_read = self._service.committer.is_waiting
-
-        def acknowledge(error: StoreError | None) -> None:
-            if error is not None:
-                self._undo(out, promises, error, may_have_read=may_have_read)
-            self._write(out)
-
-        return self._service.committer.seal_with_pass(self, acknowledge)
+    def end_seal(self, out: list[bytes], promises: list[int], error: StoreError | None, *, may_have_read: bool) -> None:
+        """Send the replies of a turn whose changes reached the log with those of others: see `committer.Writer`."""
+        if error is not None:
+            self._undo(out, promises, error, may_have_read=may_have_read)
+        self._write(out)
 
     def _undo(self, out: list[bytes], promises: list[int], error: StoreError, *, may_have_read: bool) -> None:
         """Withdraw what a turn has said of changes that were undone.

@@ -1,7 +1,7 @@
 """Carries out the lines of one session, counts them, and turns errors into replies. Sends nothing.
 
 line -> Session.next -> reply of the session's own             -> out
-                     -> command in `Service.calls` -> reply    -> out
+                     -> command in `Service.kinds` -> reply    -> out
                      -> any other command: returned to the caller, because it takes longer than a turn;
                         as Relayed, if somebody else is to be asked
 """
@@ -17,7 +17,7 @@ from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, Mode, Ping
 from sonicpy.channel.session import Session
 from sonicpy.errors import CommandError, SonicError, StoreError
-from sonicpy.server.dispatch import CHANGES, REMOVES, Postponed, Relayed
+from sonicpy.server.dispatch import Postponed, Relayed
 from sonicpy.server.slow import log_slow
 from sonicpy.server.statistics import QUICK_S, Tally
 
@@ -44,11 +44,11 @@ class Stop(enum.Enum):
 class Runner:
     """The commands of one session."""
 
-    __slots__ = ("_calls", "_service", "_session", "_statistics", "_target", "known_peer", "transport")
+    __slots__ = ("_kinds", "_service", "_session", "_statistics", "_target", "known_peer", "transport")
 
     def __init__(self, service: "Serving", session: Session) -> None:
         self._service = service
-        self._calls = service.calls
+        self._kinds = service.kinds
         self._target = service.target
         self._statistics = service.statistics
         self._session = session
@@ -77,41 +77,42 @@ class Runner:
             None: no line is left. Why lines are left; or the command that takes longer than a turn, and has to be
             carried out before the next line, by somebody else if it is Relayed.
         """
-        session, tallies = self._session, self._statistics.tallies
-        calls, target, late = self._calls, self._target, Stop.TIME_IS_UP
+        session, kinds, target, late = self._session, self._kinds, self._target, Stop.TIME_IS_UP
         out_bytes = 0
-        began = now = time.perf_counter()
+        clock = time.perf_counter
+        began = now = clock()
         while (item := session.next()) is not None:
-            kind: type = type(item)
-            if isinstance(item, bytes):
-                reply = item
-                if reply is replies.PONG:
-                    kind = Ping
-                else:
-                    self._count_own_reply(reply)
-                    if session.mode is Mode.SEARCH and not session.lines_handled and self._service.hands_over:
-                        late, limit_s = Stop.SEARCH_BEGINS, -math.inf
-                if reply:
-                    out.append(reply)
-            elif (call := calls.get(kind)) is not None:
+            kind = kinds.get(type(item))
+            if kind is not None:
+                call, tally, changes, removes = kind
                 try:
                     reply = call(target, item)
                 except Postponed as postponed:
+                    assert not isinstance(item, bytes)
                     if postponed.ask is None or promises:
                         return item
                     return Relayed(item, postponed.ask, now)
                 except SonicError as error:
                     reply = self.refuse(error)
                 else:
-                    if promises or kind in CHANGES:
+                    if changes or promises:
                         promises.append(len(out))
                 out.append(reply)
-                if kind in REMOVES and target.maintainer.has_removals:
+                if removes and target.maintainer.has_removals:
                     return Stop.HALF_GONE
+            elif isinstance(item, bytes):
+                reply = item
+                if reply is replies.PONG:
+                    tally = self._statistics.tallies[Ping]
+                else:
+                    tally = self._count_own_reply(reply)
+                    if session.mode is Mode.SEARCH and not session.lines_handled and self._service.hands_over:
+                        late, limit_s = Stop.SEARCH_BEGINS, -math.inf
+                if reply:
+                    out.append(reply)
             else:
                 return item
-            before, now = now, time.perf_counter()
-            tally = tallies[kind]
+            before, now = now, clock()
             tally.count += 1
             tally.seconds += now - before
             if now - before > QUICK_S:
@@ -167,9 +168,11 @@ class Runner:
         if seconds >= self._service.slow_command_s:
             log_slow(tally.verb, command, seconds, self.peer_name())
 
-    def _count_own_reply(self, reply: bytes) -> None:
+    def _count_own_reply(self, reply: bytes) -> Tally:
+        """Count the error of a line that the session has answered itself; return what counts the line."""
         is_overflow = not reply and self._session.ended  # a line that is too long gets no reply
         self._statistics.note_error(OVERFLOW if is_overflow else reply)
+        return self._statistics.tallies[bytes]
 
     def _note_duration(self, tally: Tally, item: bytes | Command, seconds: float) -> None:
         self._statistics.note_duration(tally, seconds)

@@ -288,7 +288,7 @@ class NoChanges:
     def seal(self, connection: object) -> None:
         """Do nothing: there is no change."""
 
-    def seal_with_pass(self, connection: object, acknowledge: object) -> bool:
+    def seal_with_pass(self, connection: object, out: list[bytes], promises: list[int]) -> bool:
         """Return that it does not: there is no change."""
         return False
 

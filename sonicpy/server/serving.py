@@ -9,16 +9,18 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sonicpy.channel.commands import Command, Mode
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
 from sonicpy.config import Config
 from sonicpy.errors import StoreError
+from sonicpy.server.committer import Writer
+from sonicpy.server.dispatch import CHANGES, REMOVES
 from sonicpy.server.passwords import WrongPasswords
 from sonicpy.server.rejected import RejectedConnection
-from sonicpy.server.statistics import Statistics
+from sonicpy.server.statistics import Statistics, Tally
 from sonicpy.server.turns import Turns
 
 READ_BYTES = 1 << 15
@@ -53,10 +55,21 @@ class Sealer(Protocol):
     @property
     def is_waiting(self) -> bool: ...
     def seal(self, connection: object) -> "asyncio.Future[Any] | None": ...
-    def seal_with_pass(self, connection: object, acknowledge: Callable[[StoreError | None], None]) -> bool: ...
+    def seal_with_pass(self, connection: Writer, out: list[bytes], promises: list[int]) -> bool: ...
     def settle(self) -> StoreError | None: ...
     def note_turn_without_changes(self) -> StoreError | None: ...
     async def remove(self) -> None: ...
+
+
+class Kind(NamedTuple):
+    """A kind of command that is answered within a turn."""
+
+    call: Callable[[Any, Any], bytes]
+    tally: Tally
+    changes: bool
+    """Whether its reply has to wait until the log holds what it changed."""
+    removes: bool
+    """Whether it may leave most of its work to steps between turns."""
 
 
 class Serving(ABC):
@@ -77,10 +90,14 @@ class Serving(ABC):
         self, config: Config, calls: Mapping[type, Callable[[Any, Any], bytes]], target: Any, committer: Sealer
     ) -> None:
         self.config = config
-        self.calls = calls
         self.target = target
         self.committer = committer
         self.statistics = Statistics()
+        self.kinds = {
+            kind: Kind(call, self.statistics.tallies[kind], kind in CHANGES, kind in REMOVES)
+            for kind, call in calls.items()
+        }
+        """What answers a command within a turn, by its type."""
         self.turns = Turns()
         self.peers: set[Peer] = set()
         self.rejected: set[RejectedConnection] = set()

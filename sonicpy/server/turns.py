@@ -22,17 +22,15 @@ class Turns:
         self._queue: deque[Callable[[], None]] = deque()
         self._has_round = False
         self._spent_s = 0.0
-
-    @property
-    def is_backlogged(self) -> bool:
+        self.is_backlogged = False
         """Whether turns taken on arrival used up a round already, so that each of the next ones has to be short."""
-        return self._spent_s > ROUND_S
 
     def note_immediate_turn(self, seconds: float) -> None:
         """Count the time of a turn that was taken on arrival, until the loop looks for new bytes."""
-        if self._spent_s <= ROUND_S < self._spent_s + seconds:
-            self._loop.call_soon(self._forget_spent)  # runs before the loop looks for new bytes
         self._spent_s += seconds
+        if self._spent_s > ROUND_S and not self.is_backlogged:
+            self.is_backlogged = True
+            self._loop.call_soon(self._forget_spent)  # runs before the loop looks for new bytes
 
     def enqueue_turn(self, turn: Callable[[], None]) -> None:
         """Take a turn after all turns that are queued now."""
@@ -53,3 +51,4 @@ class Turns:
 
     def _forget_spent(self) -> None:
         self._spent_s = 0.0
+        self.is_backlogged = False

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NoReturn, Protocol, TypeVar
 
+from sonicpy._native.terms import Terms
 from sonicpy.errors import IndexClosed, StoreError
 from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.environment import Reader
@@ -64,6 +65,7 @@ class AnyStore(Protocol):
     def drop_idle_reads(self) -> None: ...
     def share_changes(self) -> ChangeBoard: ...
 
+    def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None: ...
     def apply(self, mutation: Mutation, *, in_steps: bool = False) -> int: ...
     def take_step(self) -> bool: ...
     def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool = False) -> list[int]: ...
@@ -108,6 +110,10 @@ class RefusesChanges:
 
     @property
     def checkpoint(self) -> NoReturn:
+        """Refuse."""
+        raise self.refusal()
+
+    def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> NoReturn:
         """Refuse."""
         raise self.refusal()
 

@@ -63,6 +63,9 @@ _CODEC = RecordCodec(KINDS)
 pack_mutation: Callable[[Mutation], bytes] = _CODEC.pack
 """Return the log record of a mutation."""
 
+pack_push: Callable[[str, str, str, Terms], bytes] = _CODEC.pack_push
+"""Return the log record of PushTerms(collection, bucket, oid, terms)."""
+
 
 def unpack_mutation(record: bytes) -> Mutation:
     """Return the mutation of a log record.

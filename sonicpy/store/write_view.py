@@ -5,6 +5,7 @@ Rows that nearly every change touches (counters of buckets, lengths, words, the 
 """
 
 from bisect import bisect_left
+from collections import defaultdict
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +72,7 @@ class WriteView(View):
         self.owner = owner
         self.terms = cache.terms
         self.writer_cache: dict[tuple[str, str], Any] = {}
-        self.touched: dict[int, Touched] = {}
+        self.touched: defaultdict[int, Touched] = defaultdict(Touched)
         self.changes = 0
         self.open_cache: OpenCache | None = None
         self._untaken: dict[int, set[int]] = {}  # rewritten lists that `take_touched` has not returned, by bucket
@@ -120,7 +121,7 @@ class WriteView(View):
 
     def note_rewritten(self, bucket: int, term_ids: list[int]) -> None:
         """Note that lists of words changed other than by new postings at their end."""
-        rewritten = self.touched.setdefault(bucket, Touched()).rewritten
+        rewritten = self.touched[bucket].rewritten
         if rewritten is not None:
             rewritten.update(term_ids)
         untaken = self._untaken.get(bucket)
@@ -244,7 +245,7 @@ class WriteView(View):
         rows = [(key, number.to_bytes(6, "big") + last) for number, key in enumerate(keys, state.pending_seq + 1)]
         self.transaction.put_many(PENDING, rows)
         state.pending_seq += len(keys)
-        touched = self.touched.setdefault(state.bucket, Touched())
+        touched = self.touched[state.bucket]
         if touched.words is not None:
             touched.words += [key[4:] for key in keys]
 
@@ -327,7 +328,7 @@ class WriteView(View):
     def _put_lengths(self, bucket: int) -> None:
         """Write the rows of lengths that changed; delete those whose objects are all gone."""
         rows = []
-        touched = self.touched.setdefault(bucket, Touched())
+        touched = self.touched[bucket]
         for number, packed in self._lengths(bucket).take_changed():
             touched.length_rows.add(number)
             key = length_key(bucket, number)

@@ -199,8 +199,8 @@ def test_passes_with_one_turn_seal_at_once_for_a_while(tmp_path: Path, monkeypat
     asked: list[bool] = []
     original = committer.Committer.seal_with_pass
 
-    def noted(self: committer.Committer, connection: object, acknowledge: committer.Acknowledge) -> bool:
-        asked.append(original(self, connection, acknowledge))
+    def noted(self: committer.Committer, connection: committer.Writer, out: list[bytes], promises: list[int]) -> bool:
+        asked.append(original(self, connection, out, promises))
         return asked[-1]
 
     async def talk(writers: list[Client], search: Client) -> None:

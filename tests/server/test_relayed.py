@@ -26,7 +26,7 @@ class NoCommitter:
     def seal(self, connection: object) -> None:
         raise AssertionError("nothing was changed")
 
-    def seal_with_pass(self, connection: object, acknowledge: object) -> bool:
+    def seal_with_pass(self, connection: object, out: list[bytes], promises: list[int]) -> bool:
         raise AssertionError("nothing was changed")
 
     def settle(self) -> None:

@@ -11,6 +11,7 @@ from sonicpy.store.read_only import ReadOnlyStore
 from tests.store.shorthand import ANALYSER, MAP_BYTES, found, open_store, push
 
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "push": push("o1", "alpha")[:4],
     "apply": (push("o1", "alpha"),), "apply_pushes": ([],), "maintain": (lambda view: None,), "sweep": (1,),
     "forget_pending_bucket": (1,), "give_back": (None,), "backup": (Path(),), "note_server": ("",), "refuse": (None,),
 }  # fmt: skip

@@ -12,7 +12,7 @@ from sonicpy.store import transaction as tables
 from sonicpy.store.background_sync import BackgroundSync
 from sonicpy.store.environment import Environment
 from sonicpy.store.meta import ANALYZER, CHANGES, FORMAT, POSITION
-from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms
+from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
 from sonicpy.store.store import Store
 from sonicpy.store.transaction import MapFull, Transaction
 from sonicpy.store.write_view import WriteView
@@ -56,6 +56,14 @@ def all_rows(store: Store) -> list[list[tuple[bytes, bytes]]]:
         ]
 
 
+def change(store: Store, mutation: Mutation) -> int:
+    """Carry out a mutation by the way that an index takes."""
+    if isinstance(mutation, PushTerms):
+        store.push(mutation.collection, mutation.bucket, mutation.oid, mutation.terms)
+        return 0
+    return store.apply(mutation)
+
+
 def carry_out(store: Store, step: Mutation | str) -> None:
     if step == "seal":
         store.seal()
@@ -63,7 +71,7 @@ def carry_out(store: Store, step: Mutation | str) -> None:
         store.commit()
     else:
         assert not isinstance(step, str)
-        store.apply(step)
+        change(store, step)
 
 
 def undisturbed(folder: Path) -> tuple[list[list[tuple[bytes, bytes]]], int]:
@@ -133,13 +141,13 @@ def test_two_faults_in_a_row_leave_nothing_half_done(tmp_path: Path, gap: int) -
 
 def test_a_lasting_fault_refuses_one_mutation_and_keeps_the_others(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    store.apply(push("o1", "alpha"))
+    change(store, push("o1", "alpha"))
     store.seal()
-    store.apply(push("o2", "alpha"))
+    change(store, push("o2", "alpha"))
     with failing_writes(range(1000), FAULTS["another fault"]), pytest.raises(StoreError):
-        store.apply(push("o3", "alpha beta"))
+        change(store, push("o3", "alpha beta"))
     assert found(store, "alpha") == ["o2", "o1"]
-    store.apply(push("o4", "alpha"))
+    change(store, push("o4", "alpha"))
     store.seal()
     assert found(store, "alpha") == ["o4", "o2", "o1"]
     store.close()
@@ -149,10 +157,45 @@ def test_a_lasting_fault_refuses_one_mutation_and_keeps_the_others(tmp_path: Pat
     store.close()
 
 
+def test_an_interrupt_leaves_nothing_half_done(tmp_path: Path) -> None:
+    """At any write of a PUSH, a signal may be heard: the caller hears of it, and the push is as if it had not been."""
+    store = open_store(tmp_path)
+    change(store, push("o1", "alpha"))
+    change(store, push("o2", "alpha"))
+    before, position, number = all_rows(store), store.log_position, 0
+    while number < 100:
+        with failing_writes({number}, KeyboardInterrupt):
+            try:
+                change(store, push("o3", "alpha beta gamma"))
+            except KeyboardInterrupt:
+                assert all_rows(store) == before
+                assert store.uncommitted == 2
+            else:
+                break
+        number += 1
+    assert number > 1
+    assert found(store, "alpha") == ["o3", "o2", "o1"]
+    store.seal()
+    assert store.log_position > position
+    store.close()
+
+
+def test_a_push_of_more_than_a_record_holds_is_refused(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    change(store, push("o1", "alpha"))
+    stamp, most = store.stamp, 1000
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(StoreError, match="at most 1000 are accepted"):
+        patch.setattr(store_module, "RECORD_MAX_BYTES", most)
+        change(store, push("o2", "alpha " + " ".join(f"word{number}" for number in range(200))))
+    assert store.stamp == stamp
+    assert found(store, "alpha") == ["o1"]
+    store.close()
+
+
 def test_what_fails_twice_is_refused(tmp_path: Path) -> None:
     """Both recoveries pass: only what is asked for cannot be done."""
     store = open_store(tmp_path)
-    store.apply(push("o1", "alpha"))
+    change(store, push("o1", "alpha"))
     tries = 0
 
     def fail(view: WriteView) -> None:
@@ -170,7 +213,7 @@ def test_what_fails_twice_is_refused(tmp_path: Path) -> None:
 def test_an_unsealed_mutation_that_fails_is_not_in_the_log(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     with failing_writes(range(1000), FAULTS["another fault"]), pytest.raises(StoreError):
-        store.apply(push("o1", "alpha"))
+        change(store, push("o1", "alpha"))
     before = store.log_position
     store.seal()
     assert store.log_position == before
@@ -185,10 +228,10 @@ def test_an_unsealed_mutation_that_fails_is_not_in_the_log(tmp_path: Path) -> No
 def test_a_fault_at_any_write_of_an_opening_can_be_tried_again(tmp_path: Path, fault: str, log_only: bool) -> None:
     """A folder as a kill leaves it, or its log alone: whatever fails, the next opening finds everything."""
     store = open_store(tmp_path / "store")
-    store.apply(push("o1", "alpha"))
+    change(store, push("o1", "alpha"))
     store.commit()
     for step in (push("o2", "alpha"), FlushObject("c", "b", "o1"), push("o3", "alpha beta")):
-        store.apply(step)
+        change(store, step)
     store.seal()
     held = "store/log" if log_only else "store"
     shutil.copytree(tmp_path / held, tmp_path / "left" / held)
@@ -227,7 +270,7 @@ def test_a_tiny_map_grows_under_load_without_a_word(tmp_path: Path, commit_every
     store, model = open_store(tmp_path, map_bytes=1 << 20), Model()
     for number in range(2000):
         mutation = push(f"o{number}", f"word{number} common{number % 7} {'x' * 400}{number}", 1000)
-        assert store.apply(mutation) == model.apply(mutation)
+        assert change(store, mutation) == model.apply(mutation)
         if number % commit_every == commit_every - 1:
             store.commit()
         elif number % 16 == 0:
@@ -247,7 +290,7 @@ def test_a_tiny_map_grows_under_load_without_a_word(tmp_path: Path, commit_every
 def test_a_map_that_is_too_small_for_the_log_grows_at_the_start(tmp_path: Path) -> None:
     store = open_store(tmp_path / "store")
     for number in range(1500):
-        store.apply(push(f"o{number}", f"word{number} {'x' * 300}{number}"))
+        change(store, push(f"o{number}", f"word{number} {'x' * 300}{number}"))
     store.seal()
     shutil.copytree(tmp_path / "store" / "log", tmp_path / "small" / "log")
     store.close()
@@ -270,9 +313,9 @@ def refuse_commits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_after_a_failed_commit_reads_go_on_and_changes_wait(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    store.apply(push("o1", "alpha"))
+    change(store, push("o1", "alpha"))
     store.commit()
-    store.apply(push("o2", "alpha"))
+    change(store, push("o2", "alpha"))
     store.seal()
     with pytest.MonkeyPatch.context() as patch:
         refuse_commits(patch)
@@ -283,12 +326,12 @@ def test_after_a_failed_commit_reads_go_on_and_changes_wait(tmp_path: Path) -> N
             assert found(store, "alpha") == ["o2", "o1"], "acknowledged"
             for mutation in (push("o3", "alpha"), PopTerms("c", "b", "o1", terms("alpha")), FlushCollection("c")):
                 with pytest.raises(StoreFull, match="refused"):
-                    store.apply(mutation)
+                    change(store, mutation)
             store.seal()
     assert store.refusing, "until a commit has passed"
     store.commit()
     assert not store.refusing
-    store.apply(push("o3", "alpha"))
+    change(store, push("o3", "alpha"))
     store.seal()
     assert found(store, "alpha") == ["o3", "o2", "o1"]
     store.close()
@@ -300,7 +343,7 @@ def test_after_a_failed_commit_reads_go_on_and_changes_wait(tmp_path: Path) -> N
 
 def test_a_failed_commit_seals_what_was_applied_before_it(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    store.apply(push("o1", "alpha"))
+    change(store, push("o1", "alpha"))
     with pytest.MonkeyPatch.context() as patch:
         refuse_commits(patch)
         with pytest.raises(StoreFull):
@@ -314,7 +357,7 @@ def test_a_failed_commit_seals_what_was_applied_before_it(tmp_path: Path) -> Non
 
 def test_a_store_that_cannot_commit_can_still_be_closed(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    store.apply(push("o1", "alpha"))
+    change(store, push("o1", "alpha"))
     store.seal()
     with pytest.MonkeyPatch.context() as patch:
         refuse_commits(patch)
@@ -330,16 +373,16 @@ def test_a_store_that_cannot_commit_can_still_be_closed(tmp_path: Path) -> None:
 
 def test_what_the_log_does_not_take_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = open_store(tmp_path)
-    store.apply(push("o1", "alpha"))
+    change(store, push("o1", "alpha"))
     store.seal()
-    store.apply(push("o2", "alpha"))
-    store.apply(FlushObject("c", "b", "o1"))
+    change(store, push("o2", "alpha"))
+    change(store, FlushObject("c", "b", "o1"))
     with monkeypatch.context() as patch:
         patch.setattr("os.write", lambda descriptor, data: 3)
         with pytest.raises(StoreFull, match="cannot write the log"):
             store.seal()
     assert found(store, "alpha") == ["o1"]
-    store.apply(push("o3", "alpha"))
+    change(store, push("o3", "alpha"))
     store.commit()
     assert found(store, "alpha") == ["o3", "o1"]
     store.close()

@@ -1,5 +1,6 @@
 """Lines out of the bytes that arrive on a connection."""
 
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.string cimport memchr, memcpy, memmove
@@ -37,13 +38,29 @@ cdef class LineReader:
         """Return whether every byte that arrived was taken."""
         return self.begin == self.end and not self.choked
 
-    def feed(self, bytes data not None):
-        """Append bytes that arrived; drop those behind a line that is too long."""
-        cdef Py_ssize_t size = len(data)
+    def feed(self, data not None, Py_ssize_t size=-1):
+        """Append bytes that arrived; drop those behind a line that is too long.
+
+        Args:
+            data: bytes, or any other buffer.
+            size: how many of them arrived; -1: all.
+
+        Raises:
+            ValueError: the buffer is smaller.
+        """
+        cdef Py_buffer held
+        PyObject_GetBuffer(data, &held, PyBUF_SIMPLE)
+        try:
+            if size > held.len:
+                raise ValueError(f"{size} bytes cannot come out of a buffer of {held.len}")
+            self.append(<Cursor>held.buf, held.len if size < 0 else size)
+        finally:
+            PyBuffer_Release(&held)
+
+    cdef int append(self, Cursor source, Py_ssize_t size) except -1:
         cdef Py_ssize_t at = size
-        cdef Cursor source = <Cursor><char*>data
         if self.choked or size == 0:
-            return
+            return 0
         self.make_room(size)
         memcpy(self.data + self.end, source, size)
         while at and source[at - 1] != c'\n':
@@ -54,6 +71,7 @@ cdef class LineReader:
         if self.is_too_long(self.data + self.tail, self.data + self.end):
             self.choked = True
             self.end = self.tail
+        return 0
 
     def take_line(self):
         """Return the next line without its line feed; None if it is not complete yet or too long (`overflowed`)."""

@@ -34,6 +34,7 @@ cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
 
 cdef enum:
+    PUSH = 1
     KINDS = 6  # one more than the largest
     NAMES_MAX = 3
     FRAME_BYTES = 8
@@ -50,7 +51,7 @@ cdef struct Layout:
     bint has_window  # only with terms
 
 cdef Layout[KINDS] LAYOUTS
-LAYOUTS[1] = Layout(5, 3, True, True)
+LAYOUTS[PUSH] = Layout(5, 3, True, True)
 LAYOUTS[2] = Layout(4, 3, True, False)
 LAYOUTS[3] = Layout(3, 3, False, False)
 LAYOUTS[4] = Layout(2, 2, False, False)
@@ -93,6 +94,10 @@ cdef class RecordCodec:
         if not PyTuple_Check(mutation) or PyTuple_GET_SIZE(mutation) != LAYOUTS[kind].fields:
             raise TypeError(f"{mutation_class.__name__} has {LAYOUTS[kind].fields} fields")
         return packed(kind, mutation)
+
+    def pack_push(self, str collection not None, str bucket not None, str oid not None, Terms terms not None) -> bytes:
+        """Return what `pack` returns of a PUSH, without the mutation."""
+        return packed(PUSH, (collection, bucket, oid, terms, 0))
 
     def unpack(self, bytes record not None):
         """Return the mutation of a record.
