@@ -26,7 +26,6 @@ from sonicpy.index.search.walk import BM25_B, BM25_K1
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.lexer.stopwords import StopWords
-from sonicpy.server.committer import COMMIT_CHANGES
 from sonicpy.server.dispatch import CALLS
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.log import Log
@@ -39,6 +38,8 @@ Work = Callable[[int], object]
 Stage = Callable[[list[str], Path], Work]
 
 COLLECTION, BUCKET = "messages", "default"
+COMMIT_EVERY = 1024
+"""Changes; once in the operations that `benchmarks.instructions` counts."""
 MAP_BYTES = 1 << 30
 """Large enough for every stage, small enough for tools that instrument memory."""
 
@@ -87,7 +88,7 @@ def append_record(texts: list[str], folder: Path) -> Work:
 
 
 def add_terms(texts: list[str], folder: Path) -> Work:
-    """Add a new object to the postings of its terms, in native code alone; make rows after COMMIT_CHANGES objects."""
+    """Add a new object to the postings of its terms, in native code alone; make rows after COMMIT_EVERY objects."""
     terms = lexed(texts)
     cache = TermCache()
     next_term = 0
@@ -100,7 +101,7 @@ def add_terms(texts: list[str], folder: Path) -> Work:
         change.finish()
         change.new_terms()
         change.record()
-        if number % COMMIT_CHANGES == COMMIT_CHANGES - 1:
+        if number % COMMIT_EVERY == COMMIT_EVERY - 1:
             cache.rows()
         next_term = change.next_term
         return change
@@ -109,15 +110,15 @@ def add_terms(texts: list[str], folder: Path) -> Work:
 
 
 def store_push(texts: list[str], folder: Path) -> Work:
-    """Change the rows of the store for a PUSH; commit after COMMIT_CHANGES of them."""
+    """Change the rows of the store for a PUSH; commit after COMMIT_EVERY of them."""
     index = small_index(folder)
     mutations = pushes(texts)
 
-    def work(number: int) -> int:
-        result = index.maintainer.engine.store.apply(mutations[number % len(mutations)]._replace(oid=oid(number)))
-        if number % COMMIT_CHANGES == COMMIT_CHANGES - 1:
+    def work(number: int) -> None:
+        collection, bucket, _, terms, _ = mutations[number % len(mutations)]
+        index.maintainer.engine.store.push(collection, bucket, oid(number), terms)
+        if number % COMMIT_EVERY == COMMIT_EVERY - 1:
             index.maintainer.commit()
-        return result
 
     return work
 
@@ -195,7 +196,7 @@ def execute_pushes(texts: list[str], index: Index, reading: Session) -> Work:
     def work(number: int) -> bytes:
         reply = execute(index, reading, lines[number % len(lines)])
         index.maintainer.seal()
-        if number % COMMIT_CHANGES == COMMIT_CHANGES - 1:
+        if number % COMMIT_EVERY == COMMIT_EVERY - 1:
             index.maintainer.commit()
         return reply
 

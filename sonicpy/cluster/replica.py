@@ -17,7 +17,7 @@ from sonicpy.cluster.broker import Epoch, LogGone
 from sonicpy.config import Config
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.index.replica import ReplicaIndex
-from sonicpy.server.committer import COMMIT_CHANGES, Committer
+from sonicpy.server.committer import Committer
 from sonicpy.server.maintenance import Maintenance
 from sonicpy.server.readers import ReaderWatch
 from sonicpy.server.statistics import Statistics
@@ -30,8 +30,10 @@ COMMIT_AFTER_S = 3.0
 larger commit takes less work for each change."""
 COMMIT_AFTER_READ_S = 0.2
 """Where somebody reads, because reads cost more while something is not committed."""
-CATCHING_UP_CHANGES = 4 * COMMIT_CHANGES
-"""Changes of a commit while nobody reads, because the replica has not caught up."""
+COMMIT_CHANGES = 1024
+"""Changes after which a commit is due: others wait for it."""
+CATCHING_UP_CHANGES = 4096
+"""The same while nobody reads, because the replica has not caught up."""
 TOGETHER_BYTES = 8 << 10
 """Entries are applied together while the replica has not caught up, up to this size of what they hold for it, so
 that others get their turns. One by one, entries with a change or two each cost more a change."""

@@ -112,8 +112,8 @@ class Index(Answers, Listing):
         oid = object if type(object) is str else object_name(object)
         if not are_names(collection, bucket, oid):
             check_names(collection, bucket, oid, compat=self._engine.is_compat, new=True)
-        terms = self._lex(self._engine.lexer.lex_push, text, lang)
-        self._engine.push(collection, bucket, oid, terms)
+        engine = self._engine
+        engine.push(collection, bucket, oid, self._lex(engine.lexer.lex_push, text, lang))
 
     def push_terms(
         self,

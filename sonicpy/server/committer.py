@@ -31,19 +31,17 @@ class Writer(Protocol):
         """
 
 
-COMMIT_CHANGES = 1024
-"""Changes after which a commit is due. Larger commits cost less per change and replace fewer pages, which LMDB can use
-again only after the next sync."""
+COMMIT_CHANGES = 4096
+"""Changes after which a commit is due: under load, about as many as come in COMMIT_AFTER_S. Larger commits cost less
+per change and replace fewer pages, which LMDB can use again only after the next sync."""
 COMMIT_CHANGES_SHARED = 256
 """The same while connections that change nothing take turns: they wait for the commit. For those that change something,
 fewer commits cost less."""
 FLUSH_ROWS_CHANGES = 64
-"""While several connections take turns, term rows are written every FLUSH_ROWS_CHANGES changes: then the others wait
-for fewer rows at a time. Writing them turn by turn would cost more than the shorter waits are worth."""
+"""While connections that change nothing take turns, term rows are written every FLUSH_ROWS_CHANGES changes: then they
+wait for fewer rows at a time. Writing them turn by turn would cost more than the shorter waits are worth."""
 FLUSH_ROWS_BYTES = 1 << 14
 """Or when the log has grown by this, which is some 2,000 words: a line may hold 1,500 that nobody has pushed before."""
-WRITERS_WAIT = 4
-"""So many times as much while all of these connections change something: rows written more rarely cost less."""
 COMMIT_AFTER_S = 0.05
 SHARED_COMMIT_S = 0.002
 """Commits for search processes that wait for what was acknowledged are at least so far apart."""
@@ -174,7 +172,7 @@ class Committer:
         if self._maintainer.uncommitted >= (COMMIT_CHANGES_SHARED if self._is_read else self.commit_changes):
             self.commit()
             return
-        if self._is_shared and self._has_many_rows():
+        if self._is_read and self._has_many_rows():
             self._flush_term_rows()
         if self._commit_timer is None:
             self._commit_timer = self._loop.call_later(self._commit_after_s, self.commit)
@@ -295,10 +293,9 @@ class Committer:
 
     def _has_many_rows(self) -> bool:
         """Whether the next commit would have many term rows to write."""
-        times = 1 if self._is_read else WRITERS_WAIT
-        if self._maintainer.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES * times:
+        if self._maintainer.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES:
             return True
-        return self._maintainer.log_position - self._flushed_position >= FLUSH_ROWS_BYTES * times
+        return self._maintainer.log_position - self._flushed_position >= FLUSH_ROWS_BYTES
 
     def _flush_term_rows(self) -> None:
         """Write some of the rows that the commit would have to write."""

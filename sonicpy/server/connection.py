@@ -169,7 +169,12 @@ class Connection(asyncio.BufferedProtocol):
         promises: list[int] = []
         try:
             stop = self._runner.run(out, promises, limit_s, limit_bytes)
-            if stop is Stop.SEARCH_BEGINS:
+            if stop is None and promises and not self._is_at_end and not self.session.ended:  # what most turns end with
+                if self._service.committer.seal_with_pass(self, out, promises):
+                    if self._is_paused:
+                        self._pause_or_resume_reading()
+                    return
+            elif stop is Stop.SEARCH_BEGINS:
                 if self._hand_over(out):
                     return
                 stop = self._runner.run(out, promises, limit_s, limit_bytes)
@@ -180,11 +185,6 @@ class Connection(asyncio.BufferedProtocol):
 
     def _end_turn(self, stop: Stop | Command | Relayed | None, out: list[bytes], promises: list[int]) -> None:
         """Seal what a turn changed, and send its replies or defer them."""
-        is_going_on = stop is None and not self._is_at_end and not self.session.ended
-        if promises and is_going_on and self._service.committer.seal_with_pass(self, out, promises):
-            if self._is_paused:
-                self._pause_or_resume_reading()
-            return
         if self.session.wrong_password:
             self._delay_refusal()
             return

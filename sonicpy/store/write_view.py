@@ -9,7 +9,7 @@ from collections import defaultdict
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from sonicpy._native.keys import bucket_key
+from sonicpy._native.keys import bucket_key, pending_rows
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at
 from sonicpy._native.varint import DamagedBytes
 from sonicpy._native.word_range import WordRange
@@ -241,9 +241,7 @@ class WriteView(View):
     def note_pending(self, state: BucketState, keys: list[bytes], why: Why) -> None:
         """Add words, by their keys, that appeared or vanished."""
         self._write_cache.pending_buckets.add(state.bucket)
-        last = bytes((why,))
-        rows = [(key, number.to_bytes(6, "big") + last) for number, key in enumerate(keys, state.pending_seq + 1)]
-        self.transaction.put_many(PENDING, rows)
+        self.transaction.put_many(PENDING, pending_rows(keys, state.pending_seq + 1, why))
         state.pending_seq += len(keys)
         touched = self.touched[state.bucket]
         if touched.words is not None:

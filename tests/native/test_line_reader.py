@@ -1,5 +1,6 @@
 """LineReader against the slow twin."""
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -33,3 +34,15 @@ def test_a_reader_that_was_closed_takes_nothing() -> None:
     lines.close()
     lines.feed(b"c\n")
     assert lines.take_line() is None
+
+
+def test_a_part_of_a_buffer_arrives() -> None:
+    lines = LineReader(10)
+    buffer = memoryview(bytearray(b"a\nbcd\nrest"))
+    lines.feed(buffer, 4)
+    lines.feed(buffer[4:], 2)
+    lines.feed(buffer, 0)
+    assert [lines.take_line(), lines.take_line(), lines.take_line()] == [b"a", b"bcd", None]
+    with pytest.raises(ValueError, match="11 bytes cannot come out of a buffer of 10"):
+        lines.feed(buffer, 11)
+    assert lines.is_drained()

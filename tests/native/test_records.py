@@ -78,6 +78,8 @@ def test_records_are_those_of_the_twin_and_come_back(mutation: Mutation) -> None
     assert record == twin(mutation)
     again = unpack_record(record)
     assert (type(again), again) == (type(mutation), mutation)
+    if isinstance(mutation, PushTerms):
+        assert codec.pack_push(*mutation[:4]) == twin(mutation._replace(window=0))
 
 
 class Like(PopTerms):

@@ -122,6 +122,25 @@ def test_while_another_asks_some_is_written_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_timer")
+def test_while_all_push_nothing_is_written_before(tmp_path: Path) -> None:
+    async def serve() -> None:
+        async with serving(tmp_path) as (index, address):
+            writers: list[asyncio.StreamWriter] = []
+            try:
+                first, other = [await started(address, b"ingest", writers) for _ in range(2)]
+                for number in range(0, 8 * FLUSH_ROWS_CHANGES, 2):
+                    await push(first, number, 1)
+                    await push(other, number + 1, 1)
+                # A word for each push, two of its own, and the one that they share.
+                assert waiting_rows(index) == 3 * 8 * FLUSH_ROWS_CHANGES + 1
+            finally:
+                for writer in writers:
+                    writer.close()
+
+    asyncio.run(serve())
+
+
+@pytest.mark.usefixtures("no_timer")
 def test_few_changes_of_many_words_are_written_before_too(tmp_path: Path) -> None:
     def line(number: int) -> bytes:
         words = " ".join(f"unheard{number}word{place}" for place in range(800))
@@ -148,7 +167,7 @@ def test_another_that_asked_before_the_last_commit_does_not_count(tmp_path: Path
         await push(ingest, 0, COMMIT_CHANGES)
         assert index.maintainer.uncommitted == 0
         assert await search(b"PING\n", 1) == [b"PONG\r\n"]
-        await push(ingest, 1_000, FLUSH_ROWS_CHANGES + 10)
+        await push(ingest, COMMIT_CHANGES, FLUSH_ROWS_CHANGES + 10)
         assert waiting_rows(index) > 0
 
     run(tmp_path, talk)

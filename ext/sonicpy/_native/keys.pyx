@@ -44,6 +44,23 @@ def word_keys(uint32_t bucket, list terms not None) -> list:
     return [word_key(bucket, term) for term in terms]
 
 
+def pending_rows(list keys not None, uint64_t first, uint8_t why) -> list:
+    """Return the rows of `pending` for words, by their keys: the number of the word (6 bytes), and why it is there.
+
+    Args:
+        first: the number of the first of them.
+    """
+    cdef uint8_t row[7]
+    cdef bytes key
+    cdef list rows = []
+    row[6] = why
+    for key in keys:
+        put_big_endian(row, first, 6)
+        rows.append((key, PyBytes_FromStringAndSize(<char *> row, 7)))
+        first += 1
+    return rows
+
+
 cpdef bytes term_key(uint32_t bucket, uint64_t term_id):
     """Return the key of a term id in `terms`: bucket (4 bytes), term id (5)."""
     cdef bytes key = PyBytes_FromStringAndSize(NULL, 9)
