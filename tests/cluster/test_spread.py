@@ -27,7 +27,7 @@ from sonicpy.cluster.setup import make  # noqa: E402
 from sonicpy.cluster.spreading import spread  # noqa: E402
 from sonicpy.cluster.status import status  # noqa: E402
 from sonicpy.config import Config  # noqa: E402
-from tests.cluster.clusters import kill, running  # noqa: E402
+from tests.cluster.clusters import kill, running, settle  # noqa: E402
 from tests.cluster.test_moves import urls  # noqa: E402
 
 PARTS = 4
@@ -68,6 +68,7 @@ def filled(cluster: DevCluster, tmp_path_factory: pytest.TempPathFactory) -> Ite
             assert client.pop("c", "b", oid, text[:30]) == one.pop("c", "b", oid, text[:30])
         for oid, _, _ in rows[5::61]:
             assert client.flush_object("c", "b", oid) == one.flush_object("c", "b", oid)
+        settle(cluster)  # the other nodes may answer without the newest changes of this one
         yield client, one, cluster
 
 
