@@ -17,20 +17,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-
-class Writer(Protocol):
-    """A connection that changes something."""
-
-    def end_seal(self, out: list[bytes], promises: list[int], error: StoreError | None, *, may_have_read: bool) -> None:
-        """Send the replies of a turn, whose changes the log holds now; with an error, they were undone.
-
-        Must not raise.
-
-        Args:
-            may_have_read: changes of other connections, which were undone with its own.
-        """
-
-
 COMMIT_CHANGES = 4096
 """Changes after which a commit is due: under load, about as many as come in COMMIT_AFTER_S. Larger commits cost less
 per change and replace fewer pages, which LMDB can use again only after the next sync."""
@@ -56,6 +42,19 @@ SWEEP_ROWS = 200
 SWEEPS_PER_COMMIT = 50
 REMOVALS_PER_COMMIT = 16
 """Steps of a removal for each commit; it writes about a page for each term that went."""
+
+
+class Writer(Protocol):
+    """A connection that changes something."""
+
+    def end_seal(self, out: list[bytes], promises: list[int], error: StoreError | None, *, may_have_read: bool) -> None:
+        """Send the replies of a turn, whose changes the log holds now; with an error, they were undone.
+
+        Must not raise.
+
+        Args:
+            may_have_read: changes of other connections, which were undone with its own.
+        """
 
 
 class Committer:
