@@ -150,6 +150,7 @@ class BucketReader:
 
     def terms(self, term_ids: list[int]) -> list[str]:
         """Return the terms with these numbers. Raises StoreDamaged if one is missing."""
+        self._view.flush_new_terms(self.state.bucket)
         found = terms_numbered(self._transaction, self.state.bucket, term_ids)
         if missing := [term_id for term_id in term_ids if term_id not in found]:
             raise StoreDamaged(f"bucket {self.state.bucket}: objects name {len(missing)} missing terms")

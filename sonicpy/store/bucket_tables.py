@@ -11,7 +11,6 @@ from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy.store.bucket_reader import find_among
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.keys import TERM_KEY_BYTES, block_key, block_position, object_key
-from sonicpy.store.numbered_terms import put_terms
 from sonicpy.store.transaction import IMPACTS, OBJECTS, OIDS, POSTINGS, Row
 from sonicpy.store.why import Why
 from sonicpy.store.word_rows import stored_words
@@ -103,8 +102,8 @@ class BucketTables:
         return (key, ImpactRow()) if found is None else (found[0], ImpactRow(found[1]))
 
     def write_terms(self, terms: list[tuple[int, bytes]]) -> None:
-        """Write (term id, term) pairs into `terms`."""
-        put_terms(self._transaction, self._state.bucket, terms)
+        """Let `terms` hold (term id, term) pairs of new words."""
+        self._view.add_terms(self._state.bucket, terms)
 
     def note_rewritten(self, term_ids: list[int]) -> None:
         """Note that the lists of these words change other than by new postings at their end."""

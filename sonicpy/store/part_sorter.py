@@ -66,6 +66,7 @@ class PartSorter:
         """Read and sort the words of the next parts; return whether there were any."""
         bucket, iid = self.object
         prefix, run = object_key(bucket, iid), list[bytes]()
+        view.flush_new_terms(bucket)
         while len(run) < TERMS_PER_STEP:
             row = view.transaction.first(REMOVED, removed_key(bucket, iid, self._next))
             if row is None or not row[0].startswith(prefix):

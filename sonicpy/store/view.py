@@ -76,6 +76,9 @@ class View:
     def flush_records(self, bucket: int) -> None:
         """Make sure that `objects` holds every record of a bucket: here it does."""
 
+    def flush_new_terms(self, bucket: int) -> None:
+        """Make sure that `terms` holds every term of a bucket: here it does."""
+
     def bucket(self, collection: str, bucket: str) -> BucketState | None:
         """Return the state of a bucket, or None if it does not exist."""
         row = self.transaction.get(SCOPES, scope_key(collection, bucket))

@@ -22,6 +22,7 @@ from sonicpy.store.known_pending import KnownPending
 from sonicpy.store.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
 from sonicpy.store.meta import CHANGES, EMPTIED, take_bucket_id
 from sonicpy.store.names import NewNames, new_names, stored_names
+from sonicpy.store.numbered_terms import put_terms
 from sonicpy.store.removals import Removals
 from sonicpy.store.transaction import (
     BUCKETS,
@@ -75,6 +76,7 @@ class WriteView(View):
         self.touched: defaultdict[int, Touched] = defaultdict(Touched)
         self.changes = 0
         self.open_cache: OpenCache | None = None
+        self._new_terms: dict[int, list[tuple[int, bytes]]] = {}  # (term id, term) that `terms` does not hold yet
         self._untaken: dict[int, set[int]] = {}  # rewritten lists that `take_touched` has not returned, by bucket
         if cache.removals is None:
             cache.removals = Removals(transaction)
@@ -84,8 +86,24 @@ class WriteView(View):
         self._changed_states: set[tuple[str, str]] = set()
         self._changed_buckets: set[int] = set()  # rows of these may still have to be written
 
+    def add_terms(self, bucket: int, terms: list[tuple[int, bytes]]) -> None:
+        """Add (term id, term) pairs of new words, by rising term id: sixteen share a row, which is written once."""
+        waiting = self._new_terms.get(bucket)
+        if waiting is None:
+            waiting = self._new_terms[bucket] = []
+        waiting += terms
+
+    def flush_new_terms(self, bucket: int) -> None:
+        """Write the terms of new words of a bucket."""
+        waiting = self._new_terms.get(bucket)
+        if waiting is not None:
+            put_terms(self.transaction, bucket, waiting)
+            del self._new_terms[bucket]
+
     def flush_term_rows(self) -> None:
-        """Write the rows of words that PUSH changed in the cache."""
+        """Write the rows of words that PUSH changed in the cache, and the terms of new words."""
+        for bucket in list(self._new_terms):
+            self.flush_new_terms(bucket)
         if self.terms.changed:
             words, common = self.terms.rows()
             self.transaction.put_many(WORDS, words)

@@ -68,9 +68,9 @@ def picture(view: View, collection: str, bucket: str) -> dict[str, object]:
     assert state is not None
     reader = BucketReader(view, state)
     prefix = bucket_key(state.bucket)
-    terms_by_id = dict(all_terms(view.transaction, state.bucket))
     if isinstance(view, WriteView):
         view.flush()
+    terms_by_id = dict(all_terms(view.transaction, state.bucket))
     records = {
         16 * _number(key[4:]) + place: ObjectRecord.unpack(record, view.by_association)
         for key, row in view.transaction.rows(tables.OBJECTS, prefix)

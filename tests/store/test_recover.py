@@ -173,7 +173,7 @@ def test_an_interrupt_leaves_nothing_half_done(tmp_path: Path) -> None:
             else:
                 break
         number += 1
-    assert number > 1
+    assert number > 0
     assert found(store, "alpha") == ["o3", "o2", "o1"]
     store.seal()
     assert store.log_position > position
