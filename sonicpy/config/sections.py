@@ -169,7 +169,7 @@ class KvConfig(Section):
     durability: Durability = "interval"
     map_size_mb: Megabytes = 65536
     reader_limit_mb: Count = 4096
-    query_cache_mb: Megabytes = 352
+    query_cache_mb: Megabytes = 448
     pool: KvPoolConfig = KvPoolConfig()
     database: KvDatabaseConfig = KvDatabaseConfig()
 

@@ -40,7 +40,7 @@ NAME_ROWS_MAX = 12_500
 IDLE_COMMITS = 1_024
 """What was read of a bucket that nobody asked for during so many commits is dropped: it may be gone, and the row of
 changes does not go back so far. At most twice as many."""
-POSTINGS_MAX_BYTES = 352 << 20
+POSTINGS_MAX_BYTES = 448 << 20
 """Of postings, packed blocks and windows of common words, over all buckets, one half of them older ones: what queries
 of a million chat messages use again and again."""
 CACHED_BLOCK_BYTES = 210
