@@ -43,6 +43,13 @@ class View:
         self.loop.run_until_complete(self.target.__aexit__(kind, error, trace))
 
 
+def end(loop: asyncio.AbstractEventLoop) -> None:
+    """Close a loop as `asyncio.run` does: connections that broke last hear of their end before."""
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.close()
+
+
 class Stepwise(View):
     """An AsyncClient whose methods block, with an event loop of its own."""
 
@@ -53,7 +60,7 @@ class Stepwise(View):
         try:
             super().__init__(loop, loop.run_until_complete(sonicpy.connect_async(url, **options)))
         except BaseException:
-            loop.close()
+            end(loop)
             raise
 
     def close(self) -> None:
@@ -64,7 +71,7 @@ class Stepwise(View):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         super().__exit__(kind, error, trace)
-        self.loop.close()
+        end(self.loop)
 
 
 class OnUvloop(Stepwise):
