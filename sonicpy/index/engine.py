@@ -148,8 +148,7 @@ class Engine:
         """Carry out a PUSH of terms, as `apply` does."""
         with self.lock:
             self.store.push(collection, bucket, oid, terms)
-            if self.is_autocommit or self.is_batching:
-                self._finish_change()
+            self._finish_change()
 
     def apply(self, mutation: Mutation) -> int:
         """Carry out a change, and commit it if this engine commits by itself; return what the change answers.

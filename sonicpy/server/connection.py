@@ -90,7 +90,7 @@ class Connection(asyncio.BufferedProtocol):
         self._active_s = self._loop.time()
         service.statistics.received_bytes += nbytes
         self.session.feed(service.read_buffer, nbytes)
-        if self._is_queued or self._is_blocked or self._deferred is not None or self._relayed is not None:
+        if self._is_waiting():
             self._pause_or_resume_reading()
         else:
             self._take_immediate_turn()

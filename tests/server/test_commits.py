@@ -20,14 +20,18 @@ def no_timer(monkeypatch: pytest.MonkeyPatch) -> None:
     set_commit_after(monkeypatch, 60.0)
 
 
-def run(folder: Path, talk: Callable[[Index, Ask, Ask], Awaitable[None]]) -> None:
-    """Let `talk` push over one connection and search over another."""
+def run(
+    folder: Path,
+    talk: Callable[[Index, Ask, Ask], Awaitable[None]],
+    modes: tuple[bytes, bytes] = (b"ingest", b"search"),
+) -> None:
+    """Let `talk` push over one connection and, as a rule, search over another."""
 
     async def serve() -> None:
         async with serving(folder) as (index, address):
             writers: list[asyncio.StreamWriter] = []
             try:
-                await talk(index, *[await started(address, mode, writers) for mode in (b"ingest", b"search")])
+                await talk(index, *[await started(address, mode, writers) for mode in modes])
             finally:
                 for writer in writers:
                     writer.close()
@@ -81,22 +85,15 @@ def test_alone(tmp_path: Path) -> None:
 def test_commits_are_smaller_only_while_a_connection_reads(
     tmp_path: Path, second: bytes, line: bytes, limit: int
 ) -> None:
-    async def serve() -> None:
-        async with serving(tmp_path) as (index, address):
-            writers: list[asyncio.StreamWriter] = []
-            try:
-                first, other = [await started(address, mode, writers) for mode in (b"ingest", second)]
-                await push(first, 0, 1)
-                await other(line, 1)
-                await push(first, 1, limit - 1 - index.maintainer.uncommitted)
-                assert index.maintainer.uncommitted == limit - 1
-                await push(first, limit, 1)
-                assert index.maintainer.uncommitted == 0
-            finally:
-                for writer in writers:
-                    writer.close()
+    async def talk(index: Index, first: Ask, other: Ask) -> None:
+        await push(first, 0, 1)
+        await other(line, 1)
+        await push(first, 1, limit - 1 - index.maintainer.uncommitted)
+        assert index.maintainer.uncommitted == limit - 1
+        await push(first, limit, 1)
+        assert index.maintainer.uncommitted == 0
 
-    asyncio.run(serve())
+    run(tmp_path, talk, (b"ingest", second))
 
 
 @pytest.mark.usefixtures("no_timer")
@@ -123,21 +120,15 @@ def test_while_another_asks_some_is_written_before(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_timer")
 def test_while_all_push_nothing_is_written_before(tmp_path: Path) -> None:
-    async def serve() -> None:
-        async with serving(tmp_path) as (index, address):
-            writers: list[asyncio.StreamWriter] = []
-            try:
-                first, other = [await started(address, b"ingest", writers) for _ in range(2)]
-                for number in range(0, 8 * FLUSH_ROWS_CHANGES, 2):
-                    await push(first, number, 1)
-                    await push(other, number + 1, 1)
-                # A word for each push, two of its own, and the one that they share.
-                assert waiting_rows(index) == 3 * 8 * FLUSH_ROWS_CHANGES + 1
-            finally:
-                for writer in writers:
-                    writer.close()
+    async def talk(index: Index, first: Ask, other: Ask) -> None:
+        for number in range(0, 8 * FLUSH_ROWS_CHANGES, 2):
+            await push(first, number, 1)
+            await push(other, number + 1, 1)
+        assert waiting_rows(index) == 3 * 8 * FLUSH_ROWS_CHANGES + 1, (
+            "three words of each push, and one that they share"
+        )
 
-    asyncio.run(serve())
+    run(tmp_path, talk, (b"ingest", b"ingest"))
 
 
 @pytest.mark.usefixtures("no_timer")
