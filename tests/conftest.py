@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, settings
 from tests.processes import Server
 from tests.support.examples import FULL_SET
 from tests.support.forked import end_template
+from tests.support.patience import SLOWNESS
+from tests.support.skips import lines_of
 
 # Hundreds of tests start servers, which start a quarter faster if they find bytecode.
 sys.dont_write_bytecode = False
@@ -39,10 +41,22 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("gate" if config.option.markexpr == "not full" else "full set")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the folders of long tests first."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the folders of long tests first, and give tests on a slow machine more time before they count as hanging."""
     places = {name: place for place, name in enumerate(LONG_FIRST)}
     items.sort(key=lambda item: places.get(Path(os.path.relpath(item.path, HERE)).parts[0], len(places)))
+    if config.getoption("timeout", None) is None:
+        longer = pytest.mark.timeout(float(config.getini("timeout")) * SLOWNESS)
+        for item in items:
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(longer)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests were skipped and why, before the list of those that failed; `pytest -rs` names each."""
+    if not terminalreporter.hasopt("skipped"):
+        for line in lines_of(report.longrepr[2] for report in terminalreporter.getreports("skipped")):
+            terminalreporter.write_line(line)
 
 
 def pytest_collection_finish() -> None:

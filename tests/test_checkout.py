@@ -7,6 +7,7 @@ from pathlib import Path
 
 import sonicpy
 from sonicpy.version import VERSION
+from tests.support.patience import WAIT_S
 
 PACKAGE = Path(sonicpy.__file__).parent
 
@@ -16,7 +17,7 @@ def python(code: str, folder: Path, *path: Path) -> subprocess.CompletedProcess[
     program = f"import sys; sys.path[1:1] = {list(map(str, path))}; {code}"
     # -S -E: an editable sonicpy of the machine must not answer instead.
     command = [sys.executable, "-S", "-E", "-c", program]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=WAIT_S, check=False)
 
 
 def checkout(folder: Path) -> Path:

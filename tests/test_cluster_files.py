@@ -15,6 +15,7 @@ import pytest
 
 from sonicpy.cli.parser import make_parser
 from sonicpy.config import load
+from tests.support.patience import WAIT_S
 
 yaml = pytest.importorskip("yaml", reason="needs PyYAML, which the extra test installs")
 
@@ -103,7 +104,7 @@ def test_a_broker_understands_its_settings(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=20,
+        timeout=WAIT_S,
     )
     assert done.returncode == 0, done.stderr
     assert used - {"STORE"} <= set(COMPOSE["services"]["broker"]["environment"])
@@ -135,7 +136,8 @@ def test_systemd_understands_the_unit(name: str, tmp_path: Path) -> None:
     for path in FILES.glob("sonicpy-*"):  # it looks whether the programs are there, and what a timer starts
         text = re.sub(r"/opt/sonicpy/bin/[\w-]+", sys.executable, path.read_text(encoding="utf-8"))
         (tmp_path / path.name).write_text(text, encoding="utf-8")
-    done = subprocess.run([program, "verify", tmp_path / name], capture_output=True, text=True, check=False, timeout=60)
+    command = [program, "verify", tmp_path / name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WAIT_S)
     assert (done.returncode, done.stderr) == (0, "")
 
 

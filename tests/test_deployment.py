@@ -14,6 +14,7 @@ import pytest
 
 from sonicpy.cli.parser import make_parser
 from sonicpy.config import load
+from tests.support.patience import WAIT_S
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIGS = ROOT / "configs"
@@ -206,5 +207,5 @@ def test_systemd_understands_the_unit(tmp_path: Path) -> None:
     # It looks whether the program is there.
     path = tmp_path / "sonicpy.service"
     path.write_text(UNIT.replace(command.split()[0], sys.executable), encoding="utf-8")
-    done = subprocess.run([program, "verify", path], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([program, "verify", path], capture_output=True, text=True, check=False, timeout=WAIT_S)
     assert (done.returncode, done.stderr) == (0, "")

@@ -19,6 +19,7 @@ from sonicpy.errors import IndexClosed, InvalidArgument, ReadOnly, StoreDamaged,
 from tests.conftest import NOBODY
 from tests.processes import environment
 from tests.support.examples import examples
+from tests.support.patience import WAIT_S
 
 KEYS = st.binary(min_size=1, max_size=4)
 STEPS = st.lists(
@@ -123,7 +124,7 @@ def test_another_process_reads_what_was_committed(tmp_path: Path) -> None:
             here.send(b"key")
             assert here.recv() == b"%d" % number
         here.send(None)
-        reader.join(20)
+        reader.join(WAIT_S)
         assert reader.exitcode == 0
 
 
@@ -220,7 +221,7 @@ print(table.get(b"a"), table.count(), temporary.get(b"a"))
 
 def test_a_forked_process_does_not_touch_the_table_of_its_parent(tmp_path: Path) -> None:
     command = [sys.executable, "-c", FORKED, str(tmp_path / "t")]
-    done = subprocess.run(command, check=True, env=environment({}), capture_output=True, text=True, timeout=30)
+    done = subprocess.run(command, check=True, env=environment({}), capture_output=True, text=True, timeout=WAIT_S)
     lines = done.stdout.splitlines()
     assert all(line.startswith("the table in ") and " belongs to process " in line for line in lines[:4])
     assert lines[4:] == ["locked", "b'1' 2 b'1'"]

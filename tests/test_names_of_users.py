@@ -9,6 +9,7 @@ import pytest
 import sonicpy
 from sonicpy import errors
 from tests.processes import Server
+from tests.support.patience import WAIT_S
 
 
 def test_errors_that_programs_catch_are_top_level_names() -> None:
@@ -43,10 +44,10 @@ def test_an_asyncio_client_connects_with_and_without_await(shared_server: Server
             assert {"query", "collections"} <= set(dir(client)) and "_pool" not in dir(client)
         task = asyncio.create_task(sonicpy.connect_async(url))
         first, second = await asyncio.gather(task, sonicpy.connect_async(url))
-        await asyncio.wait_for(first.ping(), 10)
+        await asyncio.wait_for(first.ping(), WAIT_S)
         await first.close()
         await second.close()
-        third = await asyncio.wait_for(sonicpy.connect_async(url), 10)
+        third = await asyncio.wait_for(sonicpy.connect_async(url), WAIT_S)
         await third.close()
 
     with warnings.catch_warnings():

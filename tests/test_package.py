@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import time
 import tomllib
 import venv
 import zipfile
@@ -18,6 +17,7 @@ import pytest
 
 from tests.docs.pages import blocks
 from tests.processes import free_port
+from tests.support.patience import WAIT_S, until
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -139,13 +139,13 @@ def test_an_installed_wheel_serves(scripts: Path, tmp_path: Path) -> None:
     server = subprocess.Popen([scripts / "sonicpy", "serve", "--inet", f"127.0.0.1:{port}"], cwd=tmp_path)
     try:
         ping = [scripts / "sonicpy", "ping", "--inet", f"127.0.0.1:{port}"]
-        deadline = time.monotonic() + 20
-        while subprocess.run(ping, capture_output=True, check=False).returncode:
-            assert time.monotonic() < deadline, "the server did not answer within 20 s"
-            time.sleep(0.1)
+        until(
+            lambda: not (subprocess.run(ping, capture_output=True, check=False).returncode),
+            "the server did not answer within 20 s",
+        )
     finally:
         server.terminate()
-        assert server.wait(10) == 0
+        assert server.wait(WAIT_S) == 0
 
 
 def test_a_repaired_wheel_says_where_it_runs(repaired_wheel: Path) -> None:

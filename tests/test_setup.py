@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import WAIT_S
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "ext"))
 
@@ -17,7 +19,7 @@ def test_a_machine_without_a_compiler_is_told_what_to_install() -> None:
     pytest.importorskip("Cython", reason="needs Cython, which the extra dev installs")
     command = [sys.executable, "setup.py", "-q", "build_ext"]
     environ = {**os.environ, "CC": "no-such-cc"}
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=WAIT_S, check=False)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == f"{compiler.missing('no-such-cc', ROOT)}"
     assert 'there is no C compiler "no-such-cc" on this machine. Debian and Ubuntu: apt install gcc' in done.stderr

@@ -7,13 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.patience import WAIT_S
+
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "why-no-result.md"
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
 def run(command: list[str], folder: Path) -> str:
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=60, check=False,
+        command, cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=WAIT_S, check=False,
         env={**os.environ, "PYTHONUTF8": "1"},
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, ""), command

@@ -1,8 +1,8 @@
 """A worker process for long jobs: started when there is a job, ended when there has been none for a while.
 
 Workers start with `spawn`; a job is a function of a module, with picklable arguments. If a worker dies, another one
-repeats its job, so a job must be repeatable. A worker that is silent for SILENCE_S, or whose job takes longer than the
-time limit, is killed, which counts as its death.
+repeats its job, so a job must be repeatable. A worker that is silent for SILENCE_S, or for START_SILENCE_S after its
+start, or whose job takes longer than the time limit, is killed, which counts as its death.
 """
 
 import asyncio
@@ -35,6 +35,8 @@ BEAT_S = 1.0
 """A worker tells once in this time that it runs."""
 SILENCE_S = 12.0
 """A worker that told nothing for this time is stopped, or waits for ever; it is far above what a busy machine takes."""
+START_SILENCE_S = 120.0
+"""The same for one that never told anything: its start takes half a second of a core, which may take long to get."""
 TIME_LIMIT_S = 3600.0
 NOTED_S = 1.0
 DIED = "died"
@@ -214,8 +216,8 @@ class Worker:
                 checked_s, told = now, self._told
                 if limit_s and now - began_s > limit_s:
                     self.kill(f"was killed, because its job took longer than {limit_s:g} s")
-                elif silence_s > SILENCE_S:
-                    self.kill(f"was killed, because it told nothing for {SILENCE_S:g} s")
+                elif silence_s > (most_s := SILENCE_S if self._told else START_SILENCE_S):
+                    self.kill(f"was killed, because it told nothing for {most_s:g} s")
                 if not answer.done() and self._is_gone():
                     raise WorkerDied(self._why)
             return answer.result()

@@ -14,6 +14,7 @@ from sonicpy.api.arguments import LANGUAGES
 from sonicpy.api.rows import REFUSED_MAX, PushReport, Refused, Row, Shape, read_rows
 from sonicpy.errors import CommandError, InvalidArgument
 from tests.processes import environment
+from tests.support.patience import WAIT_S
 
 BOUND = Shape("c", "b")
 FREE = Shape()
@@ -345,6 +346,6 @@ def test_no_table_library_is_imported_for_tuples() -> None:
         "print(sorted({'pyarrow', 'pandas', 'polars', 'numpy'} & set(sys.modules)))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], env=environment({}), capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", program], env=environment({}), capture_output=True, text=True, timeout=WAIT_S, check=True
     )
     assert done.stdout == "[]\n"

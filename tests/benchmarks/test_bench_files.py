@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.instructions import parse_counter, read_table
 from benchmarks.stages import STAGES
+from tests.support.patience import WAIT_S
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -15,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.full
 def test_every_benchmark_once() -> None:
     command = [sys.executable, "-m", "pytest", "benchmarks", "-n", "0", "--benchmark-disable", "-q"]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=WAIT_S)
     assert run.returncode == 0, run.stdout + run.stderr
     assert "skipped" not in run.stdout
 
@@ -23,7 +24,7 @@ def test_every_benchmark_once() -> None:
 @pytest.mark.full
 def test_costs_of_every_stage_are_printed() -> None:
     command = [sys.executable, "-m", "benchmarks.costs", "300"]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100)
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=WAIT_S)
     assert run.returncode == 0, run.stdout + run.stderr
     assert run.stdout.count("all of it") == 4, "PUSH, and QUERY of one, two and three words"
 

@@ -11,6 +11,7 @@ import pytest
 from benchmarks.versus.bars import BARS, NOT_RUN, OURS
 from benchmarks.versus.workload import MODES, OPERATIONS
 from sonicpy.version import VERSION
+from tests.support.patience import WAIT_S
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,7 +28,7 @@ def test_a_tiny_run(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=WAIT_S,
     )
     assert run.returncode == 0, run.stderr
     assert "skipped: Sonic, which is not installed" in run.stderr

@@ -11,6 +11,7 @@ import pytest
 from sonicpy.cli.cluster_room import load_cluster
 from sonicpy.errors import ConfigError
 from tests.processes import environment, run_here
+from tests.support.patience import WAIT_S
 
 ROOMS = """\
 import sys
@@ -21,7 +22,7 @@ assert not loaded, loaded
 
 
 def test_a_server_loads_nothing_of_a_cluster() -> None:
-    subprocess.run([sys.executable, "-c", ROOMS], check=True, timeout=30)
+    subprocess.run([sys.executable, "-c", ROOMS], check=True, timeout=WAIT_S)
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +112,7 @@ def test_refused_passwords_are_told_and_not_shown() -> None:
         answering.start()
         address = f"127.0.0.1:{listening.getsockname()[1]}"
         command = [sys.executable, "-m", "sonicpy", "cluster", "status", "--cluster", f"nats://u:secret@{address}"]
-        done = subprocess.run(command, env=environment({}), capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run(command, env=environment({}), capture_output=True, text=True, timeout=WAIT_S, check=False)
         answering.join()
     assert done.returncode == 2
     error = done.stderr

@@ -12,6 +12,7 @@ from sonicpy.cli.main import main
 from sonicpy.cli.parser import MODULES, VERBS
 from tests.cli.conftest import Run
 from tests.processes import Server
+from tests.support.patience import WAIT_S
 
 
 def said_by(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int | str | None, str, str]:
@@ -102,7 +103,7 @@ class TestCompletion:
             f"source ./script; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; "
             '$(complete -p sonicpy | grep -o -- "-F [^ ]*" | cut -c4-) sonicpy; printf "%s\\n" "${COMPREPLY[@]}"'
         )
-        done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, timeout=30, check=True)
+        done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, timeout=WAIT_S, check=True)
         assert set(done.stdout.split()) == completed, done.stderr
 
 

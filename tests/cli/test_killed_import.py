@@ -12,10 +12,10 @@ import pytest
 from sonicpy import Index
 from sonicpy.cli.importing.job import SAVE_EVERY_S
 from tests.processes import environment
+from tests.support.patience import WAIT_S
 from tests.support.shared_data import shared_data
 
 FLAGS = ["--no-header", "--id", "1", "--collection", "messages", "--data"]
-TIMEOUT_S = 120.0
 
 
 COMMAND = """
@@ -38,7 +38,7 @@ def start(source: Path, folder: Path, *flags: str, save_every_s: float = SAVE_EV
 def kill_behind_a_position(process: "subprocess.Popen[str]", folder: Path, pause_s: float, random: Random) -> bool:
     """Kill an import a moment after it has written its position anew; return whether it was still running."""
     began, seen = time.monotonic(), position(folder)
-    while position(folder) == seen and process.poll() is None and time.monotonic() - began < TIMEOUT_S:
+    while position(folder) == seen and process.poll() is None and time.monotonic() - began < WAIT_S:
         time.sleep(0.01)
     time.sleep(random.random() * pause_s)
     was_running = process.poll() is None
@@ -56,7 +56,7 @@ def position(folder: Path) -> str:
 
 
 def finish(process: "subprocess.Popen[str]") -> tuple[str, str]:
-    printed, said = process.communicate(timeout=TIMEOUT_S)
+    printed, said = process.communicate(timeout=WAIT_S)
     assert process.returncode == 0, said
     return printed, said
 

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +14,8 @@ from sonicpy.config import Loaded
 from sonicpy.errors import StoreLocked
 from sonicpy.index.index import Index
 from sonicpy.version import VERSION
-from tests.processes import HOST, START_S, STOP_S, environment, free_port
+from tests.processes import HOST, STOP_S, environment, free_port
+from tests.support.patience import WAIT_S, until
 
 SERVE = "sonicpy.server.server.serve"
 
@@ -156,7 +156,7 @@ def test_serve_says_where_it_listens_unless_it_is_to_be_quiet(
 def run_with_closed(streams: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run the command as a shell does behind which streams are closed, such as ">&- 2>&-"."""
     command = ["sh", "-c", f'exec "$0" -m sonicpy "$@" {streams}', sys.executable, *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=WAIT_S, check=False)
 
 
 @pytest.mark.parametrize(
@@ -182,9 +182,7 @@ def test_a_server_without_streams_serves_and_stops(tmp_path: Path) -> None:
     command = ["sh", "-c", 'exec "$0" -m sonicpy "$@" <&- >&- 2>&-', sys.executable, *flags]
     server = subprocess.Popen(command, cwd=tmp_path, env=environment({}))
     try:
-        until = time.monotonic() + START_S
-        while main(["ping", "--inet", f"{HOST}:{port}"]) != 0 and time.monotonic() < until:
-            time.sleep(0.05)
+        until(lambda: main(["ping", "--inet", f"{HOST}:{port}"]) == 0)
         with sonicpy.connect(f"sonic://{HOST}:{port}") as client:
             client.push("messages", "default", "o", "hello")
             assert client.query("messages", "default", "hello") == ["o"]

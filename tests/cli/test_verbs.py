@@ -15,6 +15,7 @@ from sonicpy.cli.parser import MODULES, VERBS, make_parser
 from sonicpy.version import VERSION
 from tests.cli.conftest import Run
 from tests.processes import Server, environment, free_port
+from tests.support.patience import WAIT_S
 
 TypeIn = Callable[[bytes], None]
 
@@ -280,13 +281,13 @@ def test_output_that_cannot_be_written(run: Run) -> None:
     run("push", "c", "b", "o", "hello", "--data", "d")
     command = [sys.executable, "-m", "sonicpy", "list", "c", "b", "--data", "d"]
     with open("/dev/full", "w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=environment({}), timeout=30)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=environment({}), timeout=WAIT_S)
     assert (done.returncode, done.stderr) == (1, b"sonicpy: the output: No space left on device\n")
 
 
 def test_a_verb_loads_what_it_needs() -> None:
     code = "import sys; from sonicpy.cli.parser import make_parser; make_parser(['serve']); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=WAIT_S)
     loaded = set(done.stdout.split())
     assert "sonicpy.cli.serve" in loaded
     assert not loaded & {"sonicpy.client", "sonicpy.cli.search", "sonicpy.cli.ingest", "tqdm"}
@@ -297,7 +298,7 @@ def test_a_terminal_without_the_letters(run: Run) -> None:
         index.push("c", "b", "o", "größen")
     command = [sys.executable, "-m", "sonicpy", "list", "c", "b", "--data", "d"]
     done = subprocess.run(
-        command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=True, timeout=30
+        command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=True, timeout=WAIT_S
     )
     assert done.stdout == b"gr\\xf6ssen\n"
 

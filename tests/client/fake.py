@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-TIMEOUT_S = 20.0
+from tests.support.patience import WAIT_S
 
 
 class Caller:
@@ -89,7 +89,7 @@ class Fake:
         with contextlib.suppress(OSError):
             while True:
                 connection, _ = self._listener.accept()
-                connection.settimeout(TIMEOUT_S)
+                connection.settimeout(WAIT_S)
                 caller = Caller(connection, len(self._sockets))
                 self._sockets.append(connection)
                 thread = threading.Thread(target=self._serve, args=(caller,), daemon=True)
@@ -117,11 +117,11 @@ class Fake:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        self._acceptor.join(TIMEOUT_S)
+        self._acceptor.join(WAIT_S)
         for connection in self._sockets:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
-            thread.join(TIMEOUT_S)
+            thread.join(WAIT_S)
         if error is None and self._errors:
             raise self._errors[0]

@@ -11,6 +11,7 @@ from sonicpy.errors import ClientError, CommandError, ConnectionLost, NotOffered
 from tests.client.fake import Caller, Fake
 from tests.client.ways import ALL_WAYS, EVERY_WAY, Connect
 from tests.processes import free_port
+from tests.support.patience import is_within, until
 
 SOON_S = 0.3
 
@@ -115,9 +116,7 @@ def test_a_connection_that_lay_idle_and_was_closed_is_replaced_before_anything_i
 
     with Fake(script) as fake, connect(fake.url) as client:
         assert client.pop("c", "b", "o", "one") == 3
-        deadline = time.monotonic() + 10
-        while fake.open_connections > 1 and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: fake.open_connections <= 1)
         time.sleep(0.05)
         assert client.pop("c", "b", "o", "two") == 3
     assert fake.lines == ['POP c b o "one"', 'POP c b o "two"']
@@ -138,7 +137,8 @@ def test_silence_ends_in_a_time_out_and_the_late_answer_reaches_nobody(connect: 
         began = time.monotonic()
         with pytest.raises(TimedOut, match=r"did not answer within 0.3 s") as caught:
             client.query("c", "b", "text")
-        assert SOON_S * 0.9 < time.monotonic() - began < 10 * SOON_S
+        assert time.monotonic() - began > SOON_S * 0.9
+        assert is_within(10 * SOON_S, began)
         assert isinstance(caught.value, TimeoutError)
         assert client.query("c", "b", "text") == ["one", "two"]
         time.sleep(2 * SOON_S)
@@ -169,7 +169,7 @@ def test_nobody_listens(connect: Connect) -> None:
         connect(f"sonic://127.0.0.1:{free_port()}")
     assert not caught.value.was_sent
     assert isinstance(caught.value, ConnectionError)
-    assert time.monotonic() - began < 5
+    assert is_within(5, began)
 
 
 def test_something_else_listens(connect: Connect) -> None:
@@ -229,7 +229,7 @@ def test_trying_again_ends(connect: Connect) -> None:
         began = time.monotonic()
         with pytest.raises(ConnectionLost):
             client.query("c", "b", "text")
-        assert time.monotonic() - began < 10 * SOON_S
+        assert is_within(10 * SOON_S, began)
         assert fake.connections > 2
 
 

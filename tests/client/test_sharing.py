@@ -16,6 +16,7 @@ from sonicpy.channel.commands import Mode
 from sonicpy.errors import ClientError, TimedOut
 from tests.client.fake import Caller, Fake
 from tests.processes import Server
+from tests.support.patience import WAIT_S
 
 CALLERS = 8
 
@@ -78,7 +79,7 @@ def test_a_connection_that_is_being_opened_survives_who_asked_for_it_first() -> 
 
     def script(caller: Caller) -> None:
         if caller.number:
-            may_open.wait(20)
+            may_open.wait(WAIT_S)
         caller.greet()
         while caller.line():
             caller.say("RESULT 7")
@@ -177,7 +178,7 @@ def test_who_finds_all_connections_in_use_waits_and_then_says_so() -> None:
         caller.greet()
         while caller.line():
             if caller.mode == "ingest":
-                release.wait(10)
+                release.wait(WAIT_S)
             caller.say("RESULT 7")
 
     with Fake(script) as fake, ThreadPoolExecutor(2) as pool:

@@ -17,6 +17,7 @@ from sonicpy.cluster.status import status
 from sonicpy.errors import ConfigError, SonicError
 from tests.cluster.judge import Load, judge
 from tests.server.certificates import write_certificates
+from tests.support.patience import WAIT_S, until
 
 Cluster = TypeVar("Cluster", bound=DevCluster)
 
@@ -67,11 +68,8 @@ def settle(cluster: DevCluster) -> None:
     """Start what has died, and wait until every replica is at the end of the log."""
     for name in list(cluster.ended()):
         (cluster.start_node if name in cluster.nodes else cluster.start_broker)(name)
-    deadline = time.monotonic() + 60
-    cluster.wait_until_ready(deadline)
-    while behind := replicas_behind(cluster):
-        assert time.monotonic() < deadline, behind
-        time.sleep(0.1)
+    cluster.wait_until_ready(time.monotonic() + WAIT_S)
+    until(lambda: not replicas_behind(cluster), "every replica is at the end of the log", pause_s=0.1)
 
 
 def replicas_behind(cluster: DevCluster) -> list[str]:

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sonicpy.index.index import Index
+from tests.support.patience import WAIT_S, until
 
 COLLECTION = "judge"
 WORDS = [f"word{number}" for number in range(60)]
 OBJECTS = 40
-TIMEOUT_S = 20.0
 
 
 class Change(NamedTuple):
@@ -46,7 +46,7 @@ class Channel:
     """A connection to a node."""
 
     def __init__(self, port: int, mode: str = "ingest") -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), TIMEOUT_S)
+        self._socket = socket.create_connection(("127.0.0.1", port), WAIT_S)
         self._file = self._socket.makefile("rb")
         self.line()
         assert self.ask(f"START {mode}\n".encode()).startswith(b"STARTED")
@@ -108,7 +108,7 @@ class Writer(threading.Thread):
 
     def stop(self) -> None:
         self._stopped.set()
-        self.join(60)
+        self.join(WAIT_S)
         assert not self.is_alive(), f"writer {self.bucket} waits for ever"
 
     def _next(self) -> Change:
@@ -159,10 +159,8 @@ class Load:
 
     def wait_for(self, more: int) -> None:
         """Wait until this many more changes are acknowledged."""
-        goal, deadline = self.acknowledged + more, time.monotonic() + 40
-        while self.acknowledged < goal:
-            assert time.monotonic() < deadline, f"only {self.acknowledged} of {goal} changes were acknowledged in time"
-            time.sleep(0.01)
+        goal = self.acknowledged + more
+        until(lambda: self.acknowledged >= goal, f"{more} more changes are acknowledged")
 
     def gap_s(self) -> float:
         """Return the longest time any writer has waited, and forget it."""

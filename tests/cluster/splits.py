@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sonicpy.cluster.dev import BROKER_SETTINGS, HOST, SETTINGS, DevCluster, free_ports
+from tests.support.patience import WAIT_S
 
 CLUSTER_SETTINGS = """\
 cluster {{
@@ -200,5 +201,5 @@ class SplitCluster(DevCluster):
             for gate in (*self.to_broker.values(), *self.between.values()):
                 gate.close()
             self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(5)
+            self._thread.join(WAIT_S)
             self._loop.close()

@@ -32,12 +32,13 @@ from sonicpy.cluster.dev import HOST, free_ports  # noqa: E402
 from sonicpy.cluster.ending import close  # noqa: E402
 from sonicpy.cluster.jetstream import is_led  # noqa: E402
 from tests.cluster.clusters import broker_program  # noqa: E402
+from tests.support.patience import WAIT_S
 
 GIVEN = [f"nats://u:secret@10.0.0.{number}:4222" for number in (1, 2, 3)]
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(test, 20))
+    asyncio.run(asyncio.wait_for(test, WAIT_S))
 
 
 def other(active_s: float, *, current: bool = True) -> dict[str, Any]:
@@ -259,7 +260,7 @@ def test_a_connection_to_a_broker_that_takes_no_bytes_is_closed_in_time(monkeypa
         async with connected() as (broker, connection):
             broker.is_stuck = True
             connection._transport.write(b"PUB s 1048576\r\n" + bytes(32 << 20))
-            await asyncio.wait_for(close(connection), 5)
+            await asyncio.wait_for(close(connection), WAIT_S)
 
     run(test())
 

@@ -20,6 +20,8 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.cluster.dev import START_S, held  # noqa: E402
 from tests.cluster.clusters import broker_program  # noqa: E402
+from tests.support import proc
+from tests.support.patience import WAIT_S, is_within, until
 
 PASSWORD = "SecretPassword"
 
@@ -52,7 +54,7 @@ def running(
         yield process, [int(words[2].rpartition(":")[2]) for words in lines if words[0] == "node"]
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == status
+        assert process.wait(WAIT_S) == status
         process.stdout.close()
 
 
@@ -73,15 +75,12 @@ def test_it_ends_soon_if_it_is_stopped_before_it_is_ready(
     broker_program()
     command = [sys.executable, "-m", "sonicpy", "cluster", "dev", "--data", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment({})) as process:
-        deadline = time.monotonic() + 40
-        while not (tmp_path / wait_for).exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        until(lambda: (tmp_path / wait_for).exists())
         process.send_signal(number)
         began_s = time.monotonic()
-        assert process.communicate(timeout=30) == (b"", None)
+        assert process.communicate(timeout=WAIT_S) == (b"", None)
         assert process.returncode == 0
-        assert time.monotonic() - began_s < 15
+        assert is_within(15, began_s)
 
 
 @pytest.mark.full
@@ -90,7 +89,7 @@ def test_a_folder_of_another_layout_is_refused_at_once(tmp_path: Path) -> None:
         pass
     began_s = time.monotonic()
     status, output, error = run_here(["cluster", "dev", "--data", str(tmp_path), "--partitions", "2"], tmp_path)
-    assert time.monotonic() - began_s < START_S / 2
+    assert is_within(START_S / 2, began_s)
     assert (status, output) == (2, "")
     assert f"--data is {tmp_path}: these brokers hold a cluster with another layout" in error
 
@@ -106,14 +105,7 @@ def on_sighup(action: signal.Handlers) -> Iterator[None]:
 
 
 def wait_until_ended(processes: list[int]) -> None:
-    deadline = time.monotonic() + 20
-    while any(Path(f"/proc/{process}").exists() for process in processes):
-        assert time.monotonic() < deadline, "some of the processes are still there"
-        time.sleep(0.01)
-
-
-def children_of(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    until(lambda: not any(map(proc.is_running, processes)), "all processes end")
 
 
 @pytest.mark.full
@@ -121,7 +113,7 @@ def children_of(pid: int) -> list[int]:
 def test_it_runs_until_sigterm_and_leaves_no_process(tmp_path: Path) -> None:
     for run in range(2):
         with running("--data", str(tmp_path / "data"), "--partitions", "2") as (process, ports):
-            children = children_of(process.pid)
+            children = proc.children(process.pid)
             assert len(children) == 6
             assert len(ports) == 3
             channel = Channel(ports[run])
@@ -137,9 +129,9 @@ def test_it_runs_until_sigterm_and_leaves_no_process(tmp_path: Path) -> None:
 def test_its_processes_end_with_it_however_it_ends(tmp_path: Path, number: signal.Signals, status: int) -> None:
     with on_sighup(signal.SIG_DFL), running("--data", str(tmp_path), "--partitions", "2", status=status) as started:
         process, _ = started
-        children = children_of(process.pid)
+        children = proc.children(process.pid)
         process.send_signal(number)
-        process.wait(30)
+        process.wait(WAIT_S)
     assert len(children) == 6
     wait_until_ended(children)
     for name in ("n1", "n2", "n3"):
@@ -170,7 +162,7 @@ def test_a_node_answers_every_recorded_scenario_as_one_machine() -> None:
                 env=os.environ,
                 capture_output=True,
                 text=True,
-                timeout=100,
+                timeout=WAIT_S,
                 check=False,
             )
             golden.check(done, len(files))

@@ -3,6 +3,7 @@
 import asyncio
 
 from sonicpy.cluster.ending import end
+from tests.support.patience import WAIT_S
 
 
 def test_a_task_ends_although_it_swallows_a_cancellation() -> None:
@@ -26,4 +27,4 @@ def test_a_task_ends_although_it_swallows_a_cancellation() -> None:
         assert all(task.done() for task in tasks)
         await end([])
 
-    asyncio.run(asyncio.wait_for(test(), 20))
+    asyncio.run(asyncio.wait_for(test(), WAIT_S))

@@ -9,6 +9,7 @@ import pytest
 
 from sonicpy.cluster import hedging
 from sonicpy.cluster.hedging import Askable, Asked, Hedging, Percentile
+from tests.support.patience import WAIT_S
 
 GONE, SILENT = b"gone", b"silent"
 
@@ -29,7 +30,7 @@ class Node:
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(test, 10))
+    asyncio.run(asyncio.wait_for(test, WAIT_S))
 
 
 async def ask_by(hedged: Hedging, nodes: tuple[Node, ...], question: bytes) -> bytes | None:

@@ -16,6 +16,7 @@ from sonicpy.index.replica import Recorder, ReplicaIndex
 from sonicpy.server.statistics import Statistics
 from tests.cluster.judge import Change, contents, differences, expected
 from tests.cluster.memory import MemoryBroker
+from tests.support.patience import WAIT_S
 
 FAULTY = 0.3
 """How often the broker of the tests in memory fails, each way."""
@@ -85,7 +86,7 @@ async def wrong_after(
     follower = LogFollower(0, broker)
     follower.follow(replica)
     following = asyncio.create_task(follower.run())
-    await replica.wait_for(len(broker.logs[0]), 10)
+    await replica.wait_for(len(broker.logs[0]), WAIT_S)
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)
     held = contents(index)
@@ -103,7 +104,7 @@ def test_a_writer_keeps_the_order_at_a_faulty_broker(seed: int, tmp_path: Path) 
         broker = FaultyBroker(seed)
         assert await wrong_after(GoodWriter(broker), broker, tmp_path, 0.0005) == []
 
-    asyncio.run(asyncio.wait_for(test(), 60))
+    asyncio.run(asyncio.wait_for(test(), WAIT_S))
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -113,4 +114,4 @@ def test_the_judge_notices_a_writer_that_pipelines(seed: int, tmp_path: Path) ->
         # Without a pause all changes are under way together, however slow the machine is.
         assert await wrong_after(PipeliningWriter(broker), broker, tmp_path, 0.0)
 
-    asyncio.run(asyncio.wait_for(test(), 60))
+    asyncio.run(asyncio.wait_for(test(), WAIT_S))

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,6 +30,7 @@ from sonicpy.cluster.setup import add, drain, make  # noqa: E402
 from sonicpy.cluster.snapshots import snapshot_all  # noqa: E402
 from sonicpy.cluster.status import status  # noqa: E402
 from tests.cluster.clusters import check, kill, make_again, running, settle  # noqa: E402
+from tests.support.patience import WAIT_S, until
 
 pytestmark = pytest.mark.full
 
@@ -56,13 +57,6 @@ def held_partitions(cluster: DevCluster) -> dict[str, set[str]]:
     return {name: set(node["replicas"]) for name, node in nodes.items() if node is not None}
 
 
-def wait_until(what: str, is_so: Callable[[], bool], limit_s: float = 20.0) -> None:
-    deadline = time.monotonic() + limit_s
-    while not is_so():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.1)
-
-
 # -- moves -------------------------------------------------------------------------------------------------------------
 
 
@@ -79,21 +73,21 @@ def test_partitions_move_while_the_cluster_serves(cluster: DevCluster, tmp_path:
         layout = moves.rebalance(cluster.addresses, 60, said.append)
         wanted = {name: {str(number) for number in layout.of_node(name)} for name in layout.nodes}
         assert wanted["n4"]
-        wait_until("the former nodes let go", lambda: held_partitions(cluster) == wanted)
+        until(lambda: held_partitions(cluster) == wanted, "the former nodes let go")
         assert any(wanted[name] < before[name] for name in before)
         load.wait_for(100)
         drain(cluster.addresses, "n1")
         load.wait_for(50)
         layout = moves.rebalance(cluster.addresses, 60, said.append)
-        wait_until("n1 holds nothing", lambda: held_partitions(cluster).get("n1") == set())
+        until(lambda: held_partitions(cluster).get("n1") == set(), "n1 holds nothing")
         load.wait_for(100)
         assert status(cluster.addresses).is_whole
     check_init(cluster, layout)
     data = cluster.folder / "n1" / "data"
-    wait_until("n1 put all aside", lambda: all(path.name.endswith(".left") for path in data.iterdir()))
+    until(lambda: all(path.name.endswith(".left") for path in data.iterdir()), "n1 put all aside")
     leaving = cluster.nodes.pop("n1")
     leaving.terminate()
-    assert leaving.wait(20) == 0
+    assert leaving.wait(WAIT_S) == 0
     judge_held(cluster, load, layout, tmp_path / "replay")
 
 
@@ -120,9 +114,9 @@ def test_three_nodes_become_five_and_three_again(cluster: DevCluster) -> None:
         change(cluster.addresses, name)
         layout = moves.rebalance(cluster.addresses, 60, print)
         wanted = {node: {str(number) for number in layout.of_node(node)} for node in layout.nodes}
-        wait_until(
-            "every node holds what it should",
+        until(
             lambda wanted=wanted: {n: held for n, held in held_partitions(cluster).items() if held} == wanted,
+            "every node holds what it should",
         )
         assert status(cluster.addresses).is_whole
         counts = [len(held) for held in wanted.values()]
@@ -147,7 +141,7 @@ def test_a_client_of_several_nodes_goes_on_when_its_node_dies(cluster: DevCluste
             print(f"{victim} killed: at most {longest:.3f} s for a PUSH and a QUERY")
             assert longest < 5
             cluster.start_node(victim)
-            cluster.wait_until_ready(time.monotonic() + 30)
+            cluster.wait_until_ready(time.monotonic() + WAIT_S)
 
 
 def test_a_folder_that_was_left_comes_back_or_goes(tmp_path: Path) -> None:
@@ -201,7 +195,7 @@ def test_a_log_that_was_made_again_is_taken_over(whole: DevCluster, tmp_path: Pa
     number = whole.layout.log_of(partition_of(COLLECTION, load.writers[0].bucket, whole.layout.partitions))
     partitions = len(whole.layout.partitions_of(number))
     asyncio.run(make_again(whole, number))
-    wait_until("all replicas have stopped", lambda: len(status(whole.addresses).figures["faults"]) == 3 * partitions)
+    until(lambda: len(status(whole.addresses).figures["faults"]) == 3 * partitions, "all replicas have stopped")
     more = Load(list(whole.node_ports.values()), seed=2)
     for old, new in zip(load.writers, more.writers, strict=True):
         new.acknowledged = old.acknowledged

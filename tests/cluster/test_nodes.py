@@ -4,8 +4,8 @@ import asyncio
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,7 @@ from sonicpy.cluster.questions import Question, pack_question  # noqa: E402
 from sonicpy.cluster.registry import Registry  # noqa: E402
 from sonicpy.cluster.setup import check_broker  # noqa: E402
 from tests.cluster.clusters import running  # noqa: E402
+from tests.support.patience import WAIT_S, until
 
 pytestmark = pytest.mark.full
 
@@ -50,14 +51,16 @@ def talk(port: int, mode: str, *lines: str) -> list[str]:
         channel.close()
 
 
+def finds_apples(channel: Channel) -> bool:
+    return all(channel.event(f'QUERY every {bucket} "apple"\n'.encode()) == ["o1"] for bucket in BUCKETS)
+
+
 def test_every_node_finds_what_another_was_given(ports: list[int]) -> None:
     for bucket in BUCKETS:
         assert talk(ports[0], "ingest", f'PUSH every {bucket} o1 "red apple"') == ["OK"]
     for port in ports:
         channel = Channel(port, "search")
-        deadline = time.monotonic() + 20  # other nodes may be a little behind
-        while not all(channel.event(f'QUERY every {bucket} "apple"\n'.encode()) == ["o1"] for bucket in BUCKETS):
-            assert time.monotonic() < deadline
+        until(partial(finds_apples, channel), "the other nodes have caught up")
         for bucket in BUCKETS:
             assert channel.event(f'QUERY every {bucket} "apple" TOTAL(1) OFFSET(1)\n'.encode()) == ["1"]
         channel.close()
@@ -192,7 +195,7 @@ def sonicpy(*arguments: str, settings: dict[str, object] | None = None) -> subpr
         env=environment(settings or {}),
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=WAIT_S,
         check=False,
     )
 
@@ -217,18 +220,19 @@ def test_strong_reads_see_what_any_node_has_acknowledged(cluster: DevCluster, tm
         search.close()
     finally:
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(WAIT_S) == 0
 
 
 def wait_for_port(port: int) -> None:
-    deadline = time.monotonic() + 20
-    while True:
-        try:
-            Channel(port, "search").close()
-            return
-        except OSError:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+    until(lambda: accepts(port), "the port is open", pause_s=0.02)
+
+
+def accepts(port: int) -> bool:
+    try:
+        Channel(port, "search").close()
+    except OSError:
+        return False
+    return True
 
 
 def test_a_broker_that_does_not_sync_is_refused(tmp_path: Path) -> None:
@@ -240,11 +244,8 @@ def test_a_broker_that_does_not_sync_is_refused(tmp_path: Path) -> None:
     )
     process = subprocess.Popen([str(nats_server()), "-c", str(settings)], stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 20
-        while "does not answer" in (said := refusal_of(f"http://{HOST}:{monitor}")):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        assert "does not sync before it acknowledges" in said
+        until(lambda: "does not answer" not in refusal_of(f"http://{HOST}:{monitor}"), "it answers", pause_s=0.05)
+        assert "does not sync before it acknowledges" in refusal_of(f"http://{HOST}:{monitor}")
     finally:
         process.terminate()
         process.wait()
@@ -265,10 +266,9 @@ def test_nodes_answer_each_other_on_connections_of_their_own(cluster: DevCluster
         connection = await connect(cluster.addresses, "test")
         peers = Peers("test", await Registry.open(connection), lambda _: None, lambda _: never())
         try:
-            deadline = time.monotonic() + 20
-            while not (answer := await peers.ask((node,), question) or b"").endswith(b" o1\r\n"):
-                assert time.monotonic() < deadline, answer
-                await asyncio.sleep(0.01)
+            async with asyncio.timeout(WAIT_S):
+                while not (answer := await peers.ask((node,), question) or b"").endswith(b" o1\r\n"):
+                    await asyncio.sleep(0.01)
             return answer
         finally:
             await peers.close()

@@ -19,11 +19,12 @@ from sonicpy.cluster.certificates import make_certificate  # noqa: E402
 from sonicpy.cluster.frames import HEAD, Frames  # noqa: E402
 from sonicpy.cluster.peers import Peers  # noqa: E402
 from sonicpy.cluster.registry import Peer  # noqa: E402
+from tests.support.patience import WAIT_S
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:
     """Run a test in the loop that nodes have."""
-    uvloop.run(asyncio.wait_for(test, 20))
+    uvloop.run(asyncio.wait_for(test, WAIT_S))
 
 
 class Taken(Frames):

@@ -24,12 +24,13 @@ from sonicpy.server.statistics import Statistics
 from sonicpy.store.replica import Progress, ReplicaStore, install_backup, progress_of_backup
 from sonicpy.store.transaction import MapFull
 from tests.cluster.memory import MemoryBroker
+from tests.support.patience import WAIT_S
 
 RECORDER = Recorder(Config())
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(test, 30))
+    asyncio.run(asyncio.wait_for(test, WAIT_S))
 
 
 def pushed(oid: str, text: str, bucket: str = "b") -> bytes:
@@ -67,7 +68,7 @@ async def follow(broker: MemoryBroker, position: int, *replicas: Replica) -> Non
         follower.follow(replica)
     task = asyncio.create_task(follower.run())
     for replica in replicas:
-        await replica.wait_for(position, 10)
+        await replica.wait_for(position, WAIT_S)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 
@@ -407,16 +408,16 @@ def test_a_replica_that_joins_is_given_what_the_others_have_passed(tmp_path: Pat
         follower = LogFollower(0, broker)
         task = asyncio.create_task(follower.run())
         follower.follow(first)
-        await first.wait_for(10, 10)
+        await first.wait_for(10, WAIT_S)
         broker.logs[0].append(entry(11, pushed("o11", "apple"), partition=1))  # which the reading under way gets first
         follower.follow(second)
-        await second.wait_for(11, 10)
+        await second.wait_for(11, WAIT_S)
         assert second.index.objects("c", "b")[0] == "o1"
         assert first.index.count_objects("c", "b") == 5
         assert second.index.count_objects("c", "b") == 6
         follower.leave(first)
         await broker.append(0, entry(12, pushed("o12", "apple")), "12")
-        await second.wait_for(12, 10)
+        await second.wait_for(12, WAIT_S)
         assert first.applied == 11
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -435,7 +436,7 @@ def test_a_replica_that_stops_does_not_stop_the_others(tmp_path: Path) -> None:
         follower.follow(broken)
         follower.follow(whole)
         task = asyncio.create_task(follower.run())
-        await whole.wait_for(2, 10)
+        await whole.wait_for(2, WAIT_S)
         assert broken.is_broken
         assert (whole.fault, whole.index.objects("c", "b")) == (None, ["o1"])
         task.cancel()
@@ -486,8 +487,8 @@ def test_a_replica_that_comes_while_the_log_is_read_lacks_nothing(
             await asyncio.sleep(0)
         assert first.applied < 6
         follower.follow(second)
-        await first.wait_for(6, 10)
-        await second.wait_for(6, 10)
+        await first.wait_for(6, WAIT_S)
+        await second.wait_for(6, WAIT_S)
         assert second.index.objects("c", "b") == first.index.objects("c", "b")
         assert second.index.progress == first.index.progress
         task.cancel()

@@ -1,8 +1,9 @@
 """What was acknowledged is there, whatever a network loses: processes on this machine, with gates between them."""
 
+import contextlib
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from tests.cluster.clusters import check, running  # noqa: E402
 from tests.cluster.splits import CUT, OPEN, SILENT, SILENT_FROM, SILENT_TO, SplitCluster  # noqa: E402
+from tests.support.patience import WAIT_S, until
 
 pytestmark = pytest.mark.full
 
@@ -21,13 +23,6 @@ pytestmark = pytest.mark.full
 def cluster(tmp_path: Path) -> Iterator[SplitCluster]:
     with running(SplitCluster(tmp_path / "cluster", copies=3)) as cluster:
         yield cluster
-
-
-def wait_until(holds: Callable[[], bool], limit_s: float = 20.0) -> None:
-    deadline = time.monotonic() + limit_s
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def broker_of(cluster: SplitCluster, node: str) -> str:
@@ -99,7 +94,7 @@ def test_a_name_that_was_taken_while_its_machine_was_cut_off(cluster: SplitClust
     """The machine has a broker and a node; who takes them for lost starts another node with the name."""
     cluster.to_broker["n1", "b2"].set(CUT)
     cluster.to_broker["n1", "b3"].set(CUT)
-    wait_until(lambda: cluster.to_broker["n1", "b1"].connections == 1)
+    until(lambda: cluster.to_broker["n1", "b1"].connections == 1)
     old = cluster.nodes["n1"]
     with Load([cluster.node_ports["n1"], cluster.node_ports["n2"]], writers=6) as load:
         load.wait_for(100)
@@ -111,7 +106,7 @@ def test_a_name_that_was_taken_while_its_machine_was_cut_off(cluster: SplitClust
         assert channel.ask(b'PUSH judge new o1 "x"\n') == b"OK"
         for gate in cluster.gates_of("n1", "b1"):
             gate.set(OPEN)
-        assert old.wait(20) == 1
+        assert old.wait(WAIT_S) == 1
         assert channel.ask(b'PUSH judge new o2 "y"\n') == b"OK"
         channel.close()
         load.wait_for(50)
@@ -124,13 +119,14 @@ def test_a_name_that_was_taken_while_its_machine_was_cut_off(cluster: SplitClust
 
 
 def wait_for_node(port: int) -> Channel:
-    deadline = time.monotonic() + 20
-    while True:
-        try:
+    def opened() -> Channel | None:
+        with contextlib.suppress(OSError):
             return Channel(port)
-        except OSError:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        return None
+
+    channel = until(opened, "the node serves", pause_s=0.1)
+    assert channel is not None
+    return channel
 
 
 def test_a_password_that_is_changed(tmp_path: Path) -> None:
@@ -140,11 +136,11 @@ def test_a_password_that_is_changed(tmp_path: Path) -> None:
     with running(cluster):
         set_password(cluster, "second-one")
         refusal = "a broker refuses the user or the password that --cluster holds"
-        wait_until(lambda: all(refusal in log_of(cluster, name) for name in cluster.nodes))
+        until(lambda: all(refusal in log_of(cluster, name) for name in cluster.nodes))
         time.sleep(5)
         set_password(cluster, "first-one")
         channel = wait_for_node(cluster.node_ports["n1"])
-        wait_until(lambda: "a broker answers again" in log_of(cluster, "n1"))
+        until(lambda: "a broker answers again" in log_of(cluster, "n1"))
         assert channel.ask(b'PUSH c b o1 "x"\n') == b"OK"
         channel.close()
         for name in cluster.nodes:

@@ -29,6 +29,7 @@ from sonicpy.cluster.status import status  # noqa: E402
 from sonicpy.config import Config  # noqa: E402
 from tests.cluster.clusters import kill, running, settle  # noqa: E402
 from tests.cluster.test_moves import urls  # noqa: E402
+from tests.support.patience import WAIT_S
 
 PARTS = 4
 FROZEN = [("o1", 4, 3), ("o1", 5, 1), ("conversation:1", 7, 3)]
@@ -180,6 +181,6 @@ def test_a_part_that_does_not_answer_is_an_error(filled: tuple[Client, Index, De
         alone.query("c", "b", "apple night")
     for name in gone:
         cluster.start_node(name)
-    cluster.wait_until_ready(time.monotonic() + 30)
+    cluster.wait_until_ready(time.monotonic() + WAIT_S)
     assert client.flush_bucket("c", "b") == 1
     assert client.count_objects("c", "b") == 0

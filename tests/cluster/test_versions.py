@@ -26,6 +26,7 @@ from sonicpy.cluster.partitions import partition_of  # noqa: E402
 from sonicpy.cluster.registry import Layout  # noqa: E402
 from sonicpy.cluster.upgrade import decide, upgrade  # noqa: E402
 from tests.cluster.clusters import check, running  # noqa: E402
+from tests.support.patience import WAIT_S
 
 LAYOUT = Layout(2, 2, ("n1", "n2", "n3"))
 
@@ -179,12 +180,12 @@ def test_nodes_are_upgraded_one_by_one_under_load(mixed: MixedCluster, tmp_path:
             assert decided.after == FIRST
             assert name in decided.last
             mixed.nodes[name].terminate()
-            assert mixed.nodes[name].wait(20) == 0
+            assert mixed.nodes[name].wait(WAIT_S) == 0
             with pytest.raises(StoreError, match=f"{name} did not answer"):
                 upgrade(mixed.addresses)
             mixed.upgraded.add(name)
             mixed.start_node(name)
-            mixed.wait_until_ready(time.monotonic() + 30)
+            mixed.wait_until_ready(time.monotonic() + WAIT_S)
             load.wait_for(200)
         partition = partition_of(COLLECTION, load.writers[0].bucket, mixed.layout.partitions)
         assert set(asyncio.run(versions_in_log(mixed, partition))) == {FIRST}
@@ -204,13 +205,13 @@ def test_nodes_are_upgraded_one_by_one_under_load(mixed: MixedCluster, tmp_path:
             ],
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=WAIT_S,
             check=False,
         )
         assert old.returncode == 2
         assert f"write entries of version {NEXT}; this sonicpy reads {FIRST}: install" in old.stderr
         mixed.start_node("n2")
-        mixed.wait_until_ready(time.monotonic() + 30)
+        mixed.wait_until_ready(time.monotonic() + WAIT_S)
     channel = Channel(mixed.node_ports["n2"])
     assert channel.ask(b"PING\n") == b"PONG"
     channel.close()

@@ -5,9 +5,8 @@ import json
 import os
 import re
 import subprocess
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from sonicpy.cluster.dev import HOST, DevCluster, free_ports  # noqa: E402
 from sonicpy.cluster.partitions import partition_of  # noqa: E402
 from sonicpy.cluster.spreading import spread  # noqa: E402
 from tests.cluster.clusters import kill, make_again, running  # noqa: E402
+from tests.support.patience import WAIT_S, until
 
 pytestmark = pytest.mark.full
 
@@ -54,13 +54,6 @@ def cluster(tmp_path: Path) -> Iterator[WatchedCluster]:
         yield cluster
 
 
-def wait_until(holds: Callable[[], bool], limit_s: float = 30.0) -> None:
-    deadline = time.monotonic() + limit_s
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
-
-
 def test_metrics_of_nodes(cluster: WatchedCluster) -> None:
     channel = Channel(cluster.node_ports["n1"])
     for number in range(30):
@@ -68,9 +61,9 @@ def test_metrics_of_nodes(cluster: WatchedCluster) -> None:
     channel.close()
     partition = str(partition_of("c", "b", 3))
     log = str(cluster.layout.log_of(int(partition)))
-    wait_until(lambda: scrape(cluster.watched["n1"])["sonicpy_log_batches_total", log] == 30)
+    until(lambda: scrape(cluster.watched["n1"])["sonicpy_log_batches_total", log] == 30)
     holders = cluster.layout.holders(int(partition))
-    wait_until(
+    until(
         lambda: all(
             scrape(cluster.watched[name])["sonicpy_partition_position", partition] == 30
             and scrape(cluster.watched[name])["sonicpy_partition_log_entries", partition] == 30
@@ -98,21 +91,21 @@ def ready(cluster: WatchedCluster, name: str, path: str = "/readyz") -> tuple[in
 def test_a_load_balancer_sees_who_is_ready(cluster: WatchedCluster) -> None:
     assert [ready(cluster, name) for name in cluster.watched] == [(200, "ready\n")] * 3
     kill(cluster, "b1", "b2", "b3")
-    wait_until(lambda: ready(cluster, "n1")[0] == 503)
+    until(lambda: ready(cluster, "n1")[0] == 503)
     assert re.fullmatch(r"no broker has answered for 1\d s: changes are not acknowledged\n", ready(cluster, "n1")[1])
     assert ready(cluster, "n1", "/readyz/search") == (200, "ready\n")
     for name in list(cluster.brokers):
         cluster.start_broker(name)
-    wait_until(lambda: ready(cluster, "n1") == (200, "ready\n"))
+    until(lambda: ready(cluster, "n1") == (200, "ready\n"))
     channel = Channel(cluster.node_ports["n1"])
     assert channel.ask(b'PUSH c b o1 "apple"\n') == b"OK"
     channel.close()
     partition = partition_of("c", "b", 3)
     holders = cluster.layout.holders(partition)
     position = ("sonicpy_partition_position", str(partition))
-    wait_until(lambda: all(scrape(cluster.watched[name])[position] == 1 for name in holders))  # else it knows no log
+    until(lambda: all(scrape(cluster.watched[name])[position] == 1 for name in holders))  # else it knows no log
     asyncio.run(make_again(cluster, partition))
-    wait_until(lambda: all(ready(cluster, name)[0] == 503 for name in holders))
+    until(lambda: all(ready(cluster, name)[0] == 503 for name in holders))
     for name in holders:
         status, said = ready(cluster, name, "/readyz/search")
         assert status == 503
@@ -126,7 +119,7 @@ def ask(port: int, path: str, body: object = None) -> object:
     request = urllib.request.Request(
         f"http://{HOST}:{port}{path}", data, {"Content-Type": "application/json"}, method="POST" if data else "GET"
     )
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=WAIT_S) as answer:
         return json.load(answer)
 
 
@@ -138,8 +131,8 @@ def test_http_at_a_node(cluster: WatchedCluster) -> None:
         found = ask(n1, f"/v1/query?collection=c&bucket={bucket}&text=apple")
         assert [hit["object"] for hit in found["hits"]] == ["o1"]  # type: ignore[index]
     for port in cluster.http.values():
-        wait_until(lambda port=port: ask(port, "/v1/count?collection=c")["count"] == 4)  # type: ignore[misc, index]
-        with urllib.request.urlopen(f"http://{HOST}:{port}/health", timeout=10) as answer:
+        until(lambda port=port: ask(port, "/v1/count?collection=c")["count"] == 4)  # type: ignore[misc, index]
+        with urllib.request.urlopen(f"http://{HOST}:{port}/health", timeout=WAIT_S) as answer:
             assert answer.status == 200
 
 
@@ -153,7 +146,7 @@ def test_http_with_a_spread_bucket(cluster: WatchedCluster) -> None:
     scope = "collection=big&bucket=b"
     counted = f"/v1/count?{scope}&objects=true"
     for port in cluster.http.values():
-        wait_until(lambda port=port: ask(port, counted)["count"] == 30)  # type: ignore[misc, index]
+        until(lambda port=port: ask(port, counted)["count"] == 30)  # type: ignore[misc, index]
         found = ask(port, f"/v1/query?{scope}&text=apple&limit=50")
         assert sorted(hit["object"] for hit in found["hits"]) == sorted(objects)  # type: ignore[index]
         found = ask(port, f"/v1/query?{scope}&text=o7")

@@ -11,6 +11,7 @@ from sonicpy.cluster.batches import unpack_batch, unpack_records
 from sonicpy.cluster.writer import LogWriter, OpenBatch
 from sonicpy.errors import StoreError
 from tests.cluster.memory import MemoryBroker
+from tests.support.patience import WAIT_S
 
 PARTITION = 3
 
@@ -20,7 +21,7 @@ def records_in(entry: bytes) -> list[bytes]:
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(test, 20))
+    asyncio.run(asyncio.wait_for(test, WAIT_S))
 
 
 class Noted:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import ROOT
+from tests.support.patience import WAIT_S
 
 SAME = doctest.OutputChecker()
 
@@ -44,7 +45,7 @@ def run_in_shell(command: str, place: str, variables: dict[str, str]) -> str:
         given = variables | {"KEPT": str(writing)}
         command_line = ["bash", "-c", script]
         done = subprocess.run(
-            command_line, env=given, pass_fds=(writing,), capture_output=True, text=True, timeout=60, check=False
+            command_line, env=given, pass_fds=(writing,), capture_output=True, text=True, timeout=WAIT_S, check=False
         )
         os.close(writing)
         variables.clear()

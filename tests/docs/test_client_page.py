@@ -10,6 +10,7 @@ import pytest
 
 from sonicpy import errors
 from tests.processes import Server
+from tests.support.patience import WAIT_S
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "client.md").read_text(encoding="utf-8")
@@ -23,7 +24,7 @@ def test_the_examples(locked_server: Server, tmp_path: Path) -> None:
         assert URL in code
         here = code.replace(URL, f"sonic://:{locked_server.password}@{locked_server.host}:{locked_server.port}")
         run = subprocess.run(
-            [sys.executable, "-W", "error", "-c", here], cwd=tmp_path, capture_output=True, text=True, timeout=60
+            [sys.executable, "-W", "error", "-c", here], cwd=tmp_path, capture_output=True, text=True, timeout=WAIT_S
         )
         assert run.stderr == ""
         assert run.stdout.splitlines() == [line.split("# ", 1)[1] for line in code.splitlines() if "# " in line]
@@ -40,7 +41,7 @@ def test_the_types_of_the_examples(tmp_path: Path) -> None:
         env={**os.environ, "MYPYPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=WAIT_S,
     )
     assert run.returncode == 0, run.stdout + run.stderr
 

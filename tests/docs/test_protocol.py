@@ -7,6 +7,7 @@ from sonicpy.channel.syntax import ACTIONS, OUR_META_KEYS, ROWS
 from sonicpy.version import VERSION
 from tests.docs.pages import DOCS
 from tests.processes import HOST, Server
+from tests.support.patience import WAIT_S
 
 PAGE = (DOCS / "protocol.md").read_text(encoding="utf-8")
 
@@ -60,7 +61,7 @@ def test_what_is_said_of_lines_and_errors(server: Server) -> None:
 
 def talk(server: Server, mode: str, *lines: str | bytes) -> list[str]:
     """Return what a server answers to lines, without what surrounds them."""
-    with socket.create_connection((HOST, server.port), timeout=10) as peer:
+    with socket.create_connection((HOST, server.port), timeout=WAIT_S) as peer:
         sent = [line if isinstance(line, bytes) else line.encode() for line in (f"START {mode}", *lines, "QUIT")]
         peer.sendall(b"".join(line + b"\n" for line in sent))
         heard = peer.makefile(encoding="utf-8", newline="\r\n").read().split("\r\n")

@@ -13,6 +13,7 @@ import pytest
 from tests.docs.pages import PAGES, name_of
 from tests.docs.pages import blocks as code_of
 from tests.processes import HOST, Server, run_here
+from tests.support.patience import WAIT_S
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -32,7 +33,7 @@ def test_the_session_with_nc(server: Server) -> None:
     connection, answers = None, None
     for line in session.splitlines():
         if line.startswith("$ nc "):
-            connection = socket.create_connection((HOST, server.port), timeout=10)
+            connection = socket.create_connection((HOST, server.port), timeout=WAIT_S)
             answers = connection.makefile(encoding="utf-8", newline="\r\n")
         elif line.startswith("> "):
             assert connection is not None

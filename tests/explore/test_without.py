@@ -3,10 +3,12 @@
 import subprocess
 import sys
 
+from tests.support.patience import WAIT_S
+
 
 def run(code: str) -> str:
     """Return what a fresh interpreter says, on stderr if it fails."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=WAIT_S, check=False)
     return done.stderr if done.returncode else done.stdout
 
 

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, Self
 from urllib.parse import urlencode
 
 from tests.processes import HOST
-
-TIMEOUT_S = 30.0
+from tests.support.patience import WAIT_S
 
 
 class Answer(NamedTuple):
@@ -25,7 +24,7 @@ class Asking:
     """A connection that is kept alive."""
 
     def __init__(self, port: int, password: str | None = None, host: str = HOST) -> None:
-        self._connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
+        self._connection = http.client.HTTPConnection(host, port, timeout=WAIT_S)
         self._headers = {} if password is None else {"Authorization": f"Bearer {password}"}
 
     def get(self, path: str, **parameters: object) -> Answer:
@@ -59,7 +58,7 @@ class Asking:
 
 def raw(port: int) -> socket.socket:
     """Return a connection on which nothing was sent."""
-    return socket.create_connection((HOST, port), TIMEOUT_S)
+    return socket.create_connection((HOST, port), WAIT_S)
 
 
 def ends(connection: socket.socket) -> bytes:

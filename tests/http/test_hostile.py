@@ -19,6 +19,8 @@ from tests.http import pinger
 from tests.http.asking import Asking, ends, raw
 from tests.http.test_server import WithHttp
 from tests.processes import HOST
+from tests.support import proc
+from tests.support.patience import is_within
 
 pytestmark = pytest.mark.full
 
@@ -204,7 +206,7 @@ def test_silence_ends_in_time(victim: tuple[WithHttp, int]) -> None:
         for peer, begin in zip(peers, begins, strict=True):
             peer.sendall(begin)
         answers = [ends(peer) for peer in peers]
-        assert time.monotonic() - began < HEAD_S + 5
+        assert is_within(HEAD_S + 5, began)
     assert answers[:2] == [b"", b""]
     assert answers[2].startswith(b"HTTP/1.1 408")
 
@@ -215,5 +217,4 @@ def test_connections_are_bounded(victim: tuple[WithHttp, int]) -> None:
         for _ in range(IDLE):
             stack.enter_context(raw(server.http_port))
         time.sleep(0.5)
-        sockets = [link for link in Path(f"/proc/{server.pid}/fd").iterdir() if "socket" in str(link.readlink())]
-        assert len(sockets) < CONNECTIONS_MAX + 50
+        assert proc.sockets(server.pid) < CONNECTIONS_MAX + 50

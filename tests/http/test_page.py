@@ -5,7 +5,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 
 import sonicpy
 from tests.processes import HOST, Server, environment, free_port
+from tests.support.patience import WAIT_S, until
 
 pytestmark = pytest.mark.full
 
@@ -174,7 +174,7 @@ def test_every_curl_line_works_as_it_stands(seen: Seen) -> None:
         page.get_by_label("Text", exact=True).fill('it\'s a "curled" $HOME \\ text &c=d')
         line = page.locator("#as-curl").inner_text().replace("Bearer PASSWORD", f"Bearer {PASSWORD}")
         done = subprocess.run(["sh", "-c", line.replace("curl ", "curl -sS -w ' %{http_code}' ", 1)],
-                              capture_output=True, text=True, timeout=20, check=True)  # fmt: skip
+                              capture_output=True, text=True, timeout=WAIT_S, check=True)  # fmt: skip
         body, _, status = done.stdout.rpartition(" ")
         if operation == "suggest":  # the last word, "&c=d", is no word
             assert status in ("200", "400")
@@ -250,14 +250,15 @@ def test_the_search_box_of_the_examples_asks_from_elsewhere(browser: Any, tmp_pa
 
 
 def wait_for_port(port: int) -> None:
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        try:
-            socket.create_connection((HOST, port), 1).close()
-            return
-        except OSError:
-            time.sleep(0.02)
-    pytest.fail("the page is not served")
+    until(lambda: accepts(port), "the page is served", pause_s=0.02)
+
+
+def accepts(port: int) -> bool:
+    try:
+        socket.create_connection((HOST, port), WAIT_S).close()
+    except OSError:
+        return False
+    return True
 
 
 def test_browse_shows_a_folder(browser: Any, tmp_path: Path) -> None:

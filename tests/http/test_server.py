@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -22,6 +22,7 @@ from tests.http.asking import Answer, Asking, ends, raw
 from tests.processes import HOST, Server, environment, free_port, refused_start
 from tests.server.peer import Peer
 from tests.server.test_start import is_one_sentence
+from tests.support.patience import WAIT_S, is_within, until
 
 PASSWORD = "secret"
 SCOPE = {"collection": "messages", "bucket": "default"}
@@ -49,13 +50,6 @@ class WithHttp(Server):
         with self.asking() as asking:
             found: int = asking.get("/v1/count", collection=collection, bucket="b", objects="true").body["count"]
             return found
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +151,7 @@ def test_a_client_that_leaves_keeps_what_was_pushed(server: WithHttp) -> None:
     head = f"POST /v1/bulk HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {PASSWORD}\r\nContent-Length: 10000000\r\n\r\n"
     with raw(server.http_port) as connection:
         connection.sendall(head.encode() + rows + b'{"half a')
-        wait_until(lambda: server.count("left") >= 500)
+        until(lambda: server.count("left") >= 500)
     assert server.status("/health") == 200  # the log holds no traceback: the fixture looks
 
 
@@ -187,7 +181,7 @@ def test_wrong_passwords_wait_and_count_for_both_ways(tmp_path: Path) -> None:
             began = time.monotonic()
             assert asking.get("/v1/collections").status == 200
             assert search.ask("PING") == "PONG"
-            assert time.monotonic() - began < 5
+            assert is_within(5, began)
         assert server.status("/health") == 200
 
 
@@ -250,7 +244,7 @@ def test_a_missing_package_is_one_sentence(tmp_path: Path, arguments: list[str])
         env=environment({"http.inet": f"{HOST}:0"}),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=WAIT_S,
         check=False,
     )
     assert (done.returncode, is_one_sentence(done.stderr)) == (2, True), done.stderr
@@ -272,7 +266,7 @@ def test_browse_shows_a_folder_to_this_machine_alone(tmp_path: Path) -> None:
             connection.sendall(b"GET /v1/collections HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n")
             assert ends(connection).startswith(b"HTTP/1.1 400")
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 130
+        assert process.wait(WAIT_S) == 130
 
 
 def test_browse_of_a_server_shows_no_password(server: WithHttp) -> None:

@@ -31,6 +31,7 @@ from tests.index.graphs import (
 )
 from tests.index.shorthand import B, C, found, open_index, push
 from tests.support.examples import examples
+from tests.support.patience import WAIT_S
 
 
 class Model:
@@ -445,7 +446,7 @@ class TestThreads:
         def wait_and_open(lexicons: Lexicons, view: View, collection: str, bucket: str) -> Lexicon | None:
             if threading.current_thread() is late:
                 begun.set()
-                assert replaced.wait(10)
+                assert replaced.wait(WAIT_S)
             return lexicon_of(lexicons, view, collection, bucket)
 
         monkeypatch.setattr(Lexicons, "of", wait_and_open)
@@ -455,7 +456,7 @@ class TestThreads:
             push(index, "o", " ".join(WORDS))
             index.consolidate()
             late.start()
-            assert begun.wait(10)
+            assert begun.wait(WAIT_S)
             push(index, "p", "neues")
             index.consolidate()
             replaced.set()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import sonicpy
 from sonicpy.store.read_cache import SnapshotSource
+from tests.support.patience import WAIT_S
 
 KINDS = ("read_postings", "read_lengths")
-WAIT_S = 60.0
 
 
 def read(folder: Path, link: Connection) -> None:

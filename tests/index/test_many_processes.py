@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import environment
+from tests.support.patience import WAIT_S
 
 PROGRAM = """
 import multiprocessing, os, sys, time
@@ -63,7 +64,7 @@ def test_workers_that_open_the_index_themselves_see_every_commit(tmp_path: Path,
     program.write_text(PROGRAM)
     done = subprocess.run(
         [sys.executable, program, tmp_path / "store", method],
-        env=environment({}), capture_output=True, text=True, timeout=120, check=False,
+        env=environment({}), capture_output=True, text=True, timeout=WAIT_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     processes, *said = done.stdout.splitlines()

@@ -19,6 +19,7 @@ import sonicpy
 from sonicpy.errors import IndexClosed, StoreError, StoreLocked
 from sonicpy.store import temporary
 from tests.processes import environment
+from tests.support.patience import WAIT_S
 
 
 def line_here() -> int:
@@ -30,7 +31,7 @@ def line_here() -> int:
 def run(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", program, *map(str, arguments)],
-        env=environment({}), capture_output=True, text=True, timeout=60, check=False,
+        env=environment({}), capture_output=True, text=True, timeout=WAIT_S, check=False,
     )  # fmt: skip
 
 
@@ -140,7 +141,7 @@ def test_close_waits_for_readers_and_refuses_those_who_come_later(tmp_path: Path
     time.sleep(0.1)
     index.close()
     for thread in threads:
-        thread.join(timeout=20)
+        thread.join(timeout=WAIT_S)
         assert not thread.is_alive()
     assert faults == []
     with sonicpy.open(tmp_path / "store") as again:

@@ -15,6 +15,7 @@ from sonicpy.errors import ReadOnly, StoreError, StoreLocked
 from sonicpy.index.read_only import ReadOnlyIndex
 from tests.processes import Server, environment
 from tests.server.peer import Peer
+from tests.support.patience import WAIT_S, until
 
 
 @pytest.fixture
@@ -55,9 +56,7 @@ def test_every_question_is_answered_and_every_change_refused(folder: Path, tmp_p
 def test_a_reader_beside_a_server_sees_what_was_committed(server: Server, tmp_path: Path) -> None:
     with Peer(server, "ingest") as ingest, Peer(server, "control") as control:
         assert ingest.ask('PUSH c b m1 "hello world" LANG(none)') == "OK"
-        deadline = time.monotonic() + 10
-        while not (tmp_path / "store" / "data.mdb").exists():
-            assert time.monotonic() < deadline
+        until(lambda: (tmp_path / "store" / "data.mdb").exists())
         with sonicpy.open(tmp_path / "store", read_only=True) as index:
             for number in range(5):
                 assert ingest.ask(f'PUSH c b n{number} "hello number{number}" LANG(none)') == "OK"
@@ -72,9 +71,7 @@ def test_a_reader_beside_a_server_sees_what_was_committed(server: Server, tmp_pa
             server.start()
             with Peer(server, "ingest") as again:
                 assert again.ask("FLUSHC c") == "RESULT 1"
-                deadline = time.monotonic() + 10
-                while index.count("c", "b"):
-                    assert time.monotonic() < deadline
+                until(lambda: not index.count("c", "b"))
             assert index.query("c", "b", "world") == []
 
 
@@ -96,7 +93,7 @@ def test_readers_never_stumble_over_a_writer_that_swaps_graphs(tmp_path: Path) -
                 seen.add(index.stats("c", "b")["graph"]["version"])
             assert index.verify() == []
             writer.stdin.close()
-            assert writer.wait(timeout=20) == 0
+            assert writer.wait(timeout=WAIT_S) == 0
             assert index.verify() == []
         assert len(seen) > 5, "it swapped graphs meanwhile"
 
@@ -127,7 +124,7 @@ def test_a_reader_follows_a_map_that_has_grown(tmp_path: Path) -> None:
             assert index.query("c", "b", "word19999") == ["o19999"]
             assert index.stats()["map_bytes"] > 1 << 20
         writer.stdin.close()
-        assert writer.wait(timeout=20) == 0
+        assert writer.wait(timeout=WAIT_S) == 0
 
 
 def test_a_missing_graph_costs_corrections_only(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -193,9 +190,9 @@ def test_a_user_who_may_not_write_the_folder(folder: Path) -> None:
         assert process.stdout.readline() == "['m1', 'm2']\n"
         with pytest.raises(StoreLocked, match=r"is read by a process that may not write lock\.mdb"):
             sonicpy.open(folder)
-        process.communicate("\n", timeout=20)
+        process.communicate("\n", timeout=WAIT_S)
     with sonicpy.open(folder), reader() as process:
-        told, _ = process.communicate("\n", timeout=20)
+        told, _ = process.communicate("\n", timeout=WAIT_S)
         assert told.startswith("StoreLocked the store ") and f"is written by process {os.getpid()}" in told
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from sonicpy.lexer import segmenters
 from sonicpy.lexer.segmenters import Segmenters
+from tests.support.patience import WAIT_S
 from tests.support.shared_data import shared_data
 
 needs_zh = pytest.mark.skipif(not Segmenters().has_zh, reason="needs the extra [zh]")
@@ -171,5 +172,5 @@ LOADING = """
 @needs_ja
 def test_a_dictionary_is_loaded_with_the_first_text_that_needs_it(tmp_path: Path) -> None:
     command = [sys.executable, "-c", textwrap.dedent(LOADING), str(tmp_path / "store")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S, check=False)
     assert (done.returncode, done.stdout) == (0, "reached the end\n"), done.stderr

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -23,6 +23,8 @@ from sonicpy.load.report import as_text, processing_times, timings
 from sonicpy.load.shards import Shards
 from sonicpy.load.test_set import TestSet, read_test_set
 from tests.processes import HOST, Server, environment, free_port
+from tests.support import proc
+from tests.support.patience import WAIT_S, until
 
 LETARETTE = '{"iterations": 20, "SPACES": ["wp"], "Queries": ["bike", "new york", "-not", "pre*"], "Color": 1}'
 PASSWORD = "secret"
@@ -31,7 +33,7 @@ PASSWORD = "secret"
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "sonicpy", "load", *arguments],
-        capture_output=True, text=True, timeout=60, check=False, env=environment({}),
+        capture_output=True, text=True, timeout=WAIT_S, check=False, env=environment({}),
     )  # fmt: skip
 
 
@@ -90,21 +92,12 @@ def test_agents_end_with_a_run_that_is_killed(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sonicpy", "load", "run", "--hub", f"{HOST}:{port}", "--agents", "1",
                "--server", f"{HOST}:{free_port()}", str(set_file)]  # fmt: skip
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment({}))
-    children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
     try:
-        wait_until(lambda: children.read_text().split() != [])
-        agents = [Path("/proc", number) for number in children.read_text().split()]
+        agents = until(lambda: proc.children(running.pid), "an agent is started")
     finally:
         running.kill()
         running.wait()
-    wait_until(lambda: not any(agent.exists() for agent in agents))
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: not any(map(proc.is_running, agents)), "the agents end")
 
 
 @pytest.mark.full
@@ -130,7 +123,7 @@ def test_agents_come_first_and_serve_many_runs(tmp_path: Path) -> None:
             for agent in agents:
                 agent.terminate()
             for agent in agents:
-                agent.wait(10)
+                agent.wait(WAIT_S)
 
 
 def test_no_agent_and_no_set(tmp_path: Path) -> None:
@@ -181,7 +174,7 @@ def test_strangers_at_the_hub_change_nothing() -> None:
             try:
                 with socket.create_connection((HOST, port), 5) as connection:
                     connection.sendall(said)
-                    connection.settimeout(5)
+                    connection.settimeout(WAIT_S)
                     connection.recv(10)
                 return
             except OSError:

@@ -21,6 +21,7 @@ from sonicpy._native.terms import STOP, Terms
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.store.keys import block_position
 from tests.support.examples import examples
+from tests.support.patience import WAIT_S
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -499,7 +500,7 @@ def test_wrong_use_raises_and_does_not_crash(why: str) -> None:
         "except (ValueError, IndexError, TypeError) as fault: print(type(fault).__name__)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False, timeout=WAIT_S
     )
     assert done.returncode == 0, f"exit status {done.returncode}: {done.stderr}"
     assert done.stdout.strip().endswith("Error"), "an exception is due, not an answer"

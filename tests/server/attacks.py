@@ -9,11 +9,11 @@ from contextlib import ExitStack, contextmanager
 
 from tests.processes import Server
 from tests.server.peer import CROWD, Peer
+from tests.support.patience import WAIT_S
 
 MEGABYTE = 1 << 20
 LINE_BYTES = 20_000
 MARKS = "\u0301\u0323"
-READ_S = 10.0
 
 Attack = Callable[[Server, int], None]
 
@@ -39,7 +39,7 @@ def send_all(peer: Peer, data: bytes) -> bytes:
     reader = threading.Thread(target=read)
     reader.start()
     try:
-        peer.socket.settimeout(READ_S)
+        peer.socket.settimeout(WAIT_S)
         peer.send(data)
         peer.half_close()
     except OSError:

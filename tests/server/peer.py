@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Self
 
 from tests.processes import Server, family
+from tests.support.patience import WAIT_S
 
-TIMEOUT_S = 20.0
 CROWD = "127.0.0.2" if sys.platform == "linux" else ""
 """The address that crowds connect from, so that they take no port that another test's server is about to use."""
 EVENT = re.compile(r"EVENT (QUERY|SUGGEST|LIST) ([A-Za-z0-9]{8}) (.*)", re.DOTALL)
@@ -38,7 +38,7 @@ class Peer:
         source: str = "",
     ) -> None:
         self.socket = socket.socket(family(server.host) if unix is None else socket.AF_UNIX)
-        self.socket.settimeout(TIMEOUT_S)
+        self.socket.settimeout(WAIT_S)
         if receive_bytes is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
         if source:

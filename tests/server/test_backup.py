@@ -22,6 +22,7 @@ from tests.server import flood
 from tests.server.fair import ping_s
 from tests.server.peer import Peer
 from tests.server.streams import SETTINGS, word_of
+from tests.support.patience import WAIT_S
 from tests.support.shared_data import shared_data
 
 OBJECTS = 3_000
@@ -167,7 +168,7 @@ def test_all_messages_backed_up_under_full_load(tmp_path: Path) -> None:
                 while not pings or not is_answered(control):
                     pings.append(ping_s(server, peer))
                     time.sleep(0.001)
-                control.socket.settimeout(60.0)
+                control.socket.settimeout(WAIT_S)
             assert control.line() == "OK"
         p99 = statistics.quantiles(pings, n=100, method="inclusive")[98]  # the other method guesses beyond the worst
         print(f"{len(pings)} PINGs during the backup: p99 {p99 * 1000:.1f} ms, worst {max(pings) * 1000:.1f} ms")

@@ -10,6 +10,7 @@ from sonicpy import Index
 from sonicpy.server.committer import COMMIT_CHANGES, COMMIT_CHANGES_SHARED, FLUSH_ROWS_CHANGES
 from sonicpy.store.write_view import WriteView
 from tests.in_loop import Address, serving, set_commit_after
+from tests.support.patience import WAIT_S, until_in_loop
 
 Ask = Callable[[bytes, int], Awaitable[list[bytes]]]
 """Sends lines and returns the given number of answers."""
@@ -45,7 +46,7 @@ async def started(address: Address, mode: bytes, writers: list[asyncio.StreamWri
 
     async def ask(lines: bytes, answers: int) -> list[bytes]:
         writer.write(lines)
-        return [await asyncio.wait_for(reader.readline(), 10) for _ in range(answers)]
+        return [await asyncio.wait_for(reader.readline(), WAIT_S) for _ in range(answers)]
 
     await ask(b"START %s\n" % mode, 2)
     return ask
@@ -171,9 +172,6 @@ def test_few_changes_wait_for_a_moment(tmp_path: Path, is_shared: bool) -> None:
         if is_shared:
             assert await search(b"PING\n", 1) == [b"PONG\r\n"]
         await push(ingest, 10, 5)
-        deadline = asyncio.get_running_loop().time() + 0.5
-        while index.maintainer.uncommitted:
-            assert asyncio.get_running_loop().time() < deadline
-            await asyncio.sleep(0.01)
+        await until_in_loop(lambda: not index.maintainer.uncommitted, "they are committed")
 
     run(tmp_path, talk)

@@ -20,9 +20,10 @@ from tests.server.peer import Peer
 from tests.server.streams import word_of
 from tests.server.test_info import info, wait_for
 from tests.server.test_workers import builds_graphs, children
+from tests.support import proc
+from tests.support.patience import until
 
 COMPAT = {"server.compat": "sonic"}
-SOON_S = 10.0
 AT_ONCE = 100
 """Words of one PUSH."""
 SEVERAL = 30_000
@@ -65,13 +66,6 @@ def graph_files(server: Server) -> set[str]:
 
 def workers_of(server: Server) -> list[int]:
     return list(filter(builds_graphs, children(server)))
-
-
-def until(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + SOON_S
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {SOON_S} s: {what}"
-        time.sleep(0.02)
 
 
 def lines_with(text: str, server: Server) -> list[str]:
@@ -356,13 +350,7 @@ def in_the_middle(
 
 
 def has_store_open(worker: int) -> bool:
-    for descriptor in Path(f"/proc/{worker}/fd").iterdir():
-        try:
-            if os.readlink(descriptor).endswith("/data.mdb"):
-                return True
-        except OSError:  # closed meanwhile
-            continue
-    return False
+    return any(name.endswith("/data.mdb") for name in proc.descriptors(worker).values())
 
 
 class TestFiles:

@@ -23,6 +23,8 @@ from sonicpy.server.service import Service
 from tests.processes import Server
 from tests.server.peer import Peer
 from tests.server.search_tree import moved, search_processes, wait_for
+from tests.support import proc
+from tests.support.patience import WAIT_S, until_in_loop
 
 pytestmark = pytest.mark.skipif(
     not CAN_HAND_OVER or sys.platform != "linux", reason="passes descriptors, and looks at processes in /proc"
@@ -55,7 +57,7 @@ class Ends:
         self.read, self.write = os.pipe()
 
     async def message(self) -> tuple[object, int]:
-        return await asyncio.wait_for(self.got.get(), 20)
+        return await asyncio.wait_for(self.got.get(), WAIT_S)
 
     def close(self) -> None:
         self.left.close()
@@ -114,10 +116,7 @@ class TestLink:
             ends = Ends(take)
             for message in ("bad", "good", "bad", "last"):
                 ends.left.send(message)
-            deadline = time.monotonic() + 20
-            while len(taken) < 4:
-                assert time.monotonic() < deadline
-                await asyncio.sleep(0.01)
+            await until_in_loop(lambda: len(taken) >= 4)
             assert taken == ["bad", "good", "bad", "last"], "each once"
             assert len(errors) == 2
             ends.close()
@@ -155,7 +154,7 @@ def test_one_process_is_at_its_limit(tmp_path: Path) -> None:
             assert ingest.ask('PUSH c b o "found"') == "OK"
         time.sleep(1.2)  # until it is idle and does not report
         soft, hard = resource.prlimit(process, resource.RLIMIT_NOFILE)
-        taken = max(int(name.name) for name in Path(f"/proc/{process}/fd").iterdir()) + 1
+        taken = max(proc.descriptors(process)) + 1
         resource.prlimit(process, resource.RLIMIT_NOFILE, (taken, hard))
         lost = 0
         for _ in range(60):

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from sonicpy.index.index import Index
 from sonicpy.server.committer import Committer
 from tests.processes import Server
 from tests.server.peer import Peer
+from tests.support.patience import WAIT_S, until
 
 resource = pytest.importorskip("resource")
 if not hasattr(resource, "prlimit"):
@@ -144,13 +144,8 @@ def all_are_there(ingest: Peer, search: Peer, count: int) -> bool:
 
 
 def comes_back(ingest: Peer, line: str) -> bool:
-    """Return whether the server soon accepts a change again; it retries a failed commit every second."""
-    deadline = time.monotonic() + 20
-    while ingest.ask(line) != "OK":
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
+    """Wait until the server accepts a change again; it retries a failed commit every second."""
+    return until(lambda: ingest.ask(line) == "OK", "it accepts a change again", pause_s=0.05)
 
 
 def test_connections_that_wait_for_the_disk_get_an_unexpected_error_too(tmp_path: Path) -> None:
@@ -163,8 +158,8 @@ def test_connections_that_wait_for_the_disk_get_an_unexpected_error_too(tmp_path
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(index.maintainer, "sync_log", lambda: [].remove(1))
                 with pytest.raises(ValueError, match="not in list"):
-                    await asyncio.wait_for(synced(committer), 5)
-            await asyncio.wait_for(synced(committer), 5)
+                    await asyncio.wait_for(synced(committer), WAIT_S)
+            await asyncio.wait_for(synced(committer), WAIT_S)
 
     def synced(committer: Committer) -> asyncio.Future[None]:
         future = committer.seal("a connection")

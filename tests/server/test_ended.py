@@ -13,6 +13,7 @@ from sonicpy.index.index import Index
 from sonicpy.server import server as module
 from sonicpy.server.server import PeriodicWork, Server
 from sonicpy.server.service import BaseService
+from tests.support.patience import WAIT_S
 
 
 class Ending(Server):
@@ -32,6 +33,6 @@ def test_it_ends_in_order_with_the_reason(tmp_path: Path, monkeypatch: pytest.Mo
     config = Config.model_validate({"channel": {"inet": "127.0.0.1:0"}, "store": {"kv": {"path": str(tmp_path)}}})
     said: list[str] = []
     with pytest.raises(StoreError, match="another one does this now"):
-        asyncio.run(asyncio.wait_for(Ending(config, said.append).run(), 10))
+        asyncio.run(asyncio.wait_for(Ending(config, said.append).run(), WAIT_S))
     assert len(said) == 1
     Index(tmp_path).close()  # which it has released

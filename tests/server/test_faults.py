@@ -14,21 +14,17 @@ import sonicpy
 from tests.disk import disk, fill
 from tests.processes import HOST, Server, free_port, refused_start
 from tests.server.peer import Peer
+from tests.support import proc
+from tests.support.patience import is_within, until
 
 resource = pytest.importorskip("resource")
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs what only Linux offers")
-COMES_BACK_S = 10.0
 
 
 def comes_back(peer: Peer, line: str) -> bool:
-    """Return whether the server soon accepts a change again, without a restart."""
-    deadline = time.monotonic() + COMES_BACK_S
-    while peer.ask(line) != "OK":
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
+    """Wait until the server accepts a change again, without a restart."""
+    return until(lambda: peer.ask(line) == "OK", "it accepts a change again", pause_s=0.05)
 
 
 def faults(server: Server) -> list[str]:
@@ -95,7 +91,7 @@ def test_a_disk_that_can_only_be_read(tmp_path: Path) -> None:
 def limit_files(server: Server, more: int | None) -> None:
     """Let the server open at most `more` further files; None: no limit."""
     _, hard = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
-    used = max(int(path.name) for path in Path(f"/proc/{server.pid}/fd").iterdir()) + 1
+    used = max(proc.descriptors(server.pid)) + 1
     resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (hard if more is None else used + more, hard))
 
 
@@ -196,7 +192,7 @@ def test_a_clock_that_goes_backwards(tmp_path: Path, monkeypatch: pytest.MonkeyP
             assert "fst_consolidate_count(0)" in control.ask("INFO"), "consolidated in time"
         began = time.monotonic()
         assert search.rest() == b""
-        assert time.monotonic() - began < 4, "silent for longer than the idle time"
+        assert is_within(4, began), "silent for longer than the idle time"
         ingest.close()
         server.kill()
         server.start()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tests.processes import Server
 from tests.server.peer import Peer
+from tests.support.patience import until
 
 
 def info(control: Peer) -> dict[str, int]:
@@ -14,10 +15,7 @@ def info(control: Peer) -> dict[str, int]:
 
 def wait_for(control: Peer, name: str, expected: int) -> None:
     """Read a figure until it is right: the server notices a closed socket a moment later."""
-    deadline = time.monotonic() + 20
-    while (found := info(control)[name]) != expected:
-        assert time.monotonic() < deadline, f"{name} stays at {found}, not {expected}"
-        time.sleep(0.01)
+    until(lambda: info(control)[name] == expected, f"{name} is {expected}")
 
 
 def test_the_names_and_their_order(shared_server: Server) -> None:

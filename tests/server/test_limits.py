@@ -1,14 +1,16 @@
 """Too many connections, too few descriptors, damaged commands: the server goes on, and its memory does not grow."""
 
+import contextlib
 import random
 import socket
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.processes import Server
 from tests.server.peer import Peer
+from tests.support import proc
+from tests.support.patience import WAIT_S, until
 
 resource = pytest.importorskip("resource")
 
@@ -50,10 +52,10 @@ def test_connections_that_come_and_go_leave_nothing_behind(server: Server) -> No
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs prlimit to take descriptors away")
 def test_more_connections_than_descriptors(tmp_path: Path) -> None:
     with Server(tmp_path) as server, Peer(server, "search") as peer:
-        used = len(list(Path(f"/proc/{server.pid}/fd").iterdir()))
+        used = len(proc.descriptors(server.pid))
         _, hard = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (used + 10, hard))
-        crowd = [socket.create_connection((server.host, server.port), timeout=5) for _ in range(40)]
+        crowd = [socket.create_connection((server.host, server.port), timeout=WAIT_S) for _ in range(40)]
         try:
             assert peer.ask("PING") == "PONG", "an open connection is served"
             heads = [answer_or_end(each) for each in crowd]
@@ -69,12 +71,15 @@ def test_more_connections_than_descriptors(tmp_path: Path) -> None:
 
 def soon_let_in(server: Server) -> Peer:
     """Connect; at first the loop may still reject connections that waited."""
-    for _ in range(20):
-        try:
+
+    def let_in() -> Peer | None:
+        with contextlib.suppress(ConnectionError):
             return Peer(server, "ingest")
-        except ConnectionError:
-            time.sleep(0.1)
-    return Peer(server, "ingest")
+        return None
+
+    peer = until(let_in, "a connection comes in", pause_s=0.1)
+    assert peer is not None
+    return peer
 
 
 def answer_or_end(connection: socket.socket) -> bytes:

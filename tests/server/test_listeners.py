@@ -8,7 +8,6 @@ import signal
 import socket
 import stat
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +22,7 @@ from sonicpy.server.listeners import BACKLOG, Listeners, addresses_of, bind_tcp,
 from tests.processes import HOST, Server, environment, free_port, refused_start, serve_command
 from tests.server.peer import Peer
 from tests.server.test_start import is_one_sentence
+from tests.support.patience import WAIT_S, until
 
 
 @contextmanager
@@ -39,18 +39,18 @@ def announced(folder: Path, inet: str, settings: dict[str, object] | None = None
         yield process.stdout.readline().decode()
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 0
+        assert process.wait(WAIT_S) == 0
         process.stdout.close()
 
 
 def greeting(host: str, port: int) -> bytes:
-    with socket.create_connection((host, port), timeout=5) as connection:
+    with socket.create_connection((host, port), timeout=WAIT_S) as connection:
         return connection.recv(100)
 
 
 def is_open(host: str, port: int) -> bool:
     try:
-        socket.create_connection((host, port), timeout=5).close()
+        socket.create_connection((host, port), timeout=WAIT_S).close()
     except OSError:
         return False
     return True
@@ -192,7 +192,7 @@ def test_many_may_connect_at_once(tmp_path: Path) -> None:
         finally:
             os.kill(server.pid, signal.SIGCONT)
         for client in waiting:
-            client.settimeout(5)
+            client.settimeout(WAIT_S)
             assert client.recv(100).startswith(b"CONNECTED <")
 
 
@@ -225,7 +225,7 @@ class TestUnixSocket:
             assert f"listens on {path}, its index" in process.stdout.readline().decode()
         finally:
             process.terminate()
-            assert process.wait(10) == 0
+            assert process.wait(WAIT_S) == 0
             process.stdout.close()
 
     def test_one_left_by_a_dead_server_is_replaced(self, tmp_path: Path) -> None:
@@ -235,8 +235,7 @@ class TestUnixSocket:
             server.kill()
             assert path.is_socket(), "nobody was there to remove it"
             server.start()
-            while not accepts(path):  # it accepts on TCP first, and the socket that was left refuses
-                time.sleep(0.02)
+            until(lambda: accepts(path))  # it accepts on TCP first, and the socket that was left refuses
             with Peer(server, "search", unix=path) as peer:
                 assert peer.ask("PING") == "PONG"
 

@@ -10,6 +10,7 @@ from sonicpy.server.rejected import LINGERING_MAX
 from tests.processes import Server
 from tests.server.attacks import crowd
 from tests.server.peer import Peer
+from tests.support.patience import is_within, until
 
 MOST = 5
 FULL = b"ENDED too_many_connections\r\n"
@@ -24,10 +25,7 @@ def one_small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture
 def small(one_small: Server) -> Server:
     """A server that takes a few connections and has none."""
-    deadline = time.monotonic() + 20
-    while not is_empty(one_small):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: is_empty(one_small))
     return one_small
 
 
@@ -49,10 +47,7 @@ def comes_in(server: Server) -> bool:
 
 
 def wait_for_room(server: Server) -> None:
-    deadline = time.monotonic() + 20
-    while not comes_in(server):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: comes_in(server))
 
 
 def test_one_more_is_rejected(small: Server) -> None:
@@ -74,7 +69,7 @@ def test_a_crowd_at_the_door(small: Server) -> None:
             assert peer.rest() == FULL
         began = time.monotonic()
         assert all(peer.ask("PING") == "PONG" for peer in inside)
-        assert time.monotonic() - began < 5
+        assert is_within(5, began)
     wait_for_room(small)
 
 

@@ -25,6 +25,7 @@ from sonicpy.version import VERSION
 from tests.processes import HOST, Server, environment, free_port, refused_start, serve_command
 from tests.server.peer import Peer
 from tests.server.test_start import is_one_sentence
+from tests.support.patience import WAIT_S
 
 DOCUMENT = (Path(__file__).parents[2] / "docs/operations.md").read_text(encoding="utf-8")
 
@@ -35,7 +36,7 @@ Samples = dict[tuple[str, str], float]
 def get(port: int, path: str) -> tuple[int, str]:
     """Return the status and the text of an answer."""
     try:
-        with urllib.request.urlopen(f"http://{HOST}:{port}{path}", timeout=15) as answer:
+        with urllib.request.urlopen(f"http://{HOST}:{port}{path}", timeout=WAIT_S) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as refusal:
         with refusal:
@@ -163,7 +164,7 @@ def test_the_announcement_names_the_port(tmp_path: Path) -> None:
         assert get(int(line.split(f"metrics on {HOST}:")[1].split(",")[0]), "/healthz") == (200, "ok\n")
     finally:
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(WAIT_S) == 0
         process.stdout.close()
 
 
@@ -182,7 +183,7 @@ def test_without_the_package_a_sentence_says_what_to_install(tmp_path: Path) -> 
         env=environment({"metrics.inet": f"{HOST}:0"}),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=WAIT_S,
         check=False,
     )
     assert (done.returncode, is_one_sentence(done.stderr)) == (2, True), done.stderr
@@ -192,7 +193,7 @@ def test_without_the_package_a_sentence_says_what_to_install(tmp_path: Path) -> 
 
 def test_a_server_without_metrics_does_not_load_the_package() -> None:
     code = "import sys, sonicpy.cli.main; sys.exit('prometheus_client' in sys.modules or 'wsgiref' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], timeout=30, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], timeout=WAIT_S, check=False).returncode == 0
 
 
 class TestInTrouble:

@@ -9,12 +9,13 @@ import pytest
 
 from sonicpy.server.notify import READY, notify
 from tests.processes import Server
+from tests.support.patience import WAIT_S
 
 
 @pytest.fixture
 def manager() -> socket.socket:
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    listening.settimeout(5)
+    listening.settimeout(WAIT_S)
     return listening
 
 

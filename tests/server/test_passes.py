@@ -14,11 +14,11 @@ from sonicpy.server.committer import IMMEDIATE_TURNS, LONE_TURNS
 from sonicpy.server.connection import Connection
 from sonicpy.store.log import Log
 from tests.in_loop import serving_with, set_commit_after
+from tests.support.patience import WAIT_S
 
 WRITERS = 6
 PUSH = b'PUSH c b o%d "shared w%d" LANG(none)\n'
 QUERY = b'QUERY c b "shared" LANG(none)\n'
-WAIT_S = 20.0
 
 
 class Client:

@@ -15,10 +15,10 @@ from sonicpy.store.backup import open_backup
 from sonicpy.store.log import Log
 from sonicpy.store.view import View
 from tests.in_loop import Address, serving_with, set_commit_after
+from tests.support.patience import WAIT_S
 
 COMMIT = {"store": {"kv": {"durability": "commit"}}}
 PUSH = b'PUSH c b o "amber" LANG(none)\n'
-WAIT_S = 20.0
 MOMENT_S = 0.1
 """Long enough for an answer that waits for nothing."""
 

@@ -16,6 +16,7 @@ from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.server.connection import Connection
 from sonicpy.server.dispatch import Postponed, Take
 from sonicpy.server.serving import READ_BYTES, Serving, limits_of
+from tests.support.patience import WAIT_S
 
 HOST = "127.0.0.1"
 
@@ -103,7 +104,7 @@ def serve(test: Test) -> None:
         client.writer.close()
         server.close()
 
-    uvloop.run(asyncio.wait_for(run(), 20))
+    uvloop.run(asyncio.wait_for(run(), WAIT_S))
 
 
 def echo(text: str) -> bytes:

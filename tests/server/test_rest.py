@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from sonicpy.server import tasks
 from sonicpy.server.tasks import PeriodicTasks
 from sonicpy.store import background_sync, free_space, packing
 from tests.in_loop import serving_with
+from tests.support.patience import until_in_loop
 
 OBJECTS = 700
 
@@ -50,10 +50,8 @@ def test_a_server_at_rest_takes_less_disk(tmp_path: Path) -> None:
             assert found
             before, held = index.maintainer.used_bytes(), holdings(index)
             periodic = asyncio.create_task(PeriodicTasks(service).run())
-            deadline = time.monotonic() + 20
-            while index.maintainer.sparse_ranges() or (tmp_path / "data.mdb").stat().st_blocks * 512 > 0.8 * before:
-                assert time.monotonic() < deadline
-                await asyncio.sleep(0.05)
+            await until_in_loop(lambda: not index.maintainer.sparse_ranges())
+            await until_in_loop(lambda: (tmp_path / "data.mdb").stat().st_blocks * 512 <= 0.8 * before)
             last = index.maintainer.last_commit()
             await asyncio.sleep(0.6)
             assert index.maintainer.last_commit() == last, "once is enough"

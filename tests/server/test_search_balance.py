@@ -26,6 +26,7 @@ from sonicpy.server.service import Service
 from sonicpy.server.serving import limits_of
 from sonicpy.store.change_board import SLOTS, ChangeBoard, slot_of
 from tests.processes import HOST
+from tests.support.patience import WAIT_S
 
 pytestmark = pytest.mark.skipif(not CAN_HAND_OVER, reason="this system cannot hand over connections")
 
@@ -362,7 +363,7 @@ class TestLink:
         right.send({"back": 1})
         assert await got.get() == ({"back": 1}, -1)
         left.close()
-        await asyncio.wait_for(ended, 20)
+        await asyncio.wait_for(ended, WAIT_S)
         right.close()
 
     def test_messages_and_descriptors(self) -> None:

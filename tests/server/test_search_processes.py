@@ -15,7 +15,9 @@ from tests.processes import HOST, Server, environment, free_port
 from tests.server.certificates import Certificates, write_certificates
 from tests.server.history import History
 from tests.server.peer import Peer
-from tests.server.search_tree import is_running, moved, search_processes, sockets, wait_for
+from tests.server.search_tree import moved, search_processes, wait_for
+from tests.support.patience import WAIT_S, until
+from tests.support.proc import is_running, sockets
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 
@@ -35,7 +37,7 @@ if __name__ == "__main__":
     sys.exit(main())
 """
 IMPATIENT = """
-import sys
+import signal, sys
 from sonicpy.server import search_processes
 
 class Impatient(search_processes.SearchProcesses):
@@ -43,8 +45,11 @@ class Impatient(search_processes.SearchProcesses):
         super().__init__(service, setting)
         self._is_auto = True
 
+def lose_patience(*_):
+    search_processes.IDLE_S = 0.5
+
 if __name__ == "__main__":
-    search_processes.IDLE_S = 1.0
+    signal.signal(signal.SIGUSR1, lose_patience)
     search_processes.SearchProcesses = Impatient
     from sonicpy.cli.main import main
     sys.exit(main())
@@ -52,7 +57,7 @@ if __name__ == "__main__":
 
 
 class ImpatientServer(Server):
-    """Its search process is one that "auto" has added, and idle after a second."""
+    """Its search process is one that "auto" has added; after SIGUSR1, one that is soon idle."""
 
     def _begin(self, arguments: list[str], variables: dict[str, str]) -> "subprocess.Popen[bytes]":
         with open(self._log, "wb") as log:
@@ -77,10 +82,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def process(server: Server) -> int:
     """The search process of the server, which serves no connection yet."""
     [found] = wait_for(server)
-    deadline = time.monotonic() + 20
-    while not is_empty(server):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: is_empty(server))
     return found
 
 
@@ -116,10 +118,7 @@ def test_a_connection_moves(server: Server, process: int) -> None:
     peer = moved(server, process)
     with peer:
         assert peer.ask("PING") == "PONG"
-        deadline = time.monotonic() + 20
-        while sockets(server.pid) > before and time.monotonic() < deadline:
-            time.sleep(0.01)  # its loop closes it in the next pass
-        assert sockets(server.pid) <= before, "the main process has no socket of it any more"
+        until(lambda: sockets(server.pid) <= before, "the main process has no socket of it any more")
 
 
 def test_a_connection_of_the_unix_socket_moves(server: Server, process: int) -> None:
@@ -171,13 +170,12 @@ def test_the_limit_of_connections_counts_all_processes(server: Server, process: 
     with Peer(server) as one_more:
         assert one_more.rest() == b"ENDED too_many_connections\r\n"
     close(*peers)
-    deadline = time.monotonic() + 20
-    while True:
-        with Peer(server) as peer:
-            if peer.line().startswith("CONNECTED"):
-                return
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: comes_in(server), "there is room again")
+
+
+def comes_in(server: Server) -> bool:
+    with Peer(server) as peer:
+        return peer.line().startswith("CONNECTED")
 
 
 def test_slow_commands_are_logged(server: Server, process: int) -> None:
@@ -186,9 +184,7 @@ def test_slow_commands_are_logged(server: Server, process: int) -> None:
     with peer:
         port = peer.socket.getsockname()[1]
         peer.results(f'QUERY messages pipe "{words[:19_000]}" LANG(eng)')
-        deadline = time.monotonic() + 20
-        while f"peer=127.0.0.1:{port}" not in server.log() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: f"peer=127.0.0.1:{port}" in server.log())
         assert "verb=QUERY" in server.log()
         assert f"peer=127.0.0.1:{port}" in server.log()
 
@@ -242,10 +238,8 @@ def test_one_that_is_not_needed_ends_and_its_idle_connections_go_on(tmp_path: Pa
         peers = [moved(running, process) for _ in range(3)]
         peers[0].send(b"PI")
         peers[1].ask("PING")
-        deadline = time.monotonic() + 20
-        while is_running(process):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        os.kill(running.pid, signal.SIGUSR1)
+        until(lambda: not is_running(process))
         assert peers[0].ask("NG") == "PONG"
         assert [peer.results('QUERY c b "still here"') for peer in peers] == [["o"]] * 3
         with Peer(running, "control") as control:
@@ -261,10 +255,7 @@ def test_none_outlives_the_server(tmp_path: Path) -> None:
     peer = moved(running, found[1])
     running.kill()
     assert peer.rest() == b""
-    deadline = time.monotonic() + 20
-    while any(map(is_running, found)):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: not any(map(is_running, found)))
     peer.close()
 
 
@@ -274,13 +265,11 @@ def test_not_even_one_that_is_stopped(tmp_path: Path) -> None:
     [process] = wait_for(running)
     os.kill(process, signal.SIGSTOP)
     running.kill()
-    deadline = time.monotonic() + 10
-    while is_running(process) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    was_running = is_running(process)
-    if was_running:
+    try:
+        until(lambda: not is_running(process), "the stopped process ends too")
+    except AssertionError:
         os.kill(process, signal.SIGKILL)
-    assert not was_running
+        raise
 
 
 def test_signals_while_one_starts(tmp_path: Path) -> None:
@@ -311,13 +300,10 @@ def test_an_unexpected_error_of_the_periodic_work(tmp_path: Path) -> None:
             stderr=stderr,
         )
     try:
-        deadline = time.monotonic() + 20
-        while "unforeseen" not in log.read_text():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until(lambda: "unforeseen" in log.read_text())
         assert process.poll() is None, "connections go on"
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(WAIT_S) == 0
     finally:
         if process.poll() is None:
             process.kill()
@@ -386,10 +372,7 @@ def test_the_slow_log_names_a_client_with_tls(encrypted: Server, certificates: C
         port = peer.socket.getsockname()[1]
         words = " ".join(f"slow{number}" for number in range(2000))
         peer.results(f'QUERY c b "{words[:19_000]}" LANG(eng)')
-        deadline = time.monotonic() + 20
-        while f"peer=127.0.0.1:{port}" not in encrypted.log():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        until(lambda: f"peer=127.0.0.1:{port}" in encrypted.log())
 
 
 def test_both_ends_of_a_pump_close_together(tmp_path: Path, certificates: Certificates) -> None:
@@ -397,10 +380,7 @@ def test_both_ends_of_a_pump_close_together(tmp_path: Path, certificates: Certif
         [first] = wait_for(running)
         at_rest = sockets(running.pid), sockets(first)
         moved(running, first, tls=certificates.client()).close()
-        deadline = time.monotonic() + 20
-        while (sockets(running.pid), sockets(first)) != at_rest:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until(lambda: (sockets(running.pid), sockets(first)) == at_rest)
         peer = moved(running, first, tls=certificates.client())
         os.kill(first, signal.SIGKILL)
         assert peer.rest() == b""

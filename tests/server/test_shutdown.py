@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import STOP_S, Server
+from tests.processes import Server
 from tests.server.peer import Peer
 from tests.server.streams import SETTINGS, Stream
 from tests.server.test_kill import check_and_settle
+from tests.support.patience import WAIT_S
 
 STOPS = [(signal.SIGTERM, "interval"), (signal.SIGINT, "commit")]
 
@@ -24,11 +25,9 @@ def test_stopped_while_connections_write(tmp_path: Path, number: signal.Signals,
         for thread in threads:
             thread.start()
         time.sleep(0.4)
-        began = time.monotonic()
         assert server.stop(number) == 0
-        assert time.monotonic() - began < STOP_S
         for thread in threads:
-            thread.join(timeout=20)
+            thread.join(timeout=WAIT_S)
             assert not thread.is_alive(), "the connection was left open"
         assert sum(stream.acknowledged for stream in streams) > 100
     with server:

@@ -11,6 +11,7 @@ import pytest
 from tests.processes import Server
 from tests.server.fair import ping_s
 from tests.server.peer import Peer
+from tests.support.patience import is_within, until
 
 WORDS = 500
 MEGABYTE = 1 << 20
@@ -44,7 +45,7 @@ def test_a_silent_connection_is_closed_without_a_line(hasty_server: Server) -> N
     began = time.monotonic()
     with Peer(hasty_server, "search") as peer:
         assert peer.rest() == b""
-        assert 0.9 < time.monotonic() - began < 10
+        assert time.monotonic() - began > 0.9
 
 
 def test_every_byte_restarts_the_clock(hasty_server: Server) -> None:
@@ -82,7 +83,8 @@ def test_start_has_to_come_within_ten_seconds(shared_server: Server) -> None:
     with Peer(shared_server) as peer:
         began = time.monotonic()
         assert peer.rest().endswith(b"ENDED unknown\r\n")
-        assert 9.5 < time.monotonic() - began < 12
+        assert time.monotonic() - began > 9.5
+        assert is_within(12, began)
 
 
 def test_no_timeout_with_zero(tmp_path: Path) -> None:
@@ -103,9 +105,7 @@ def test_peers_that_never_read_are_paused_bounded_and_dropped(hasty_server: Serv
         assert hasty_server.rss_bytes() - before < 40 * MEGABYTE
         with Peer(hasty_server, "search") as other:
             assert sorted(ping_s(hasty_server, other) for _ in range(200))[197] < 0.1, "99 of 100"
-        while clients_connected(hasty_server) > 1:
-            assert time.monotonic() - began < 10, "peers that never read stay connected"
-            time.sleep(0.1)
+        until(lambda: clients_connected(hasty_server) == 1, "peers that never read are dropped", pause_s=0.1)
     finally:
         for peer in peers:
             peer.close()
@@ -116,12 +116,14 @@ def read_slowly(peer: Peer) -> None:
     lists = 280
     peer.send(b"LIST many b LIMIT(500)\n" * lists)
     began = time.monotonic()
-    lines = 0
+    lines = size = 0
     while lines < 2 * lists:
         data = peer.socket.recv(65_536)
-        assert data, f"closed after {lines} lines and {time.monotonic() - began:.1f} s"
+        took_s = time.monotonic() - began
+        assert data, f"closed after {lines} lines and {took_s:.1f} s"
         lines += data.count(b"\r\n")
-        time.sleep(len(data) / READ_BYTES_PER_S)
+        size += len(data)
+        time.sleep(max(0.0, size / READ_BYTES_PER_S - took_s))  # a busy machine makes it no slower than that
     assert time.monotonic() - began > 1.5, "otherwise it was not slow"
 
 

@@ -15,6 +15,7 @@ from tests.server.certificates import Certificates, write_certificates
 from tests.server.peer import Peer
 from tests.server.test_start import is_one_sentence, ping
 from tests.server.test_timeouts import MEGABYTE, SENT_BYTES_MAX, WORDS, read_slowly
+from tests.support.patience import WAIT_S, until
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,7 @@ def test_a_silent_connection_is_closed(tls_server: Server, certificates: Certifi
     began = time.monotonic()
     with Peer(tls_server, "search", tls=certificates.client()) as peer:
         assert peer.rest() == b""
-        assert 0.9 < time.monotonic() - began < 10
+        assert time.monotonic() - began > 0.9
 
 
 def test_quit_closes(tls_server: Server, certificates: Certificates) -> None:
@@ -70,15 +71,12 @@ def test_quit_closes(tls_server: Server, certificates: Certificates) -> None:
 def test_a_peer_that_never_reads_is_paused_bounded_and_dropped(tls_server: Server, certificates: Certificates) -> None:
     before = tls_server.rss_bytes()
     with Peer(tls_server, "search", receive_bytes=4096, tls=certificates.client()) as peer:
-        began = time.monotonic()
         sent = send_until_paused(peer.socket, b"LIST many b LIMIT(500)\n" * 10_000)
         assert sent < SENT_BYTES_MAX, "the server did not stop reading"
         assert tls_server.rss_bytes() - before < 10 * MEGABYTE
         with Peer(tls_server, "search", tls=certificates.client()) as other:
             assert other.ask("PING") == "PONG"
-        while connections(tls_server) > 1:
-            assert time.monotonic() - began < 10, "a peer that never reads stays connected"
-            time.sleep(0.1)
+        until(lambda: connections(tls_server) == 1, "a peer that never reads is dropped", pause_s=0.1)
 
 
 def test_a_slow_reader_gets_everything(tls_server: Server, certificates: Certificates) -> None:
@@ -90,7 +88,7 @@ def test_the_end_of_input_ends_a_connection(tls_server: Server, certificates: Ce
     """The loop's TLS has no half-close: answers until then arrive, and the server closes."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = certificates.client().wrap_bio(incoming, outgoing, server_hostname=HOST)
-    with socket.create_connection((HOST, tls_server.port), timeout=10) as connection:
+    with socket.create_connection((HOST, tls_server.port), timeout=WAIT_S) as connection:
         while True:
             try:
                 client.do_handshake()
@@ -192,7 +190,7 @@ def send_until_paused(target: socket.socket, data: bytes) -> int:
     """Send again and again until the server reads nothing for 0.2 s; return how many bytes it took."""
     target.setblocking(False)
     sent, begun = 0, time.monotonic()
-    while time.monotonic() - begun < 20:
+    while time.monotonic() - begun < WAIT_S:
         try:
             sent += target.send(data)
         except (ssl.SSLWantWriteError, BlockingIOError):

@@ -10,8 +10,7 @@ from sonicpy.channel.commands import Query
 from sonicpy.server.dispatch import CALLS
 from sonicpy.server.service import Service
 from tests.in_loop import serving
-
-ANSWER_S = 3.0
+from tests.support.patience import WAIT_S
 
 
 def fail(*_: object) -> bytes:
@@ -51,7 +50,7 @@ async def talk(folder: Path, sent: bytes) -> tuple[bool, bytes, list[dict[str, o
         ended = await ends(reader)
         other.write(b"START search\nPING\n")
         greeting_and_start = [await other_reader.readline() for _ in range(2)]
-        answer = await asyncio.wait_for(other_reader.readline(), ANSWER_S) if all(greeting_and_start) else b""
+        answer = await asyncio.wait_for(other_reader.readline(), WAIT_S) if all(greeting_and_start) else b""
         for each in (writer, other):
             each.close()
     gc.collect()  # a task's error is reported when the task is deleted
@@ -59,9 +58,9 @@ async def talk(folder: Path, sent: bytes) -> tuple[bool, bytes, list[dict[str, o
 
 
 async def ends(reader: asyncio.StreamReader) -> bool:
-    """Return whether the server closes within ANSWER_S."""
+    """Return whether the server closes within WAIT_S."""
     try:
-        await asyncio.wait_for(reader.read(), ANSWER_S)
+        await asyncio.wait_for(reader.read(), WAIT_S)
     except ConnectionResetError:
         return True
     except TimeoutError:

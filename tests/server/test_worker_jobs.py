@@ -27,9 +27,8 @@ from sonicpy.errors import (
 )
 from sonicpy.server import workers as workers_module
 from sonicpy.server.workers import TRIES, Workers
-from tests.server.test_workers import is_alive
-
-SOON_S = 10.0
+from tests.support.patience import WAIT_S, until_in_loop
+from tests.support.proc import is_running
 
 ERRORS = [
     StoreError("the store cannot be read"),
@@ -84,20 +83,13 @@ def with_workers(test: Callable[[Workers], Awaitable[None]]) -> None:
     async def run() -> None:
         workers = Workers()
         try:
-            await asyncio.wait_for(test(workers), 60)
+            await asyncio.wait_for(test(workers), WAIT_S)
         finally:
             workers.stop()
-            await until(lambda: not worker_numbers(), "all workers end")
+            await until_in_loop(lambda: not worker_numbers(), "all workers end")
 
     asyncio.run(run())
     gc.collect()  # their pipes too
-
-
-async def until(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + SOON_S
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {SOON_S} s: {what}"
-        await asyncio.sleep(0.01)
 
 
 def worker_numbers() -> list[int]:
@@ -120,7 +112,7 @@ def test_one_process_does_one_job_after_the_other() -> None:
 def test_signals_to_all_processes_while_one_starts() -> None:
     async def test(workers: Workers) -> None:
         answer = asyncio.ensure_future(workers.run(own_number))
-        await until(lambda: bool(workers.processes()), "it is started")
+        await until_in_loop(lambda: bool(workers.processes()), "it is started")
         [number] = workers.processes()
         os.kill(number, signal.SIGINT)
         os.kill(number, signal.SIGHUP)
@@ -152,7 +144,7 @@ def test_a_job_whose_worker_dies_is_done_again(tmp_path: Path, caplog: pytest.Lo
         second = await workers.run(die, str(tries), 1)
         assert tries.read_text() == ".."
         assert second not in (first, os.getpid())
-        await until(lambda: worker_numbers() == [second], "the dead one is gone")
+        await until_in_loop(lambda: worker_numbers() == [second], "the dead one is gone")
         assert len(caplog.records) == 1 and "worker process died" in caplog.text
 
     with_workers(test)
@@ -166,7 +158,7 @@ def test_all_jobs_of_a_worker_that_dies_are_done_again(tmp_path: Path) -> None:
         )
         assert (answers[1], answers[3]) == (3, 7)
         assert answers[0] == answers[2]
-        await until(lambda: worker_numbers() == [answers[0]], "the dead one is gone")
+        await until_in_loop(lambda: worker_numbers() == [answers[0]], "the dead one is gone")
 
     with_workers(test)
 
@@ -190,7 +182,7 @@ def test_a_worker_that_was_killed_while_idle_is_replaced() -> None:
         os.kill(first, signal.SIGKILL)
         second = await workers.run(own_number)
         assert second != first
-        await until(lambda: worker_numbers() == [second], "the dead one is gone")
+        await until_in_loop(lambda: worker_numbers() == [second], "the dead one is gone")
 
     with_workers(test)
 
@@ -200,13 +192,13 @@ def test_stop_ends_a_worker_in_the_middle_of_a_job(tmp_path: Path, caplog: pytes
 
     async def test(workers: Workers) -> None:
         given_up = asyncio.ensure_future(workers.run(sleep, 30, str(begun)))
-        await until(begun.exists, "the job begins")
+        await until_in_loop(begun.exists, "the job begins")
         [number] = worker_numbers()
         workers.stop()
         with pytest.raises(WorkerError):
-            await asyncio.wait_for(given_up, SOON_S)
+            await asyncio.wait_for(given_up, WAIT_S)
         assert set(worker_numbers()) <= {number}, "nobody does it again"
-        await until(lambda: not is_alive(number), "the worker ends")
+        await until_in_loop(lambda: not is_running(number), "the worker ends")
         assert caplog.records == [], "it did not die, it was ended"
 
     with_workers(test)
@@ -218,8 +210,8 @@ def test_stop_ends_an_idle_worker_and_may_be_called_at_any_time() -> None:
         number = await workers.run(own_number)
         workers.stop()
         workers.stop()
-        await until(lambda: not is_alive(number), "the worker ends")
-        await until(lambda: not worker_numbers(), "and no other is there")
+        await until_in_loop(lambda: not is_running(number), "the worker ends")
+        await until_in_loop(lambda: not worker_numbers(), "and no other is there")
 
     with_workers(test)
 
@@ -231,7 +223,7 @@ def test_the_pipes_of_a_worker_are_closed_when_it_ends() -> None:
     async def test(workers: Workers) -> None:
         await workers.run(add, 1, 2)
         workers.stop()
-        await until(lambda: not worker_numbers(), "the first worker ends")
+        await until_in_loop(lambda: not worker_numbers(), "the first worker ends")
         before = descriptors()
         gc.disable()
         try:
@@ -239,7 +231,7 @@ def test_the_pipes_of_a_worker_are_closed_when_it_ends() -> None:
                 os.kill(await workers.run(own_number), signal.SIGKILL)
                 assert await workers.run(add, 1, 2) == 3
                 workers.stop()
-            await until(lambda: descriptors() <= before, "their pipes are closed")
+            await until_in_loop(lambda: descriptors() <= before, "their pipes are closed")
         finally:
             gc.enable()
 
@@ -255,9 +247,9 @@ def test_stop_gives_up_the_jobs_that_wait_too(tmp_path: Path) -> None:
 
     async def test(workers: Workers) -> None:
         given_up = [asyncio.ensure_future(workers.run(sleep, 30, str(begun))) for _ in range(4)]
-        await until(begun.exists, "the first job begins")
+        await until_in_loop(begun.exists, "the first job begins")
         workers.stop()
-        answers = await asyncio.wait_for(asyncio.gather(*given_up, return_exceptions=True), SOON_S)
+        answers = await asyncio.wait_for(asyncio.gather(*given_up, return_exceptions=True), WAIT_S)
         assert [type(answer) for answer in answers] == [WorkerError] * 4
 
     with_workers(test)
@@ -270,8 +262,8 @@ def test_a_worker_leaves_when_there_is_no_work(monkeypatch: pytest.MonkeyPatch) 
         first = await workers.run(own_number)
         answers = await asyncio.gather(workers.run(own_number), workers.run(sleep, 0.8))
         assert answers == [first, first], "it stays for a job that takes longer than it may be idle"
-        await until(lambda: not worker_numbers(), "it leaves")
-        await until(lambda: not is_alive(first), "it is gone")
+        await until_in_loop(lambda: not worker_numbers(), "it leaves")
+        await until_in_loop(lambda: not is_running(first), "it is gone")
         assert await workers.run(own_number) != first, "and comes back when there is work"
 
     with_workers(test)

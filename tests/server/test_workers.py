@@ -3,48 +3,30 @@
 import os
 import signal
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.processes import Server
 from tests.server.peer import Peer
+from tests.support import proc
+from tests.support.patience import until
 
 OBJECTS = 2_000
 WORDS_EACH = 11
 """So many that a worker builds the graph of all of them."""
-GONE_S = 5.0
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find a server's children")
 
 
 def children(server: Server) -> set[int]:
     """Return the process ids of the children of a server."""
-    found = set()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = stat.read_text().rsplit(")", 1)[1].split()[1]
-        except OSError:  # it is gone
-            continue
-        if int(parent) == server.pid:
-            found.add(int(stat.parent.name))
-    return found
+    return set(proc.children(server.pid))
 
 
 def builds_graphs(number: int) -> bool:
     """Return whether a child is a worker; the other child is the resource tracker of multiprocessing."""
-    try:
-        return b"spawn_main" in Path(f"/proc/{number}/cmdline").read_bytes()
-    except OSError:
-        return False
-
-
-def is_alive(number: int) -> bool:
-    try:
-        return Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
+    return b"spawn_main" in proc.read(number, "cmdline")
 
 
 def push_words(server: Server, bucket: str) -> None:
@@ -94,20 +76,16 @@ def start_worker(server: Server, worker: str) -> set[int]:
         control.send_lines("TRIGGER consolidate")
         if worker == "idle":
             assert control.line() == "OK"
-        deadline = time.monotonic() + GONE_S
-        while not (workers := children(server)):
-            assert time.monotonic() < deadline, "no worker was started: the test judged nothing"
-    return workers
+        return until(lambda: children(server), "a worker is started: else the test judges nothing", pause_s=0.0)
 
 
 def assert_all_end(workers: set[int]) -> None:
-    deadline = time.monotonic() + GONE_S
-    while left := [number for number in workers if is_alive(number)]:
-        if time.monotonic() > deadline:
-            for number in left:
-                os.kill(number, signal.SIGKILL)
-            pytest.fail(f"{len(left)} of {len(workers)} processes did not end")
-        time.sleep(0.02)
+    try:
+        until(lambda: not any(map(proc.is_running, workers)), "all processes end")
+    except AssertionError:
+        for number in filter(proc.is_running, workers):
+            os.kill(number, signal.SIGKILL)
+        raise
 
 
 def test_a_worker_that_is_killed_is_replaced(server: Server) -> None:
@@ -116,10 +94,7 @@ def test_a_worker_that_is_killed_is_replaced(server: Server) -> None:
     with Peer(server, "control") as control, Peer(server, "search") as search:
         asked = threading.Thread(target=lambda: answers.append(control.ask("TRIGGER consolidate")))
         asked.start()
-        deadline = time.monotonic() + GONE_S
-        while not (workers := list(filter(builds_graphs, children(server)))):
-            assert time.monotonic() < deadline, "no worker was started: the test judged nothing"
-        for number in workers:
+        for number in until(lambda: list(filter(builds_graphs, children(server))), "a worker is started", pause_s=0.0):
             os.kill(number, signal.SIGKILL)
         assert search.ask("PING") == "PONG"
         asked.join()

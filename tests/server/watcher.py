@@ -13,9 +13,9 @@ import threading
 import time
 
 from tests.server.waiting import waited_s, without_waits
+from tests.support.patience import WAIT_S
 
 PAUSE_S = 0.005
-ANSWER_S = 30.0
 
 
 def wait_for_end(ended: threading.Event) -> None:
@@ -26,7 +26,7 @@ def wait_for_end(ended: threading.Event) -> None:
 
 def main(host: str, port: int, password: str, pid: int) -> None:
     """Print "watching" once the session has begun, and the measurements at the end."""
-    with socket.create_connection((host, port), ANSWER_S) as connection:
+    with socket.create_connection((host, port), WAIT_S) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         lines = connection.makefile("rb")
         connection.sendall(f"START search {password}\n".encode())

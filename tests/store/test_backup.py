@@ -14,6 +14,7 @@ from sonicpy.store.meta import FORMAT_VERSION, read_position
 from sonicpy.store.store import Store
 from sonicpy.store.transaction import META
 from tests.store.shorthand import count_objects, open_store, push
+from tests.support.patience import WAIT_S
 
 
 @pytest.fixture
@@ -106,13 +107,13 @@ def test_two_backups_into_one_folder_at_once(store: Store, tmp_path: Path, monke
 
     def slow_copy(environment: Environment, descriptor: int) -> None:
         begun.set()
-        assert go_on.wait(20)
+        assert go_on.wait(WAIT_S)
         copy(environment, descriptor)
 
     monkeypatch.setattr(Environment, "copy", slow_copy)
     first = threading.Thread(target=store.backup, args=(tmp_path,))
     first.start()
-    assert begun.wait(20)
+    assert begun.wait(WAIT_S)
     with pytest.raises(StoreError, match="another backup is being written"):
         store.backup(tmp_path)
     go_on.set()

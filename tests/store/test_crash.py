@@ -14,6 +14,7 @@ import pytest
 from sonicpy.store.bucket_reader import BucketReader
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import found, open_store
+from tests.support.patience import WAIT_S
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUNDS = 3
@@ -61,7 +62,7 @@ def test_a_killed_process_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
 def test_a_full_disk_loses_nothing_and_passes(tmp_path: Path, victim: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.store.full_disk", str(tmp_path), victim],
-        cwd=ROOT, capture_output=True, text=True, check=False, timeout=60,
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=WAIT_S,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)

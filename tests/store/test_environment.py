@@ -9,6 +9,7 @@ import pytest
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.store.environment import Environment
 from sonicpy.store.transaction import META, OBJECTS, OIDS, POSTINGS, WORDS, MapFull, Transaction
+from tests.support.patience import WAIT_S
 
 PREFIX = b"\0\0\0\7"
 NEIGHBOURS = [b"\0\0\0\6\xff", PREFIX + b"a", PREFIX + b"b", PREFIX + b"\xff\xff", b"\0\0\0\x08", b"\xff\xff\xff\xff"]
@@ -160,7 +161,7 @@ def test_growth_waits_for_readers_and_readers_for_growth(environment: Environmen
     def read() -> None:
         with environment.reading():
             reading.set()
-            release.wait(20)
+            release.wait(WAIT_S)
 
     def grow() -> None:
         environment.grow()
@@ -168,11 +169,11 @@ def test_growth_waits_for_readers_and_readers_for_growth(environment: Environmen
 
     threads = [threading.Thread(target=read), threading.Thread(target=grow)]
     threads[0].start()
-    assert reading.wait(20)
+    assert reading.wait(WAIT_S)
     threads[1].start()
     assert not grown.wait(0.05), "a reader is inside"
     release.set()
-    assert grown.wait(20)
+    assert grown.wait(WAIT_S)
     with environment.reading() as transaction:
         assert transaction.count(META) == 0
     for thread in threads:

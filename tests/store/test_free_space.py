@@ -3,7 +3,6 @@
 import errno
 import os
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +17,8 @@ from sonicpy.store.free_space import FreeSpace
 from sonicpy.store.page_tree import PageTrees
 from sonicpy.store.transaction import POSTINGS
 from tests.store.shorthand import found, open_store, push
+from tests.support import proc
+from tests.support.patience import WAIT_S, until
 
 ROWS = {b"%04d" % number: b"%d" % number * 500 for number in range(1_000)}
 MANY_S = 60.0
@@ -72,11 +73,6 @@ def free_disk(environment: Environment, seconds: float) -> bool:
 
 def taken_bytes(environment: Environment) -> int:
     return environment.data_file.stat().st_blocks * 512
-
-
-def links(folder: Path) -> list[Path]:
-    """Return the open files of this process that are there still, none where the system does not say."""
-    return [link for link in folder.iterdir() if link.is_symlink()] if folder.exists() else []
 
 
 def rows(environment: Environment) -> dict[bytes, bytes]:
@@ -223,9 +219,7 @@ def test_a_store_at_rest_gives_back_and_still_answers(
             store.commit()
     store.commit()
     path = tmp_path / "store" / DATA_FILE
-    deadline = time.monotonic() + 20
-    while path.stat().st_blocks * 512 > path.stat().st_size * 0.7 and time.monotonic() < deadline:
-        time.sleep(0.02)
+    until(lambda: path.stat().st_blocks * 512 <= path.stat().st_size * 0.7)
     assert path.stat().st_blocks * 512 <= path.stat().st_size * 0.7
     store.apply(push("last", "alpha"))
     store.commit()
@@ -247,7 +241,7 @@ def test_a_store_that_is_closed_gives_back(tmp_path: Path, environment: Environm
     before = path.stat().st_blocks
     store.close()
     assert path.stat().st_blocks < 0.7 * before
-    held = [os.readlink(link) for link in links(Path("/proc/self/fd"))]
+    held = proc.descriptors(os.getpid()).values()
     assert not [name for name in held if name.startswith(str(tmp_path / "store"))], "no file stays open"
 
 
@@ -258,6 +252,6 @@ def test_a_change_ends_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     background = BackgroundSync(synced.release, lambda: bool(rested.append(1)))
     for _ in range(3):
         background.note_change(is_urgent=True)
-        assert synced.acquire(timeout=10)
+        assert synced.acquire(timeout=WAIT_S)
     background.close()
     assert not rested, "closing did not wait for it"

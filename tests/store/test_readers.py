@@ -13,8 +13,7 @@ import pytest
 from sonicpy.store.store import Store
 from tests.store.shorthand import MAP_BYTES, open_store, push
 from tests.support.paths import ROOT
-
-WAIT_S = 20.0
+from tests.support.patience import WAIT_S
 
 READER = f"""
 import sys, time

@@ -12,6 +12,7 @@ from sonicpy._native.plan import PlannedList
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.config import Config
 from sonicpy.index.search.walk import Walk
+from sonicpy.store import background_sync
 from sonicpy.store import read_cache as snapshot
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
@@ -20,6 +21,7 @@ from sonicpy.store.mutations import FlushBucket
 from sonicpy.store.read_cache import Snapshot, SnapshotCache
 from sonicpy.store.store import Store
 from tests.store.shorthand import push
+from tests.support.patience import WAIT_S
 
 
 @pytest.fixture
@@ -215,15 +217,17 @@ def test_names_are_cached_by_rows_of_sixteen(store: Store, monkeypatch: pytest.M
         assert names_of(store, b"shared")[-1] == f"o{number}", "a row that was cached has one name more"
 
 
-def test_idle_snapshots_do_not_let_the_file_grow(tmp_path: Path) -> None:
+def test_idle_snapshots_do_not_let_the_file_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background_sync, "SYNC_AFTER_S", WAIT_S)  # a checkpoint keeps pages from being used again
     sizes = []
     for reads in (False, True):
-        # "commit": no checkpoint keeps pages from being used again.
         store = Store(tmp_path / f"reads {reads}", {}, map_bytes=1 << 28, durability="commit")
         for number in range(400):
             store.apply(push("o", " ".join(f"word{number}x{n}" for n in range(20))))
             store.apply(push(f"p{number % 10}", f"word{number}"))
             store.commit()
+            if number % 10 == 0:
+                store.sync()
             if reads:
                 assert names_of(store, f"word{number}".encode())
         sizes.append(store.size_bytes())

@@ -25,6 +25,7 @@ from sonicpy.store.store import Store
 from sonicpy.store.write_view import WriteView
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import ANALYSER, MAP_BYTES, found, open_store, push, terms
+from tests.support.patience import WAIT_S
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -144,7 +145,7 @@ def test_other_threads_and_processes_see_commits_only(tmp_path: Path) -> None:
 
 def _in_a_thread(work: Callable[[], object]) -> object:
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(work).result(timeout=30)
+        return pool.submit(work).result(timeout=WAIT_S)
 
 
 # -- one writer ------------------------------------------------------------------------------------------------------
@@ -368,7 +369,12 @@ def test_a_damaged_store_is_refused_after_a_power_cut(tmp_path: Path) -> None:
         "except StoreError as fault: print(type(fault).__name__, fault)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", script, str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=WAIT_S,
     )
     assert done.returncode == 0, "damage must not kill the process"
     assert "Store" in done.stdout, done.stderr

@@ -11,6 +11,7 @@ from sonicpy.store.mutations import FlushObject
 from sonicpy.store.store import Store
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import count_objects, open_store, push
+from tests.support.patience import WAIT_S
 
 READERS = 6
 ROUNDS = 12
@@ -61,7 +62,7 @@ def test_readers_see_whole_snapshots_while_one_thread_writes(tmp_path: Path, map
     finally:
         stop.set()
         for thread in threads:
-            thread.join(timeout=60)
+            thread.join(timeout=WAIT_S)
     assert not failures
     assert len(seen) == READERS
     assert read_once(store) == ROUNDS * (PUSHES - 1)
@@ -93,7 +94,7 @@ def test_a_thread_syncs_while_another_one_seals_and_commits(tmp_path: Path, monk
         if number % 7 == 0:
             store.commit()
     stop.set()
-    thread.join(timeout=60)
+    thread.join(timeout=WAIT_S)
     assert not failures
     store.close()
     store = open_store(tmp_path)
@@ -112,11 +113,11 @@ def test_a_write_waits_for_no_reader_of_another_thread(tmp_path: Path) -> None:
     def hold() -> None:
         with store.reading():
             held.set()
-            release.wait(30)
+            release.wait(WAIT_S)
 
     thread = threading.Thread(target=hold)
     thread.start()
-    assert held.wait(10)
+    assert held.wait(WAIT_S)
     for number in range(200):
         store.apply(push(f"p{number}", "common"))
         store.commit()

@@ -19,8 +19,7 @@ import pytest
 
 from tests.support.disk_recorder import Event, compiler, read_events, recording
 from tests.support.paths import ROOT
-
-TIMEOUT_S = 60.0
+from tests.support.patience import WAIT_S
 
 PRELUDE = """
 import os, sys
@@ -87,7 +86,7 @@ def record_calls(code: str, folder: Path) -> list[Call]:
     names = {path.stat().st_ino: str(path) for path in folder.rglob("*")}
     done = subprocess.run(
         [sys.executable, "-c", PRELUDE + code, str(folder)],
-        cwd=ROOT, env={**os.environ, **recording(folder, record)}, capture_output=True, text=True, timeout=TIMEOUT_S,
+        cwd=ROOT, env={**os.environ, **recording(folder, record)}, capture_output=True, text=True, timeout=WAIT_S,
         check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -18,11 +18,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from tests.support.patience import WAIT_S
+
 PROGRAM = Path(__file__).with_name("template.py")
 ALLOWED = sys.platform == "linux" and os.environ.get("SONICPY_FRESH_SERVERS") != "1"
 OWN = ("SONIC_", "PYTEST_")
 """How variables begin that a server, or nothing, reads after its start. All others must be those of the template."""
-END_S = 5.0
 
 
 class Running(Protocol):
@@ -66,7 +67,7 @@ class Template:
         """End the process; servers that it forked go on."""
         with contextlib.suppress(OSError):
             self._messages.close()
-        self._process.wait(END_S)
+        self._process.wait(WAIT_S)
 
 
 class ForkedServer:

@@ -11,9 +11,10 @@ from types import TracebackType
 from typing import Self
 
 from tests.processes import HOST, environment, free_port
+from tests.support.patience import WAIT_S
 
 PASSWORD = "versus"
-START_S = 60.0
+START_S = WAIT_S
 STOP_S = 30.0
 
 SONIC_CONFIG = """\

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import environment, free_port
+from tests.support.patience import WAIT_S
 
 FOLDER = Path(__file__).parent
 SERVE = f"{shlex.quote(sys.executable)} -m sonicpy serve -c {{config}}"
@@ -57,7 +58,7 @@ def themes(numbers: tuple[str, ...]) -> list[str]:
 
 
 def ended(played: Replay) -> subprocess.CompletedProcess[str]:
-    said, errors = played.communicate(timeout=100)
+    said, errors = played.communicate(timeout=WAIT_S)
     return subprocess.CompletedProcess(played.args, played.returncode, said, errors)
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from tests.client.foreign.both import Address
 from tests.processes import Server
+from tests.support.patience import WAIT_S
 
 PACKAGE = "sonic-channel@1.3.1"
 INSTALL_S = 60
-TALK_S = 30
 
 Results = dict[str, Any]
 
@@ -40,7 +40,7 @@ def talk(package: Path, server: Server | Address) -> Results:
     script = Path(__file__).with_name("node_client.js")
     arguments = [str(package), server.host, str(server.port), server.password or ""]
     done = subprocess.run(
-        ["node", str(script), *arguments], capture_output=True, text=True, timeout=TALK_S, check=False
+        ["node", str(script), *arguments], capture_output=True, text=True, timeout=WAIT_S, check=False
     )
     assert done.returncode == 0, done.stderr
     read: Results = json.loads(done.stdout)

@@ -1,0 +1,75 @@
+"""How long tests wait, on any machine.
+
+A wait ends as soon as what it waits for is there, so its limit costs nothing and tells a hang alone: it is a minute,
+or longer on a machine that was slow when the tests began. What a test judges by a limit is counted, or measured in the
+time of a core (`time.thread_time`), or compared with something that takes far longer.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+STEPS = 2_000_000
+QUIET_S = 0.06
+"""How long a quiet core of a few years takes for STEPS."""
+PAUSE_S = 0.01
+
+Found = TypeVar("Found")
+
+
+def measured_slowness() -> float:
+    """Return how many times longer than a quiet core this machine takes for some work now; 1 at least.
+
+    It is the time of the clock: other processes that use the cores count.
+    """
+    began = time.perf_counter()
+    for _ in range(STEPS):
+        pass
+    return max(1.0, (time.perf_counter() - began) / QUIET_S)
+
+
+SLOWNESS = measured_slowness()
+"""Of this machine when the tests began."""
+WAIT_S = 60.0 * SLOWNESS
+"""How long a test waits for something that comes within a few seconds on a quiet machine."""
+
+
+def until(
+    look: Callable[[], Found],
+    what: str = "what the test waits for",
+    *,
+    pause_s: float = PAUSE_S,
+    most_s: float = WAIT_S,
+) -> Found:
+    """Wait until `look` returns something true, and return that.
+
+    Args:
+        look: called again and again.
+        what: what is waited for, for the failure.
+        pause_s: the seconds between two calls.
+        most_s: after so many seconds the test fails.
+    """
+    deadline = time.monotonic() + most_s
+    while not (found := look()):
+        assert time.monotonic() < deadline, f"not within {most_s:.0f} s: {what}"
+        time.sleep(pause_s)
+    return found
+
+
+async def until_in_loop(
+    look: Callable[[], Found], what: str = "what the test waits for", *, most_s: float = WAIT_S
+) -> Found:
+    """Like `until`, while the event loop goes on."""
+    deadline = time.monotonic() + most_s
+    while not (found := look()):
+        assert time.monotonic() < deadline, f"not within {most_s:.0f} s: {what}"
+        await asyncio.sleep(PAUSE_S)
+    return found
+
+
+def is_within(limit_s: float, began_s: float) -> bool:
+    """Whether at most `limit_s` have passed since `began_s` of `time.monotonic`, or on a machine that is slow now, as
+    many times more."""
+    took_s = time.monotonic() - began_s
+    return took_s < limit_s or took_s < limit_s * measured_slowness()

@@ -1,0 +1,46 @@
+"""What /proc tells of processes. They may end at any moment, also between a listing and a reading: nothing, then."""
+
+import contextlib
+import os
+from pathlib import Path
+
+
+def read(process: int, name: str) -> bytes:
+    """Return the content of a file in the folder of a process; empty if it is gone."""
+    try:
+        return Path(f"/proc/{process}/{name}").read_bytes()
+    except OSError:
+        return b""
+
+
+def listed(process: int, name: str) -> list[str]:
+    """Return the names in a folder of a process; none if it is gone."""
+    try:
+        return os.listdir(f"/proc/{process}/{name}")
+    except OSError:
+        return []
+
+
+def children(process: int) -> list[int]:
+    """Return the ids of the processes that any thread of a process started."""
+    threads = listed(process, "task")
+    return [int(child) for thread in threads for child in read(process, f"task/{thread}/children").split()]
+
+
+def descriptors(process: int) -> dict[int, str]:
+    """Return the open descriptors of a process and the names of what they lead to."""
+    found = {}
+    for name in listed(process, "fd"):
+        with contextlib.suppress(OSError):  # closed meanwhile
+            found[int(name)] = os.readlink(f"/proc/{process}/fd/{name}")
+    return found
+
+
+def sockets(process: int) -> int:
+    """Return how many sockets a process has open."""
+    return sum(name.startswith("socket:") for name in descriptors(process).values())
+
+
+def is_running(process: int) -> bool:
+    """Whether a process is there and no zombie: those have no command line."""
+    return bool(read(process, "cmdline"))
