@@ -235,7 +235,7 @@ async def connected() -> AsyncIterator[tuple[SmallBroker, Connection]]:
 
 
 async def wait_until_again(broker: SmallBroker, connection: Connection) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_S):
         while len(broker.writers) < 2 or not connection.is_connected:
             await asyncio.sleep(0.01)
 

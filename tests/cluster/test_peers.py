@@ -19,7 +19,7 @@ from sonicpy.cluster.certificates import make_certificate  # noqa: E402
 from sonicpy.cluster.frames import HEAD, Frames  # noqa: E402
 from sonicpy.cluster.peers import Peers  # noqa: E402
 from sonicpy.cluster.registry import Peer  # noqa: E402
-from tests.support.patience import WAIT_S
+from tests.support.patience import WAIT_S, until_in_loop
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:
@@ -289,6 +289,8 @@ def test_what_nobody_waits_for_is_not_answered() -> None:
                 connection.sendall(packed)
                 if is_gone:
                     connection.close()
+                if not is_gone:
+                    await until_in_loop(lambda: asked.asked_later > 0)
                 await asyncio.sleep(0.1)
                 found.append(asked.asked_later)
         asked.is_later.set()
@@ -337,11 +339,10 @@ def test_a_node_that_works_on_a_change_may_take_long(monkeypatch: pytest.MonkeyP
         assert await waiting == b"n2 said later"
         asked.is_later.clear()
         waiting = asyncio.create_task(ask_once(asking, b"later"))
-        await asyncio.sleep(0.1)
+        await until_in_loop(lambda: asked.asked_later >= 2)
         asked.peers.answer_now = lambda question: None  # from now on it stands still
         with pytest.raises(awake.Vanished, match="silent"):
             await waiting
-        assert asked.asked_later >= 2
         await asking.peers.close()
         await asked.peers.close()
 

@@ -111,7 +111,7 @@ def test_out_of_descriptors(tmp_path: Path) -> None:
             assert control.ask("TRIGGER consolidate") == "ERR internal_error"
             assert search.results('QUERY disk b "owno77"') == ["o77"]
             assert ingest.ask('PUSH disk b late "ownlate"') == "OK"
-            time.sleep(1.2)  # a sync is due every second
+            until(lambda: any("cannot sync the log" in line for line in faults(server)), "a sync fails", pause_s=0.1)
             said = faults(server)
             assert any("cannot sync the log" in line and "Too many open files" in line for line in said), said
             assert any("cannot begin the log file" in line and "Too many open files" in line for line in said), said

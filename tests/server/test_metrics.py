@@ -5,11 +5,10 @@ import re
 import socket
 import subprocess
 import sys
-import threading
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -29,6 +28,8 @@ from tests.support.patience import WAIT_S
 
 DOCUMENT = (Path(__file__).parents[2] / "docs/operations.md").read_text(encoding="utf-8")
 
+Asked = list[Future[tuple[int, str]]]
+"""Questions under way."""
 Samples = dict[tuple[str, str], float]
 """Values by name and the value of the one label they have."""
 
@@ -199,19 +200,18 @@ def test_a_server_without_metrics_does_not_load_the_package() -> None:
 class TestInTrouble:
     """Answers when the server is not what it should be."""
 
-    def answers(self, folder: Path, ask: Callable[[Service, int], object], *paths: str) -> list[tuple[int, str]]:
-        """Return what a server answers after `ask` has been done to it on its loop."""
+    def answers(self, folder: Path, ask: Callable[[Service, Asked], object], *paths: str) -> list[tuple[int, str]]:
+        """Return what a server answers; `ask` is done to it on its loop, beside the questions."""
 
         async def run() -> list[tuple[int, str]]:
-            loop = asyncio.get_running_loop()
-            with Index(folder, autocommit=False) as index:
+            with Index(folder, autocommit=False) as index, ThreadPoolExecutor() as pool:
                 service = Service(index, Config())
                 server = MetricsServer(service, HOST, 0)
                 server.start()
                 port = int(server.name.rpartition(":")[2])
-                asked = [loop.run_in_executor(None, get, port, path) for path in paths]
-                ask(service, port)
-                answers = [await each for each in asked]
+                asked = [pool.submit(get, port, path) for path in paths]
+                ask(service, asked)
+                answers = [await asyncio.wrap_future(each) for each in asked]
                 await server.stop()
                 return answers
 
@@ -222,7 +222,7 @@ class TestInTrouble:
         assert answers == [(200, "ok\n"), (503, "the server is starting\n")]
 
     def test_nor_is_one_that_stops(self, tmp_path: Path) -> None:
-        def stop(service: Service, _: int) -> None:
+        def stop(service: Service, _: Asked) -> None:
             service.unready = "the server is stopping"
 
         assert self.answers(tmp_path, stop, "/readyz") == [(503, "the server is stopping\n")]
@@ -230,7 +230,7 @@ class TestInTrouble:
     def test_nor_is_one_that_cannot_write(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Maintainer, "refusing", property(lambda _: True))
 
-        def serve(service: Service, _: int) -> None:
+        def serve(service: Service, _: Asked) -> None:
             service.unready = None
 
         ready, to_search, alive, page = self.answers(
@@ -243,15 +243,14 @@ class TestInTrouble:
 
     def test_a_loop_that_hangs_shows(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(metrics_module, "LOOP_S", 0.1)
-        hung = threading.Event()
 
-        def hang(_: Service, __: int) -> None:
-            hung.set()
-            time.sleep(1)
+        def hang(_: Service, asked: Asked) -> None:
+            wait(asked, WAIT_S)
 
         answers = self.answers(tmp_path, hang, "/healthz", "/readyz", "/metrics")
-        assert hung.is_set()
-        assert answers == [(503, "the server has not answered itself for 0 s\n")] * 3
+        for status, said in answers:
+            assert status == 503
+            assert re.fullmatch(r"the server has not answered itself for \d+ s\n", said)
 
     def test_an_address_that_cannot_be_used(self, tmp_path: Path) -> None:
         async def listen() -> None:

@@ -16,7 +16,7 @@ from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.server.connection import Connection
 from sonicpy.server.dispatch import Postponed, Take
 from sonicpy.server.serving import READ_BYTES, Serving, limits_of
-from tests.support.patience import WAIT_S
+from tests.support.patience import WAIT_S, until_in_loop
 
 HOST = "127.0.0.1"
 
@@ -111,11 +111,6 @@ def echo(text: str) -> bytes:
     return f"there {text}\r\n".encode()
 
 
-async def until(condition: Callable[[], object]) -> None:
-    while not condition():
-        await asyncio.sleep(0.001)
-
-
 def test_answers_come_in_order_between_others() -> None:
     async def test(elsewhere: Elsewhere, client: Client, _: list[Connection]) -> None:
         elsewhere.answer = echo
@@ -134,12 +129,12 @@ def test_answers_come_in_order_between_others() -> None:
 def test_a_line_that_comes_meanwhile_waits() -> None:
     async def test(elsewhere: Elsewhere, client: Client, _: list[Connection]) -> None:
         client.send('QUERY c b "one"')
-        await until(lambda: elsewhere.asked)
+        await until_in_loop(lambda: elsewhere.asked)
         client.send("PING", 'QUERY c b "two"', "QUIT")
         await asyncio.sleep(0.05)
         elsewhere.asked[0][1](echo("one"))
         assert await client.lines(2) == ["there one", "PONG"]
-        await until(lambda: len(elsewhere.asked) == 2)
+        await until_in_loop(lambda: len(elsewhere.asked) == 2)
         elsewhere.asked[1][1](echo("two"))
         assert await client.lines(3) == ["there two", "ENDED quit", ""]
 
@@ -149,7 +144,7 @@ def test_a_line_that_comes_meanwhile_waits() -> None:
 def test_two_reads_at_most_are_held_meanwhile() -> None:
     async def test(elsewhere: Elsewhere, client: Client, connections: list[Connection]) -> None:
         client.send('QUERY c b "one"')
-        await until(lambda: elsewhere.asked)
+        await until_in_loop(lambda: elsewhere.asked)
         received = elsewhere.statistics.received_bytes
         count = 20 * READ_BYTES // len("PING\n")
         client.send(*["PING"] * count)
@@ -185,11 +180,11 @@ def test_where_nobody_answers_the_server_does(text: str, answer: str) -> None:
 def test_an_answer_to_a_client_that_left_is_dropped() -> None:
     async def test(elsewhere: Elsewhere, client: Client, _: list[Connection]) -> None:
         client.send('QUERY c b "one"')
-        await until(lambda: elsewhere.asked)
+        await until_in_loop(lambda: elsewhere.asked)
         reset = struct.pack("ii", 1, 0)
         client.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
         client.writer.transport.abort()
-        await until(lambda: not elsewhere.peers)
+        await until_in_loop(lambda: not elsewhere.peers)
         elsewhere.asked[0][1](echo("one"))
         assert elsewhere.executed == []
 
@@ -201,7 +196,7 @@ def test_the_end_of_the_input_waits_for_the_answer(more: list[str]) -> None:
     async def test(elsewhere: Elsewhere, client: Client, _: list[Connection]) -> None:
         client.send('QUERY c b "one"', *more)
         client.writer.write_eof()
-        await until(lambda: elsewhere.asked)
+        await until_in_loop(lambda: elsewhere.asked)
         await asyncio.sleep(0.02)
         elsewhere.asked[0][1](echo("one"))
         assert await client.lines(len(more) + 2) == ["there one", *["PONG"] * len(more), ""]
@@ -212,7 +207,7 @@ def test_the_end_of_the_input_waits_for_the_answer(more: list[str]) -> None:
 def test_a_server_that_stops_sends_the_answer_first() -> None:
     async def test(elsewhere: Elsewhere, client: Client, connections: list[Connection]) -> None:
         client.send('QUERY c b "one"')
-        await until(lambda: elsewhere.asked)
+        await until_in_loop(lambda: elsewhere.asked)
         connections[0].shut_down(0.1)
         elsewhere.asked[0][1](echo("one"))
         assert await client.lines(2) == ["there one", ""]
