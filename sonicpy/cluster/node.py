@@ -150,9 +150,10 @@ class Node:
 
         Raises:
             ConfigError: the settings are not those of the cluster.
+            NotReady: the brokers do not answer, or not yet.
             StoreError: a replica cannot be opened.
         """
-        registry = await Registry.open(connection)
+        registry = await Registry.open(connection, within_s=0.0)
         layout = await registry.layout()
         config = with_shared_cache(config, layout.partitions)
         recorder = Recorder(config)

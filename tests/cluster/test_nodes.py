@@ -180,9 +180,9 @@ def test_init_changes_no_cluster_that_exists(cluster: DevCluster) -> None:
 
 
 @pytest.mark.full
-def test_a_silent_address_is_a_clear_error(tmp_path: Path) -> None:
-    done = sonicpy("serve", "--cluster", f"nats://{HOST}:1", "--node", "n1", "--data", str(tmp_path))
-    assert done.returncode == 2
+def test_a_silent_address_is_a_clear_error() -> None:
+    done = sonicpy("cluster", "status", "--cluster", f"nats://{HOST}:1")
+    assert done.returncode == 1
     assert "no broker answers there" in done.stderr
 
 
