@@ -97,7 +97,7 @@ def check_addresses(addresses: str) -> None:
 
 def _is_address(address: str) -> bool:
     scheme, mark, rest = address.rpartition("://")
-    if not rest or any(map(str.isspace, rest)) or (mark and scheme not in SCHEMES):
+    if not rest or any(map(str.isspace, rest)) or not address.isprintable() or (mark and scheme not in SCHEMES):
         return False
     try:
         parts = urlsplit(f"nats://{rest}")

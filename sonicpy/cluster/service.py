@@ -176,7 +176,9 @@ class NodeService(BaseService):
                 return await self._execute(command)
         except TimeoutError as error:
             unknown = ", and its outcome is unknown" if type(command) in CHANGES else ""
-            raise StoreError(f"{type(command).__name__.upper()} got no answer in {limit_s} seconds{unknown}") from error
+            raise StoreError(
+                f"{type(command).__name__.upper()} got no answer in {limit_s:g} seconds{unknown}"
+            ) from error
 
     def _is_work(self, command: Any) -> bool:
         """Return whether a command takes its time by itself, without waiting for brokers or nodes that are silent."""
