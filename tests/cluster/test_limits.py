@@ -61,9 +61,9 @@ def silent_service(spread: frozenset[str]) -> Any:
 def test_no_command_waits_for_ever(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "ANSWER_S", 0.03)
     monkeypatch.setattr(service, "RELAYED_S", 0.01)
-    with pytest.raises(StoreError, match="got no answer in 0.0. seconds") as caught:
+    with pytest.raises(StoreError, match=r"got no answer in 0\.0. seconds") as caught:
         asyncio.run(asyncio.wait_for(silent_service(frozenset()).execute(command), 20))
-    assert ("its outcome is unknown" in str(caught.value)) == (command in CHANGES)
+    assert ("its outcome is unknown" in str(caught.value)) == (type(command) in map(type, CHANGES))
 
 
 @pytest.mark.parametrize(
