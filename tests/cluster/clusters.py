@@ -3,6 +3,7 @@
 Import it behind `pytest.importorskip("nats")`.
 """
 
+import random
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,10 +64,18 @@ def kill(cluster: DevCluster, *names: str) -> None:
         process.wait()
 
 
+def restart_everything(cluster: DevCluster, order: random.Random) -> None:
+    """Kill all brokers and nodes, and start all of them at once, in a random order."""
+    names = [*cluster.brokers, *cluster.nodes]
+    kill(cluster, *order.sample(names, len(names)))
+    for name in order.sample(names, len(names)):
+        cluster.start_again(name)
+
+
 def settle(cluster: DevCluster) -> None:
     """Start what has died, and wait until every replica is at the end of the log."""
     for name in list(cluster.ended()):
-        (cluster.start_node if name in cluster.nodes else cluster.start_broker)(name)
+        cluster.start_again(name)
     deadline = time.monotonic() + 60
     cluster.wait_until_ready(deadline)
     while behind := replicas_behind(cluster):

@@ -1,6 +1,7 @@
 """What was acknowledged is there, whatever dies: processes on this machine, killed under load."""
 
 import asyncio
+import random
 import shutil
 import signal
 import subprocess
@@ -17,12 +18,13 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.cluster.dev import HOST, DevCluster, free_ports  # noqa: E402
 from sonicpy.cluster.jetstream import JetStream, connect  # noqa: E402
+from sonicpy.cluster.limits import ANSWER_S  # noqa: E402
 from sonicpy.cluster.moves import rebalance  # noqa: E402
 from sonicpy.cluster.partitions import partition_of  # noqa: E402
 from sonicpy.cluster.setup import add, drain  # noqa: E402
 from sonicpy.cluster.snapshots import snapshot_all  # noqa: E402
 from sonicpy.cluster.status import status  # noqa: E402
-from tests.cluster.clusters import EncryptedCluster, check, kill, make_again, running  # noqa: E402
+from tests.cluster.clusters import EncryptedCluster, check, kill, make_again, restart_everything, running  # noqa: E402
 
 
 @pytest.fixture
@@ -103,6 +105,32 @@ def test_nodes_come_and_go_under_load(cluster: DevCluster, tmp_path: Path) -> No
     leaving.terminate()
     assert leaving.wait(20) == 0
     check(cluster, load, tmp_path / "replay")
+
+
+@pytest.mark.full
+@pytest.mark.timeout(300)
+def test_everything_may_die_and_start_at_once(cluster: DevCluster, tmp_path: Path) -> None:
+    order = random.Random(1)
+    with Load(list(cluster.node_ports.values())) as load:
+        for _ in range(3):
+            load.wait_for(200)
+            restart_everything(cluster, order)
+        load.wait_for(200)
+        assert list(cluster.ended()) == []
+    check(cluster, load, tmp_path / "replay")
+
+
+@pytest.mark.full
+@pytest.mark.timeout(200)
+def test_every_command_is_answered_in_time_without_most_brokers(cluster: DevCluster) -> None:
+    channel = Channel(cluster.node_ports["n1"])
+    assert channel.ask(b'PUSH c b o1 "apple"\n') == b"OK"
+    kill(cluster, "b1", "b2")
+    for line in (b'PUSH c b o2 "apple"\n', b'POP c b o1 "apple"\n', b"FLUSHO c b o1\n", b"FLUSHB c b\n", b"FLUSHC c\n"):
+        began = time.monotonic()
+        assert channel.ask(line) == b"ERR internal_error"
+        assert time.monotonic() - began < ANSWER_S + 1
+    channel.close()
 
 
 @pytest.mark.full
