@@ -16,7 +16,7 @@ from sonicpy.cluster.dev import DevCluster, nats_server
 from sonicpy.cluster.jetstream import JetStream, connect
 from sonicpy.cluster.status import status
 from sonicpy.errors import ConfigError, SonicError
-from tests.cluster.judge import Load, judge
+from tests.cluster.judge import Channel, Load, judge
 from tests.server.certificates import write_certificates
 
 Cluster = TypeVar("Cluster", bound=DevCluster)
@@ -115,3 +115,15 @@ async def make_again(cluster: DevCluster, number: int) -> None:
         await log.create(number, 3)
     finally:
         await connection.close()
+
+
+def wait_for_port(port: int) -> None:
+    """Wait until something accepts connections at a port."""
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            Channel(port, "search").close()
+            return
+        except OSError:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
