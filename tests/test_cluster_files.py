@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from sonicpy.cli.brokers import CLUSTER_VARIABLE
 from sonicpy.cli.parser import make_parser
 from sonicpy.config import load
 from tests.support.patience import WAIT_S
@@ -120,12 +121,24 @@ def test_units_take_away_what_they_do_not_need(name: str) -> None:
     assert used <= {*MACHINE, "STATE_DIRECTORY"}
 
 
-def test_a_node_is_started_again_until_there_are_brokers() -> None:
-    """A start without brokers ends with status 2, as a wrong setting does."""
-    assert unit("sonicpy-node.service", "RestartPreventExitStatus") == []
+def test_what_is_killed_is_started_again_for_as_long_as_it_takes() -> None:
     for name in ("sonicpy-node.service", "sonicpy-broker.service"):
         assert unit(name, "Restart") == ["on-failure"]
         assert unit(name, "StartLimitIntervalSec") == ["0"]
+        assert unit(name, "RestartPreventExitStatus") == []
+    assert {service["restart"] for service in COMPOSE["services"].values()} == {"unless-stopped"}
+
+
+def test_no_command_line_holds_the_addresses_of_brokers() -> None:
+    """They may hold a password."""
+    for line in [
+        *(line for name in UNITS for line in unit(name, "ExecStart")),
+        *COMPOSE["services"]["node"]["command"],
+    ]:
+        assert "--cluster" not in line
+        assert "nats://" not in filled(line)
+    assert "SONICPY_CLUSTER" in COMPOSE["services"]["node"]["environment"]
+    assert CLUSTER_VARIABLE in MACHINE
 
 
 @pytest.mark.parametrize("name", [*UNITS, "sonicpy-snapshot.timer"])

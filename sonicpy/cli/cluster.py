@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sonicpy.cli import cluster_data
 from sonicpy.cli.arguments import Verbs
-from sonicpy.cli.cluster_data import add_brokers
+from sonicpy.cli.brokers import add_brokers, brokers
 from sonicpy.cli.cluster_room import load_cluster
 from sonicpy.errors import ConfigError
 
@@ -127,14 +127,14 @@ def init(arguments: argparse.Namespace) -> int:
     nodes = arguments.nodes.split(",")
     _check_layout(arguments)
     monitors = arguments.monitor.split(",")
-    made = setup.init(arguments.cluster, monitors, arguments.partitions, arguments.copies, nodes, arguments.logs)
+    made = setup.init(brokers(arguments), monitors, arguments.partitions, arguments.copies, nodes, arguments.logs)
     print(f"the cluster has {made.partitions} partitions on {', '.join(made.nodes)}")
     return 0
 
 
 def status(arguments: argparse.Namespace) -> int:
     """Show a cluster. Raises SonicError."""
-    found = load_cluster("status").status(arguments.cluster)
+    found = load_cluster("status").status(brokers(arguments))
     if arguments.json:
         print(json.dumps(found.figures))
     else:
@@ -145,7 +145,7 @@ def status(arguments: argparse.Namespace) -> int:
 
 def snapshot(arguments: argparse.Namespace) -> int:
     """Take snapshots of all partitions. Raises SonicError."""
-    for done in load_cluster("snapshots").snapshot_all(arguments.cluster):
+    for done in load_cluster("snapshots").snapshot_all(brokers(arguments)):
         print(
             f"partition {done['partition']}: a snapshot of {done['bytes']} bytes at {done['position']}, "
             f"the log begins at {done['log_from']}"
@@ -155,7 +155,7 @@ def snapshot(arguments: argparse.Namespace) -> int:
 
 def upgrade(arguments: argparse.Namespace) -> int:
     """Let nodes write a newer version of entries. Raises SonicError."""
-    found = load_cluster("upgrade").upgrade(arguments.cluster)
+    found = load_cluster("upgrade").upgrade(brokers(arguments))
     if found.after == found.before:
         print(f"nodes go on to write entries of version {found.after}, the newest that {', '.join(found.last)} read")
     else:
@@ -167,9 +167,9 @@ def change(arguments: argparse.Namespace) -> int:
     """Change which nodes hold partitions. Raises SonicError."""
     setup = load_cluster("setup")
     if arguments.change == "add":
-        layout = setup.add(arguments.cluster, arguments.node)
+        layout = setup.add(brokers(arguments), arguments.node)
     else:
-        layout = setup.drain(arguments.cluster, arguments.node, force=arguments.force)
+        layout = setup.drain(brokers(arguments), arguments.node, force=arguments.force)
     for node in layout.nodes:
         print(f"{node}: {len(layout.settled().of_node(node))} partitions, when sonicpy cluster rebalance is done")
     return 0

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from sonicpy.cli.arguments import Verbs
+from sonicpy.cli.brokers import add_brokers, brokers
 from sonicpy.cli.cluster_room import load_cluster
 from sonicpy.cli.settings import load_settings
 from sonicpy.errors import ConfigError
@@ -19,13 +20,6 @@ def add_verbs(below: Verbs) -> None:
     _add_import(below)
     _add_backup(below)
     _add_restore(below)
-
-
-def add_brokers(parser: argparse.ArgumentParser) -> None:
-    """Add --cluster."""
-    parser.add_argument(
-        "--cluster", metavar="URLS", required=True, help="addresses of the NATS servers, with commas between"
-    )
 
 
 def _add_rebalance(below: Verbs) -> None:
@@ -117,7 +111,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 
 def rebalance(arguments: argparse.Namespace) -> int:
     """Wait until the partitions have moved. Raises SonicError."""
-    layout = load_cluster("moves").rebalance(arguments.cluster, arguments.timeout, _say)
+    layout = load_cluster("moves").rebalance(brokers(arguments), arguments.timeout, _say)
     for node in layout.nodes:
         print(f"{node}: {len(layout.of_node(node))} partitions")
     return 0
@@ -125,7 +119,7 @@ def rebalance(arguments: argparse.Namespace) -> int:
 
 def spread(arguments: argparse.Namespace) -> int:
     """Let the buckets of a collection have parts. Raises SonicError."""
-    layout = load_cluster("spreading").spread(arguments.cluster, arguments.collection, arguments.parts)
+    layout = load_cluster("spreading").spread(brokers(arguments), arguments.collection, arguments.parts)
     for name, parts in layout.spread:
         print(f"{name}: each bucket has {parts} parts")
     if arguments.parts == 1:
@@ -139,7 +133,7 @@ def recover(arguments: argparse.Namespace) -> int:
         raise ConfigError("--from and --node are missing; allowed is one of them, or both.")
     module = load_cluster("recover")
     wish = module.Wish(arguments.source, arguments.node, arguments.partition, arguments.anyway)
-    number = module.recover(arguments.cluster, wish, _say)
+    number = module.recover(brokers(arguments), wish, _say)
     print(f"{number} partitions recovered")
     return 0
 
@@ -147,14 +141,14 @@ def recover(arguments: argparse.Namespace) -> int:
 def import_(arguments: argparse.Namespace) -> int:
     """Push a folder into a cluster. Raises SonicError."""
     config = load_settings(arguments).config
-    number = load_cluster("transfer").import_folder(arguments.cluster, arguments.path, config, _say)
+    number = load_cluster("transfer").import_folder(brokers(arguments), arguments.path, config, _say)
     print(f"{number} objects imported")
     return 0
 
 
 def back_up(arguments: argparse.Namespace) -> int:
     """Write the backup of a cluster. Raises SonicError."""
-    size = load_cluster("transfer").backup(arguments.cluster, arguments.path, _say)
+    size = load_cluster("transfer").backup(brokers(arguments), arguments.path, _say)
     print(f"{arguments.path} holds {size} bytes")
     return 0
 
@@ -162,7 +156,7 @@ def back_up(arguments: argparse.Namespace) -> int:
 def restore(arguments: argparse.Namespace) -> int:
     """Push a backup into an empty cluster. Raises SonicError."""
     config = load_settings(arguments).config
-    number = load_cluster("transfer").restore(arguments.cluster, arguments.path, config, _say)
+    number = load_cluster("transfer").restore(brokers(arguments), arguments.path, config, _say)
     print(f"{number} objects restored")
     return 0
 

@@ -1,8 +1,11 @@
 """`sonicpy serve`: load the settings and run the server until a signal stops it."""
 
 import argparse
+import dataclasses
+import os
 
 from sonicpy.cli.arguments import Verbs
+from sonicpy.cli.brokers import CLUSTER_VARIABLE, SHOWN_PASSWORD, shows_password
 from sonicpy.cli.cluster_room import load_cluster
 from sonicpy.cli.settings import SOURCES, add_flags, load_settings
 from sonicpy.errors import ConfigError
@@ -18,7 +21,10 @@ def add_verbs(verbs: Verbs) -> None:
     )
     add_flags(parser)
     parser.add_argument(
-        "--cluster", metavar="URLS", help="be a node of the cluster on these NATS servers; needs the extra [cluster]"
+        "--cluster",
+        metavar="URLS",
+        help="be a node of the cluster on these NATS servers; needs the extra [cluster] (default with --node: "
+        f"{CLUSTER_VARIABLE})",
     )
     parser.add_argument("--node", metavar="NAME", help="name of this node, the same at each start; with --cluster")
     parser.add_argument(
@@ -39,20 +45,34 @@ def run(arguments: argparse.Namespace) -> int:
     loaded = load_settings(arguments)
     quiet = loaded.config.server.log_level in ("off", "error")
     announce = _announce_nothing if quiet else _announce
-    if arguments.cluster is None:
+    addresses = _brokers(arguments)
+    if addresses is None:
         _need_no_cluster(arguments)
         return server.serve(loaded, announce)
     if not arguments.node:
         raise ConfigError("--node is missing; allowed with --cluster is a name of letters, digits, - and _.")
     node = load_cluster("server")
     is_strong = arguments.consistency == "strong"
-    status: int = node.serve(loaded, announce, arguments.cluster, arguments.node, is_strong=is_strong)
+    if arguments.cluster is not None and shows_password(addresses):
+        loaded = dataclasses.replace(loaded, warnings=(*loaded.warnings, SHOWN_PASSWORD))
+    status: int = node.serve(loaded, announce, addresses, arguments.node, is_strong=is_strong)
     return status
+
+
+def _brokers(arguments: argparse.Namespace) -> str | None:
+    """Return the addresses of the brokers; None: this is no node of a cluster. The variable alone makes none."""
+    if arguments.cluster is None and arguments.node is not None:
+        return os.environ.get(CLUSTER_VARIABLE) or None
+    given: str | None = arguments.cluster
+    return given
 
 
 def _need_no_cluster(arguments: argparse.Namespace) -> None:
     if arguments.node is not None or arguments.consistency != "node":
-        raise ConfigError("--node and --consistency are for a node; allowed with them is --cluster.")
+        raise ConfigError(
+            "--node and --consistency are for a node; allowed with them is --cluster, or the variable "
+            f"{CLUSTER_VARIABLE}."
+        )
 
 
 def _announce(line: str) -> None:

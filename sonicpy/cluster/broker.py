@@ -12,7 +12,11 @@ from typing import Protocol
 from sonicpy.errors import StoreError
 
 
-class Unacknowledged(StoreError):
+class NotReady(StoreError):
+    """The brokers do not answer, or not yet, as while they choose a leader: ask again. No setting has to change."""
+
+
+class Unacknowledged(NotReady):
     """The broker did not say whether it holds an entry: append the same entry again."""
 
 

@@ -29,9 +29,10 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
+from sonicpy.cluster.broker import NotReady
 from sonicpy.cluster.ending import end
 from sonicpy.cluster.registry import Registry
-from sonicpy.errors import ConfigError, StoreError
+from sonicpy.errors import ConfigError, SonicError, StoreError
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +84,8 @@ class Claim:
             taken: says that another process has it, as the first half of a sentence.
 
         Raises:
-            ConfigError: another process has it, or no broker answers.
+            ConfigError: another process has it.
+            NotReady: no broker answers.
         """
         if holder := await _holder(connection, name):
             raise ConfigError(f"{taken} ({holder}).")
@@ -156,18 +158,18 @@ class Claim:
             asked_s = now_s()
             try:
                 await self._look_in_registry()
-            except ConfigError:
+            except SonicError:
                 await asyncio.sleep(AGAIN_S)
                 continue
             self._reached_s, self._is_sure = asked_s, True
 
     async def _look_in_registry(self) -> None:
-        """Lose the name if the registry has a later incarnation. Raises ConfigError if most brokers do not answer."""
+        """Lose the name if the registry has a later incarnation. Raises NotReady if most brokers do not answer."""
         asking = self._registry.confirm_incarnation(self.name, self.incarnation)
         try:  # what is asked while there is no leader gets no answer
             is_newest = await asyncio.wait_for(asking, ANSWER_S)
         except OSError as error:  # TimeoutError among them
-            raise ConfigError("the brokers do not answer") from error
+            raise NotReady("the brokers do not answer") from error
         self._answered_s = now_s()
         if not is_newest:
             self._lose()
@@ -181,7 +183,7 @@ class Claim:
                 looked_s = now_s()
                 try:
                     await self._look_in_registry()
-                except ConfigError:
+                except SonicError:
                     if now_s() - self._answered_s > ELECTION_S:
                         self._is_sure = False  # `confirm` waits for an answer
 

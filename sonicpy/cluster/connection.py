@@ -7,8 +7,10 @@ others: such a broker takes no changes and knows nothing new. `leave_silent_brok
 import asyncio
 import contextlib
 import logging
+import ssl
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 from nats.aio.client import Client, Server
 from nats.aio.subscription import Subscription
@@ -47,12 +49,14 @@ class Connection(Client):
     Attributes:
         refusal: that brokers refuse the user or the password, as a sentence; None: they do not.
         refused: what they said of that.
+        last_failure: why the last try failed; a certificate that is not trusted is not forgotten for later ones.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.refusal: str | None = None
         self.refused: set[str] = set()
+        self.last_failure: Exception | None = None
         self._connected_s = 0.0
         self._tried_s: dict[str, float] = {}
         self._is_open = False
@@ -92,6 +96,11 @@ class Connection(Client):
         return asyncio.get_running_loop().time() - self._connected_s if self.is_connected else 0.0
 
     @property
+    def has_jetstream(self) -> bool:
+        """Whether the settings of the broker that it is connected to ask for JetStream."""
+        return bool(self._server_info.get("jetstream"))
+
+    @property
     def is_encrypted(self) -> bool:
         """Whether what goes to the brokers cannot be read on the network."""
         url = self.connected_url
@@ -118,6 +127,13 @@ class Connection(Client):
         raise BrokersGone(f"the brokers have ended the connection for good ({self.last_error}), so this node ends")
 
     # -- what nats-py calls --------------------------------------------------------------------------------------------
+
+    def _setup_server_pool(self, connect_url: list[str]) -> None:
+        """Note the brokers. Users and passwords may be percent-encoded, which nats-py leaves as it is."""
+        super()._setup_server_pool(connect_url)
+        for server in self._server_pool:
+            credentials, mark, place = server.uri.netloc.rpartition("@")
+            server.uri = server.uri._replace(netloc=f"{unquote_each(credentials)}{mark}{place}")
 
     async def _attempt_reconnect(self) -> None:
         """Go on with another broker."""
@@ -150,6 +166,8 @@ class Connection(Client):
 
     async def _note(self, error: Exception) -> None:
         """Note a refusal; every other error reaches the caller that waits for the answer."""
+        if not isinstance(self.last_failure, ssl.SSLCertVerificationError):
+            self.last_failure = error
         if REFUSAL not in str(error).lower():
             return
         self.refused.add(str(error))
@@ -188,6 +206,12 @@ class Connection(Client):
         self._connected_s = asyncio.get_running_loop().time()
         if self.connected_url is not None:
             self._tried_s[self.connected_url.netloc] = self._connected_s
+
+
+def unquote_each(credentials: str) -> str:
+    """Return a user and a password of an address without percent-encoding."""
+    user, mark, password = credentials.partition(":")
+    return f"{unquote(user).replace(':', '%3A')}{mark}{unquote(password)}"
 
 
 async def leave_silent_brokers(connection: Connection, silence_s: Callable[[], float]) -> None:

@@ -13,11 +13,15 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from sonicpy.cluster.limits import READ_S
+
 PERCENTILE = 0.95
 STEP = 0.05
 """How far one answer moves the estimate, as a share of it."""
 FIRST_S = 0.02
 USUAL_S_MIN, USUAL_S_MAX = 0.001, 0.5
+LATE_S = 0.5
+"""Between two looks at questions that have waited for longer than usual."""
 NOT_HERE = b"-"
 """Begins the answer of a node that cannot answer."""
 
@@ -57,14 +61,16 @@ class Asked:
     """A question to some nodes, from the first of them on.
 
     Attributes:
+        first_s: when it was put to the first node.
         began_s: when it was put to the first of the nodes whose answers are awaited.
         is_over: nobody waits for an answer any more.
     """
 
-    __slots__ = ("_answer", "_hedging", "_nodes", "_place", "_question", "_refusal", "_waits_for", "began_s", "is_over")
+    __slots__ = ("_answer", "_hedging", "_nodes", "_place", "_question", "_refusal", "_waits_for", "began_s", "first_s",
+                 "is_over")  # fmt: skip
 
     def __init__(self, hedging: "Hedging", nodes: Sequence[Askable], question: bytes, answer: TakeAnswer) -> None:
-        self.began_s = 0.0
+        self.first_s = self.began_s = 0.0
         self.is_over = False
         self._hedging = hedging
         self._nodes = nodes
@@ -109,6 +115,10 @@ class Asked:
         elif not self._waits_for:
             self._end(self._refusal)
 
+    def expire(self) -> None:
+        """Wait no longer."""
+        self._end(self._refusal)
+
     def _end(self, answer: bytes | None) -> None:
         self.is_over = True
         self._answer(answer)
@@ -131,6 +141,8 @@ class Hedging:
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Asked] = deque()
         self._timer: asyncio.TimerHandle | None = None
+        self._late: list[Asked] = []
+        self._late_timer: asyncio.TimerHandle | None = None
         self._is_closed = False
 
     def ask(self, nodes: Sequence[Askable], question: bytes, answer: TakeAnswer) -> None:
@@ -139,13 +151,15 @@ class Hedging:
         Args:
             nodes: the one to ask first, and the others: at least one.
         """
-        self.begin(Asked(self, nodes, question, answer))
+        asked = Asked(self, nodes, question, answer)
+        self.begin(asked)
+        asked.first_s = asked.began_s
 
     def begin(self, asked: Asked) -> None:
         """Ask the next node."""
         asked.began_s = self._loop.time()
         asked.ask_next()
-        if asked.has_more and not self._is_closed:
+        if not self._is_closed:
             self._waiting.append(asked)
             if self._timer is None:  # one for all questions: a timer for each would cost too much
                 self._timer = self._loop.call_later(self.usual.seconds, self._look)
@@ -157,8 +171,9 @@ class Hedging:
     def close(self) -> None:
         """Stop asking second nodes."""
         self._is_closed = True
-        if self._timer is not None:
-            self._timer.cancel()
+        for timer in (self._timer, self._late_timer):
+            if timer is not None:
+                timer.cancel()
 
     def _look(self) -> None:
         """Ask a second node what has waited for longer than usual."""
@@ -166,12 +181,31 @@ class Hedging:
         before_s = self._loop.time() - self.usual.seconds
         waiting, self._waiting = self._waiting, deque()
         for asked in waiting:
-            if not asked.may_be_hedged:
+            if asked.is_over:
                 continue
             if asked.began_s > before_s:
                 self._waiting.append(asked)
                 continue
-            self.hedged += 1
-            asked.ask_next()
+            if asked.may_be_hedged:
+                self.hedged += 1
+                asked.ask_next()
+            self._late.append(asked)
         if self._waiting:
             self._timer = self._loop.call_later(self.usual.seconds, self._look)
+        if self._late and self._late_timer is None:
+            self._late_timer = self._loop.call_later(LATE_S, self._look_at_late)
+
+    def _look_at_late(self) -> None:
+        """End what has waited for READ_S: a connection on which others are answered stays open."""
+        self._late_timer = None
+        before_s = self._loop.time() - READ_S
+        late, self._late = self._late, []
+        for asked in late:
+            if asked.is_over:
+                continue
+            if asked.first_s > before_s:
+                self._late.append(asked)
+            else:
+                asked.expire()
+        if self._late:
+            self._late_timer = self._loop.call_later(LATE_S, self._look_at_late)

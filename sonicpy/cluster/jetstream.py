@@ -7,19 +7,26 @@ heartbeat, because a consumer dies with its server.
 
 import asyncio
 import json
+import logging
 import re
+import time
 from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import urlsplit
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
-from sonicpy.cluster.broker import Epoch, LogGone, Unacknowledged
+from sonicpy.cluster.broker import Epoch, LogGone, NotReady, Unacknowledged
 from sonicpy.cluster.connection import RECONNECT_S, REFUSAL, Connection
+from sonicpy.cluster.patience import Patience
+from sonicpy.cluster.refusals import SURE_S, meaning, meaning_of_answer
 from sonicpy.errors import ConfigError, StoreError
+
+logger = logging.getLogger(__name__)
 
 ENTRY_BYTES_MAX = 1 << 20
 CONNECT_S = 10.0
@@ -37,6 +44,8 @@ MESSAGES_WAITING_MAX = 1 << 16
 BYTES_WAITING_MAX = 64 << 20
 NANOSECONDS = 1_000_000_000
 SCHEMES = ("nats", "tls", "ws", "wss")
+CREDENTIALS = re.compile(r"((?:^|,)(?:\w+://)?)(?:(?!,\w+://).)*@", re.DOTALL)
+"""The user and the password of an address in a list, and what is before them in it."""
 ALLOWED = "allowed are addresses of NATS servers such as nats://10.0.0.1:4222, separated by commas."
 CUT_OFF_S = 4.0
 """A leader that has heard of no other broker for this time may not know that there is another leader by now."""
@@ -51,33 +60,50 @@ async def connect(addresses: str, name: str, *, patient: bool = True) -> Connect
         patient: after a loss, connect again for as long as it takes.
 
     Raises:
-        ConfigError: none of them answers, or they refuse the user or the password.
+        ConfigError: an address is wrong, or the brokers refuse the user or the password, or have a certificate that is
+            not trusted.
+        NotReady: none of them answers.
     """
-    _check_addresses(addresses)
+    check_addresses(addresses)
     connection = Connection()
     try:
         await asyncio.wait_for(connection.open(addresses.split(","), name, patient=patient), CONNECT_S)
-    except (NatsError, OSError, ValueError) as error:  # TimeoutError among them
+    except (NatsError, OSError) as error:  # TimeoutError among them
+        shown = without_passwords(addresses)
         if connection.refused or REFUSAL in str(error).lower():
             raise ConfigError(
-                f"--cluster is {without_passwords(addresses)}: the brokers refuse the user or the password; allowed "
+                f"--cluster is {shown}: the brokers refuse the user or the password; allowed "
                 "are addresses such as nats://USER:PASSWORD@10.0.0.1:4222, separated by commas."
             ) from error
-        raise ConfigError(f"--cluster is {without_passwords(addresses)}: no broker answers there; {ALLOWED}") from error
+        cause = connection.last_failure or error
+        if isinstance(found := meaning(cause), ConfigError):
+            raise ConfigError(f"--cluster is {shown}: {found}") from error
+        raise NotReady(f"--cluster is {shown}: no broker answers there ({cause or type(cause).__name__})") from error
     return connection
 
 
 def without_passwords(addresses: str) -> str:
     """Return addresses without what they hold before an @, to be shown."""
-    return re.sub(r"[^/,]*@", "***@", addresses)
+    return CREDENTIALS.sub(r"\1***@", addresses)
 
 
-def _check_addresses(addresses: str) -> None:
+def check_addresses(addresses: str) -> None:
     """Raise ConfigError if addresses have a wrong form: nats-py would try them for as long as right ones."""
+    shown = without_passwords(addresses)
     for address in addresses.split(","):
-        scheme, mark, rest = address.rpartition("://")
-        if not rest or any(map(str.isspace, rest)) or (mark and scheme not in SCHEMES):
-            raise ConfigError(f"--cluster holds {without_passwords(address)!r}; {ALLOWED}")
+        if not _is_address(address):  # maybe a part of a password, which a comma or a slash has cut
+            raise ConfigError(f"--cluster holds {address if address in shown else shown!r}; {ALLOWED}")
+
+
+def _is_address(address: str) -> bool:
+    scheme, mark, rest = address.rpartition("://")
+    if not rest or any(map(str.isspace, rest)) or not address.isprintable() or (mark and scheme not in SCHEMES):
+        return False
+    try:
+        parts = urlsplit(f"nats://{rest}")
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of a port, or of brackets
+        return False
 
 
 class JetStream:
@@ -118,8 +144,11 @@ class JetStream:
 
     async def epoch(self, log: int) -> Epoch:
         """Return what is known of a log; see `Broker.epoch`."""
-        answer = await self._ask(f"$JS.API.STREAM.INFO.{stream_of(log)}", b"")
-        if answer.get("error", {}).get("err_code") == STREAM_NOT_FOUND:
+        sure_s = time.monotonic() + SURE_S
+        while is_missing(answer := await self._ask(f"$JS.API.STREAM.INFO.{stream_of(log)}", b"")):
+            if time.monotonic() < sure_s:
+                await asyncio.sleep(RECONNECT_S)
+                continue
             raise LogGone(f"the brokers have no stream {stream_of(log)}: run sonicpy cluster init")
         if "error" in answer:
             raise Unacknowledged(f"the broker answered: {answer['error'].get('description')}")
@@ -130,11 +159,14 @@ class JetStream:
 
     async def epoch_at_last(self, log: int) -> Epoch:
         """Return what is known of a log, once a broker answers; see `Broker.epoch`."""
+        patience = Patience(f"log {log}")
         while True:
             try:
-                return await self.epoch(log)
-            except Unacknowledged:
-                await asyncio.sleep(RECONNECT_S)
+                epoch = await self.epoch(log)
+                patience.end()
+                return epoch
+            except Unacknowledged as error:
+                await patience.wait(error, RECONNECT_S)
 
     # -- setting up ----------------------------------------------------------------------------------------------------
 
@@ -180,9 +212,12 @@ class JetStream:
 
         Raises:
             StoreError: they refuse or do not answer.
+            ConfigError: they refuse because of a setting.
         """
         answer = await self._ask(f"$JS.API.{what}", json.dumps(settings).encode(), timeout_s=10.0)
         if "error" in answer:
+            if isinstance(found := meaning_of_answer(answer["error"]), ConfigError):
+                raise found
             raise StoreError(f"the brokers refused {what}: {answer['error'].get('description')}")
         return answer
 
@@ -364,6 +399,11 @@ def stream_of(log: int) -> str:
 def subject_of(log: int) -> str:
     """Return the subject that entries of a log are sent to."""
     return f"sonicpy.log.{log}"
+
+
+def is_missing(answer: dict[str, Any]) -> bool:
+    """Return whether a broker answers that there is no such stream."""
+    return bool(answer.get("error", {}).get("err_code") == STREAM_NOT_FOUND)
 
 
 def is_led(cluster: dict[str, Any]) -> bool:

@@ -218,7 +218,8 @@ def rebalance(brokers: str, timeout_s: float, say: Callable[[str], None]) -> Lay
         say: called with a line when something has changed.
 
     Raises:
-        ConfigError: the brokers hold no cluster, or do not answer.
+        ConfigError: the brokers hold no cluster.
+        NotReady: the brokers do not answer.
         StoreError: a replica has not caught up in time. Nothing is lost: the former nodes go on.
     """
     return asyncio.run(_rebalance(brokers, timeout_s, say))

@@ -29,6 +29,7 @@ from sonicpy.cluster.follower import LogFollower
 from sonicpy.cluster.hedging import NOT_HERE
 from sonicpy.cluster.jetstream import JetStream
 from sonicpy.cluster.lag import Lag
+from sonicpy.cluster.limits import ANSWER_S, READ_S
 from sonicpy.cluster.moves import Mover
 from sonicpy.cluster.orders import RECOVERED
 from sonicpy.cluster.partitions import partition_of
@@ -60,11 +61,7 @@ from sonicpy.version import VERSION
 
 logger = logging.getLogger(__name__)
 
-READ_S = 3.0
-"""Longest time for an answer of another node, all tries together."""
 TRY_S = 1.5
-CHANGE_S = 16.0
-"""Longest time for POP and FLUSH: a writer gives up before."""
 APPLY_S = 5.0
 """Longest time until a replica has applied what was acknowledged."""
 READ_APPLY_S = 1.0
@@ -150,9 +147,10 @@ class Node:
 
         Raises:
             ConfigError: the settings are not those of the cluster.
+            NotReady: the brokers do not answer, or not yet.
             StoreError: a replica cannot be opened.
         """
-        registry = await Registry.open(connection)
+        registry = await Registry.open(connection, within_s=0.0)
         layout = await registry.layout()
         config = with_shared_cache(config, layout.partitions)
         recorder = Recorder(config)
@@ -361,9 +359,9 @@ class Node:
         return partition in self.replicas and self.replicas[partition].fault is None
 
     def _limit_s(self, partition: int, question: Question) -> float:
-        """Return how long answers are tried for, in seconds: longer if what is missing may come to this node."""
-        if question.kind in CHANGES:
-            return CHANGE_S
+        """Return how long answers are tried for, in seconds: longer if what is missing may come, here or to the log."""
+        if question.kind in CHANGES or question.is_strong:
+            return ANSWER_S
         return APPLY_S if self._can_answer(partition) and not self._is_cut_off() else READ_S
 
     def _silence_s(self) -> float:
@@ -460,7 +458,7 @@ class Node:
         batch = self.add(partition, record)
         place = len(batch.records[partition]) - 1
         try:
-            answers = await asyncio.wait_for(asyncio.shield(batch.answers_of(partition)), CHANGE_S)
+            answers = await asyncio.wait_for(asyncio.shield(batch.answers_of(partition)), ANSWER_S)
         except TimeoutError as error:
             raise StoreError("the outcome of a change is unknown: it was not applied in time") from error
         return f"{answers[place]} {await asyncio.shield(batch.done)}".encode()
@@ -487,11 +485,11 @@ class Node:
     async def _ask_once(self, partition: int, packed: bytes) -> bytes:
         """Return the answer of a holder to a change. Raises as `ask`, NotHere, and Asleep."""
         try:
-            answer = await self._peers.ask_once(self._holders[partition], packed, CHANGE_S)
+            answer = await self._peers.ask_once(self._holders[partition], packed, ANSWER_S)
         except Vanished as error:
             raise StoreError(f"the outcome of a change is unknown: {error}") from error
         if answer is None:
-            return await self._ask_brokers(partition, packed, CHANGE_S, is_change=True)
+            return await self._ask_brokers(partition, packed, ANSWER_S, is_change=True)
         return answer
 
     async def _ask_peers(self, partition: int, question: Question) -> bytes | None:

@@ -23,7 +23,7 @@ from sonicpy.cluster.ending import end
 from sonicpy.cluster.frames import Frames
 from sonicpy.cluster.hedging import Askable, Hedging, TakeAnswer, Taker
 from sonicpy.cluster.registry import Peer, Registry
-from sonicpy.errors import ConfigError, SonicError
+from sonicpy.errors import SonicError
 
 logger = logging.getLogger(__name__)
 
@@ -319,7 +319,7 @@ class Peers:
                 self._silent.add(node)
                 self._not_before_s[node] = 0.0  # it may only stand still
                 raise
-        except (OSError, ConfigError) as error:  # TimeoutError among them
+        except (OSError, SonicError) as error:  # TimeoutError among them
             logger.info("no connection to the node %s (%s): it is asked through the brokers", node, error)
 
     async def _connect(self, host: str, port: int) -> socket.socket:

@@ -48,8 +48,8 @@ def recover(brokers: str, wish: Wish, say: Say) -> int:
         say: called with a line for each step.
 
     Raises:
-        ConfigError: the brokers hold no cluster or do not answer; or the source is not one.
-        StoreError: a step failed; run it again.
+        ConfigError: the brokers hold no cluster; or the source is not one.
+        StoreError: the brokers do not answer, or a step failed; run it again.
     """
     return asyncio.run(_recover(brokers, wish, say))
 

@@ -20,10 +20,17 @@ from typing import Any
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js.api import KeyValueConfig
-from nats.js.errors import BucketNotFoundError, KeyNotFoundError, KeyWrongLastSequenceError
+from nats.js.errors import (
+    BucketNotFoundError,
+    KeyNotFoundError,
+    KeyWrongLastSequenceError,
+    ServiceUnavailableError,
+)
 from nats.js.kv import KeyValue
 
+from sonicpy.cluster.broker import NotReady
 from sonicpy.cluster.partitions import part_of, partition_of, partition_of_part, placement
+from sonicpy.cluster.refusals import JETSTREAM_ALLOWED, SURE_S, meaning
 from sonicpy.cluster.versions import FIRST
 from sonicpy.errors import ConfigError, StoreError
 
@@ -35,8 +42,8 @@ LEADER_S = 10.0
 PAUSE_S = 0.2
 TRIES = 5
 """To take the name of a node while somebody else writes it."""
-CREATE_S = 3.0
-"""Brokers without a leader do not answer at all."""
+ASK_S = 3.0
+"""Longest time for one answer. Brokers without a leader do not answer at all, not even later: they are asked again."""
 
 
 class OtherLayout(StoreError):
@@ -167,30 +174,47 @@ class Registry:
                 await registry._agree("made", given)
                 return registry
         except NatsError as error:
+            found = meaning(error)
+            if isinstance(found, ConfigError):
+                raise found from error
             raise StoreError(f"the brokers did not make the bucket {BUCKET}: {error}") from error
         if await registry._get("made") != given:
             raise OtherLayout(other_layout(now, layout))
         return registry
 
     @classmethod
-    async def open(cls, connection: Client) -> "Registry":
+    async def open(cls, connection: Client, within_s: float = LEADER_S) -> "Registry":
         """Return the registry of the cluster that the brokers hold.
 
+        Args:
+            within_s: brokers that do not answer are asked again for this time, in seconds.
+
         Raises:
-            ConfigError: there is none, or the brokers do not answer.
+            ConfigError: there is none, or the brokers have no JetStream.
+            NotReady: the brokers do not answer.
         """
-        with _answering():
+        now_s = time.monotonic()
+        sure_s, deadline_s = now_s + SURE_S, now_s + within_s
+        while True:
             try:
-                return cls(await connection.jetstream(timeout=10).key_value(BUCKET))
+                return cls(await connection.jetstream(timeout=ASK_S).key_value(BUCKET))
             except BucketNotFoundError as error:
-                raise ConfigError("these brokers hold no cluster; run sonicpy cluster init first.") from error
+                if time.monotonic() > sure_s:
+                    raise ConfigError("these brokers hold no cluster; run sonicpy cluster init first.") from error
+            except (NatsError, OSError) as error:
+                found = meaning(error)
+                if isinstance(error, ServiceUnavailableError) and not getattr(connection, "has_jetstream", True):
+                    found = ConfigError(f"the broker that answers has no JetStream; {JETSTREAM_ALLOWED}.")
+                if not isinstance(found, NotReady) or time.monotonic() > deadline_s:
+                    raise found from error
+            await asyncio.sleep(PAUSE_S)
 
     async def layout(self) -> Layout:
         """Return the layout.
 
         Raises:
             OtherFormat: another version of sonicpy wrote it.
-            ConfigError: no broker answers.
+            NotReady: no broker answers.
         """
         found = json.loads(await self._get("cluster") or "{}")
         if found.get("format") != FORMAT:
@@ -254,7 +278,8 @@ class Registry:
         more than the number before, one more than that.
 
         Raises:
-            ConfigError: no broker answers, or the node is started twice at the same time.
+            ConfigError: the node is started twice at the same time.
+            NotReady: no broker answers.
         """
         key, before = f"writer.{node}", None
         with _answering():
@@ -277,7 +302,7 @@ class Registry:
         from them may go on reading out what it held before.
 
         Raises:
-            ConfigError: no broker answers, or the number was changed meanwhile: ask again.
+            NotReady: no broker answers, or the number was changed meanwhile: ask again.
         """
         key = f"writer.{node}"
         with _answering():
@@ -288,7 +313,7 @@ class Registry:
         return True
 
     async def entry_version(self) -> int:
-        """Return the version of entries that nodes write. Raises ConfigError if no broker answers."""
+        """Return the version of entries that nodes write. Raises NotReady if no broker answers."""
         return int(await self._get("entries") or FIRST)
 
     async def note_entry_version(self, version: int) -> None:
@@ -299,17 +324,17 @@ class Registry:
             raise StoreError(f"the brokers did not note the version of entries: {error}") from error
 
     async def peer(self, node: str) -> Peer | None:
-        """Return where a node is asked; None: nowhere. Raises ConfigError if no broker answers."""
+        """Return where a node is asked; None: nowhere. Raises NotReady if no broker answers."""
         found = await self._get(f"peer.{node}")
         return None if found is None else Peer(**json.loads(found))
 
     async def note_peer(self, node: str, peer: Peer) -> None:
-        """Note where a node is asked. Raises ConfigError."""
+        """Note where a node is asked. Raises NotReady if no broker answers."""
         with _answering():
             await self._store.put(f"peer.{node}", json.dumps(dataclasses.asdict(peer)).encode())
 
     async def snapshots(self, partition: int) -> list[Manifest]:
-        """Return the snapshots of a partition, newest first. Raises ConfigError if no broker answers."""
+        """Return the snapshots of a partition, newest first. Raises NotReady if no broker answers."""
         found = await self._get(f"snapshot.{partition}")
         return [Manifest(**manifest) for manifest in json.loads(found or "[]")]
 
@@ -325,7 +350,7 @@ class Registry:
         """Write a value unless there is one; return the one that is there.
 
         Raises:
-            StoreError: the brokers did not take it for LEADER_S.
+            NotReady: the brokers did not take it for LEADER_S.
         """
         deadline = time.monotonic() + LEADER_S
         while True:
@@ -336,7 +361,7 @@ class Registry:
                 return await self._get(key) or ""
             except NatsError as error:  # brokers that have just started may have no leader yet
                 if time.monotonic() > deadline:
-                    raise StoreError(f"the brokers do not take what the nodes agree on: {error}") from error
+                    raise NotReady(f"the brokers do not take what the nodes agree on: {error}") from error
                 await asyncio.sleep(PAUSE_S)
 
     async def _get(self, key: str) -> str | None:
@@ -363,11 +388,11 @@ async def _create_bucket(connection: Client, copies: int) -> KeyValue:
     deadline = time.monotonic() + 2 * LEADER_S
     while True:
         try:
-            return await connection.jetstream(timeout=CREATE_S).create_key_value(
+            return await connection.jetstream(timeout=ASK_S).create_key_value(
                 KeyValueConfig(bucket=BUCKET, history=HISTORY, replicas=copies)
             )
-        except NatsError:
-            if time.monotonic() > deadline:
+        except NatsError as error:
+            if time.monotonic() > deadline or isinstance(meaning(error), ConfigError):
                 raise
             await asyncio.sleep(PAUSE_S)
 
@@ -387,11 +412,11 @@ def other_layout(now: Layout, given: Layout) -> str:
 
 @contextlib.contextmanager
 def _answering() -> Iterator[None]:
-    """Let a question that the brokers do not answer raise ConfigError."""
+    """Let errors of the brokers and the network raise what they mean: see `meaning`."""
     try:
         yield
     except (NatsError, OSError) as error:
-        raise ConfigError(f"the brokers do not answer ({error}); allowed are brokers with JetStream.") from error
+        raise meaning(error) from error
 
 
 def _layout_in(found: Mapping[str, Any]) -> Layout:

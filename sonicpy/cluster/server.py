@@ -1,16 +1,19 @@
 """`sonicpy serve --cluster`: a server whose index is spread over the nodes of a cluster."""
 
+import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
 
-from sonicpy.cluster.ending import close
+from sonicpy.cluster.ending import close, end
 from sonicpy.cluster.jetstream import connect
 from sonicpy.cluster.node import Node
+from sonicpy.cluster.patience import at_last
 from sonicpy.cluster.service import NodeService
 from sonicpy.cluster.setup import check_name
 from sonicpy.config import Config, Loaded
-from sonicpy.server.server import PeriodicWork, Server, run
+from sonicpy.server.server import PeriodicWork, Server, StoppedBefore, run
 from sonicpy.server.service import BaseService
 from sonicpy.server.statistics import Statistics
 
@@ -25,7 +28,7 @@ def serve(loaded: Loaded, announce: Callable[[str], None], brokers: str, name: s
         is_strong: every read sees all changes that any node has acknowledged before.
 
     Raises:
-        SonicError: the name is wrong, the cluster cannot be reached, or the node cannot start.
+        SonicError: the name or a setting is wrong, or the node cannot start. It waits for brokers that do not answer.
     """
     check_name(name)
     logging.getLogger("nats").setLevel(logging.CRITICAL)
@@ -45,16 +48,32 @@ class NodeServer(Server):
 
     @contextlib.asynccontextmanager
     async def _opened(self) -> AsyncIterator[tuple[BaseService, PeriodicWork]]:
+        statistics = Statistics()
+        node = await self._unless_stopped(at_last(f"the node {self._name}", lambda: self._open(statistics)))
+        try:
+            service = NodeService(node, self._config)
+            service.statistics = statistics  # that the replicas count their consolidations in
+            yield service, node.watch  # each replica does its own periodic work
+        finally:
+            await node.close()
+
+    async def _unless_stopped(self, opening: Coroutine[Any, Any, Node]) -> Node:
+        """Return the node once it is open. Raises StoppedBefore if a stop signal comes before."""
+        task, stop = asyncio.ensure_future(opening), asyncio.ensure_future(self._stopped.wait())
+        try:
+            await asyncio.wait([task, stop], return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise StoppedBefore
+            return task.result()
+        finally:
+            await end([waiting for waiting in (task, stop) if not waiting.done()])
+
+    async def _open(self, statistics: Statistics) -> Node:
+        """Return the node. Raises SonicError: NotReady if the brokers do not answer, or not yet."""
         connection = await connect(self._brokers, f"sonicpy node {self._name}")
         try:
-            statistics = Statistics()
-            node = await Node.open(self._name, self._config, connection, statistics, is_strong=self._is_strong)
-            try:
-                service = NodeService(node, self._config)
-                service.statistics = statistics  # that the replicas count their consolidations in
-                yield service, node.watch  # each replica does its own periodic work
-            finally:
-                await node.close()
-        finally:
+            return await Node.open(self._name, self._config, connection, statistics, is_strong=self._is_strong)
+        except BaseException:
             if not connection.is_closed:
                 await close(connection)
+            raise

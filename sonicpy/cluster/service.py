@@ -35,6 +35,7 @@ from sonicpy.channel.commands import (
     Trigger,
     Verify,
 )
+from sonicpy.cluster.limits import ANSWER_S, RELAYED_S
 from sonicpy.cluster.merge import NAMED_MAX, merge_figures, merge_names
 from sonicpy.cluster.node import Node
 from sonicpy.cluster.questions import Question
@@ -95,6 +96,14 @@ NODE_CALLS: dict[type, Callable[[Any, Any], bytes]] = {
     Count: count_here,
     **{kind: read_here(CALLS[kind]) for kind in READS},
 }
+
+
+CHANGES = (Pop, FlushB, FlushC, FlushO)
+
+
+def limit_of(command: Command) -> float:
+    """Return how long a command may wait at this node, in seconds: less if another node may have had it before."""
+    return ANSWER_S - RELAYED_S if type(command) in NODE_CALLS else ANSWER_S
 
 
 class TurnSealer:
@@ -161,6 +170,22 @@ class NodeService(BaseService):
 
     async def execute(self, command: Command) -> bytes:
         """Carry out a command that has to wait or that other nodes answer; see `BaseService.execute`."""
+        limit_s = None if self._is_work(command) else limit_of(command)
+        try:
+            async with asyncio.timeout(limit_s):
+                return await self._execute(command)
+        except TimeoutError as error:
+            unknown = ", and its outcome is unknown" if type(command) in CHANGES else ""
+            raise StoreError(
+                f"{type(command).__name__.upper()} got no answer in {limit_s:g} seconds{unknown}"
+            ) from error
+
+    def _is_work(self, command: Any) -> bool:
+        """Return whether a command takes its time by itself, without waiting for brokers or nodes that are silent."""
+        is_count = isinstance(command, CountC) or (isinstance(command, Count) and command.object is None)
+        return isinstance(command, Verify | Trigger) or (is_count and command.collection in self.node.spread)
+
+    async def _execute(self, command: Command) -> bytes:
         if self.node.spread and getattr(command, "collection", None) in self.node.spread:
             if getattr(command, "bucket", None) is not None:
                 return await self._spread.execute(command)
@@ -193,8 +218,9 @@ class NodeService(BaseService):
             case Verify():
                 return replies.json_result(await self._verify())
             case Trigger(action="consolidate"):
-                for replica in self.node.replicas.values():
-                    await self.node.wait_for_own(replica)
+                replicas = list(self.node.replicas.values())
+                await asyncio.gather(*map(self.node.wait_for_own, replicas))
+                for replica in replicas:
                     await replica.maintenance.consolidate()
                 return replies.OK
             case Trigger(action=action):
@@ -230,11 +256,12 @@ class NodeService(BaseService):
 
     async def _verify(self) -> list[str]:
         faults = []
-        for replica in self.node.replicas.values():
+        replicas = list(self.node.replicas.values())
+        await asyncio.gather(*[self.node.wait_for_own(replica) for replica in replicas if replica.fault is None])
+        for replica in replicas:
             if replica.fault is not None:
                 faults.append(f"partition {replica.partition}: {replica.fault}")
                 continue
-            await self.node.wait_for_own(replica)
             found = await replica.maintenance.verify()
             faults += [f"partition {replica.partition}: {fault}" for fault in found]
         return faults

@@ -95,7 +95,7 @@ async def is_needed(known: Progress, partition: int, epoch: Epoch, registry: Reg
     because it was made again after the brokers had lost their data.
 
     Raises:
-        ConfigError: no broker answers.
+        NotReady: no broker answers.
     """
     if known.epoch not in ("", epoch.name):
         return False
@@ -134,7 +134,8 @@ def snapshot_all(brokers: str) -> list[dict[str, Any]]:
     """Let the nodes take a snapshot of every partition, and cut the logs off; return what was done, by partition.
 
     Raises:
-        ConfigError: the brokers hold no cluster, or do not answer.
+        ConfigError: the brokers hold no cluster.
+        NotReady: the brokers do not answer.
         StoreError: a partition has no new snapshot.
     """
     return asyncio.run(_snapshot_all(brokers))

@@ -30,8 +30,8 @@ def spread(brokers: str, collection: str, parts: int) -> Layout:
 
     Raises:
         CommandError: the name is not valid.
-        ConfigError: the brokers hold no cluster or do not answer, or the number is too high.
-        StoreError: the collection holds buckets, or a node does not answer.
+        ConfigError: the brokers hold no cluster, or the number is too high.
+        StoreError: the collection holds buckets, or the brokers or a node do not answer.
     """
     check_collection(collection)
     return asyncio.run(_spread(brokers, collection, parts))

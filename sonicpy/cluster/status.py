@@ -54,7 +54,8 @@ def status(brokers: str) -> Status:
     """Return the state of a cluster.
 
     Raises:
-        ConfigError: the brokers hold no cluster, or do not answer.
+        ConfigError: the brokers hold no cluster.
+        NotReady: the brokers do not answer.
         StoreError: a stream is missing.
     """
     return asyncio.run(_status(brokers))

@@ -67,8 +67,8 @@ def import_folder(brokers: str, folder: Path, config: Config, say: Say) -> int:
         say: called with a line for each folder.
 
     Raises:
-        ConfigError: the brokers hold no cluster or do not answer, or the settings are not those of the cluster.
-        StoreError: the folder holds neither, or a partition did not acknowledge in time.
+        ConfigError: the brokers hold no cluster, or the settings are not those of the cluster.
+        StoreError: the folder holds neither, the brokers do not answer, or a partition did not acknowledge in time.
     """
     sources = list(sources_in(folder))
     return asyncio.run(_import(brokers, sources, config, say))
@@ -102,8 +102,9 @@ def backup(brokers: str, folder: Path, say: Say) -> int:
         say: called with a line for each partition.
 
     Raises:
-        ConfigError: the brokers hold no cluster or do not answer, or the folder is not empty.
-        StoreError: a partition could not be written. The folder then holds no `cluster.json`.
+        ConfigError: the brokers hold no cluster, or the folder is not empty.
+        StoreError: the brokers do not answer, or a partition could not be written. The folder then holds no
+            `cluster.json`.
     """
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder} is not empty; allowed is a new folder.")

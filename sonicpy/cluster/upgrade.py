@@ -36,7 +36,8 @@ def upgrade(brokers: str) -> Upgrade:
     """Let the nodes write the newest version of entries that all of them read.
 
     Raises:
-        ConfigError: the brokers hold no cluster, or do not answer.
+        ConfigError: the brokers hold no cluster.
+        NotReady: the brokers do not answer.
         StoreError: a node is silent, so that nobody knows what it reads.
     """
     return asyncio.run(_upgrade(brokers))

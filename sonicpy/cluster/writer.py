@@ -20,6 +20,7 @@ from sonicpy.cluster.batches import Batch, pack_records
 from sonicpy.cluster.broker import Broker, Unacknowledged
 from sonicpy.cluster.ending import end
 from sonicpy.cluster.gaps import Gaps
+from sonicpy.cluster.limits import GIVE_UP_S
 from sonicpy.cluster.versions import FIRST, pack_entry
 from sonicpy.errors import StoreError
 
@@ -27,7 +28,6 @@ logger = logging.getLogger(__name__)
 
 BATCH_CHANGES_MAX = 500
 BATCH_BYTES_MAX = 256 << 10
-GIVE_UP_S = 15.0
 PAUSE_S = 0.05
 """Between two tries, where the broker refuses at once because the log has no leader."""
 GATHER_SHARE = 1.0

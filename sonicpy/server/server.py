@@ -65,6 +65,10 @@ def run(server: "Server", loaded: Loaded) -> int:
     return 0
 
 
+class StoppedBefore(Exception):
+    """A stop signal came before everything was open."""
+
+
 class Server:
     """One index, and the addresses it is served on."""
 
@@ -72,11 +76,17 @@ class Server:
         self._config = config
         self._announce = announce
         self._limits = limits_of(config)
+        self._stopped = asyncio.Event()
 
     async def run(self) -> None:
         """Serve until a stop signal. Raises SonicError if it cannot start, or must not go on."""
-        loop = asyncio.get_running_loop()
-        stopped = asyncio.Event()
+        with contextlib.suppress(StoppedBefore):
+            await self._run()
+        logger.info("stopped")
+
+    async def _run(self) -> None:
+        """Serve until a stop signal. Raises as `run`, and StoppedBefore."""
+        loop, stopped = asyncio.get_running_loop(), self._stopped
         for number in stop_signals():
             loop.add_signal_handler(number, stopped.set)
         tls = tls_context(self._config.channel)
@@ -104,7 +114,6 @@ class Server:
                     await self._stop(service, listeners, tasks)
         if (refusal := _refusal(tasks)) is not None:
             raise refusal
-        logger.info("stopped")
 
     @contextlib.asynccontextmanager
     async def _opened(self) -> AsyncIterator[tuple[BaseService, PeriodicWork]]:

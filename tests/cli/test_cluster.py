@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from sonicpy.cli.brokers import CLUSTER_VARIABLE
 from sonicpy.cli.cluster_room import load_cluster
+from sonicpy.cli.main import main
+from sonicpy.config import Loaded
 from sonicpy.errors import ConfigError
 from tests.processes import environment, run_here
 from tests.support.patience import WAIT_S
@@ -32,6 +35,75 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ConfigError, match=r"pip install 'sonicpy-search\[cluster\]'"):
         load_cluster("jetstream")
+
+
+def test_the_variable_alone_makes_no_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def serve(loaded: Loaded, announce: object) -> int:
+        made.append("server")
+        return 0
+
+    monkeypatch.setenv(CLUSTER_VARIABLE, "nats://127.0.0.1:1")
+    monkeypatch.setattr("sonicpy.server.server.serve", serve)
+    assert main(["serve"]) == 0
+    assert made == ["server"]
+
+
+SHOWN = "every user of this machine reads"
+
+
+@pytest.mark.parametrize("verb", [["status"], ["drain", "n1"], ["rebalance"]])
+def test_the_addresses_come_from_a_variable(verb: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
+    status, _, error = run_here(["cluster", *verb], tmp_path)
+    assert status == 2
+    assert f"--cluster is missing, and so is the variable {CLUSTER_VARIABLE}" in error
+    monkeypatch.setenv(CLUSTER_VARIABLE, "nats://u:secret@a:b")
+    status, _, error = run_here(["cluster", *verb], tmp_path)
+    assert status == 2
+    assert "--cluster holds 'nats://***@a:b'" in error
+    assert SHOWN not in error
+    status, _, error = run_here(["cluster", *verb, "--cluster", "nats://u:secret@a:b"], tmp_path)
+    assert error.count(SHOWN) == 1
+    assert "secret" not in error
+
+
+@pytest.mark.parametrize("is_shown", [True, False])
+def test_a_node_says_once_that_its_arguments_show_a_password(
+    is_shown: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
+    monkeypatch.setenv(CLUSTER_VARIABLE, "nats://u:secret@a:b")
+    arguments = ["serve", "--node", "n1", *(["--cluster", "nats://u:secret@a:b"] if is_shown else [])]
+    status, _, error = run_here(arguments, tmp_path)
+    assert status == 2
+    assert error.count(SHOWN) == is_shown
+    assert "--cluster holds 'nats://***@a:b'" in error
+    assert "secret" not in error
+
+
+ODD = [  # a list of addresses, and the message about it
+    ("nats://u:se,cret@a", "nats://***@a"),
+    ("nats://u:se/cret@a", "nats://***@a"),
+    ("nats://u:secret@x@a:b", "nats://***@a:b"),
+    ("nats://a,nats://u:secret@b:99999", "nats://a,nats://***@b:99999"),
+    ("u:secret@[::1", "***@[::1"),
+    ("nats://u:secret@", "nats://***@"),
+    ("nats://u:\udcffsecret@a", "nats://***@a"),
+]
+
+
+@pytest.mark.parametrize(("addresses", "shown"), ODD)
+def test_no_message_shows_an_odd_password(
+    addresses: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
+    monkeypatch.setenv(CLUSTER_VARIABLE, addresses)
+    status, _, error = run_here(["cluster", "status"], tmp_path)
+    assert status == 2
+    assert f"--cluster holds '{shown}'; allowed are" in error
+    assert "cret" not in error
 
 
 WRONG = [

@@ -30,8 +30,9 @@ from sonicpy.cluster.connection import (  # noqa: E402
 )
 from sonicpy.cluster.dev import HOST, free_ports  # noqa: E402
 from sonicpy.cluster.ending import close  # noqa: E402
-from sonicpy.cluster.jetstream import is_led  # noqa: E402
+from sonicpy.cluster.jetstream import connect, is_led  # noqa: E402
 from tests.cluster.clusters import broker_program  # noqa: E402
+from tests.cluster.pretender import pretending  # noqa: E402
 from tests.support.patience import WAIT_S
 
 GIVEN = [f"nats://u:secret@10.0.0.{number}:4222" for number in (1, 2, 3)]
@@ -78,6 +79,21 @@ def test_brokers_take_turns_and_only_those_that_were_given() -> None:
         assert hosts[:3] == hosts[3:]
         assert [wait_s for _, wait_s in chosen[:3]] == [0, 0, 0]
         assert all(0 < wait_s <= module.RECONNECT_S for _, wait_s in chosen[3:])
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    ("credentials", "user", "password"),
+    [("u:secret", "u", "secret"), ("u%20v:p%40s%2Fs%2C%3A%25", "u v", "p@s/s,:%"), ("u:p%C3%A4ss", "u", "päss")],
+)
+def test_a_password_may_be_percent_encoded(credentials: str, user: str, password: str) -> None:
+    async def test() -> None:
+        with pretending(None) as broker:
+            connection = await connect(f"nats://{credentials}@{broker.address}", "test", patient=False)
+            await close(connection)
+            (sent,) = broker.sent
+            assert (sent["user"], sent["pass"]) == (user, password)
 
     run(test())
 

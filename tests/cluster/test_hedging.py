@@ -51,6 +51,19 @@ def asked(*nodes: Node) -> list[int]:
     return [node.asked for node in nodes]
 
 
+@pytest.mark.parametrize("nodes", [[SILENT], [SILENT, SILENT], [b"-behind", SILENT], [GONE, SILENT]])
+def test_an_answer_that_does_not_come_is_not_waited_for(nodes: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection on which other questions are answered stays open."""
+    monkeypatch.setattr(hedging, "READ_S", 0.05)
+    monkeypatch.setattr(hedging, "LATE_S", 0.01)
+
+    async def test() -> None:
+        answer, _, _ = await ask(*[Node(answer) for answer in nodes])
+        assert answer in (None, b"-behind?")
+
+    run(test())
+
+
 def test_a_quick_answer_asks_one_node() -> None:
     async def test() -> None:
         nodes = Node(b"+a"), Node(b"+b")
