@@ -383,6 +383,17 @@ def test_over_the_wire(run: Run, server: Server) -> None:
     run("export", "--server", url, status=1, said=said)
 
 
+def test_positions_that_cannot_be_saved(run: Run, shared_server: Server, here: Path) -> None:
+    """An import ended after a second; now it does without, unless --resume asks for it."""
+    (here / "state").write_text("a file")
+    Path("rows.csv").write_text("id,text\n1,cedar\n")
+    verb = ["import", "rows.csv", "--collection", "unsaved", "--server", f"sonic://127.0.0.1:{shared_server.port}"]
+    said = f"sonicpy: cannot write {here}/state/sonicpy/import: Not a directory"
+    assert "1 indexed" in run(*verb, said=f"{said}; --resume will not continue this import\n")
+    run(*verb, "--resume", status=1, said=f"{said}\n")
+    assert (here / "state").read_text() == "a file"
+
+
 def test_positions_that_nobody_can_look_for(run: Run, shared_server: Server, here: Path) -> None:
     (here / "state").symlink_to("state")
     Path("rows.csv").write_text("id,text\n1,cedar\n")

@@ -18,6 +18,7 @@ OTHERS: tuple[tuple[bytes, str], ...] = (
     (rb"PAR1\x15", "is Parquet; --format parquet reads it"),
 )
 """First bytes of what import does not read, as patterns, and the sentence behind the name of the file."""
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 HEAD_BYTES = 1 << 10
 ZEROS_MAX = 20
 """A text in UTF-8 holds at most one zero byte in this many."""
@@ -41,6 +42,8 @@ def opened(file: IO[bytes], path: str, *, is_utf8: bool) -> IO[bytes]:
     for pattern, said in OTHERS:
         if re.match(pattern, head):
             raise ConfigError(f"{path} {said}.")
+    if is_utf8 and head.startswith(UTF16_MARKS):
+        raise ConfigError(f"{path} begins as UTF-16 does; allowed is UTF-8, or what --encoding names.")
     if is_utf8 and head.count(0) * ZEROS_MAX > len(head):
         raise ConfigError(f"{path} is no text in UTF-8, because every few bytes one is zero; {ALLOWED}.")
     return file

@@ -35,7 +35,6 @@ PARQUET_ROWS = 10_000  # decoded at a time
 READ_BYTES = 1 << 18
 
 UTF8_MARK = b"\xef\xbb\xbf"
-UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +145,6 @@ class Source:
             lines = (line.encode(UTF8, "surrogateescape") for line in self._text)
             return chain([next(lines, b"").removeprefix(UTF8_MARK)], lines)
         first = content.readline()
-        if first.startswith(UTF16_MARKS):
-            raise ConfigError(f"{self.path} begins as UTF-16 does; allowed is UTF-8, or what --encoding names.")
         return chain([first.removeprefix(UTF8_MARK)], content) if first else iter(())
 
     def _json(self, skip: int) -> Iterator[ReadRow]:
