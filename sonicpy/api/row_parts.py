@@ -4,7 +4,8 @@
     namedtuple, SQLAlchemy's Row, pandas' itertuples  `_fields`
     Row of Spark                                      `__fields__`
     instance of a dataclass, or of an attrs class     its fields
-    sqlite3.Row, asyncpg.Record, pandas Series, ...   `keys()`, as `dict(row)` reads it
+    sqlite3.Row, and DictRow of psycopg2              `keys()`, and its values in the same order
+    asyncpg.Record, pandas Series, ...                `keys()`, and the value of each
 
 A column that a row lacks is refused, and never looked for at another place.
 """
@@ -86,6 +87,11 @@ def _by_attributes(row: Any, shape: Shape) -> Parts | NoParts:
     return _by_name(names, [getattr(row, name, None) for name in names], shape)
 
 
+def _by_keys_in_order(row: Any, shape: Shape) -> Parts | NoParts:
+    # A sqlite3.Row asked for "id" may answer with a column "Id" that comes first.
+    return _by_name(list(row.keys()), tuple(row), shape)
+
+
 def _by_keys(row: Any, shape: Shape) -> Parts | NoParts:
     try:
         names = list(row.keys())
@@ -95,11 +101,16 @@ def _by_keys(row: Any, shape: Shape) -> Parts | NoParts:
     return _by_name(names, values, shape)
 
 
+def _has_keys(kind: type) -> bool:
+    return callable(getattr(kind, "keys", None))
+
+
 NAMED: tuple[tuple[Callable[[type], bool], Reader], ...] = (
     (lambda kind: issubclass(kind, Sequence) and hasattr(kind, "_fields"), _by_fields),
     (lambda kind: issubclass(kind, tuple) and hasattr(kind, "asDict"), _by_fields_of_spark),
     (lambda kind: dataclasses.is_dataclass(kind) or hasattr(kind, "__attrs_attrs__"), _by_attributes),
-    (lambda kind: callable(getattr(kind, "keys", None)) and hasattr(kind, "__getitem__"), _by_keys),
+    (lambda kind: issubclass(kind, Sequence) and _has_keys(kind), _by_keys_in_order),
+    (lambda kind: hasattr(kind, "__getitem__") and _has_keys(kind), _by_keys),
 )
 """How to tell that the rows of a type have names, and what reads them; the first that fits does."""
 

@@ -193,6 +193,14 @@ def test_a_column_that_is_there_twice_is_refused_only_where_it_is_read() -> None
     assert read(row, Shape("c", "b", lang="none")) == Row("c", "b", "1", "hello", "none")
 
 
+def test_columns_of_sqlite_that_differ_in_case_alone() -> None:
+    """A sqlite3.Row takes names without regard to case, and answers with the first column that fits."""
+    values = {"Id": "6", "TEXT": "world", "id": "7", "text": "hello"}
+    for row in (by_sqlite(values), Record(values)):
+        assert read(row, BOUND) == Row("c", "b", "7", "hello", None)
+        assert read(row, Shape("c", "b", "Id", "TEXT")) == Row("c", "b", "6", "world", None)
+
+
 def test_a_row_whose_names_and_values_differ_in_number_is_refused() -> None:
     class Odd(collections.namedtuple("Book", "id text")):  # type: ignore[misc]
         def __iter__(self) -> Iterator[Any]:

@@ -5,7 +5,9 @@ import os
 import signal
 from collections.abc import Callable, Sequence
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -79,6 +81,24 @@ def test_parquet(run: Run) -> None:
     }
     Path("torn.parquet").write_bytes(Path("rows.parquet").read_bytes()[:50])
     run("import", "torn.parquet", *flags, status=1, said="torn.parquet cannot be read as Parquet: ")
+
+
+def test_parquet_of_a_database(run: Run) -> None:
+    """Databases give numbers as decimals and names as UUIDs; pyarrow has a type of UUIDs from 18 on."""
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    numbers = [Decimal("7.00"), Decimal("12345678901234567890.00"), Decimal("7.50")]
+    rows = {"number": numbers, "text": ["amber", "birch", "cedar"]}
+    if hasattr(arrow, "uuid"):
+        rows["uuid"] = arrow.array([UUID(int=n).bytes for n in range(3)], arrow.uuid())
+    parquet.write_table(arrow.table(rows), "rows.parquet")
+    flags = ["rows.parquet", "--collection", "c", "--data", "d"]
+    run("import", *flags, "--id", "number", status=3, said="row 3 is refused: object is Decimal('7.50'); allowed are")
+    assert held() == {"7": {"amber"}, "12345678901234567890": {"birch"}}
+    if hasattr(arrow, "uuid"):
+        run("import", *flags, "--id", "uuid", "--text", "number", "--bucket", "u")
+        assert held(bucket="u").keys() == {str(UUID(int=n)) for n in range(3)}
+        assert held(bucket="u")[str(UUID(int=0))] == {"7", "00"}
 
 
 def test_rows_say_where_they_belong(run: Run) -> None:
