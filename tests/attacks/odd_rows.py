@@ -2,7 +2,7 @@
 
 Half of the rows go through `push_many`, and the other half through files of CSV that `sonicpy import` reads, in which
 some quotes are not closed. The model reads a row from its description, column by column; it shares no code with
-sonicpy. A row is right if its object holds exactly its words in exactly its bucket, or if it is refused with a sentence.
+sonicpy. A row is right if its object holds exactly its words in exactly its bucket, or if a sentence refuses it.
 """
 
 import collections

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import signal
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -412,6 +413,34 @@ def test_positions_that_cannot_be_saved(run: Run, shared_server: Server, here: P
     assert "1 indexed" in run(*verb, said=f"{said}; --resume will not continue this import\n")
     run(*verb, "--resume", status=1, said=f"{said}\n")
     assert (here / "state").read_text() == "a file"
+
+
+@pytest.fixture
+def homeless(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """HOME is not set, and the list of users has no entry, as for a user who is a number of a container."""
+
+    def unknown(user: object) -> None:
+        raise KeyError(f"uid not found: {user}")
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    monkeypatch.setattr(pwd, "getpwnam", unknown)
+    for name in ("HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    Path("rows.csv").write_text("id,text\n1,cedar\n")
+
+
+@pytest.mark.usefixtures("homeless")
+def test_a_user_without_a_home_imports_into_a_folder(run: Run) -> None:
+    run("import", "rows.csv", "--collection", "c", "--data", "d", "--resume")
+    assert run("query", "c", "default", "cedar", "--data", "d") == "1\n"
+
+
+@pytest.mark.usefixtures("homeless")
+def test_a_user_without_a_home_imports_into_a_server(run: Run, shared_server: Server) -> None:
+    verb = ["import", "rows.csv", "--collection", "homeless", "--server", f"sonic://127.0.0.1:{shared_server.port}"]
+    said = "sonicpy: there is no home to save positions in (XDG_STATE_HOME names another folder)"
+    assert "1 indexed" in run(*verb, said=f"{said}; --resume will not continue this import\n")
+    run(*verb, "--resume", status=1, said=f"{said}\n")
 
 
 def test_positions_that_nobody_can_look_for(run: Run, shared_server: Server, here: Path) -> None:
