@@ -10,16 +10,18 @@ but no text can be added to it.
 """
 
 import re
-from numbers import Real
+from decimal import Decimal
+from numbers import Rational, Real
 from typing import Any, NamedTuple, SupportsIndex
+from uuid import UUID
 
 from sonicpy._native.ids import are_names
 from sonicpy.errors import InvalidArgument
 
 NAME_MAX_BYTES = 128
 
-ObjectName = str | SupportsIndex | float
-"""What the library takes as the name of an object: a name, or a whole number, whose digits are the name."""
+ObjectName = str | SupportsIndex | float | Decimal | UUID
+"""What the library takes as the name of an object: a name; a whole number, whose digits are the name; or a UUID."""
 
 SCOPE_NAME = f"1 to {NAME_MAX_BYTES} ASCII characters without white space"
 OBJECT_NAME = f"1 to {NAME_MAX_BYTES} bytes of UTF-8 without white space and control characters, or a whole number"
@@ -81,38 +83,49 @@ def check_names(collection: Any, bucket: Any, object: Any = None, *, compat: boo
 
 
 def object_name(object: Any) -> str:
-    """Return the name that is meant by what a program gives as one: a whole number stands for its digits.
+    """Return the name that is meant by what a program gives as one.
+
+    Equal numbers have the same name, the digits of the whole number: 42, 42.0 and Decimal("42.00") mean "42". A UUID
+    stands for its text, 32 small hexadecimal digits in five groups.
 
     Raises:
-        InvalidArgument: it is neither a str nor a whole number.
+        InvalidArgument: it is neither a str nor a whole number nor a UUID.
     """
-    if isinstance(object, str):
+    if isinstance(object, str | UUID):
         return str(object)
-    if isinstance(object, bool):
+    number = object if type(object) is int else _whole(object)
+    if number is None or number.bit_length() > _BITS_MAX:
         raise _invalid("object", object, OBJECT_NAME, "InvalidObject")
-    if isinstance(object, SupportsIndex):
-        number = _whole(object)
-        if number is None or number.bit_length() > _BITS_MAX:
-            raise _invalid("object", object, OBJECT_NAME, "InvalidObject")
-        return str(number)
-    if isinstance(object, Real) and float(object).is_integer() and abs(float(object)) <= EXACT_MAX:
-        return str(int(float(object)))
-    raise _invalid("object", object, OBJECT_NAME, "InvalidObject")
+    return str(number)
 
 
-def _whole(value: SupportsIndex) -> int | None:
-    """Return a whole number; None: it is none, such as an array of several."""
-    try:
-        return value.__index__()
-    except TypeError:
+def _whole(value: object) -> int | None:
+    """Return a whole number; None: it is none, such as True, 1.5, an array, or a float that may mean several."""
+    if isinstance(value, bool):
         return None
+    if isinstance(value, SupportsIndex):
+        try:
+            return value.__index__()
+        except TypeError:
+            return None
+    if isinstance(value, Decimal):
+        if not value.is_finite() or value != value.to_integral_value():
+            return None
+        # int() would write out the zeros of Decimal("1e999999").
+        return int(value) if not value or value.adjusted() < NAME_MAX_BYTES else None
+    if isinstance(value, Rational):
+        return int(value.numerator) if value.denominator == 1 else None
+    if isinstance(value, Real):
+        number = float(value)
+        return int(number) if number == value and number.is_integer() and abs(number) <= EXACT_MAX else None
+    return None
 
 
 def shown(value: object) -> str:
     """Return a value for an error message: its repr, cut, or its type where the repr would say less."""
     if isinstance(value, int) and value.bit_length() > _BITS_MAX:  # Python writes no number of many digits
         return f"a number of more than {NAME_MAX_BYTES} digits"
-    if value is None or isinstance(value, str | bytes | int | float):
+    if value is None or isinstance(value, str | bytes | int | float | Decimal):
         text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
         return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     return f"of type {type(value).__name__}"

@@ -24,6 +24,8 @@ SEARCHED_FILES = (
 """Sonic's list; in each folder, sonicpy's own names come first."""
 
 FLAGS = {"channel.inet": "--inet", "store.kv.path": "--data", "server.log_level": "--log-level"}
+FOUND = "; without -c it is read because of its name, and -c names another file (-c /dev/null: none)"
+"""Behind what is wrong with a file that may be another program's."""
 ENVIRONMENT_PREFIX = "SONIC_"
 REFERENCE = re.compile(r"\$\{env\.([^{}]+)\}")
 
@@ -64,7 +66,8 @@ def load(config_file: Path | None, environ: Mapping[str, str], flags: Mapping[st
         ConfigError: a file cannot be read, or a setting is wrong.
     """
     source = config_file or _find_file()
-    given = [*_read_file(source), *_read_environment(environ), *_read_flags(flags)]
+    hint = "" if config_file else FOUND
+    given = [*_read_file(source, hint), *_read_environment(environ), *_read_flags(flags)]
     resolved = resolve(_expand(item, environ) for item in given)
     origins = {key: item.where for key, item in resolved.values.items()}
     config = Config.model_validate(_nest(resolved.values), context=origins)
@@ -88,22 +91,22 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-def _read_file(path: Path | None) -> Iterator[Given]:
+def _read_file(path: Path | None, hint: str) -> Iterator[Given]:
     if path is None:
         return
-    text = _read_text(path)
+    text = _read_text(path, hint)
     try:
         settings = list(_flatten(tomllib.loads(text), ()))
         lines = lines_of(text)
     except ValueError as error:  # TOMLDecodeError, or a number too long for int()
-        raise ConfigError(f"{path} is not TOML: {error}.") from error
+        raise ConfigError(f"{path} is not TOML: {error}{hint}.") from error
     except RecursionError as error:
         raise ConfigError(f"{path} is not TOML that can be read: it is nested too deeply.") from error
     for key_path, value in settings:
         yield Given(".".join(key_path), value, f"{path}:{lines[key_path]}")
 
 
-def _read_text(path: Path) -> str:
+def _read_text(path: Path, hint: str) -> str:
     try:
         content = path.read_bytes()
     except IsADirectoryError as error:
@@ -114,7 +117,7 @@ def _read_text(path: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{path} is not TOML: the text is not UTF-8 (at line {line}).") from error
+        raise ConfigError(f"{path} is not TOML: the text is not UTF-8 (at line {line}){hint}.") from error
 
 
 def _flatten(table: Mapping[str, object], prefix: KeyPath) -> Iterator[tuple[KeyPath, object]]:

@@ -101,7 +101,7 @@ class Index(Answers, Listing):
         Args:
             collection, bucket: 1 to 128 ASCII characters without white space.
             object: 1 to 128 bytes of UTF-8 without white space and control characters; or a whole number, whose digits
-                are the name.
+                are the name, or a UUID.
             lang: language of the text as ISO 639-1, ISO 639-3 or BCP 47 (`en`, `eng`, `en-GB`); None: guess; "none": no
                 language.
 
@@ -151,12 +151,12 @@ class Index(Answers, Listing):
         """Push many texts, thousands to a commit; return how many were indexed, and which were refused and why.
 
         Args:
-            rows: an iterable of tuples (object, text), (object, text, lang), (collection, bucket, object, text) or
-                (collection, bucket, object, text, lang), of dicts, or of rows of a database such as sqlite3.Row; or a
-                table: pyarrow Table, RecordBatch or RecordBatchReader, pandas or Polars DataFrame, anything with
-                `__arrow_c_stream__` or `__dataframe__`.
+            rows: an iterable of tuples or lists (object, text), (object, text, lang), (collection, bucket, object,
+                text) or (collection, bucket, object, text, lang), and of rows that have names, which are read by name:
+                dicts, namedtuples, rows of a database, dataclasses; or a table of pyarrow, pandas or Polars, anything
+                with `__arrow_c_stream__` or `__dataframe__`; or an iterable of tables.
             collection, bucket: of all rows; None: each row names its own, in the columns of these names.
-            object: the column with the name of the object; None: `id`, else `object`. Whole numbers are names, too.
+            object: the column with the name of the object; None: `id`, else `object`. Names are those of `push`.
             text: the column with the text; the texts of several columns are joined.
             lang: as in `push`, of all rows; None: each row's column `lang`, if there is one.
             new: refuse rows whose object exists already.

@@ -1,12 +1,14 @@
 """Rows of anything: what each shape means, what is refused and why, and tables of other libraries."""
 
 import datetime
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
+from uuid import UUID
+from xml.etree.ElementTree import Element
 
 import pytest
 
@@ -32,6 +34,23 @@ READ = [
     (("o1", "hello"), Shape("c", "b", lang="deu"), A._replace(lang="deu"), "the language of all"),
     ((7, "hello"), BOUND, A._replace(object="7"), "whole numbers name objects"),
     ((7.0, "hello"), BOUND, A._replace(object="7"), "a column with missing values has floats"),
+    ((Decimal("42"), "hello"), BOUND, A._replace(object="42"), "a whole Decimal"),
+    ((Decimal("42.00"), "hello"), BOUND, A._replace(object="42"), "an equal number is the same object"),
+    ((Decimal("-0.0"), "hello"), BOUND, A._replace(object="0"), "as 0 is"),
+    ((Decimal("1e3"), "hello"), BOUND, A._replace(object="1000"), "all digits"),
+    (
+        (Decimal("12345678901234567890123456789012"), "hello"),
+        BOUND,
+        A._replace(object="12345678901234567890123456789012"),
+        "",
+    ),
+    ((Fraction(10**30), "hello"), BOUND, A._replace(object=f"1{'0' * 30}"), "no float between"),
+    (
+        (UUID("{12345678-1234-5678-1234-567812345678}".upper()), "hello"),
+        BOUND,
+        A._replace(object=str(UUID(int=0x12345678123456781234567812345678))),
+        "",
+    ),
     (("é", "hello"), BOUND, A._replace(object="é"), "any letters"),
     (("o1", "hello", "fr-CA"), BOUND, A._replace(lang="fra"), "a tag of a language"),
     (("o1", "hello", ""), BOUND, A, "an empty field of a language"),
@@ -67,6 +86,7 @@ class Several:
 
 SCOPES = "allowed are 1 to 128 ASCII characters without white space"
 OBJECTS = "allowed are 1 to 128 bytes of UTF-8 without white space and control characters, or a whole number"
+ROWS = "allowed are tuples, dicts, and rows that have names"
 MISSING = "the name of the object is missing"
 REFUSED = [
     (("o", "x"), FREE, "o", f"collection is None; {SCOPES}"),
@@ -81,7 +101,11 @@ REFUSED = [
     ((datetime.date(2024, 1, 1), "x"), BOUND, "", f"object is of type date; {OBJECTS}"),
     ((10**129, "x"), BOUND, "", f"object is a number of more than 128 digits; {OBJECTS}"),
     ((10**5000, "x"), BOUND, "", f"object is a number of more than 128 digits; {OBJECTS}"),
-    ((Decimal("sNaN"), "x"), BOUND, "", f"object is of type Decimal; {OBJECTS}"),
+    ((Decimal("NaN"), "x"), BOUND, "", MISSING),
+    ((Decimal("sNaN"), "x"), BOUND, "", f"object is Decimal('sNaN'); {OBJECTS}"),
+    ((Decimal("42.5"), "x"), BOUND, "", f"object is Decimal('42.5'); {OBJECTS}"),
+    ((Decimal("1e999999"), "x"), BOUND, "", f"object is Decimal('1E+999999'); {OBJECTS}"),
+    ((Fraction(10**400, 3), "x"), BOUND, "", f"object is of type Fraction; {OBJECTS}"),
     ((Several(), "x"), BOUND, "", f"object is of type Several; {OBJECTS}"),
     (("o", Several()), BOUND, "o", "the text is of type Several; allowed is a str"),
     (("o", "x", Several()), BOUND, "o", f"lang is of type Several; allowed are {LANGUAGES}"),
@@ -94,10 +118,23 @@ REFUSED = [
     (("o", "x", "klingon"), BOUND, "o", f"lang is 'klingon'; allowed are {LANGUAGES}"),
     (("o",), BOUND, "", "a row of 1 values instead of 2 to 5"),
     (("c", "b", "o", "x", None, 6), BOUND, "", "a row of 6 values instead of 2 to 5"),
-    ("ox", BOUND, "", "a row is of type str; allowed are tuples and dicts"),
-    (None, BOUND, "", "a row is of type NoneType; allowed are tuples and dicts"),
-    ({"text": "x"}, BOUND, "", "the row has no id and no object"),
-    ({"id": "o"}, BOUND, "o", "the text is missing"),
+    ("ox", BOUND, "", f"a row is of type str; {ROWS}"),
+    (None, BOUND, "", f"a row is of type NoneType; {ROWS}"),
+    (Element("a", id="1", text="x"), BOUND, "", f"a row is of type Element; {ROWS}"),
+    ({"text": "x"}, BOUND, "", "the row has no id and no object; it has text"),
+    ({}, BOUND, "", "the row has no id and no object; it has no column"),
+    ({"id": "o"}, BOUND, "o", "the row has no text; it has id"),
+    ({"id": 7, "Text": "x"}, BOUND, "7", "the row has no text; it has id, Text"),
+    ({"id": "o", "text": None}, BOUND, "o", "the text is missing"),
+    ({"id": "o"}, Shape("c", "b", text=("a", "b")), "o", "the row has no a and no b; it has id"),
+    ({"id": "o", "text": "x", "bucket": "b"}, FREE, "o", "the row has no collection; it has id, text, bucket"),
+    ({"id": "o", "text": "x"}, FREE, "o", "the row has no collection and no bucket; it has id, text"),
+    (
+        {n: n for n in range(30)},
+        BOUND,
+        "",
+        f"the row has no id and no object; it has {', '.join(map(str, range(20)))}, ...",
+    ),
     ({"id": "o", "a": 1, "b": "x"}, Shape("c", "b", text=("a", "b")), "o", "the text is of type int; allowed is a str"),
 ]
 
@@ -112,26 +149,8 @@ def test_refused(row: Any, shape: Shape, name: str, reason: str) -> None:
     assert list(read_rows([("c", "b", "ok", "x"), row], shape))[1] == Refused(1, name, reason)
 
 
-def test_rows_of_a_database() -> None:
-    database = sqlite3.connect(":memory:")
-    database.row_factory = sqlite3.Row
-    for columns, shape in (
-        ("1 AS id, 'hello' AS text", BOUND),
-        ("'hello' AS text, 1 AS id", BOUND),
-        ("1, 'hello'", BOUND),
-        ("1 AS id, 'hello' AS body", BOUND),
-        ("'hello' AS body, 1 AS key", Shape("c", "b", "key", "body")),
-        ("'c', 'b', 1 AS id, 'hello' AS body", FREE),
-    ):
-        (row,) = read_rows(database.execute(f"SELECT {columns}"), shape)
-        assert row == A._replace(object="1"), columns
-    (refused,) = read_rows(database.execute("SELECT 1 AS id"), BOUND)
-    assert refused == Refused(0, "", "a row of 1 values instead of 2 to 5")
-    database.close()
-
-
-class Record(Sequence[Any]):
-    """A row of SQLAlchemy is such a sequence."""
+class Nameless(Sequence[Any]):
+    """A sequence that names nothing."""
 
     def __init__(self, *values: Any) -> None:
         self._values = values
@@ -143,13 +162,13 @@ class Record(Sequence[Any]):
         return len(self._values)
 
 
-def test_rows_that_are_sequences() -> None:
-    assert list(read_rows([Record("o1", "hello"), Record("o")], BOUND)) == [
+def test_rows_that_are_sequences_without_names() -> None:
+    assert list(read_rows([Nameless("o1", "hello"), Nameless("o")], BOUND)) == [
         A,
         Refused(1, "", "a row of 1 values instead of 2 to 5"),
     ]
     (refused,) = read_rows([b"ox"], BOUND)
-    assert refused == Refused(0, "", "a row is of type bytes; allowed are tuples and dicts")
+    assert refused == Refused(0, "", f"a row is of type bytes; {ROWS}")
 
 
 @pytest.mark.parametrize("rows", ["text", b"bytes", {"id": "o", "text": "x"}, 7, None])

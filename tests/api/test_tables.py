@@ -1,125 +1,148 @@
-"""Tables for notebooks: whole HTML, every cell escaped, and one for everything that a notebook shows."""
+"""Tables in files and streams, tables that an iterable yields, and columns of UUIDs and decimals."""
 
-from html.parser import HTMLParser
+import uuid
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import sonicpy
-from sonicpy.api.html import SCOPES_SHOWN, figures_table, html_table, index_tables, shown
-from tests.processes import HOST, Server
+from sonicpy.api.rows import Refused, Row, Shape, read_rows
+from sonicpy.errors import InvalidArgument
 
-EVIL = "<script>alert('&')</script>"
+BOUND = Shape("c", "b")
+COLUMNS = {"text": ["hello", "world"], "id": ["o1", "o2"]}
+ROWS = [Row("c", "b", "o1", "hello", None), Row("c", "b", "o2", "world", None)]
+UUIDS = [uuid.UUID(int=n) for n in (7, 2**127)]
+DECIMALS = [Decimal("42.00"), Decimal("12345678901234567890.00")]
+NEED_TABLES = "needs the extra [tables]"
 
+pyarrow = pytest.importorskip("pyarrow", reason=NEED_TABLES)
+dataset = pytest.importorskip("pyarrow.dataset", reason=NEED_TABLES)
+ipc = pytest.importorskip("pyarrow.ipc", reason=NEED_TABLES)
+parquet = pytest.importorskip("pyarrow.parquet", reason=NEED_TABLES)
 
-class Cells(HTMLParser):
-    """Reads tables back as a browser would: rows of (tag, text, side) by table; other tags are not allowed."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tables: list[list[list[tuple[str, str, str]]]] = []
-        self.captions: list[str] = []
-        self.other: list[str] = []
-        self._open: list[str] = []
-        self._text, self._side = "", ""
-        self.feed(html)
-        self.close()
-        assert self._open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._open.append(tag)
-        self._text, self._side = "", str(dict(attrs).get("style")).removeprefix("text-align: ")
-        if tag == "table":
-            self.tables.append([])
-        elif tag == "tr":
-            self.tables[-1].append([])
-        elif tag not in ("caption", "td", "th", "thead", "tbody"):
-            self.other.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-        if tag == "caption":
-            self.captions.append(self._text)
-        elif tag in ("td", "th"):
-            self.tables[-1][-1].append((tag, self._text, self._side))
-
-    def handle_data(self, data: str) -> None:
-        self._text += data
-
-    def texts(self, table: int = 0) -> list[list[str]]:
-        return [[text for _, text, _ in row] for row in self.tables[table]]
+FILES: dict[str, Callable[[Path], Any]] = {
+    "Dataset": lambda path: dataset.dataset(path / "rows.parquet"),
+    "Dataset of a folder": lambda path: dataset.dataset(path, format="parquet", exclude_invalid_files=True),
+    "Dataset in memory": lambda path: dataset.dataset(pyarrow.table(COLUMNS)),
+    "Scanner": lambda path: dataset.dataset(path / "rows.parquet").scanner(),
+    "Scanner of a column less": lambda path: dataset.dataset(path / "more.parquet").scanner(columns=["text", "id"]),
+    "Fragment": lambda path: next(dataset.dataset(path / "rows.parquet").get_fragments()),
+    "ParquetFile": lambda path: parquet.ParquetFile(path / "rows.parquet"),
+    "file of Arrow": lambda path: ipc.open_file(path / "rows.arrow"),
+    "stream of Arrow": lambda path: ipc.open_stream(path / "rows.stream"),
+    "StructArray": lambda path: pyarrow.table(COLUMNS).to_struct_array(),
+    "list of batches": lambda path: pyarrow.table(COLUMNS).to_batches(max_chunksize=1),
+    "generator of batches": lambda path: parquet.ParquetFile(path / "rows.parquet").iter_batches(1),
+    "tables and rows": lambda path: iter([pyarrow.table(COLUMNS).slice(0, 1), ("o2", "world")]),
+}
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (None, ""),
-        (True, "yes"),
-        (1234567, "1\u202f234\u202f567"),
-        (-3, "-3"),
-        (1234.56789, "1\u202f234.5679"),
-        (0.0, "0.0000"),
-        ("1234", "1234"),
-    ],
-)
-def test_how_values_are_shown(value: object, expected: str) -> None:
-    assert shown(value) == expected
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path: Path = tmp_path_factory.mktemp("tables")
+    table = pyarrow.table(COLUMNS)
+    parquet.write_table(table, path / "rows.parquet")
+    more = path / "more.parquet"
+    parquet.write_table(table.append_column("more", [["x", "y"]]), more)
+    for name, new in (("rows.arrow", ipc.new_file), ("rows.stream", ipc.new_stream)):
+        with new(path / name, table.schema) as file:
+            file.write_table(table)
+    return path
 
 
-def test_cells_are_escaped_and_numbers_stand_on_the_right() -> None:
-    told = Cells(html_table((EVIL, "n"), [(EVIL, 5), (None, True)], EVIL))
-    assert (told.captions, told.other) == ([EVIL], [])
-    assert told.texts() == [[EVIL, "n"], [EVIL, "5"], ["", "yes"]]
-    assert [side for _, _, side in told.tables[0][1]] == ["left", "right"]
-    assert {tag for tag, _, _ in told.tables[0][0]} == {"th"}
+@pytest.mark.parametrize("kind", FILES)
+def test_tables_in_files_and_streams(folder: Path, kind: str) -> None:
+    rows = list(read_rows(FILES[kind](folder), BOUND))
+    assert rows[:2] == ROWS
+    assert len(rows) == (4 if kind == "Dataset of a folder" else 2)
 
 
-def test_figures_of_one_row_each() -> None:
-    told = Cells(figures_table("f", {"disk_bytes": 1536, "big_bytes": 5 << 30, "few_bytes": 7, "no_bytes": None,
-                                     "a_b": 1, "nested": {}, "list": []}))  # fmt: skip
-    assert told.texts() == [["disk", "1.5 KiB"], ["big", "5.0 GiB"], ["few", "7 bytes"], ["no", ""], ["a b", "1"]]
-
-
-def test_an_index_of_many_buckets_shows_some() -> None:
-    def stats(collection: str | None = None) -> dict[str, Any]:
-        if collection is None:
-            return {"buckets": 60, "by_collection": dict.fromkeys("abc", {})}
-        return {"by_bucket": {str(n): {"objects": n, "words": 1, "average_length": 2.0} for n in range(15)}}
-
-    rows = Cells(index_tables("many", stats)).texts(1)
-    assert len(rows) == 1 + SCOPES_SHOWN + 1
-    assert rows[1] == ["a", "0", "0", "1", "2.0000"]
-    assert rows[-1][0] == "40 more"
-
-
-def test_everything_a_notebook_shows_is_a_table() -> None:
-    with sonicpy.open(":memory:") as index:
-        index.push("<i>", "&amp;", "<o>", "sunny weather")
-        bucket = index.bucket("<i>", "&amp;")
-        whole = Cells(index._repr_html_())
-        assert whole.texts(1)[1] == ["<i>", "&amp;", "1", "2", "2.0000"]
-        assert dict(whole.texts(0))["words"] == "2"
-        assert Cells(bucket._repr_html_()).captions == ["<i> / &amp;"]
-        hits = Cells(bucket.query("wether", total=True)._repr_html_())
-        assert hits.captions == ["1 of 1 objects"] and hits.texts()[1][1] == "<o>"
-        why = Cells(index.explain("<i>", "&amp;", "<wether>")._repr_html_())
-        assert why.texts(0)[1][0] == "wether" and why.texts(1)[1][0] == "<o>"
-        assert set(why.other) <= {"p", "ul", "li"}
-    assert Cells(index._repr_html_()).captions == ["<Index, closed>"]
-
-
-def test_a_server_looks_the_same(server: Server) -> None:
-    with sonicpy.connect(f"sonic://{HOST}:{server.port}") as client:
-        client.push("c", "b", "o", "sunny weather")
-        assert Cells(client._repr_html_()).texts(1)[1] == ["c", "b", "1", "2", "2.0000"]
-        assert dict(Cells(client.bucket("c", "b")._repr_html_()).texts())["objects"] == "1"
-
-
-def test_a_server_that_tells_no_figures(tmp_path: Path) -> None:
-    with (
-        Server(tmp_path, {"server.compat": "sonic"}) as server,
-        sonicpy.connect(f"sonic://{HOST}:{server.port}") as client,
+@pytest.mark.parametrize("kind", [kind for kind in FILES if kind not in ("tables and rows", "StructArray")])
+def test_a_column_that_is_missing_is_named(folder: Path, kind: str) -> None:
+    for shape, said in (
+        (Shape("c", "b", text="body"), "the table has no column body; it has text, id"),
+        (Shape("c"), "the table has no column bucket; it has text, id"),
+        (Shape(), "the table has no column collection; it has text, id"),
     ):
-        assert dict(Cells(client._repr_html_()).texts())["clients connected"] == "2"
-        assert "not offered" in dict(Cells(client.bucket("c", "b")._repr_html_()).texts())["note"]
+        with pytest.raises(InvalidArgument, match=said):
+            list(read_rows(FILES[kind](folder), shape))
+
+
+def test_other_things_of_pyarrow_get_a_sentence(folder: Path) -> None:
+    with pytest.raises(
+        InvalidArgument, match="rows is of type ParquetDataset; allowed are an iterable of tuples or di"
+    ):
+        read_rows(parquet.ParquetDataset(folder / "rows.parquet"), BOUND)
+    refused = list(read_rows(pyarrow.array(["o1"]), BOUND))
+    assert refused == [
+        Refused(0, "", "a row is of type StringScalar; allowed are tuples, dicts, and rows that have names")
+    ]
+
+
+def test_a_large_dataset_is_read_in_parts(tmp_path: Path) -> None:
+    many = pyarrow.table({"id": range(10_000), "text": ["x"] * 10_000})
+    parquet.write_table(many, tmp_path / "many.parquet")
+    rows = read_rows(dataset.dataset(tmp_path / "many.parquet"), BOUND)
+    assert {row.object for row in rows if isinstance(row, Row)} == {str(n) for n in range(10_000)}
+
+
+def test_frames_that_an_iterable_yields() -> None:
+    pandas = pytest.importorskip("pandas", reason=NEED_TABLES)
+    polars = pytest.importorskip("polars", reason=NEED_TABLES)
+    frame = pandas.DataFrame(COLUMNS)
+    assert list(read_rows((frame.iloc[n : n + 1] for n in range(2)), BOUND)) == ROWS, "as read_csv(chunksize=) does"
+    assert list(read_rows([frame.set_index("id")], BOUND)) == ROWS
+    assert list(read_rows(polars.DataFrame(COLUMNS).iter_slices(1), BOUND)) == ROWS
+    assert list(read_rows((row for _, row in frame.iterrows()), BOUND)) == ROWS, "a Series is a row there"
+    bad = frame.assign(id=["o1", "a b"])
+    numbers = [row.row for row in read_rows([bad, bad], BOUND) if isinstance(row, Refused)]
+    assert numbers == [1, 3], "rows are counted across tables"
+
+
+def test_a_frame_of_a_derived_class() -> None:
+    pandas = pytest.importorskip("pandas", reason=NEED_TABLES)
+    derived = type("Books", (pandas.DataFrame,), {})
+    assert list(read_rows(derived(COLUMNS).set_index("id"), BOUND)) == ROWS
+
+
+def test_relations_of_duckdb() -> None:
+    duckdb = pytest.importorskip("duckdb", reason="needs duckdb")
+    with duckdb.connect() as connection:
+        rows = connection.sql("SELECT 'hello' AS text, uuid '00000000-0000-0000-0000-000000000007' AS id")
+        assert list(read_rows(rows, BOUND)) == [ROWS[0]._replace(object=str(UUIDS[0]))]
+        with pytest.raises(InvalidArgument, match="rows is of type DuckDBPyConnection; allowed are"):
+            read_rows(connection, BOUND)
+
+
+def objects(rows: Any) -> list[str]:
+    return [row.object for row in read_rows(rows, BOUND)]
+
+
+NAMES = [*map(str, UUIDS)], ["42", "12345678901234567890"]
+
+
+def test_uuids_and_decimals_of_arrow() -> None:
+    text = ["hello", "world"]
+    assert objects(pyarrow.table({"id": DECIMALS, "text": text})) == NAMES[1]
+    wide = pyarrow.array(DECIMALS, pyarrow.decimal256(40, 2))
+    assert objects(pyarrow.table({"id": wide, "text": text})) == NAMES[1]
+    halves = pyarrow.table({"id": [Decimal("42.5"), None], "text": text})
+    reasons = [row.reason for row in read_rows(halves, BOUND) if isinstance(row, Refused)]
+    assert reasons[0].startswith("object is Decimal('42.5'); allowed are ")
+    assert reasons[1] == "the name of the object is missing"
+    if not hasattr(pyarrow, "uuid"):
+        pytest.skip("pyarrow has a type of UUIDs from 18 on")
+    assert (
+        objects(pyarrow.table({"id": pyarrow.array([u.bytes for u in UUIDS], pyarrow.uuid()), "text": text}))
+        == NAMES[0]
+    )
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_uuids_and_decimals_of_frames(package: str) -> None:
+    frame = pytest.importorskip(package, reason=NEED_TABLES).DataFrame
+    for values, names in zip((UUIDS, DECIMALS), NAMES, strict=True):
+        assert objects(frame({"id": values, "text": ["hello", "world"]})) == names

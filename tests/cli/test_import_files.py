@@ -1,11 +1,13 @@
 """What `sonicpy import` reads: arrays of JSON, compressed files, delimiters, encodings; and columns that no row has."""
 
+import bz2
 import gzip
 import json
+import lzma
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,10 @@ FILES: list[tuple[str, bytes, list[str], str]] = [
     ("rows.csv", COMMAS.encode("latin-1"), ["--encoding", "latin-1"], "Latin-1"),
     ("rows.csv", COMMAS.encode("utf-16"), ["--encoding", "utf-16"], "UTF-16, as spreadsheets write it"),
     ("rows", dumped(), ["--format", "json"], "the format is given"),
+    ("rows.csv", gzip.compress(COMMAS.encode(), mtime=0), [], "compressed, whatever its name is"),
+    ("rows.json", gzip.compress(dumped(), mtime=0), [], "compressed, whatever its name is"),
+    ("rows", gzip.compress(TABS, mtime=0), ["--format", "tsv"], "compressed, whatever its name is"),
+    ("rows.csv", gzip.compress(COMMAS.encode("utf-16"), mtime=0), ["--encoding", "utf-16"], "compressed and encoded"),
 ]
 
 
@@ -94,6 +100,7 @@ def test_an_array_is_read_as_it_is_needed() -> None:
     assert taken == ["[1,\n"]
 
 
+READ = "allowed are JSON, JSONL, CSV and TSV, plain or compressed with gzip."
 WRONG: list[tuple[str, bytes, list[str], int, str]] = [
     ("rows.json", b'[{"id": 1, "text": "x"}, 7', [], 1, "rows.json is not an array of JSON: it ends before ']'"),
     ("rows.json.gz", b"no gzip", [], 1, "rows.json.gz cannot be read: Not a gzipped file"),
@@ -103,6 +110,16 @@ WRONG: list[tuple[str, bytes, list[str], int, str]] = [
     ("rows.csv", COMMAS.encode("utf-16"), [], 2, "rows.csv begins as UTF-16 does; allowed is UTF-8, or what --"),
     ("rows.jsonl", b"{}", ["--delimiter", ";"], 2, "flag --delimiter is for CSV, and rows.jsonl is JSONL."),
     ("rows.csv", b"id,te", ["--encoding", "utf-16"], 1, "rows.csv is not utf-16: UTF-16 stream does not"),
+    ("rows.csv", bz2.compress(b"id,text"), [], 2, f"rows.csv is compressed with bzip2; {READ}"),
+    ("rows.jsonl", bz2.compress(b""), [], 2, f"rows.jsonl is compressed with bzip2; {READ}"),
+    ("rows.json", lzma.compress(b"[]"), [], 2, f"rows.json is compressed with xz; {READ}"),
+    ("rows.tsv", b"\x28\xb5\x2f\xfd\x04\x00\x09\x00\x00abc", [], 2, f"rows.tsv is compressed with Zstandard; {READ}"),
+    ("rows.csv", b"PK\x03\x04\x14\x00", [], 2, f"rows.csv is a ZIP archive or a spreadsheet; {READ}"),
+    ("rows.csv", b"PAR1\x15\x04\x15\x20", [], 2, "rows.csv is Parquet; --format parquet reads it."),
+    ("rows.csv.gz", gzip.compress(lzma.compress(b"")), [], 2, f"rows.csv.gz is compressed with xz; {READ}"),
+    ("rows.csv", b"SQLite format 3" + bytes(85), [], 2, f"because every few bytes one is zero; {READ}"),
+    ("rows.jsonl", "id".encode("utf-16-le"), [], 2, "rows.jsonl is no text in UTF-8, because every few bytes one is"),
+    ("rows.csv", b"\x1f\x8bid,text", [], 1, "rows.csv cannot be read: its compressed content is damaged"),
 ]  # fmt: skip
 
 
@@ -195,3 +212,21 @@ def test_a_pipe_is_read_once(here: Path, run: Run) -> None:
     pipe = f"/dev/fd/{reading}"
     run("import", pipe, "--format", "jsonl", *TO_C, "--resume", status=2, said="--resume needs a file: /dev/fd/")
     os.close(reading)
+
+
+def test_gzip_from_the_standard_input(run: Run, type_in: Callable[[bytes], None]) -> None:
+    type_in(gzip.compress(b'{"id": 1, "text": "amber birch"}\n', mtime=0))
+    run("import", "-", *TO_C)
+    assert held() == {"1": {"amber", "birch"}}
+
+
+def test_a_zero_byte_alone_makes_no_text_binary(run: Run) -> None:
+    Path("rows.csv").write_bytes(b"id,text\n1,amber\x00\n2,birch cedar birch cedar\n")
+    run("import", "rows.csv", *TO_C)
+    assert held() == {"1": {"amber"}, "2": {"birch", "cedar"}}
+
+
+def test_lines_that_are_not_utf8_are_told_in_words(run: Run) -> None:
+    Path("rows.jsonl").write_bytes('{"id": 1, "text": "é"}\n'.encode("latin-1"))
+    said = "row 1 is refused: it is not JSON in UTF-8: byte 20 (--encoding names another)\n"
+    run("import", "rows.jsonl", *TO_C, status=3, said=said)

@@ -2,10 +2,13 @@
 
 import json
 import os
+import pwd
 import signal
 from collections.abc import Callable, Sequence
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -79,6 +82,24 @@ def test_parquet(run: Run) -> None:
     }
     Path("torn.parquet").write_bytes(Path("rows.parquet").read_bytes()[:50])
     run("import", "torn.parquet", *flags, status=1, said="torn.parquet cannot be read as Parquet: ")
+
+
+def test_parquet_of_a_database(run: Run) -> None:
+    """Databases give numbers as decimals and names as UUIDs; pyarrow has a type of UUIDs from 18 on."""
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    numbers = [Decimal("7.00"), Decimal("12345678901234567890.00"), Decimal("7.50")]
+    rows = {"number": numbers, "text": ["amber", "birch", "cedar"]}
+    if hasattr(arrow, "uuid"):
+        rows["uuid"] = arrow.array([UUID(int=n).bytes for n in range(3)], arrow.uuid())
+    parquet.write_table(arrow.table(rows), "rows.parquet")
+    flags = ["rows.parquet", "--collection", "c", "--data", "d"]
+    run("import", *flags, "--id", "number", status=3, said="row 3 is refused: object is Decimal('7.50'); allowed are")
+    assert held() == {"7": {"amber"}, "12345678901234567890": {"birch"}}
+    if hasattr(arrow, "uuid"):
+        run("import", *flags, "--id", "uuid", "--text", "number", "--bucket", "u")
+        assert held(bucket="u").keys() == {str(UUID(int=n)) for n in range(3)}
+        assert held(bucket="u")[str(UUID(int=0))] == {"7", "00"}
 
 
 def test_rows_say_where_they_belong(run: Run) -> None:
@@ -381,6 +402,45 @@ def test_over_the_wire(run: Run, server: Server) -> None:
     assert run("query", "c", "b", "delta", "--server", url) == "2\n"
     said = "export is not offered by this server (Sonic Channel does not give the words of objects; export the folder"
     run("export", "--server", url, status=1, said=said)
+
+
+def test_positions_that_cannot_be_saved(run: Run, shared_server: Server, here: Path) -> None:
+    """An import ended after a second; now it does without, unless --resume asks for it."""
+    (here / "state").write_text("a file")
+    Path("rows.csv").write_text("id,text\n1,cedar\n")
+    verb = ["import", "rows.csv", "--collection", "unsaved", "--server", f"sonic://127.0.0.1:{shared_server.port}"]
+    said = f"sonicpy: cannot write {here}/state/sonicpy/import: Not a directory"
+    assert "1 indexed" in run(*verb, said=f"{said}; --resume will not continue this import\n")
+    run(*verb, "--resume", status=1, said=f"{said}\n")
+    assert (here / "state").read_text() == "a file"
+
+
+@pytest.fixture
+def homeless(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """HOME is not set, and the list of users has no entry, as for a user who is a number of a container."""
+
+    def unknown(user: object) -> None:
+        raise KeyError(f"uid not found: {user}")
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    monkeypatch.setattr(pwd, "getpwnam", unknown)
+    for name in ("HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    Path("rows.csv").write_text("id,text\n1,cedar\n")
+
+
+@pytest.mark.usefixtures("homeless")
+def test_a_user_without_a_home_imports_into_a_folder(run: Run) -> None:
+    run("import", "rows.csv", "--collection", "c", "--data", "d", "--resume")
+    assert run("query", "c", "default", "cedar", "--data", "d") == "1\n"
+
+
+@pytest.mark.usefixtures("homeless")
+def test_a_user_without_a_home_imports_into_a_server(run: Run, shared_server: Server) -> None:
+    verb = ["import", "rows.csv", "--collection", "homeless", "--server", f"sonic://127.0.0.1:{shared_server.port}"]
+    said = "sonicpy: there is no home to save positions in (XDG_STATE_HOME names another folder)"
+    assert "1 indexed" in run(*verb, said=f"{said}; --resume will not continue this import\n")
+    run(*verb, "--resume", status=1, said=f"{said}\n")
 
 
 def test_positions_that_nobody_can_look_for(run: Run, shared_server: Server, here: Path) -> None:

@@ -318,6 +318,20 @@ def test_a_file_must_be_utf8() -> None:
         load(path, {}, {})
 
 
+@pytest.mark.parametrize("content", [b"[mysql]\nuser = root\n", b"name: \xe9\n", b"{}", b"<config/>"])
+def test_a_file_of_another_program_says_how_to_read_none(content: bytes) -> None:
+    """A settings file is found by its name, and other programs have a config.cfg, too."""
+    Path("config.cfg").write_bytes(content)
+    said = (
+        r"^config\.cfg is not TOML: .*; without -c it is read because of its name, and -c names another file \(-c /dev/"
+    )
+    with pytest.raises(ConfigError, match=said):
+        load(None, {}, {})
+    with pytest.raises(ConfigError, match=r"^config\.cfg is not TOML: [^;]*\.$"):
+        load(Path("config.cfg"), {}, {})
+    assert load(Path("/dev/null"), {}, {}).config == Config()
+
+
 def test_a_number_without_end_is_no_traceback() -> None:
     with pytest.raises(ConfigError, match=r"^given\.cfg is not TOML: "):
         load(write("channel.tcp_timeout = " + "9" * 5000), {}, {})

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -163,8 +164,8 @@ def _text(row: Row, name: str) -> str:
     value: Any = row[name]
     if isinstance(value, str):
         return value
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        return f"{value:f}" if isinstance(value, Decimal) else str(value)
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return "\n".join(value)
     raise InvalidRow(f"its field {name!r} is neither a text nor a number")

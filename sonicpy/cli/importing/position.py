@@ -5,6 +5,7 @@ may be stored too; to push them again changes nothing. The file is in the folder
 folder of the user's state ($XDG_STATE_HOME, ~/.local/state).
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -48,10 +49,24 @@ def position_file(folder: Path, source: Path, meaning: str) -> Path:
     return folder / f"{name.hexdigest()}.json"
 
 
-def user_folder() -> Path:
-    """Return the folder of positions for imports into servers."""
-    home = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(home).expanduser() / "sonicpy" / "import"
+def user_folder() -> Path | None:
+    """Return the folder of positions for imports into servers; None: the user has no home, as in some containers."""
+    state = Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state")
+    try:
+        return state.expanduser() / "sonicpy" / "import"
+    except RuntimeError:
+        return None
+
+
+def check_user_folder(folder: Path) -> None:
+    """Raise SonicError unless the folder of positions can be written, or created where its parents end."""
+    try:
+        there = next(path for path in (folder, *folder.parents) if path.exists())
+    except OSError as error:
+        raise SonicError(f"cannot look into {folder}: {error.strerror}") from error
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        code = errno.EACCES if there.is_dir() else errno.ENOTDIR
+        raise SonicError(f"cannot write {folder}: {os.strerror(code)}")
 
 
 def read_position(path: Path, source: Path) -> Position:

@@ -5,12 +5,9 @@ without the header; the records of CSV; the rows of Parquet. A row that cannot b
 reading continues behind it; a JSON array that is damaged ends the import.
 """
 
-import csv
-import gzip
 import importlib
 import io
 import json
-import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +17,8 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from sonicpy.cli.arguments import STDIN, standard_input
+from sonicpy.cli.importing.content import GZIP, opened
+from sonicpy.cli.importing.csv_records import BrokenRecord, CsvRecords
 from sonicpy.cli.importing.json_array import elements
 from sonicpy.errors import ConfigError, SonicError
 
@@ -29,16 +28,13 @@ FORMATS = {
     ".parquet": "parquet",
 }  # fmt: skip
 """From the extension of a file to its format."""
-GZIP = ".gz"
 COMMA = ","
 UTF8 = "utf-8"
 
 PARQUET_ROWS = 10_000  # decoded at a time
-CSV_FIELD_BYTES = 1 << 30  # csv refuses fields of 128 KB otherwise
 READ_BYTES = 1 << 18
 
 UTF8_MARK = b"\xef\xbb\xbf"
-UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +97,6 @@ class Source:
         else:
             self._stored = self._file = _open(path)
             self.size = Path(path).stat().st_size or None
-            if path.lower().endswith(GZIP):
-                self._file = cast(IO[bytes], gzip.GzipFile(fileobj=self._stored))
 
     @property
     def is_lasting(self) -> bool:
@@ -143,16 +137,15 @@ class Source:
     def _lines(self) -> Iterator[bytes]:
         """Return the lines as UTF-8; bytes that cannot be decoded stay what they are."""
         assert self._file is not None
+        content = opened(self._file, self.path, is_utf8=self.encoding == UTF8)
         if self.encoding != UTF8:
             # Lines end at \n alone, as those of bytes do.
-            file = cast(io.BufferedReader, self._file)
+            file = cast(io.BufferedReader, content)
             self._text = io.TextIOWrapper(file, self.encoding, "surrogateescape", newline="\n")
             lines = (line.encode(UTF8, "surrogateescape") for line in self._text)
             return chain([next(lines, b"").removeprefix(UTF8_MARK)], lines)
-        first = self._file.readline()
-        if first.startswith(UTF16_MARKS):
-            raise ConfigError(f"{self.path} begins as UTF-16 does; allowed is UTF-8, or what --encoding names.")
-        return chain([first.removeprefix(UTF8_MARK)], self._file) if first else iter(())
+        first = content.readline()
+        return chain([first.removeprefix(UTF8_MARK)], content) if first else iter(())
 
     def _json(self, skip: int) -> Iterator[ReadRow]:
         lines = self._lines()
@@ -182,6 +175,11 @@ class Source:
                 continue
             try:
                 row = json.loads(line)
+            except UnicodeDecodeError as error:
+                yield UnreadableRow(
+                    f"it is not JSON in UTF-8: byte {error.start + 1} (--encoding names another)", _readable(line)
+                )
+                continue
             except (ValueError, RecursionError) as error:
                 yield UnreadableRow(f"it is not JSON: {error}", _readable(line))
                 continue
@@ -195,24 +193,16 @@ class Source:
             yield _named(names, _fields(line)) if line.strip(b"\r\n") else None
 
     def _csv(self, skip: int) -> Iterator[ReadRow]:
-        csv.field_size_limit(CSV_FIELD_BYTES)
-        lines = (line.decode(UTF8, "surrogateescape") for line in self._lines())
-        records = csv.reader(lines, strict=True, delimiter=self.delimiter)
-        try:
-            names = self._header(next(records, [])) if self.header else None
-        except csv.Error as error:
-            raise SonicError(f"the header of {self.path} is not CSV: {error} (line {records.line_num})") from error
-        for number in range(1, sys.maxsize):
-            try:
-                record = next(records)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                if number > skip:
-                    yield UnreadableRow(f"it is not CSV: {error} (line {records.line_num})", None)
-                continue
-            if number > skip:
-                yield _named(names, record) if record else None
+        records = CsvRecords((line.decode(UTF8, "surrogateescape") for line in self._lines()), self.delimiter)
+        reading = iter(records)
+        names = self._header_of_csv(next(reading, [])) if self.header else None
+        for record in islice(reading, skip, None):
+            yield _record(names, record, records)
+
+    def _header_of_csv(self, record: list[str] | BrokenRecord) -> list[str]:
+        if isinstance(record, BrokenRecord):
+            raise SonicError(f"the header of {self.path} is not CSV: {record.reason}")
+        return self._header(record)
 
     def _header(self, names: list[str]) -> list[str]:
         self.repeated = frozenset(name for name, times in Counter(names).items() if times > 1)
@@ -272,6 +262,15 @@ def _json_row(row: object) -> Row | UnreadableRow:
 
 def _fields(line: bytes) -> list[str]:
     return line.rstrip(b"\r\n").decode(UTF8, "surrogateescape").split("\t")
+
+
+def _record(names: list[str] | None, record: list[str] | BrokenRecord, records: CsvRecords) -> ReadRow:
+    if isinstance(record, BrokenRecord):
+        return UnreadableRow(f"it is not CSV: {record.reason}", record.text.rstrip("\r\n"))
+    row = _named(names, record) if record else None
+    if isinstance(row, UnreadableRow) and records.last_line > records.first_line:
+        return UnreadableRow(f"{row.reason} (lines {records.first_line} to {records.last_line})", row.content)
+    return row
 
 
 def _named(names: list[str] | None, fields: list[str]) -> Row | UnreadableRow:

@@ -6,9 +6,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -16,7 +17,13 @@ from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
 from sonicpy.cli.arguments import STDIN, Verbs, bucket_name, collection_name, language
 from sonicpy.cli.importing.job import ImportJob
 from sonicpy.cli.importing.mapping import BUCKET_FIELD, COLLECTION_FIELD, DEFAULT_BUCKET, LANG_FIELD, FieldMapping
-from sonicpy.cli.importing.position import Position, position_file, read_position, user_folder
+from sonicpy.cli.importing.position import (
+    Position,
+    check_user_folder,
+    position_file,
+    read_position,
+    user_folder,
+)
 from sonicpy.cli.importing.sinks import FolderSink, ServerSink, Sink
 from sonicpy.cli.importing.sources import COMMA, KINDS, UTF8, Source
 from sonicpy.cli.output import remark
@@ -31,7 +38,7 @@ POSITIONS = "import"
 
 IMPORT = f"""\
 Push the rows of a file: JSON (an array of objects), JSONL, CSV, TSV, or Parquet, which needs an extra: pip install
-'sonicpy-search[parquet]'. All but Parquet may be compressed with gzip, in a file whose name ends in .gz. A row names
+'sonicpy-search[parquet]'. All but Parquet may be compressed with gzip. A row names
 its object in the column {" or ".join(OBJECT_COLUMNS)} and has its text in the column {TEXT_COLUMN}, unless --id and
 --text name others. The columns collection, bucket and lang give the rest, unless a flag does. Import also reads what
 export wrote. It stops before the first row if no row has a column that it needs. It counts the rows that it cannot
@@ -86,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.resume and not source.is_lasting:
             raise ConfigError(f"flag --resume needs a file: {source.path} is none, and cannot be read again.")
         with _sink(arguments) as (sink, folder):
-            return _import(arguments, source, sink, folder)
+            return _import(arguments, source, sink, folder() if source.is_lasting else None)
     finally:
         source.close()
 
@@ -105,14 +112,14 @@ def _source(arguments: argparse.Namespace) -> Source:
     return source
 
 
-def _import(arguments: argparse.Namespace, source: Source, sink: Sink, folder: Path) -> int:
+def _import(arguments: argparse.Namespace, source: Source, sink: Sink, folder: Path | None) -> int:
     # Only an import loads tqdm.
     from sonicpy.cli.importing.progress import ProgressBar  # noqa: PLC0415
 
     fields = _fields(arguments)
     job = ImportJob(source, fields, sink, strict=arguments.strict)
     start = Position()
-    if source.is_lasting:
+    if folder is not None:
         read_as = [source.kind, source.header, source.delimiter, source.encoding]
         meaning = json.dumps([*read_as, asdict(fields), server_url(arguments)])
         path = position_file(folder, Path(source.path), meaning)
@@ -153,15 +160,30 @@ def _report(arguments: argparse.Namespace, start: Position, end: Position, secon
 
 
 @contextmanager
-def _sink(arguments: argparse.Namespace) -> Iterator[tuple[Sink, Path]]:
-    """Open the sink of an import for the length of a `with` block; also give the folder of positions."""
+def _sink(arguments: argparse.Namespace) -> Iterator[tuple[Sink, Callable[[], Path | None]]]:
+    """Open the sink of an import for the length of a `with` block; also give what names the folder of positions."""
     url = server_url(arguments)
     if url is not None:
         with open_server(url) as client:
-            yield ServerSink(client), user_folder()
+            yield ServerSink(client), partial(_folder_of_user, resume=arguments.resume)
         return
     with open_folder(load_settings(arguments).config, Purpose.CREATE) as index, index.batch():
-        yield FolderSink(index), index.maintainer.folder / POSITIONS
+        yield FolderSink(index), lambda: index.maintainer.folder / POSITIONS
+
+
+def _folder_of_user(*, resume: bool) -> Path | None:
+    """Return the folder of positions for a server; None: positions cannot be saved, and none is asked for."""
+    folder = user_folder()
+    try:
+        if folder is None:
+            raise SonicError("there is no home to save positions in (XDG_STATE_HOME names another folder)")
+        check_user_folder(folder)
+    except SonicError as error:
+        if resume:
+            raise
+        remark(f"{error}; --resume will not continue this import")
+        return None
+    return folder
 
 
 def _fields(arguments: argparse.Namespace) -> FieldMapping:

@@ -63,7 +63,7 @@ class Client:
         """Add a text to an object, in several lines if it is long. To push the same text again changes nothing.
 
         Args:
-            object: the name, or a whole number, whose digits are the name.
+            object: the name; or a whole number, whose digits are the name, or a UUID.
             lang: language of the text as ISO 639-1, ISO 639-3 or BCP 47 (`en`, `eng`, `en-GB`); None: the server
                 guesses; "none": no language.
         """
@@ -86,9 +86,10 @@ class Client:
         Rows are those of `Index.push_many`. If the connection breaks, rows that were not acknowledged are pushed again.
 
         Args:
-            rows: an iterable of tuples (object, text), (object, text, lang), (collection, bucket, object, text) or
-                (collection, bucket, object, text, lang), of dicts, or of rows of a database; or a table of pyarrow,
-                pandas or Polars.
+            rows: an iterable of tuples or lists (object, text), (object, text, lang), (collection, bucket, object,
+                text) or (collection, bucket, object, text, lang), and of rows that have names, which are read by name:
+                dicts, namedtuples, rows of a database, dataclasses; or a table of pyarrow, pandas or Polars; or an
+                iterable of tables.
             collection, bucket: of all rows; None: each row has its own, in the columns of these names.
             object: the column with the name of the object; None: `id`, else `object`.
             text: the column with the text, or several columns, whose texts are joined.

@@ -1,0 +1,23 @@
+"""Missing values: None, NaN, and those of pandas."""
+
+from collections.abc import Iterable
+from typing import cast
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is missing: None, NaN, or a missing value of pandas."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError, ArithmeticError):  # an array of several values, or a number that cannot be compared
+        return False
+
+
+def joined(texts: Iterable[object]) -> object:
+    """Return the texts of several columns as one, without missing ones; or a value that is no text, to be refused."""
+    there = [text for text in texts if not is_missing(text)]
+    wrong = next((text for text in there if not isinstance(text, str)), None)
+    if wrong is not None or not there:
+        return wrong
+    return "\n".join(cast(list[str], there))

@@ -1,0 +1,174 @@
+"""The parts of one row: a tuple or list is read by position, everything that has names by its names.
+
+    dict, and every other Mapping                     its keys; several text columns may lack some
+    namedtuple, SQLAlchemy's Row, pandas' itertuples  `_fields`
+    Row of Spark                                      `__fields__`
+    instance of a dataclass, or of an attrs class     its fields
+    sqlite3.Row, and DictRow of psycopg2              `keys()`, and its values in the same order
+    asyncpg.Record, pandas Series, ...                `keys()`, and the value of each
+
+A column that a row lacks is refused, and never looked for at another place.
+"""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from sonicpy.api.missing import joined
+from sonicpy.api.shape import Shape
+from sonicpy.errors import InvalidArgument
+from sonicpy.ids import object_name, shown
+
+Parts = tuple[Any, Any, Any, Any, Any]
+"""Collection, bucket, object, text and language of a row."""
+
+COLUMNS_SHOWN = 20
+"""Names of columns that the reason of one refused row lists, at most."""
+ALLOWED_ROWS = "allowed are tuples, dicts, and rows that have names"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NoParts:
+    """A row without parts: the reason, as half a sentence, and the name of its object, or ""."""
+
+    reason: str
+    object: str = ""
+
+
+Reader = Callable[[Any, Shape], Parts | NoParts]
+
+
+def reader_of(kind: type) -> Reader | None:
+    """Return the function that reads the rows of a type; None: no row is of this type."""
+    if kind is tuple or kind is list:
+        return _by_position
+    if issubclass(kind, Mapping):
+        return _by_key
+    for has_names, reader in NAMED:
+        if has_names(kind):
+            return reader
+    if issubclass(kind, Sequence) and not issubclass(kind, str | bytes | bytearray | memoryview):
+        return _by_position
+    return None
+
+
+def _by_position(row: Sequence[Any], shape: Shape) -> Parts | NoParts:
+    match len(row):
+        case 2:
+            return (shape.collection, shape.bucket, row[0], row[1], shape.lang)
+        case 3:
+            return (shape.collection, shape.bucket, row[0], row[1], row[2])
+        case 4:
+            return (row[0], row[1], row[2], row[3], shape.lang)
+        case 5:
+            return (row[0], row[1], row[2], row[3], row[4])
+    return NoParts(f"a row of {len(row)} values instead of 2 to 5")
+
+
+def _by_key(row: Mapping[Any, Any], shape: Shape) -> Parts | NoParts:
+    texts = shape.text_columns
+    return _parts(row, shape, () if any(name in row for name in texts) else texts)
+
+
+def _by_fields(row: Any, shape: Shape) -> Parts | NoParts:
+    return _by_name(row._fields, tuple(row), shape)
+
+
+def _by_fields_of_spark(row: Any, shape: Shape) -> Parts | NoParts:
+    names = getattr(row, "__fields__", None)
+    return _by_position(row, shape) if names is None else _by_name(names, tuple(row), shape)
+
+
+def _by_attributes(row: Any, shape: Shape) -> Parts | NoParts:
+    kind = type(row)
+    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else kind.__attrs_attrs__
+    names = [field.name for field in fields]
+    return _by_name(names, [getattr(row, name, None) for name in names], shape)
+
+
+def _by_keys_in_order(row: Any, shape: Shape) -> Parts | NoParts:
+    # A sqlite3.Row asked for "id" may answer with a column "Id" that comes first.
+    return _by_name(list(row.keys()), tuple(row), shape)
+
+
+def _by_keys(row: Any, shape: Shape) -> Parts | NoParts:
+    try:
+        names = list(row.keys())
+        values = [row[name] for name in names]
+    except (TypeError, LookupError):  # such as an element of XML, whose keys() are not those of its items
+        return no_row(row)
+    return _by_name(names, values, shape)
+
+
+def _has_keys(kind: type) -> bool:
+    return callable(getattr(kind, "keys", None))
+
+
+NAMED: tuple[tuple[Callable[[type], bool], Reader], ...] = (
+    (lambda kind: issubclass(kind, Sequence) and hasattr(kind, "_fields"), _by_fields),
+    (lambda kind: issubclass(kind, tuple) and hasattr(kind, "asDict"), _by_fields_of_spark),
+    (lambda kind: dataclasses.is_dataclass(kind) or hasattr(kind, "__attrs_attrs__"), _by_attributes),
+    (lambda kind: issubclass(kind, Sequence) and _has_keys(kind), _by_keys_in_order),
+    (lambda kind: hasattr(kind, "__getitem__") and _has_keys(kind), _by_keys),
+)
+"""How to tell that the rows of a type have names, and what reads them; the first that fits does."""
+
+
+def _by_name(names: Sequence[Any], values: Sequence[Any], shape: Shape) -> Parts | NoParts:
+    """Return the parts of a row whose columns are fixed, so that it has every column that is asked for."""
+    if len(names) != len(values):
+        return NoParts(f"the row has {len(names)} names and {len(values)} values")
+    row = dict(zip(names, values, strict=True))
+    if len(row) < len(names) and (wrong := _repeated(names, shape)) is not None:
+        return wrong
+    return _parts(row, shape, shape.text_columns)
+
+
+def _parts(row: Mapping[Any, Any], shape: Shape, needed: Iterable[str]) -> Parts | NoParts:
+    column = next((name for name in shape.object_columns if name in row), None)
+    if column is None:
+        return NoParts(_lacks(shape.object_columns, row))
+    lacking = [name for name in (*needed, *shape.scope_columns) if name not in row]
+    if lacking:
+        return NoParts(_lacks(lacking, row), _name_of(row[column]))
+    return (
+        row["collection"] if shape.collection is None else shape.collection,
+        row["bucket"] if shape.bucket is None else shape.bucket,
+        row[column],
+        row[shape.text] if isinstance(shape.text, str) else joined(row.get(name) for name in shape.text),
+        row.get("lang") if shape.lang is None else shape.lang,
+    )
+
+
+def _repeated(names: Sequence[Any], shape: Shape) -> NoParts | None:
+    """Return the refusal of a row that has a column twice which is read; None: it has none."""
+    read = {*shape.object_columns, *shape.text_columns, *shape.scope_columns, *(() if shape.lang else ("lang",))}
+    for name, count in Counter(names).items():
+        if count > 1 and name in read:
+            return NoParts(f"the row has {count} columns with the name {shown(name)}; rename or drop all but one")
+    return None
+
+
+def no_row(row: object) -> NoParts:
+    """Return the refusal of what is no row."""
+    return NoParts(f"a row is of type {type(row).__name__}; {ALLOWED_ROWS}")
+
+
+def _lacks(columns: Iterable[str], row: Mapping[Any, Any]) -> str:
+    names = [_label(name) for name, _ in zip(row, range(COLUMNS_SHOWN), strict=False)]
+    there = f"{', '.join(names)}{', ...' if len(row) > len(names) else ''}" if names else "no column"
+    return f"the row has no {' and no '.join(map(_label, columns))}; it has {there}"
+
+
+def _label(name: object) -> str:
+    """Return the name of a column as it is, or as `shown` shows it where it is long or no text."""
+    label = shown(name)
+    return label[1:-1] if isinstance(name, str) and label == repr(name) else label
+
+
+def _name_of(oid: object) -> str:
+    try:
+        return object_name(oid)
+    except InvalidArgument:
+        return ""

@@ -1,0 +1,141 @@
+"""Tables of Arrow, pandas and Polars, read a few thousand rows at a time.
+
+This file imports no table library, except pyarrow for tables of other libraries.
+"""
+
+import importlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from sonicpy.api.shape import TEXT_COLUMN
+from sonicpy.errors import InvalidArgument
+from sonicpy.ids import shown
+
+BATCH_ROWS = 4_096
+"""Rows of a table that are turned into Python objects at once."""
+
+Columns = dict[str, Callable[[], list[Any]]]
+"""Some rows of a table: by name of the column, a function that returns its values."""
+
+
+def batches(rows: Any) -> Iterator[Columns] | None:
+    """Return the rows of a table in batches; None: it is no table.
+
+    Raises:
+        InvalidArgument: it is a column without names of objects, or pyarrow, which would read it, is not installed.
+    """
+    kind = type(rows)
+    return next((read(rows) for has, read in TABLES if has(kind)), None)
+
+
+def is_table(kind: type) -> bool:
+    """Return whether an item of an iterable that has this type is a table; a Series of pandas is a row there."""
+    return any(has(kind) for has, _ in TABLES) and (hasattr(kind, "columns") or not hasattr(kind, "iloc"))
+
+
+def _has(attribute: str, package: str | None = None) -> Callable[[type], bool]:
+    """Return a test whether a type has an attribute and is of a package, or derived from a type of it."""
+
+    def has(kind: type) -> bool:
+        return hasattr(kind, attribute) and (
+            package is None or any(base.__module__.partition(".")[0] == package for base in kind.__mro__)
+        )
+
+    return has
+
+
+def _pyarrow(rows: object, part: str = "") -> Any:
+    try:
+        return importlib.import_module(f"pyarrow{part}")
+    except ImportError as error:
+        raise InvalidArgument(
+            f"rows is of type {type(rows).__name__}, which pyarrow reads: pip install pyarrow"
+        ) from error
+
+
+def _stream(rows: Any) -> Any:
+    pyarrow = _pyarrow(rows)
+    try:
+        return pyarrow.RecordBatchReader.from_stream(rows)
+    except pyarrow.ArrowInvalid as error:  # a stream of values instead of rows
+        kind = f"{type(rows).__module__.partition('.')[0]} {type(rows).__name__}"
+        raise InvalidArgument(f"rows is a {kind}, a column without names of objects: give a table") from error
+
+
+def _pandas_batches(frame: Any) -> Iterator[Columns]:
+    if frame.ndim == 1:  # a Series: the index names the objects
+        if frame.index.nlevels > 1:
+            raise InvalidArgument(
+                f"the index of the Series has {frame.index.nlevels} levels; allowed is one, the objects"
+            )
+        frame = frame.to_frame(TEXT_COLUMN).rename_axis("id")
+    if any(name is not None for name in frame.index.names):
+        frame = frame.reset_index(allow_duplicates=True)
+    names = [str(name) for name in frame.columns]  # a number in a table that was read without a header
+    ambiguous = _ambiguous(names, ", its index included")
+    for start in range(0, max(len(frame), 1), BATCH_ROWS):
+        part = frame.iloc[start : start + BATCH_ROWS]
+        yield {name: part.iloc[:, place].tolist for place, name in enumerate(names)} | ambiguous
+
+
+def _ambiguous(names: Sequence[str], which: str = "") -> Columns:
+    """Return the columns whose names others have, too: asked for, they refuse.
+
+    Args:
+        which: what is counted as a column, for the sentence.
+    """
+    counted = Counter(names).items()
+    return {name: partial(_refuse_ambiguous, name, count, which) for name, count in counted if count > 1}
+
+
+def _refuse_ambiguous(name: str, count: int, which: str) -> list[Any]:
+    """Stand for the values of a column whose name others have, too. Raises InvalidArgument."""
+    raise InvalidArgument(
+        f"the table has {count} columns with the name {shown(name)}{which}; rename or drop all but one"
+    )
+
+
+def _polars_batches(frame: Any) -> Iterator[Columns]:
+    parts = frame.iter_slices(BATCH_ROWS) if frame.height else [frame]  # then missing columns are reported
+    return ({c: part.get_column(c).to_list for c in part.columns} for part in parts)
+
+
+def _arrow_batches(reader: Any) -> Iterator[Columns]:
+    """Yield the columns of a reader, which is iterable and has a schema."""
+    return _batches_of(reader, reader.schema)
+
+
+def _batches_of(batches: Iterable[Any], schema: Any) -> Iterator[Columns]:
+    seen = False
+    for batch in batches:
+        for start in range(0, max(batch.num_rows, 1), BATCH_ROWS):
+            part = batch.slice(start, BATCH_ROWS)
+            seen = True
+            names = part.schema.names
+            yield {name: part.column(place).to_pylist for place, name in enumerate(names)} | _ambiguous(names)
+    if not seen:  # then missing columns are reported
+        yield {name: list for name in schema.names} | _ambiguous(schema.names)
+
+
+TABLES: tuple[tuple[Callable[[type], bool], Callable[[Any], Iterator[Columns] | None]], ...] = (
+    (_has("iloc", "pandas"), _pandas_batches),
+    (_has("iter_slices", "polars"), _polars_batches),
+    (_has("collect", "polars"), lambda frame: batches(frame.collect())),
+    # A dataset, or a fragment of one.
+    (_has("scanner", "pyarrow"), lambda data: _arrow_batches(data.scanner(batch_size=BATCH_ROWS).to_reader())),
+    (_has("dataset_schema", "pyarrow"), lambda scanner: _arrow_batches(scanner.to_reader())),
+    # A file of Parquet, and one of Arrow.
+    (_has("iter_batches", "pyarrow"), lambda file: _batches_of(file.iter_batches(BATCH_ROWS), file.schema_arrow)),
+    (
+        _has("get_batch", "pyarrow"),
+        lambda file: _batches_of(map(file.get_batch, range(file.num_record_batches)), file.schema),
+    ),
+    (_has("__arrow_c_stream__"), lambda rows: _arrow_batches(_stream(rows))),
+    (
+        _has("__dataframe__"),
+        lambda rows: _arrow_batches(_pyarrow(rows, ".interchange").from_dataframe(rows).to_reader()),
+    ),
+)
+"""How to tell what a type of table is, and what reads it; the first that fits does."""
