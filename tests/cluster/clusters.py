@@ -117,11 +117,13 @@ async def make_again(cluster: DevCluster, number: int) -> None:
 
 def wait_for_port(port: int) -> None:
     """Wait until something accepts connections at a port."""
-    deadline = time.monotonic() + 20
-    while True:
-        try:
-            Channel(port, "search").close()
-            return
-        except OSError:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+    until(lambda: accepts(port), "the port is open", pause_s=0.02)
+
+
+def accepts(port: int) -> bool:
+    """Whether something accepts a connection at a port."""
+    try:
+        Channel(port, "search").close()
+    except OSError:
+        return False
+    return True

@@ -169,15 +169,15 @@ def test_everything_that_is_killed_comes_back_by_itself(tmp_path: Path) -> None:
     with running(*arguments, status=-signal.SIGKILL) as (process, ports):
         for _ in range(2):
             push_everywhere(ports, names, acknowledged)
-            children = children_of(process.pid)
+            children = proc.children(process.pid)
             for child in children:
                 os.kill(child, signal.SIGKILL)
-            deadline = time.monotonic() + 60
-            while len(set(children_of(process.pid)) - set(children)) < 6:
-                assert time.monotonic() < deadline, "not everything is started again"
-                time.sleep(0.1)
+            until(
+                lambda before=set(children): len(set(proc.children(process.pid)) - before) >= 6,  # type: ignore[misc]
+                "everything is started again",
+            )
         push_everywhere(ports, names, acknowledged)
-        children = children_of(process.pid)
+        children = proc.children(process.pid)
         process.kill()
         for child in children:
             with suppress(ProcessLookupError):
