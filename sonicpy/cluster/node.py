@@ -374,8 +374,9 @@ class Node:
         index = ReplicaIndex(folder, self.recorder)
         epoch = await self._broker.epoch_at_last(self.layout.log_of(number))
         if await snapshots.is_needed(index.progress, number, epoch, self._registry):
+            access = index.maintainer.access
             index.close()
-            await snapshots.replace_folder(number, epoch, self._broker, self._registry, folder)
+            await snapshots.replace_folder(number, epoch, self._broker, self._registry, folder, access)
             index = ReplicaIndex(folder, self.recorder)
         return index
 

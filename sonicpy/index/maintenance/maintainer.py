@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sonicpy.errors import GraphError
+from sonicpy.files import Access
 from sonicpy.ids import Scope
 from sonicpy.index.maintenance.consolidate import Built, GraphLimits, gather_words, prune_pending, publish, write_graph
 from sonicpy.index.maintenance.verify import check_backup, verify_store_in_child
@@ -169,6 +170,11 @@ class Maintainer:
     def analyser(self) -> dict[str, str]:
         """Return what decides which terms of a text are stored, key by key; see `Engine.analyzer`."""
         return self.engine.analyzer()
+
+    @property
+    def access(self) -> Access:
+        """The modes of new files."""
+        return self.engine.access
 
     def note_server(self, url: str) -> None:
         """Tell other processes that want to open the folder at which URL this one serves it. Raises StoreFull."""
