@@ -14,7 +14,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -31,6 +30,7 @@ from sonicpy.cluster.setup import check_broker, make
 from sonicpy.cluster.status import ask_nodes, faults
 from sonicpy.errors import ConfigError, SonicError, StoreError
 from sonicpy.files import make_all, new_text, open_new
+from sonicpy.interpreter import sonicpy_command
 from sonicpy.server.stop_signals import stop_signals
 
 Result = TypeVar("Result")
@@ -136,10 +136,10 @@ class DevCluster:
         folder = self.folder / name
         make_all(folder)
         self.nodes[name] = self._run(
-            [
-                *(sys.executable, "-m", "sonicpy", "serve", "--cluster", self.addresses, "--node", name),
+            sonicpy_command(
+                *("serve", "--cluster", self.addresses, "--node", name),
                 *("--inet", f"{HOST}:{self.node_ports[name]}", "--data", str(folder / "data")),
-            ],
+            ),
             folder / "log.txt",
         )
 
