@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from socketserver import TCPServer, ThreadingMixIn
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 from wsgiref.types import StartResponse, WSGIEnvironment
 
@@ -39,6 +39,8 @@ LOOP_S = 5.0
 """A loop that has not answered for this time counts as hanging: ten thousand turns, or a very slow disk."""
 REQUEST_S = 10.0
 """How long a client may take to send its request."""
+CLIENTS_MAX = 32
+"""Clients at a time; one more is closed at once. They take descriptors that are kept free for them."""
 UNAVAILABLE = "503 Service Unavailable"
 
 Answer = TypeVar("Answer")
@@ -122,7 +124,27 @@ class HttpServer(ThreadingMixIn, WSGIServer):
     def __init__(self, host: str, port: int) -> None:
         address = addresses_of(host)[0]
         self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self._places = threading.Semaphore(CLIENTS_MAX)
         super().__init__((address, port), QuietHandler)
+
+    def verify_request(self, request: object, client_address: object) -> bool:
+        """Return whether a client is answered: others wait for too much, or too many do at the same time."""
+        return self._places.acquire(blocking=False)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a client in a thread of its own."""
+        try:
+            super().process_request(request, client_address)
+        except BaseException:  # the thread was not started
+            self._places.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer a client, and give its place back."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
 
     def server_bind(self) -> None:
         """Bind as any TCP server does; HTTPServer would look up the host's name, which may take seconds."""
