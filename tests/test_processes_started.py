@@ -1,6 +1,7 @@
 """Processes that sonicpy starts carry out nothing that lies in the working folder; a new start of one is found."""
 
 import ast
+import asyncio
 import os
 import re
 import subprocess
@@ -12,7 +13,9 @@ from typing import cast
 import pytest
 
 import sonicpy
+from sonicpy.index.maintenance.verify import verify_store_in_child
 from sonicpy.interpreter import modules_path, python_command, safe_path, sonicpy_command
+from sonicpy.server.workers import Workers
 from tests.processes import HOST, Server, environment, free_port
 from tests.server.peer import Peer
 from tests.server.search_tree import wait_for
@@ -95,6 +98,22 @@ def script(tmp_path: Path) -> list[str]:
     return [sys.executable, str(path)]
 
 
+def test_a_check_and_a_worker_in_a_hostile_folder(
+    hostile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sonicpy.open(tmp_path / "store").close()
+    monkeypatch.chdir(hostile)
+    assert verify_store_in_child(tmp_path / "store") == []
+
+    async def run() -> None:
+        workers = Workers(60)
+        assert await workers.run(abs, -1) == 1
+        workers.stop()
+
+    asyncio.run(run())
+
+
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 def test_a_server_in_a_hostile_folder(hostile: Path, script: list[str], tmp_path: Path) -> None:
     """Its search process, its workers, the check that a worker starts, and `sonicpy verify`."""

@@ -46,8 +46,8 @@ else:
 UNLIMITED = 10_240
 """What macOS allows at most, unless it was told otherwise."""
 RESERVE = 128
-"""Descriptors that no connection gets: 32 for the health port, 16 for connections that are told to go, the others for
-log and disk, processes, and what was accepted at the same moment."""
+"""Descriptors that no connection gets: half of them for the health port and for connections that are told to go, the
+others for log and disk, processes, and what was accepted at the same moment."""
 SPARE = 16
 """The same of a search process: for word graphs, and for what is open for a moment."""
 EPISODE_S = 60.0
@@ -72,6 +72,11 @@ def room_for_connections() -> int:
 def fits(descriptor: int) -> bool:
     """Return whether a descriptor that was just opened leaves the reserve free."""
     return descriptor < most_descriptors() - reserve()
+
+
+def fits_reserve(descriptor: int) -> bool:
+    """Return whether a descriptor that was just opened is of that half of the reserve which the health port may use."""
+    return descriptor < most_descriptors() - reserve() // 2
 
 
 class Room:

@@ -111,12 +111,15 @@ class Connections:
 
     def add(self, connection: "LimitedProtocol") -> None:
         """Add a connection; if there are too many, end the one that has waited for its next request for longest."""
+        if not self._room.has(connection.descriptor):
+            connection.refuse()
+            return
         self.open[connection] = None
-        if len(self.open) > CONNECTIONS_MAX or not self._room.has(connection.descriptor):
+        if len(self.open) > CONNECTIONS_MAX:
             waiting = [each for each in self.open if each.is_waiting and each is not connection]
             oldest = min(waiting, key=lambda each: each.waits_since, default=connection)
             self.open.pop(oldest, None)
-            oldest.end() if oldest is not connection else connection.refuse()
+            oldest.end()
 
     def _look(self) -> None:
         now = time.monotonic()
@@ -168,7 +171,7 @@ class LimitedProtocol(HttpToolsProtocol):
         return number
 
     def refuse(self) -> None:
-        """Say that there are too many connections, and close this one."""
+        """Say that this process has too many connections, and close this one."""
         self.transport.write(TOO_MANY)
         self.transport.close()
 

@@ -25,6 +25,7 @@ from prometheus_client.core import (
 )
 
 from sonicpy.errors import SonicError, StoreError
+from sonicpy.server.descriptors import fits_reserve
 from sonicpy.server.figures import LabelledFigures, ServerFigures, not_ready, server_figures
 from sonicpy.server.listeners import addresses_of, explaining, name_of
 from sonicpy.server.statistics import BOUNDS_S
@@ -39,8 +40,6 @@ LOOP_S = 5.0
 """A loop that has not answered for this time counts as hanging: ten thousand turns, or a very slow disk."""
 REQUEST_S = 10.0
 """How long a client may take to send its request."""
-CLIENTS_MAX = 32
-"""Clients at a time; one more is closed at once. They take descriptors that are kept free for them."""
 UNAVAILABLE = "503 Service Unavailable"
 
 Answer = TypeVar("Answer")
@@ -124,27 +123,11 @@ class HttpServer(ThreadingMixIn, WSGIServer):
     def __init__(self, host: str, port: int) -> None:
         address = addresses_of(host)[0]
         self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        self._places = threading.Semaphore(CLIENTS_MAX)
         super().__init__((address, port), QuietHandler)
 
-    def verify_request(self, request: object, client_address: object) -> bool:
-        """Return whether a client is answered: others wait for too much, or too many do at the same time."""
-        return self._places.acquire(blocking=False)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer a client in a thread of its own."""
-        try:
-            super().process_request(request, client_address)
-        except BaseException:  # the thread was not started
-            self._places.release()
-            raise
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer a client, and give its place back."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._places.release()
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Return whether a client is answered: it takes one of the descriptors that are kept free for this port."""
+        return fits_reserve(request.fileno())
 
     def server_bind(self) -> None:
         """Bind as any TCP server does; HTTPServer would look up the host's name, which may take seconds."""

@@ -16,6 +16,7 @@ from sonicpy.errors import StoreLocked
 from tests.processes import Server
 from tests.server.peer import Peer
 
+FULL = pytest.mark.full
 REFUSED = "takes no more changes from this process"
 OPEN = """
 import sys, sonicpy
@@ -78,7 +79,7 @@ def replace(path: Path) -> None:
     other.replace(path)
 
 
-@pytest.mark.parametrize("change", [delete, replace])
+@pytest.mark.parametrize("change", [delete, pytest.param(replace, marks=FULL)])
 def test_no_second_writer_beside_a_lock_file_that_is_not_the_named_one(
     tmp_path: Path, change: Callable[[Path], None]
 ) -> None:
@@ -166,7 +167,9 @@ needs_namespaces = pytest.mark.skipif(not can_unshare(), reason="this user may n
 
 
 @needs_namespaces
-@pytest.mark.parametrize("how", [("write", "read"), ("read", "write"), ("read", "read")], ids=" beside ".join)
+@pytest.mark.parametrize(
+    "how", [("write", "read"), pytest.param(("read", "write"), marks=FULL), pytest.param(("read", "read"), marks=FULL)]
+)
 def test_two_namespaces_with_the_same_process_id(tmp_path: Path, how: tuple[str, str]) -> None:
     """The second one hears why; what it does, and its end, do not change what the first one reads."""
     filled(tmp_path)
@@ -186,6 +189,7 @@ def test_two_namespaces_with_the_same_process_id(tmp_path: Path, how: tuple[str,
 
 
 @needs_namespaces
+@FULL
 def test_a_namespace_reads_while_another_one_closes(tmp_path: Path) -> None:
     """With other process ids, as `sh -c` in a container makes them, both work."""
     filled(tmp_path)
@@ -204,6 +208,7 @@ def filled(folder: Path) -> None:
             index.push("c", "b", f"o{number}", "found")
 
 
+@FULL
 def test_the_file_that_a_reader_without_locks_needs_is_kept_from_writers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
