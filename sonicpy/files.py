@@ -156,22 +156,26 @@ def make_all(folder: Path, access: Access = PRIVATE) -> list[Path]:
     return missing[::-1]
 
 
-def wider(paths: Iterable[Path], access: Access) -> Iterator[tuple[Path, int]]:
-    """Yield the files and folders that more may read or write than `access` says, with their modes.
+def wider(folder: Path, paths: Iterable[Path], access: Access) -> Iterator[tuple[Path, int]]:
+    """Yield what more users may read or write than `access` says, with its mode: a folder, and files inside it.
 
-    The names in a folder may be listed; only a folder that others may change counts.
+    Everybody may list a folder; it counts if others may change it.
     """
-    for path in paths:
-        with contextlib.suppress(OSError):  # it may be gone by now
-            mode = path.lstat().st_mode
-            if stat.S_ISREG(mode):
-                allowed = access.shared
-            elif stat.S_ISDIR(mode):
-                allowed = access.folder | 0o055
-            else:
-                continue
-            if stat.S_IMODE(mode) & 0o077 & ~allowed:
-                yield path, stat.S_IMODE(mode)
+    mode = _mode(folder)
+    if stat.S_IMODE(mode) & 0o022 & ~access.folder:
+        yield folder, stat.S_IMODE(mode)
+    for path in paths if mode & 0o011 else ():  # else nobody gets there
+        mode = _mode(path)
+        if stat.S_ISREG(mode) and stat.S_IMODE(mode) & 0o077 & ~access.shared:
+            yield path, stat.S_IMODE(mode)
+
+
+def _mode(path: Path) -> int:
+    """Return the mode and the kind of a file; 0: it is gone, or cannot be looked at."""
+    try:
+        return path.lstat().st_mode
+    except OSError:
+        return 0
 
 
 def _refuse_irregular(descriptor: int, path: Path) -> None:

@@ -55,6 +55,7 @@ from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.index.replica import Recorder, ReplicaIndex
 from sonicpy.server.dispatch import Take
 from sonicpy.server.figures import LabelledFigures
+from sonicpy.server.server import warn_of_modes
 from sonicpy.server.statistics import Statistics
 from sonicpy.version import VERSION
 
@@ -378,6 +379,7 @@ class Node:
             index.close()
             await snapshots.replace_folder(number, epoch, self._broker, self._registry, folder, access)
             index = ReplicaIndex(folder, self.recorder)
+        warn_of_modes(index)
         return index
 
     async def _tell_status(self, message: Msg) -> None:

@@ -113,6 +113,7 @@ class Server:
         """Open what is served inside a `with` block; yield it, and its periodic work."""
         index = Index(config=self._config, autocommit=False)
         try:
+            warn_of_modes(index)
             index.maintainer.prepare()
             service = Service(index, self._config)
             service.search = find_search_processes(service)
@@ -184,6 +185,13 @@ def _refusal(tasks: "asyncio.Task[None]") -> SonicError | None:
     """Return why the periodic work has ended the server; None: it has not."""
     error = tasks.exception() if tasks.done() and not tasks.cancelled() else None
     return error if isinstance(error, SonicError) else None
+
+
+def warn_of_modes(index: Index) -> None:
+    """Log a line if more users may use the files of an index than new ones."""
+    remark = index.maintainer.wide_files()
+    if remark is not None:
+        logger.warning("%s", remark)
 
 
 async def run_tasks_of(service: Service) -> None:

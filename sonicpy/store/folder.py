@@ -12,11 +12,12 @@ other programs in the folder are never touched.
 import fcntl
 import os
 import time
+from itertools import chain, islice
 from pathlib import Path
 from types import TracebackType
 
 from sonicpy.errors import StoreError, StoreFull, StoreLocked
-from sonicpy.files import PRIVATE, Access, open_new
+from sonicpy.files import PRIVATE, Access, open_new, wider
 from sonicpy.store import environment
 from sonicpy.store.environment import DATA_FILE
 from sonicpy.store.platform import make_folder
@@ -27,6 +28,8 @@ HOLDER_MAX_BYTES = 4096
 """More than a process id and the URL of a server need."""
 TRIES = 100
 """To lock a file that another process replaces in the moment between."""
+LOOKED_AT = 100
+"""Files of a folder with many whose modes are compared at a start."""
 LOOK_S = 0.05
 """Between two looks at whether the names still lead to the files that were opened."""
 LOCKS = Path("/proc/locks")
@@ -202,6 +205,23 @@ class ReaderLock:
         descriptors, self._descriptors = self._descriptors, []
         for descriptor in descriptors:
             os.close(descriptor)
+
+
+def wide_files(folder: Path, access: Access) -> str | None:
+    """Return which files of a store, or of an earlier version, more users may use than `access` says, as a sentence.
+
+    Of the many files of the log and of the graphs some are looked at.
+    """
+    paths = chain(folder.glob("*"), *(islice((folder / inside).glob("*"), LOOKED_AT) for inside in ("log", "graph")))
+    found = list(wider(folder, paths, access))
+    if not found:
+        return None
+    path, mode = found[0]
+    modes = "u=rwX,g=,o=" if access is PRIVATE else "o="
+    return (
+        f"more users than store.kv.group_access says may use {len(found)} files of the store {folder}, such as {path} "
+        f"with mode {mode:o}; they keep their modes, chmod -R {modes} {folder} sets them"
+    )
 
 
 def is_written(folder: Path) -> bool:
