@@ -25,11 +25,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NoReturn, Self
 
-from sonicpy.errors import IndexClosed, InvalidArgument, ReadOnly, StoreError, StoreFull
+from sonicpy.errors import IndexClosed, InvalidArgument, ReadOnly, StoreError, StoreFull, StoreLocked
 from sonicpy.ids import shown
 from sonicpy.store.backup import open_backup, write_backup
 from sonicpy.store.environment import DATA_FILE, Environment
-from sonicpy.store.folder import ReaderLock, WriterLock, holds_store
+from sonicpy.store.folder import LMDB_LOCK_FILE, ReaderLock, WriterLock, holds_store
 from sonicpy.store.read_only import may_write
 from sonicpy.store.registry import claimed, guard
 from sonicpy.store.temporary import MEMORY, temporary_folder
@@ -240,6 +240,7 @@ class KeyValue:
                 return
             environment = self._opened()
             self._refuse_reader()
+            self._refuse_replaced()
             self._batch = environment.begin(write=True)
             self._batch_thread = threading.get_ident()
             try:
@@ -331,6 +332,11 @@ class KeyValue:
         if self._is_read_only:
             raise ReadOnly(f"the table in {self._folder} was opened for reading")
 
+    def _refuse_replaced(self) -> None:
+        """Raise StoreLocked if a file of the table was deleted or replaced while it was open."""
+        if self._held is not None and (refusal := self._held.refusal()) is not None:
+            raise refusal
+
     def _opened(self) -> Environment:
         if self._environment is None:
             raise IndexClosed(self._closed)
@@ -368,9 +374,15 @@ class _Held:
             self.environment = Environment(
                 folder, size_max, sync=sync, read_only=read_only, unlocked=unlocked, tables=TABLES
             )
+            if isinstance(self._lock, WriterLock):
+                self._lock.watch(LMDB_LOCK_FILE, folder / LMDB_LOCK_FILE)
         except BaseException:
             self._release()
             raise
+
+    def refusal(self) -> StoreLocked | None:
+        """Return why changes are refused, because a file was deleted or replaced; None: they are not."""
+        return self._lock.refusal() if isinstance(self._lock, WriterLock) else None
 
     def close(self) -> None:
         """Close the environment, and let other processes write the folder."""

@@ -15,7 +15,6 @@ import re
 import secrets
 import shutil
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import sonicpy
+from sonicpy.interpreter import sonicpy_command
 
 if TYPE_CHECKING:
     from sonicpy.client.blocking.client import Client
@@ -127,7 +127,7 @@ class SonicpyServer:
             settings = self.folder / "settings.cfg"  # else the server would read the settings of the machine
             settings.touch()
         flags = ["-c", str(settings), "--inet", f"{self.host}:0", "--data", str(self._store)]
-        return [sys.executable, "-m", "sonicpy", "serve", *flags]
+        return sonicpy_command("serve", *flags)
 
     def _environment(self) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if not name.upper().startswith("SONIC_")}

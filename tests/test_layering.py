@@ -11,6 +11,8 @@ import sonicpy
 PACKAGE = Path(sonicpy.__file__).parent
 
 EVERYBODY = {"errors", "ids", "langcodes", "version"}
+SYSTEM = {"children", "disk", "files", "interpreter"}
+"""What differs from one operating system to the next."""
 ALLOWED = {
     "__init__": EVERYBODY | {"api", "checkout", "client", "config", "index"},
     "__main__": {"cli"},
@@ -19,26 +21,28 @@ ALLOWED = {
     "channel": EVERYBODY | {"_native"},
     "checkout": set(),
     "children": set(),
-    "cli": EVERYBODY | {"api", "children", "client", "config", "evaluation", "http", "index", "load", "server"},
+    "cli": EVERYBODY | SYSTEM | {"api", "client", "config", "evaluation", "http", "index", "load", "server"},
     "client": EVERYBODY | {"api", "channel"},
-    "cluster": EVERYBODY | {"channel", "children", "config", "disk", "index", "server", "store"},
+    "cluster": EVERYBODY | SYSTEM | {"channel", "config", "index", "server", "store"},
     "config": EVERYBODY,
     "data": set(),
     "disk": set(),
     "errors": set(),
     "evaluation": EVERYBODY | {"lexer"},
     "explore": EVERYBODY | {"index"},
-    "graph": EVERYBODY | {"_native", "disk"},
+    "files": set(),
+    "graph": EVERYBODY | {"_native", "disk", "files"},
     "http": EVERYBODY | {"api", "client", "index"},
     "ids": {"_native", "errors"},
-    "index": EVERYBODY | {"_native", "api", "config", "disk", "graph", "lexer", "store"},
+    "index": EVERYBODY | {"_native", "api", "config", "disk", "files", "graph", "lexer", "store"},
+    "interpreter": set(),
     "keyvalue": EVERYBODY | {"store"},
     "langcodes": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
-    "pytest_plugin": {"__init__", "client", "config", "index"},
-    "server": EVERYBODY | {"channel", "children", "config", "http", "index"},
-    "store": EVERYBODY | {"_native", "disk"},
+    "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},
+    "server": EVERYBODY | SYSTEM | {"channel", "config", "http", "index"},
+    "store": EVERYBODY | SYSTEM | {"_native"},
     "version": set(),
 }
 """Which rooms the files of a room may import."""

@@ -105,6 +105,6 @@ def test_a_project_that_does_not_use_it_loads_next_to_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     loaded = set(done.stdout.split())
     assert {name for name in loaded if name.startswith("sonicpy.")} <= {
-        "sonicpy.checkout", "sonicpy.errors", "sonicpy.pytest_plugin", "sonicpy.version",
+        "sonicpy.checkout", "sonicpy.errors", "sonicpy.interpreter", "sonicpy.pytest_plugin", "sonicpy.version",
     }  # fmt: skip
     assert not loaded & {"pydantic", "lmdb", "asyncio", "ssl", "numpy"}

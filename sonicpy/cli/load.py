@@ -14,6 +14,7 @@ from sonicpy.cli.arguments import Verbs, number
 from sonicpy.client.address import Address
 from sonicpy.config import split_address
 from sonicpy.errors import LoadError
+from sonicpy.interpreter import sonicpy_command
 from sonicpy.load.agent import Agent
 from sonicpy.load.hub import HELLO_S, Guest, Outcome, default_deadline_s, open_hub
 from sonicpy.load.messages import DEFAULT_HUB
@@ -149,15 +150,7 @@ def local_agents(arguments: argparse.Namespace) -> Iterator[None]:
     """Agents of this run alone, each a process, for the length of a `with` block."""
     servers = ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in arguments.server)
     host, port = arguments.hub
-    command = [
-        sys.executable,
-        "-m",
-        "sonicpy",
-        "load",
-        "agent",
-        "--hub",
-        f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
-    ]
+    command = sonicpy_command("load", "agent", "--hub", f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
     command += ["--server", servers, "--connections", str(arguments.connections), "--timeout", str(arguments.timeout)]
     command += ["--password", arguments.password] if arguments.password else []
     started = [

@@ -14,7 +14,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -31,6 +30,8 @@ from sonicpy.cluster.restarts import Restarts
 from sonicpy.cluster.setup import check_broker, make
 from sonicpy.cluster.status import ask_nodes, faults
 from sonicpy.errors import ConfigError, SonicError, StoreError
+from sonicpy.files import make_all, new_text, open_new
+from sonicpy.interpreter import sonicpy_command
 from sonicpy.server.stop_signals import stop_signals
 
 Result = TypeVar("Result")
@@ -112,35 +113,34 @@ class DevCluster:
     def start_broker(self, name: str) -> None:
         """Start one broker. Raises ConfigError if there is no NATS server."""
         folder = self.folder / name
-        folder.mkdir(parents=True, exist_ok=True)
+        make_all(folder)
         self.write_settings(name)
         self.brokers[name] = self._run([str(nats_server()), "-c", str(folder / SETTINGS)], folder / "log.txt")
 
     def write_settings(self, name: str) -> None:
         """Write the settings of one broker."""
         routes = ", ".join(f'"nats-route://{HOST}:{port}"' for port in self._route_ports.values())
-        (self.folder / name / SETTINGS).write_text(
-            (BROKER_SETTINGS + CLUSTER_SETTINGS).format(
-                name=name,
-                host=HOST,
-                port=self.broker_ports[name],
-                monitor=self.monitor_ports[name],
-                route=self._route_ports[name],
-                folder=self.folder / name / "data",
-                routes=routes,
-            )
-            + self.broker_settings
-        )
+        settings = (BROKER_SETTINGS + CLUSTER_SETTINGS).format(
+            name=name,
+            host=HOST,
+            port=self.broker_ports[name],
+            monitor=self.monitor_ports[name],
+            route=self._route_ports[name],
+            folder=self.folder / name / "data",
+            routes=routes,
+        ) + self.broker_settings
+        with new_text(self.folder / name / SETTINGS) as file:
+            file.write(settings)
 
     def start_node(self, name: str) -> None:
         """Start one node."""
         folder = self.folder / name
-        folder.mkdir(parents=True, exist_ok=True)
+        make_all(folder)
         self.nodes[name] = self._run(
-            [
-                *(sys.executable, "-m", "sonicpy", "serve", "--cluster", self.addresses, "--node", name),
+            sonicpy_command(
+                *("serve", "--cluster", self.addresses, "--node", name),
                 *("--inet", f"{HOST}:{self.node_ports[name]}", "--data", str(folder / "data")),
-            ],
+            ),
             folder / "log.txt",
         )
 
@@ -184,7 +184,7 @@ class DevCluster:
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def _run(self, command: list[str], log: Path) -> subprocess.Popen[bytes]:
-        with open(log, "ab") as output:
+        with os.fdopen(open_new(log, os.O_WRONLY | os.O_APPEND), "ab") as output:
             # A group of its own: an interrupt at the terminal is for this process, which ends the others in order.
             return subprocess.Popen(
                 command, stdout=output, stderr=output, start_new_session=True, preexec_fn=ends_with_parent()
@@ -287,8 +287,8 @@ def held(folder: Path) -> Iterator[None]:
         ConfigError: another process has it, or it cannot be made.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        make_all(folder)
+        lock = open_new(folder / LOCK_FILE, os.O_RDWR)
     except OSError as error:
         raise ConfigError(f"--data is {folder}, which cannot be written: {error.strerror}.") from error
     try:

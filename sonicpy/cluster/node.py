@@ -56,6 +56,7 @@ from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.index.replica import Recorder, ReplicaIndex
 from sonicpy.server.dispatch import Take
 from sonicpy.server.figures import LabelledFigures
+from sonicpy.server.server import warn_of_modes
 from sonicpy.server.statistics import Statistics
 from sonicpy.version import VERSION
 
@@ -372,9 +373,11 @@ class Node:
         index = ReplicaIndex(folder, self.recorder)
         epoch = await self._broker.epoch_at_last(self.layout.log_of(number))
         if await snapshots.is_needed(index.progress, number, epoch, self._registry):
+            access = index.maintainer.access
             index.close()
-            await snapshots.replace_folder(number, epoch, self._broker, self._registry, folder)
+            await snapshots.replace_folder(number, epoch, self._broker, self._registry, folder, access)
             index = ReplicaIndex(folder, self.recorder)
+        warn_of_modes(index)
         return index
 
     async def _tell_status(self, message: Msg) -> None:

@@ -21,6 +21,7 @@ from sonicpy.cluster.replica import Replica
 from sonicpy.cluster.status import ask_nodes, why_not
 from sonicpy.cluster.watched import Asleep, give_watched_order
 from sonicpy.errors import StoreError
+from sonicpy.files import PRIVATE, Access, make_all, new_bytes, regular_bytes
 from sonicpy.store.backup import BACKUP_FILE
 from sonicpy.store.replica import Progress, install_backup, progress_of_backup
 
@@ -52,7 +53,7 @@ async def save(replica: Replica, log: JetStream, registry: Registry) -> int:
         kept = await registry.snapshots(replica.partition)
         if kept and kept[0].position == manifest.position:
             return manifest.position
-        with open(path, "rb") as file:
+        with regular_bytes(path) as file:
             for number in range(manifest.chunks):
                 await log.put_chunk(chunk_name(replica.partition, manifest, number), file.read(CHUNK_BYTES))
         await load(replica.partition, manifest, log, folder / "again")
@@ -62,14 +63,14 @@ async def save(replica: Replica, log: JetStream, registry: Registry) -> int:
     return manifest.position
 
 
-async def load(partition: int, manifest: Manifest, log: JetStream, folder: Path) -> None:
-    """Read a snapshot back into a folder, as a backup.
+async def load(partition: int, manifest: Manifest, log: JetStream, folder: Path, access: Access = PRIVATE) -> None:
+    """Read a snapshot back into a folder, as a backup, in files with the modes of `access`.
 
     Raises:
         StoreError: it is not what was written.
     """
-    folder.mkdir(parents=True)
-    with open(folder / BACKUP_FILE, "wb") as file:
+    make_all(folder, access)
+    with new_bytes(folder / BACKUP_FILE, access) as file:
         for number in range(manifest.chunks):
             file.write(await _chunk(log, chunk_name(partition, manifest, number)))
     loop = asyncio.get_running_loop()
@@ -104,8 +105,10 @@ async def is_needed(known: Progress, partition: int, epoch: Epoch, registry: Reg
     return not known.epoch and any(found.epoch == epoch.name for found in await registry.snapshots(partition))
 
 
-async def replace_folder(partition: int, epoch: Epoch, log: JetStream, registry: Registry, folder: Path) -> None:
-    """Replace the folder of a replica that is too old by the newest snapshot.
+async def replace_folder(
+    partition: int, epoch: Epoch, log: JetStream, registry: Registry, folder: Path, access: Access = PRIVATE
+) -> None:
+    """Replace the folder of a replica that is too old by the newest snapshot, in files with the modes of `access`.
 
     Raises:
         LogGone: no snapshot reaches the log.
@@ -115,8 +118,8 @@ async def replace_folder(partition: int, epoch: Epoch, log: JetStream, registry:
         if manifest.epoch == epoch.name and manifest.position + 1 >= epoch.first:
             fresh = folder.with_name(f"{folder.name}.new")
             shutil.rmtree(fresh, ignore_errors=True)
-            await load(partition, manifest, log, fresh)
-            install_backup(fresh, folder)
+            await load(partition, manifest, log, fresh, access)
+            install_backup(fresh, folder, access)
             shutil.rmtree(fresh)
             return
     raise LogGone(f"the log of partition {partition} begins at {epoch.first}, and no snapshot reaches it")

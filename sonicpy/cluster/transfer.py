@@ -38,6 +38,7 @@ from sonicpy.cluster.writer import LogWriter, OpenBatch
 from sonicpy.config import Config
 from sonicpy.disk import sync_folder
 from sonicpy.errors import ConfigError, StoreError
+from sonicpy.files import make_one, new_bytes, new_text, regular_bytes
 from sonicpy.index.index import Index
 from sonicpy.index.maintenance.verify import holds_store
 from sonicpy.index.read_only import ReadOnlyIndex
@@ -135,8 +136,9 @@ def opened(source: Path, config: Config) -> Iterator[Index]:
             return
         parent = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sonicpy-import-")))
         copied = parent / "backup"
-        copied.mkdir()
-        shutil.copy(source / BACKUP_FILE, copied / BACKUP_FILE)
+        make_one(copied)
+        with regular_bytes(source / BACKUP_FILE) as held, new_bytes(copied / BACKUP_FILE) as file:
+            shutil.copyfileobj(held, file)
         install_backup(copied, parent / "store")
         yield stack.enter_context(ReadOnlyIndex(parent / "store", config))
 
@@ -298,6 +300,7 @@ def _write_notes(folder: Path, notes: dict[str, object]) -> None:
     """Say what the backup holds: a folder without this is not whole."""
     path = folder / NOTES_FILE
     fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps(notes, indent=1), encoding="utf-8")
+    with new_text(fresh) as file:
+        file.write(json.dumps(notes, indent=1))
     fresh.rename(path)
     sync_folder(folder)

@@ -14,6 +14,7 @@ from sonicpy.config.kinds import (
     Durability,
     FileOrNone,
     Folder,
+    GroupAccess,
     InetOrNone,
     Inets,
     Limit,
@@ -167,6 +168,7 @@ class KvConfig(Section):
     path: Folder = Path("./data/store/")
     retain_word_objects: Count = 0
     durability: Durability = "interval"
+    group_access: GroupAccess = "none"
     map_size_mb: Megabytes = 65536
     reader_limit_mb: Count = 4096
     query_cache_mb: Megabytes = 448

@@ -12,10 +12,11 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import IO, NamedTuple
 
 from sonicpy.disk import sync_file, sync_file_system
 from sonicpy.errors import GraphError
+from sonicpy.files import PRIVATE, Access, make_all, new_bytes
 from sonicpy.graph.word_graph import WordGraph
 
 logger = logging.getLogger(__name__)
@@ -53,10 +54,12 @@ class GraphPool:
 
     Args:
         folder: of the files; `write` creates it.
+        access: modes of new files.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, access: Access = PRIVATE) -> None:
         self.folder = folder
+        self._access = access
         self.broken: set[int] = set()
         """Buckets whose graph could not be opened; consolidation builds it again."""
         self._unwanted: deque[Unwanted] = deque()  # by rising commit
@@ -182,13 +185,13 @@ class GraphPool:
                 present.add(name)
         self.broken |= {name.bucket for name in named - present}
 
-    def _opened(self, path: Path) -> BinaryIO:
+    def _opened(self, path: Path) -> IO[bytes]:
         """Open a file for writing; create the folder if it is missing."""
         try:
-            return open(path, "wb")
+            return new_bytes(path, self._access)
         except FileNotFoundError:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            return open(path, "wb")
+            make_all(self.folder, self._access)
+            return new_bytes(path, self._access)
 
     def _read(self, bucket: int, version: int) -> WordGraph | None:
         if version == 0 or bucket in self.broken:

@@ -16,6 +16,7 @@ from sonicpy._native.varint import DamagedBytes
 from sonicpy.config import Config
 from sonicpy.disk import sync_folder
 from sonicpy.errors import StoreDamaged, StoreError
+from sonicpy.files import ACCESSES
 from sonicpy.graph.pool import GraphPool, Name, graph_folder
 from sonicpy.ids import ObjectName, check_names, object_name
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
@@ -75,6 +76,8 @@ class Engine:
         self.is_batching = False
         """Whether changes are committed by about BATCH_COMMIT instead of one by one; see `Index.batch`."""
         kv = self.config.store.kv
+        self.access = ACCESSES[kv.group_access]
+        """The modes of new files."""
         self.live_words = self.config.search.live_words
         """Whether words are completed, corrected, listed and counted from the moment they are pushed."""
         self.is_compat = self.config.server.compat == "sonic"
@@ -82,7 +85,7 @@ class Engine:
         self.folder = Path(path or kv.path)
         """The folder as it was given."""
         folder = self.folder.absolute()  # the program may change its working directory
-        with claimed(folder, writes=not self.read_only) as claim:
+        with claimed(folder, writes=not self.read_only, access=self.access) as claim:
             store = self._open_store(folder)
             self.store = store
             try:
@@ -243,13 +246,14 @@ class Engine:
 
     def _open_store(self, folder: Path) -> AnyStore:
         kv = self.config.store.kv
-        self.graphs = GraphPool(graph_folder(folder))
+        self.graphs = GraphPool(graph_folder(folder), self.access)
         store = Store(
             folder,
             self.analyzer(),
             map_bytes=kv.map_size_mb << 20,
             durability=kv.durability,
             postings_max_bytes=kv.query_cache_mb << 20,
+            access=self.access,
         )
         store.sync_before(partial(sync_names, self.graphs.folder))  # not a method: the store must not hold its owner
         self.was_converted = store.was_converted

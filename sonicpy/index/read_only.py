@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sonicpy.errors import GraphError
+from sonicpy.files import PRIVATE, Access
 from sonicpy.graph.pool import GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.engine import Engine
@@ -35,8 +36,8 @@ class GraphReplaced(GraphError):
 class ReaderGraphPool(GraphPool):
     """Graphs that another process writes, replaces and deletes."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
+    def __init__(self, folder: Path, access: Access = PRIVATE) -> None:
+        super().__init__(folder, access)
         self._unreadable: dict[int, int] = {}
         self._missing: set[int] = set()
 
@@ -74,10 +75,14 @@ class ReadOnlyEngine(Engine):
     read_only = True
 
     def _open_store(self, folder: Path) -> AnyStore:
-        self.graphs = ReaderGraphPool(graph_folder(folder))
+        self.graphs = ReaderGraphPool(graph_folder(folder), self.access)
         kv = self.config.store.kv
         return ReadOnlyStore(
-            folder, self.analyzer(), map_bytes=kv.map_size_mb << 20, postings_max_bytes=kv.query_cache_mb << 20
+            folder,
+            self.analyzer(),
+            map_bytes=kv.map_size_mb << 20,
+            postings_max_bytes=kv.query_cache_mb << 20,
+            access=self.access,
         )
 
     def _drop_leftovers(self) -> None:

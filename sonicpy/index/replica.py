@@ -100,10 +100,14 @@ class ReplicaEngine(Engine):
         return self._shared_lexer
 
     def _open_store(self, folder: Path) -> AnyStore:
-        self.graphs = GraphPool(graph_folder(folder))
+        self.graphs = GraphPool(graph_folder(folder), self.access)
         kv = self.config.store.kv
         self.replica = ReplicaStore(
-            folder, self.analyzer(), map_bytes=kv.map_size_mb << 20, postings_max_bytes=kv.query_cache_mb << 20
+            folder,
+            self.analyzer(),
+            map_bytes=kv.map_size_mb << 20,
+            postings_max_bytes=kv.query_cache_mb << 20,
+            access=self.access,
         )
         self.replica.sync_before(partial(sync_names, self.graphs.folder))
         return self.replica

@@ -9,7 +9,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Protocol
 
-from sonicpy.errors import StoreError, WorkerError
+from sonicpy.errors import StoreError, StoreLocked, WorkerError
 from sonicpy.server.threads import in_thread
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ class Committer:
         self._flushed_changes = 0  # of the changes since the last commit, those whose term rows are written
         self._flushed_position = maintainer.log_position  # the end of the log when term rows were written last
         self._unacknowledged: list[tuple[Writer, list[bytes], list[int]]] = []  # turns of this pass of the loop
+        self._told = ""  # the error of the last commit
         self._lone_turns = 0  # passes with one of them, without a break
         self._immediate_turns = 0  # that are still to come
 
@@ -190,7 +191,10 @@ class Committer:
         return failed
 
     def commit(self) -> bool:
-        """Commit all changes; return whether that worked. An error is logged, and the commit is tried again later."""
+        """Commit all changes; return whether that worked. The commit is tried again later.
+
+        An error is logged, once for as long as it is the same.
+        """
         self.settle()
         self.stop()
         self._last_writer = None
@@ -200,8 +204,11 @@ class Committer:
             self._maintainer.commit()
             self._flushed_position = self._maintainer.log_position
         except StoreError as error:
-            logger.error("%s", error)
+            if str(error) != self._told and not isinstance(error, StoreLocked):  # which the store has logged
+                logger.error("%s", error)
+            self._told = str(error)
             return False
+        self._told = ""
         return True
 
     def commit_soon(self) -> "asyncio.Future[bool]":

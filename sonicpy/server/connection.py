@@ -68,7 +68,7 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         service = self._service
         accepted = cast(asyncio.Transport, transport)
-        if service.is_full:
+        if service.is_full or not service.room.has(accepted.get_extra_info("socket").fileno()):
             RejectedConnection(accepted, replies.ended(TOO_MANY_CONNECTIONS), service.rejected, service.read_buffer)
             return
         service.statistics.connections += 1

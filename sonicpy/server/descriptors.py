@@ -1,13 +1,25 @@
-"""How many files this process may open, and how many it has open."""
+"""How many files this process may open, how many it has open, and which connections that leaves room for.
 
+The log, the disk, processes and the health port need descriptors at any time, so connections never get the last ones.
+The system gives a new descriptor the lowest free number: that of a connection which was just accepted says whether
+nearly all numbers are taken, whoever took them.
+"""
+
+import logging
 import os
 import sys
+import time
+
+logger = logging.getLogger(__name__)
 
 if sys.platform == "win32":
 
     def most_descriptors() -> int:
         """Return how many files this process may have open."""
         return sys.maxsize
+
+    def raise_limit() -> None:
+        """Do nothing: there is no limit to raise."""
 
 else:
     import resource
@@ -17,9 +29,29 @@ else:
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         return sys.maxsize if soft == resource.RLIM_INFINITY else soft
 
+    def raise_limit() -> None:
+        """Let this process open as many files as the system allows it: the soft limit becomes the hard one."""
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        for wanted in (hard, UNLIMITED):  # macOS has a hard limit of "unlimited", which is no soft one
+            if wanted != resource.RLIM_INFINITY and wanted <= most_descriptors():
+                return
+            try:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            except (OSError, ValueError) as error:
+                logger.debug("the limit of open files cannot be raised to %d: %s", wanted, error)
+            else:
+                return
 
+
+UNLIMITED = 10_240
+"""What macOS allows at most, unless it was told otherwise."""
+RESERVE = 128
+"""Descriptors that no connection gets: half of them for the health port and for connections that are told to go, the
+others for log and disk, processes, and what was accepted at the same moment."""
 SPARE = 16
-"""Descriptors that no connection gets from another process: for word graphs, and for what is open for a moment."""
+"""The same of a search process: for word graphs, and for what is open for a moment."""
+EPISODE_S = 60.0
+"""After so long without a refusal the log says the next one again."""
 
 
 def open_descriptors() -> int:
@@ -27,6 +59,53 @@ def open_descriptors() -> int:
     return len(os.listdir("/dev/fd")) - 1  # the folder itself is open meanwhile
 
 
+def reserve() -> int:
+    """Return how many descriptors connections leave free."""
+    return min(RESERVE, most_descriptors() // 2)
+
+
 def room_for_connections() -> int:
-    """Return how many connections of other processes this process can take now."""
-    return max(0, most_descriptors() - open_descriptors() - SPARE)
+    """Return how many more connections this process can take now."""
+    return max(0, most_descriptors() - open_descriptors() - reserve())
+
+
+def fits(descriptor: int) -> bool:
+    """Return whether a descriptor that was just opened leaves the reserve free."""
+    return descriptor < most_descriptors() - reserve()
+
+
+def fits_reserve(descriptor: int) -> bool:
+    """Return whether a descriptor that was just opened is of that half of the reserve which the health port may use."""
+    return descriptor < most_descriptors() - reserve() // 2
+
+
+class Room:
+    """Decides whether a new connection may stay."""
+
+    def __init__(self) -> None:
+        self._refused_s = -EPISODE_S
+
+    def has(self, descriptor: int) -> bool:
+        """Return whether there is room for a connection that was just accepted with this descriptor.
+
+        The first of those for which there is none writes a line into the log.
+        """
+        if fits(descriptor):
+            return True
+        now = time.monotonic()
+        if now - self._refused_s >= EPISODE_S:
+            logger.error("%s", _lacking())
+        self._refused_s = now
+        return False
+
+    def lack(self) -> str | None:
+        """Return why new connections are refused, as a sentence; None: they are not."""
+        was_lately = time.monotonic() - self._refused_s < EPISODE_S
+        return _lacking() if was_lately and not room_for_connections() else None
+
+
+def _lacking() -> str:
+    return (
+        f"new connections are refused: this process may open {most_descriptors()} files (ulimit -n), and "
+        f"the last {reserve()} are kept for the store; raise the limit, or lower channel.max_connections"
+    )

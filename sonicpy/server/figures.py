@@ -106,4 +106,4 @@ def not_ready(service: "BaseService", *, to_search: bool = False) -> str | None:
     Args:
         to_search: for clients that only search.
     """
-    return service.unready or service.trouble(to_search=to_search)
+    return service.unready or service.room.lack() or service.trouble(to_search=to_search)

@@ -23,6 +23,7 @@ from sonicpy.http import app
 from sonicpy.http.backend import TURN_S, Refusal, Row, WholeStats, names_of
 from sonicpy.http.over_channel import ChannelBackend
 from sonicpy.index.report.stats import memory_bytes
+from sonicpy.server.accepting import ACCEPTED_AT_ONCE
 from sonicpy.server.figures import VerbFigures, not_ready, server_figures
 from sonicpy.server.http_protocol import KEEP_ALIVE_S, Connections, LimitedProtocol
 from sonicpy.server.listeners import bind_tcp, explaining, name_of
@@ -235,10 +236,11 @@ class HttpServer:
             refuse=self._refuse,
         )
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
-        self._connections = Connections()
+        self._connections = Connections(service.room)
         settings = uvicorn.Config(
             application, lifespan="off", log_config=None, log_level="error", access_log=False, server_header=False,
-            ws="none", timeout_keep_alive=int(KEEP_ALIVE_S), timeout_graceful_shutdown=2 * STOP_S, backlog=BACKLOG,
+            ws="none", timeout_keep_alive=int(KEEP_ALIVE_S), timeout_graceful_shutdown=2 * STOP_S,
+            backlog=ACCEPTED_AT_ONCE,
         )  # fmt: skip
         settings.load()
         settings.http_protocol_class = partial(LimitedProtocol, self._connections)  # type: ignore[assignment]
@@ -254,6 +256,7 @@ class HttpServer:
             await asyncio.sleep(0.001)
         if self._task.done():
             await self._task
+        self._socket.listen(BACKLOG)  # asyncio accepts as many in a pass as it lets wait
 
     async def stop(self) -> None:
         """Answer the requests under way, for at most STOP_S, and close the connections."""

@@ -14,6 +14,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from sonicpy.server.descriptors import Room
+
 HEAD_S = 10.0
 """How long the line and the headers of a request may take, also of the first one of a connection."""
 KEEP_ALIVE_S = 75.0
@@ -30,6 +32,10 @@ PIPELINE_MAX = 16
 """Requests of one connection that wait for the answer of the one before."""
 CONNECTIONS_MAX = 512
 LOOK_EVERY_S = 1.0
+TOO_MANY = (
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 21\r\n"
+    b"Retry-After: 1\r\nConnection: close\r\n\r\ntoo many connections\n"
+)
 
 PASS_S = 0.001
 """A pass of the loop that took longer halves what the next pass may begin."""
@@ -90,8 +96,9 @@ class Pace:
 class Connections:
     """The open connections of one address: at most CONNECTIONS_MAX, none of them for ever without a request."""
 
-    def __init__(self) -> None:
+    def __init__(self, room: Room) -> None:
         self.pace = Pace()
+        self._room = room
         self.open: dict[LimitedProtocol, None] = {}
         """In the order in which they came."""
         self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY_S, self._look)
@@ -104,6 +111,9 @@ class Connections:
 
     def add(self, connection: "LimitedProtocol") -> None:
         """Add a connection; if there are too many, end the one that has waited for its next request for longest."""
+        if not self._room.has(connection.descriptor):
+            connection.refuse()
+            return
         self.open[connection] = None
         if len(self.open) > CONNECTIONS_MAX:
             waiting = [each for each in self.open if each.is_waiting and each is not connection]
@@ -153,6 +163,17 @@ class LimitedProtocol(HttpToolsProtocol):
         self._leave()
         self._unset_keepalive_if_required()  # uvicorn leaves the timer, and it the connection, where the peer resets
         super().connection_lost(exc)
+
+    @property
+    def descriptor(self) -> int:
+        """The descriptor of the socket."""
+        number: int = self.transport.get_extra_info("socket").fileno()
+        return number
+
+    def refuse(self) -> None:
+        """Say that this process has too many connections, and close this one."""
+        self.transport.write(TOO_MANY)
+        self.transport.close()
 
     def end(self) -> None:
         """End the connection at once."""

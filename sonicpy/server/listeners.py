@@ -17,6 +17,8 @@ from urllib.parse import quote
 
 from sonicpy.config import ChannelConfig
 from sonicpy.errors import ConfigError, SonicError
+from sonicpy.server.accepting import ACCEPTED_AT_ONCE, TlsServer
+from sonicpy.server.descriptors import Room
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +36,6 @@ BACKLOG = 1024
 more, which waits for the greeting as if it were connected."""
 UNIX_SOCKET_MODE = 0o660
 """Its owner and its group may connect."""
-TLS_HANDSHAKE_S = 10.0
-"""The same time as for START. A connection counts only after its handshake."""
 
 Factory = Callable[[], asyncio.BaseProtocol]
 
@@ -76,12 +76,14 @@ class Listeners:
 
     Args:
         tls: for the TCP addresses; the Unix socket has no TLS.
+        room: for connections with TLS; the protocols of the others look themselves.
     """
 
-    def __init__(self, channel: ChannelConfig, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, channel: ChannelConfig, tls: ssl.SSLContext | None, room: Room) -> None:
         self._channel = channel
         self._tls = tls
-        self._servers: list[asyncio.Server] = []
+        self._room = room
+        self._servers: list[asyncio.Server | TlsServer] = []
         self._unix_path = channel.unix_socket
         self._unix_inode: tuple[int, int] | None = None
         self.names: list[str] = []
@@ -117,14 +119,16 @@ class Listeners:
                 if _inode(self._unix_path) == self._unix_inode:
                     self._unix_path.unlink()
 
-    async def _serve(self, bound: socket.socket, factory: Factory) -> asyncio.Server:
+    async def _serve(self, bound: socket.socket, factory: Factory) -> asyncio.Server | TlsServer:
         loop = asyncio.get_running_loop()
-        if bound.family == socket.AF_UNIX:
-            return await loop.create_unix_server(factory, sock=bound, backlog=BACKLOG)
-        handshake_s = None if self._tls is None else TLS_HANDSHAKE_S
-        return await loop.create_server(
-            factory, sock=bound, backlog=BACKLOG, ssl=self._tls, ssl_handshake_timeout=handshake_s
-        )
+        if bound.family != socket.AF_UNIX and self._tls is not None:
+            tls = TlsServer(bound, factory, self._tls, self._room)
+            tls.start(BACKLOG)
+            return tls
+        create = loop.create_unix_server if bound.family == socket.AF_UNIX else loop.create_server
+        server = await create(factory, sock=bound, backlog=ACCEPTED_AT_ONCE)
+        bound.listen(BACKLOG)  # asyncio accepts as many in a pass as it lets wait
+        return server
 
     def _bind(self) -> list[socket.socket]:
         bound: list[socket.socket] = []

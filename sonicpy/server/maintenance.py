@@ -242,9 +242,11 @@ class Maintenance:
                 errors.append(error)
             else:
                 graphs += [built] if built is not None else []
-        folder, limits = str(self._store_folder), self._maintainer.graph_limits
+        folder, limits, access = self._store_folder, self._maintainer.graph_limits, self._maintainer.access
         for job, together in jobs:
-            more, failed = await self._workers.run(build_in_worker, folder, self._map_bytes, job, limits, together)
+            more, failed = await self._workers.run(
+                build_in_worker, folder, self._map_bytes, job, limits, together, access
+            )
             graphs += more
             errors += failed
         return graphs, errors

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from socketserver import TCPServer, ThreadingMixIn
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 from wsgiref.types import StartResponse, WSGIEnvironment
 
@@ -25,6 +25,7 @@ from prometheus_client.core import (
 )
 
 from sonicpy.errors import SonicError, StoreError
+from sonicpy.server.descriptors import fits_reserve
 from sonicpy.server.figures import LabelledFigures, ServerFigures, not_ready, server_figures
 from sonicpy.server.listeners import addresses_of, explaining, name_of
 from sonicpy.server.statistics import BOUNDS_S
@@ -123,6 +124,10 @@ class HttpServer(ThreadingMixIn, WSGIServer):
         address = addresses_of(host)[0]
         self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
         super().__init__((address, port), QuietHandler)
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Return whether a client is answered: it takes one of the descriptors that are kept free for this port."""
+        return fits_reserve(request.fileno())
 
     def server_bind(self) -> None:
         """Bind as any TCP server does; HTTPServer would look up the host's name, which may take seconds."""

@@ -4,7 +4,7 @@ import asyncio
 
 LINGER_S = 1.0
 """Time for the peer to read that line: closing at once would lose it if the peer has sent something already."""
-LINGERING_MAX = 64
+LINGERING_MAX = 16
 """Rejected connections that may linger at a time; others are closed at once."""
 
 

@@ -15,6 +15,7 @@ from sonicpy.errors import ConfigError, SonicError
 from sonicpy.index.index import Index
 from sonicpy.server import logs
 from sonicpy.server.connection import Connection
+from sonicpy.server.descriptors import raise_limit
 from sonicpy.server.listeners import Listeners, tls_context
 from sonicpy.server.loop import run_loop, settle_garbage
 from sonicpy.server.notify import READY, STOPPING, notify
@@ -59,6 +60,7 @@ def serve(loaded: Loaded, announce: Callable[[str], None]) -> int:
 def run(server: "Server", loaded: Loaded) -> int:
     """Set up the log, and run a server until a stop signal; return the exit status. Raises SonicError like `serve`."""
     logs.set_up(loaded.config.server.log_level)
+    raise_limit()
     for remark in loaded.remarks:
         logger.warning("%s", remark)
     run_loop(server.run())
@@ -93,7 +95,7 @@ class Server:
         metrics = None if self._config.metrics.address is None else load_metrics()
         http = None if self._config.http.address is None else load_http()
         async with self._opened() as (service, run_tasks):
-            listeners = Listeners(self._config.channel, tls)
+            listeners = Listeners(self._config.channel, tls, service.room)
             async with self._watched(service, metrics) as watched_on, self._over_http(service, http) as http_on:
                 await listeners.start(lambda: self._connection(service))
                 service.note_url(listeners.url)
@@ -120,6 +122,7 @@ class Server:
         """Open what is served inside a `with` block; yield it, and its periodic work."""
         index = Index(config=self._config, autocommit=False)
         try:
+            warn_of_modes(index)
             index.maintainer.prepare()
             service = Service(index, self._config)
             service.search = find_search_processes(service)
@@ -191,6 +194,13 @@ def _refusal(tasks: "asyncio.Task[None]") -> SonicError | None:
     """Return why the periodic work has ended the server; None: it has not."""
     error = tasks.exception() if tasks.done() and not tasks.cancelled() else None
     return error if isinstance(error, SonicError) else None
+
+
+def warn_of_modes(index: Index) -> None:
+    """Log a line if more users may use the files of an index than new ones."""
+    remark = index.maintainer.wide_files()
+    if remark is not None:
+        logger.warning("%s", remark)
 
 
 async def run_tasks_of(service: Service) -> None:

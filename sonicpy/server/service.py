@@ -13,6 +13,7 @@ from sonicpy.channel.commands import Command, Info, Stats, Trigger, Verify
 from sonicpy.channel.session import Session
 from sonicpy.config import Config
 from sonicpy.server.committer import Committer
+from sonicpy.server.descriptors import fits
 from sonicpy.server.dispatch import CALLS
 from sonicpy.server.maintenance import Maintenance
 from sonicpy.server.pump import Pump
@@ -90,7 +91,7 @@ class BaseService(Serving):
         except OSError:  # no descriptors: it stays
             return False
         with theirs:
-            if not self.hand_over(theirs.fileno(), session, unsent, peer):
+            if not fits(ours.fileno()) or not self.hand_over(theirs.fileno(), session, unsent, peer):
                 ours.close()
                 return False
         self._pumps.add(Pump(transport, ours, self._pumps.discard))

@@ -17,6 +17,7 @@ from sonicpy.channel.syntax import Limits
 from sonicpy.config import Config
 from sonicpy.errors import StoreError
 from sonicpy.server.committer import Writer
+from sonicpy.server.descriptors import Room
 from sonicpy.server.dispatch import CHANGES, REMOVES
 from sonicpy.server.passwords import WrongPasswords
 from sonicpy.server.rejected import RejectedConnection
@@ -101,6 +102,7 @@ class Serving(ABC):
         self.turns = Turns()
         self.peers: set[Peer] = set()
         self.rejected: set[RejectedConnection] = set()
+        self.room = Room()
         self.wrong_passwords = WrongPasswords()
         self.read_buffer = memoryview(bytearray(READ_BYTES))
         """One for all connections: each takes out what was read before another one reads."""

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from sonicpy.children import die_with_parent, held_back, ignore
 from sonicpy.errors import SonicError, WorkerError
+from sonicpy.interpreter import safe_path
 
 logger = logging.getLogger(__name__)
 
@@ -345,7 +346,7 @@ _starting = threading.Lock()
 
 @contextmanager
 def nothing_to_import() -> Iterator[None]:
-    """Start workers without importing the program that this process runs.
+    """Start workers without importing the program that this process runs, or anything in the working folder.
 
     multiprocessing makes a worker import `__main__` again, with settings, loop and all, in case a job is a function of
     it; no job here is.
@@ -354,7 +355,8 @@ def nothing_to_import() -> Iterator[None]:
         program = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")
         try:
-            yield
+            with safe_path():
+                yield
         finally:
             sys.modules["__main__"] = program
 

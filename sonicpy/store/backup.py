@@ -17,6 +17,7 @@ from pathlib import Path
 
 from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreDamaged, StoreError
+from sonicpy.files import PRIVATE, Access, make_new, open_regular, regular_bytes
 from sonicpy.store.environment import Environment
 from sonicpy.store.platform import make_folder
 from sonicpy.store.transaction import TABLE_NAMES
@@ -28,11 +29,12 @@ SEAL = struct.Struct("<8sH32s")
 READ_BYTES = 1 << 20
 
 
-def write_backup(environment: Environment, folder: Path) -> Path:
+def write_backup(environment: Environment, folder: Path, access: Access = PRIVATE) -> Path:
     """Copy what was committed last into a folder; return the file. May be called from any thread.
 
     Args:
         folder: created if it is missing; a backup in it is replaced once the new one is whole.
+        access: modes of new files.
 
     Raises:
         StoreError: it could not be written; the one before is still there.
@@ -40,22 +42,64 @@ def write_backup(environment: Environment, folder: Path) -> Path:
     path = folder / BACKUP_FILE
     fresh = path.with_name(f"{BACKUP_FILE}.new")
     try:
-        make_folder(folder)
-        with open(fresh, "ab+") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise StoreError(f"another backup is being written to {folder}: wait for its end") from error
-            try:
-                _fill(environment, file.fileno())
-                os.replace(fresh, path)
-            except BaseException:
-                fresh.unlink(missing_ok=True)
-                raise
+        make_folder(folder, access)
+        descriptor = _begin(fresh, access)
+        try:
+            _fill(environment, descriptor)
+            os.replace(fresh, path)
+        except BaseException:
+            fresh.unlink(missing_ok=True)
+            raise
+        finally:
+            os.close(descriptor)
         sync_folder(folder)
     except OSError as error:
         raise StoreError(f"cannot write the backup {path}: {error.strerror}") from error
     return path
+
+
+def _begin(fresh: Path, access: Access) -> int:
+    """Return the descriptor of a new file that is locked; what a killed process left in its place goes.
+
+    Raises:
+        OSError: it cannot be made, or its name is that of something else.
+        StoreError: another process has it.
+    """
+    while True:
+        try:
+            descriptor = make_new(fresh, os.O_RDWR, access)
+        except FileExistsError:
+            _remove_left(fresh)
+            continue
+        try:
+            _lock(descriptor, fresh.parent)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+
+def _remove_left(fresh: Path) -> None:
+    """Delete the part of a backup that no process writes any more. Raises like `_begin`."""
+    try:
+        descriptor = open_regular(fresh)
+    except FileNotFoundError:
+        return
+    try:
+        _lock(descriptor, fresh.parent)
+        if os.path.samestat(os.fstat(descriptor), os.lstat(fresh)):
+            fresh.unlink()
+    except FileNotFoundError:  # its process has just finished it
+        return
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, folder: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise StoreError(f"another backup is being written to {folder}: wait for its end") from error
 
 
 @contextmanager
@@ -86,7 +130,7 @@ def check_seal(path: Path) -> int:
         StoreError: there is none, or it cannot be read.
     """
     try:
-        with open(path, "rb") as file:
+        with regular_bytes(path) as file:
             size = os.fstat(file.fileno()).st_size
             if size < SEAL.size:
                 raise StoreDamaged(f"the backup {path} is cut off: it has {size} bytes")
@@ -109,7 +153,6 @@ def check_seal(path: Path) -> int:
 
 
 def _fill(environment: Environment, descriptor: int) -> None:
-    os.ftruncate(descriptor, 0)  # a killed process may have left a part of a backup
     environment.copy(descriptor)
     content = os.fstat(descriptor).st_size
     os.write(descriptor, SEAL.pack(MAGIC, FORMAT_VERSION, _digest(descriptor, content)))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from sonicpy.errors import StoreError, StoreFull
+from sonicpy.files import PRIVATE, Access, regular_bytes
 from sonicpy.store.folder import is_written
 from sonicpy.store.platform import boot_id, replace_file
 
@@ -50,7 +51,8 @@ def read_mark(folder: Path) -> BootMark | None:
     """
     path = folder / BOOT_FILE
     try:
-        held = json.loads(path.read_bytes())
+        with regular_bytes(path) as file:
+            held = json.loads(file.read())
     except FileNotFoundError:
         return None
     except ValueError:
@@ -69,15 +71,18 @@ def read_mark(folder: Path) -> BootMark | None:
     return BootMark(version, boot, clean)
 
 
-def note_boot(folder: Path, *, clean: bool) -> None:
+def note_boot(folder: Path, *, clean: bool, access: Access = PRIVATE) -> None:
     """Note on the disk in which boot the store is written, and whether it was closed in order.
+
+    Args:
+        access: modes of new files.
 
     Raises:
         StoreFull: it cannot be noted.
     """
     try:
         mark = {"version": VERSION, "boot": boot_id(), "clean": clean}
-        replace_file(folder / BOOT_FILE, json.dumps(mark).encode())
+        replace_file(folder / BOOT_FILE, json.dumps(mark).encode(), access)
     except OSError as error:
         raise StoreFull(f"cannot write the store folder {folder}: {error.strerror}") from error
 

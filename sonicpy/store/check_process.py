@@ -20,6 +20,7 @@ from typing import Final
 
 from sonicpy import errors
 from sonicpy.errors import StoreError
+from sonicpy.interpreter import modules_path, python_command
 
 Check = Callable[[Path], Iterator[str]]
 """A function of a module; it yields the faults of a folder, and raises StoreError if it cannot check it."""
@@ -39,7 +40,8 @@ def faults_in_child(check: Check, folder: Path) -> list[str]:
     Raises:
         StoreError: the check raised it, or it was ended from outside.
     """
-    command = [sys.executable, "-c", CHILD, json.dumps(sys.path), check.__module__, check.__name__, str(folder)]
+    path = json.dumps(modules_path(sys.path))
+    command = python_command("-c", CHILD, path, check.__module__, check.__name__, str(folder))
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     except OSError as error:

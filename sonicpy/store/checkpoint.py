@@ -25,6 +25,7 @@ from typing import Final, Protocol
 
 from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreError, StoreFull
+from sonicpy.files import PRIVATE, Access, open_new, regular_bytes
 from sonicpy.store.data_file import (
     PAGE_BYTES_MAX,
     MetaPage,
@@ -76,6 +77,7 @@ class Checkpoints:
         data_file: its data file.
         pin: begins a reader of the last commit.
         sync_data: waits until the disk has the data file.
+        access: modes of new files.
 
     Raises:
         StoreError: the file of checkpoints cannot be written, or the disk failed.
@@ -86,7 +88,14 @@ class Checkpoints:
         before_save: what else has to be on the disk before a checkpoint is saved; raises StoreError.
     """
 
-    def __init__(self, folder: Path, data_file: Path, pin: Callable[[], Pin], sync_data: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        data_file: Path,
+        pin: Callable[[], Pin],
+        sync_data: Callable[[], None],
+        access: Access = PRIVATE,
+    ) -> None:
         self._pin = pin
         self._sync_data = sync_data
         self._pinned: Pin | None = None
@@ -100,7 +109,7 @@ class Checkpoints:
             self._store = stamp(self._data)
             before = read_checkpoint(folder)
             self._save_number = 0 if before is None else before.save + 1
-            self._file = _open_file(folder, newest_meta_page(self._data).page_bytes)
+            self._file = _open_file(folder, newest_meta_page(self._data).page_bytes, access)
         except BaseException:
             os.close(self._data)
             raise
@@ -223,7 +232,7 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
         StoreError: it cannot be read, or has another format version.
     """
     try:
-        with open(folder / CHECKPOINT_FILE, "rb") as file:
+        with regular_bytes(folder / CHECKPOINT_FILE) as file:
             content = file.read(2 * SLOT_BYTES)
     except FileNotFoundError:
         return None
@@ -233,7 +242,7 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
     return max(filter(None, found), key=lambda checkpoint: checkpoint.save, default=None)
 
 
-def _open_file(folder: Path, page_bytes: int) -> int:
+def _open_file(folder: Path, page_bytes: int, access: Access) -> int:
     """Open the file of checkpoints; make it with room for both slots, on the disk, so that a save changes no size.
 
     The disk has the names in the folder then, too: beside an old file of checkpoints, the data file may be a new one.
@@ -241,7 +250,7 @@ def _open_file(folder: Path, page_bytes: int) -> int:
     path = folder / CHECKPOINT_FILE
     descriptor = -1
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        descriptor = open_new(path, os.O_RDWR, access)
         size = HEAD.size + page_bytes + DIGEST_BYTES
         if os.fstat(descriptor).st_size < SLOT_BYTES + size:
             for slot in (0, 1):

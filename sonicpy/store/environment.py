@@ -19,7 +19,8 @@ from typing import Final, NamedTuple
 import lmdb
 
 from sonicpy._native.readers import OpenTransactions
-from sonicpy.errors import StoreError
+from sonicpy.errors import StoreError, StoreLocked
+from sonicpy.files import PRIVATE, Access, open_new
 from sonicpy.store.checkpoint import Checkpoints
 from sonicpy.store.platform import make_folder
 from sonicpy.store.transaction import TABLE_NAMES, Transaction, translated
@@ -58,8 +59,10 @@ class Environment:
         copied: `folder` is the file of a copy, which no process writes; for reading.
         unlocked: as read_only, where LMDB's lock file cannot be written; the caller keeps writers away.
         tables: their names; the numbers above are those of an index.
+        access: modes of new files.
 
     Raises:
+        StoreLocked: a process of another pid namespace has the store open under the process id of this one.
         StoreError: the folder cannot be used; one sentence says why.
     """
 
@@ -73,8 +76,10 @@ class Environment:
         copied: bool = False,
         unlocked: bool = False,
         tables: Sequence[bytes] = TABLE_NAMES,
+        access: Access = PRIVATE,
     ) -> None:
         self._folder = folder
+        self._access = access
         read_only = read_only or copied or unlocked
         self._turn = threading.Condition()
         self._open: OpenTransactions[Transaction] = OpenTransactions(
@@ -86,18 +91,25 @@ class Environment:
         self._changing = threading.Lock()  # held while a write transaction is open, or `unchanged` keeps changes away
         try:
             if not read_only:
-                make_folder(folder)
-                reserve_lock_file(folder / LOCK_FILE)
+                make_folder(folder, access)
+                reserve_lock_file(folder / LOCK_FILE, access)
             self._env = lmdb.open(
-                str(folder), map_size=map_bytes, max_dbs=len(tables), max_readers=MAX_READERS,
+                os.fsencode(folder), map_size=map_bytes, max_dbs=len(tables), max_readers=MAX_READERS,
                 sync=bool(sync), metasync=bool(sync), max_spare_txns=8, readonly=read_only, create=not read_only,
-                subdir=not copied, lock=not (copied or unlocked),
+                subdir=not copied, lock=not (copied or unlocked), mode=access.file,
             )  # fmt: skip
             try:
                 self._begin(tables, writes=not read_only, saves=not read_only and sync is None)
             except BaseException:
                 self._close()
                 raise
+        except lmdb.LockError as error:
+            raise StoreLocked(same_process_id(folder)) from error
+        except lmdb.MemoryError as error:
+            raise StoreError(
+                f"cannot open the store in {folder}: there is no address space for {map_bytes >> 20} MiB, which is "
+                "only reserved, not used: raise the limit (ulimit -v, in a shell), or lower store.kv.map_size_mb"
+            ) from error
         except lmdb.Error as error:
             raise StoreError(f"cannot open the store in {folder}: {error}") from error
         except OSError as error:
@@ -106,8 +118,9 @@ class Environment:
     def _begin(self, tables: Sequence[bytes], *, writes: bool, saves: bool) -> None:
         """Save a checkpoint before the first commit, which may use pages again; open the tables."""
         self._page_bytes: int = self._env.stat()["psize"]
+        self._env.begin().abort()  # LMDB notes the process id of this process now, or refuses it
         if saves:
-            self._checkpoints = Checkpoints(self._folder, self.data_file, self._pin, self._sync_data)
+            self._checkpoints = Checkpoints(self._folder, self.data_file, self._pin, self._sync_data, self._access)
             self._checkpoints.save()
         self._tables = [self._open_table(name, create=writes) for name in tables]
         self._env.reader_check()
@@ -419,12 +432,25 @@ class Environment:
                 self._turn.notify_all()
 
 
-def reserve_lock_file(path: Path) -> None:
+def same_process_id(folder: Path) -> str:
+    """Return what to say when LMDB refuses the id of this process, by which it tells the slots of readers apart.
+
+    Only a process of another pid namespace can have it, too. To get round that would damage what that one reads: an
+    environment that is closed clears all slots with its id.
+    """
+    return (
+        f"the store {folder} is open in a process of another pid namespace, such as another container with the same "
+        f"volume, that has the process id of this one, {os.getpid()}, by which readers are told apart: start the "
+        "containers with one pid namespace (docker run --pid=container:NAME), or ask the server over the network "
+        "instead of its folder"
+    )
+
+
+def reserve_lock_file(path: Path, access: Access = PRIVATE) -> None:
     """Reserve the blocks of the lock file before LMDB maps it: a page without one would kill the process."""
-    if not hasattr(os, "posix_fallocate"):
-        return
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    descriptor = open_new(path, os.O_RDWR, access, follows=True, shared=True)
     try:
-        os.posix_fallocate(descriptor, 0, LOCK_BYTES)
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(descriptor, 0, LOCK_BYTES)
     finally:
         os.close(descriptor)

@@ -22,6 +22,7 @@ from typing import NamedTuple
 from sonicpy._native.records import RECORD_BYTES_MAX, frame_records
 from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
+from sonicpy.files import PRIVATE, Access, open_new
 from sonicpy.store.platform import make_folder
 
 MAGIC = b"SONICLOG"
@@ -45,13 +46,15 @@ class Log:
 
     Args:
         folder: created if it is missing.
+        access: modes of new files.
 
     Raises:
         StoreError: the folder cannot be used, or a segment has an unknown format version.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, access: Access = PRIVATE) -> None:
         self._folder = folder
+        self._access = access
         self._descriptor = -1
         self._unsynced: list[tuple[Segment, int]] = []  # older segments that no sync has covered yet, with descriptors
         self._switching = threading.RLock()  # between a rotation and a sync on another thread
@@ -63,7 +66,7 @@ class Log:
         self.position: int
         """Where the next record goes, from `start` on: the end of the last acknowledged one."""
         try:
-            make_folder(folder)
+            make_folder(folder, access)
         except OSError as error:
             raise StoreError(f"cannot use {folder} for the log: {error.strerror}") from error
 
@@ -183,6 +186,11 @@ class Log:
                     os.close(synced[1])
         return position
 
+    @property
+    def file(self) -> Path | None:
+        """The file that records go to; None: they go to none."""
+        return self._current.path
+
     def bytes_in_segment(self) -> int:
         """Return how many bytes of records the current segment holds."""
         return self.position - self._current.start
@@ -202,7 +210,7 @@ class Log:
     def _open_segment(self, position: int) -> None:
         path = self._folder / f"{position:016x}.log"
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o640)
+            descriptor = open_new(path, os.O_WRONLY | os.O_TRUNC | os.O_APPEND, self._access)
         except OSError as error:
             raise StoreFull(f"cannot begin the log file {path}: {error.strerror}") from error
         try:

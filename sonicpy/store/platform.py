@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sonicpy.disk import sync_file, sync_folder
+from sonicpy.files import PRIVATE, Access, make_all, new_bytes
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 """A random id of this boot; Linux alone has it."""
@@ -49,25 +50,16 @@ def _fallocate() -> Any:
     return fallocate
 
 
-def make_folder(folder: Path) -> None:
+def make_folder(folder: Path, access: Access = PRIVATE) -> None:
     """Create a folder and those above it that are missing, on the disk. Raises OSError."""
-    missing = []
-    above = folder
-    while not above.is_dir():
-        missing.append(above)
-        above = above.parent
-    for fresh in reversed(missing):
-        try:
-            fresh.mkdir(exist_ok=True)
-        except FileExistsError as error:  # "File exists" would say that nothing is wrong
-            raise NotADirectoryError(errno.ENOTDIR, f"{fresh} is a file, not a folder") from error
-        sync_folder(fresh.parent)
+    for made in make_all(folder, access):
+        sync_folder(made.parent)
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes, access: Access = PRIVATE) -> None:
     """Replace the content of a file on the disk, whole or not at all. Raises OSError."""
     fresh = path.with_name(f"{path.name}.new")
-    with open(fresh, "wb") as file:
+    with new_bytes(fresh, access) as file:
         file.write(content)
         file.flush()
         sync_file(file.fileno())

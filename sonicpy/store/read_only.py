@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sonicpy.errors import ReadOnly, StoreError
+from sonicpy.files import PRIVATE, Access, open_new
 from sonicpy.store.any_store import RefusesChanges
 from sonicpy.store.boot_mark import refuse_unrecovered
 from sonicpy.store.change_board import ChangeBoard
@@ -29,6 +30,7 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
         analyzer: what decides which terms are stored; must be what the store was made with.
         map_bytes: address space to reserve; it grows as the writer's does.
         postings_max_bytes: that readers cache.
+        access: modes of new files.
 
     Raises:
         StoreLocked: a process writes it, and this one may not write LMDB's lock file.
@@ -44,6 +46,7 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
         *,
         map_bytes: int,
         postings_max_bytes: int = POSTINGS_MAX_BYTES,
+        access: Access = PRIVATE,
     ) -> None:
         if not holds_store(folder):
             raise StoreError(
@@ -51,10 +54,10 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
             )
         refuse_unrecovered(folder)
         refuse_damaged_file(folder)
-        unlocked = not may_write(folder)
+        unlocked = not may_write(folder, access)
         self._reader_lock = ReaderLock(folder) if unlocked else None
         try:
-            environment = Environment(folder, map_bytes, read_only=True, unlocked=unlocked)
+            environment = Environment(folder, map_bytes, read_only=True, unlocked=unlocked, access=access)
             try:
                 _check_made_with(folder, environment, analyzer)
             except BaseException:
@@ -63,7 +66,7 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
         except BaseException:
             self.leave_to_parent()
             raise
-        super().__init__(folder, environment, postings_max_bytes)
+        super().__init__(folder, environment, postings_max_bytes, access)
         self._board: ChangeBoard | None = None
 
     def watch_changes(self, board: ChangeBoard) -> None:
@@ -130,10 +133,10 @@ def _check_made_with(folder: Path, environment: Environment, analyzer: Mapping[s
         check_analyzer(folder, transaction, analyzer)
 
 
-def may_write(folder: Path) -> bool:
-    """Return whether LMDB can write its table of readers here."""
+def may_write(folder: Path, access: Access = PRIVATE) -> bool:
+    """Return whether LMDB can write its table of readers here; it is made if it is missing."""
     try:
-        os.close(os.open(folder / LMDB_LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640))
+        os.close(open_new(folder / LMDB_LOCK_FILE, os.O_RDWR, access, follows=True, shared=True))
     except OSError:
         return False
     return True

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sonicpy.files import PRIVATE, Access
 from sonicpy.store.backup import write_backup
 from sonicpy.store.environment import Environment, Reader
 from sonicpy.store.read_cache import Snapshot, SnapshotCache
@@ -17,6 +18,7 @@ class StoreReader:
     Args:
         folder: of the store.
         environment: its tables, open.
+        access: modes of new files.
 
     Attributes:
         durability: when a change is on the disk; see `Store`.
@@ -26,8 +28,11 @@ class StoreReader:
 
     durability = "interval"
 
-    def __init__(self, folder: Path, environment: Environment, postings_max_bytes: int) -> None:
+    def __init__(
+        self, folder: Path, environment: Environment, postings_max_bytes: int, access: Access = PRIVATE
+    ) -> None:
         self.folder = folder
+        self._access = access
         self.uncommitted = 0
         self.recoveries = 0
         self._environment = environment
@@ -86,7 +91,7 @@ class StoreReader:
         Raises:
             StoreError: it could not be written; the backup before it is still there.
         """
-        return write_backup(self._environment, folder)
+        return write_backup(self._environment, folder, self._access)
 
     def is_behind(self, collection: str, bucket: str | None) -> bool:
         """Return whether reads may lack a change that was acknowledged: never in the process that writes."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from sonicpy.errors import StoreLocked
+from sonicpy.files import PRIVATE, Access
 from sonicpy.store.platform import make_folder
 
 Folder = tuple[int, int]
@@ -54,11 +55,11 @@ class Claim:
         StoreLocked: this process has it open already.
     """
 
-    def __init__(self, path: Path, writes: bool) -> None:
+    def __init__(self, path: Path, writes: bool, access: Access = PRIVATE) -> None:
         self._folder: Folder | None = None
         try:
             if writes:
-                make_folder(path)
+                make_folder(path, access)
             status = path.stat()
         except OSError:
             return  # opening the store raises the error that says what is wrong
@@ -82,13 +83,16 @@ class Claim:
 
 
 @contextmanager
-def claimed(path: Path, *, writes: bool) -> Iterator[Claim]:
+def claimed(path: Path, *, writes: bool, access: Access = PRIVATE) -> Iterator[Claim]:
     """Yield a claim for a `with` block that opens a store; the claim is released if the block raises.
+
+    Args:
+        access: modes of the folder, if it is made.
 
     Raises:
         StoreLocked: this process has the folder open already.
     """
-    claim = Claim(path, writes)
+    claim = Claim(path, writes, access)
     try:
         yield claim
     except BaseException:

@@ -18,6 +18,7 @@ from typing import Any
 
 from sonicpy.disk import sync_folder
 from sonicpy.errors import StoreError
+from sonicpy.files import PRIVATE, Access, make_all
 from sonicpy.store.apply import apply_mutations
 from sonicpy.store.backup import BACKUP_FILE, SEAL, check_seal, open_backup
 from sonicpy.store.boot_mark import note_boot
@@ -97,6 +98,11 @@ class RecordsInMemory(Log):
         """Do nothing: the cluster's log is on the disks of its brokers."""
         return self.position
 
+    @property
+    def file(self) -> None:
+        """None: there is no file."""
+        return None
+
     def bytes_in_segment(self) -> int:
         """Return 0: there are no segments."""
         return 0
@@ -125,9 +131,10 @@ class ReplicaStore(Store):
         *,
         map_bytes: int,
         postings_max_bytes: int = POSTINGS_MAX_BYTES,
+        access: Access = PRIVATE,
     ) -> None:
         self.progress = Progress()
-        super().__init__(folder, analyzer, map_bytes=map_bytes, postings_max_bytes=postings_max_bytes)
+        super().__init__(folder, analyzer, map_bytes=map_bytes, postings_max_bytes=postings_max_bytes, access=access)
         try:
             self._read_progress()
         except BaseException:
@@ -187,7 +194,7 @@ class ReplicaStore(Store):
         super().commit()
         self._log.forget(self._committed_position)
 
-    def _make_log(self, folder: Path) -> Log:
+    def _make_log(self, folder: Path, access: Access) -> Log:
         return RecordsInMemory()
 
     def _sync_in_background(self) -> None:
@@ -227,12 +234,13 @@ def progress_of_backup(folder: Path) -> Progress:
     return Progress.of(facts)
 
 
-def install_backup(source: Path, folder: Path) -> None:
+def install_backup(source: Path, folder: Path, access: Access = PRIVATE) -> None:
     """Make the backup in a folder the store in another one; what is there goes.
 
     Args:
         source: on the same file system; the backup in it is moved.
         folder: no process may have it open.
+        access: modes of new files.
 
     Raises:
         StoreError: the backup is not whole, or cannot be moved; the store is unchanged, or gone.
@@ -242,9 +250,9 @@ def install_backup(source: Path, folder: Path) -> None:
     try:
         os.truncate(path, size)
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        make_all(folder, access)
         os.replace(path, folder / DATA_FILE)
-        note_boot(folder, clean=True)
+        note_boot(folder, clean=True, access=access)
         sync_folder(folder)
     except OSError as error:
         raise StoreError(f"cannot make {path} the store in {folder}: {error.strerror}") from error

@@ -14,31 +14,34 @@ from pathlib import Path
 
 from sonicpy.disk import sync_file
 from sonicpy.errors import StoreDamaged, StoreError
+from sonicpy.files import PRIVATE, Access
 from sonicpy.store import check_rows
 from sonicpy.store.boot_mark import VERSION, note_boot, read_mark
 from sonicpy.store.checkpoint import Checkpoint, read_checkpoint
 from sonicpy.store.data_file import META_PAGES, USUAL_PAGE_BYTES, file_faults, meta_pages, store_id, write_meta_pages
 from sonicpy.store.environment import DATA_FILE, LOCK_FILE
-from sonicpy.store.folder import holds_store
 
 logger = logging.getLogger(__name__)
 
 
-def prepare(folder: Path) -> None:
+def prepare(folder: Path, *, is_new: bool, access: Access = PRIVATE) -> None:
     """Make sure that LMDB can open the store in a folder for writing, and note that it will be written.
+
+    Args:
+        is_new: whether there was no data file; then it is empty now.
+        access: modes of new files.
 
     Raises:
         StoreDamaged: it was damaged, and cannot be recovered.
         StoreError: a file cannot be read or written, or a newer version wrote it.
     """
     mark = read_mark(folder)
-    _forget_unfinished(folder)
-    if holds_store(folder):
+    if not is_new and not _forget_unfinished(folder):
         if mark is None or mark.may_have_lost_power:
             _recover(folder, keeps_checkpoints=mark is not None and mark.version >= VERSION)
         else:
             refuse_damaged_file(folder)
-    note_boot(folder, clean=False)
+    note_boot(folder, clean=False, access=access)
 
 
 def refuse_damaged_file(folder: Path) -> None:
@@ -54,15 +57,21 @@ def refuse_damaged_file(folder: Path) -> None:
         raise StoreDamaged(f"the store {folder} is damaged ({fault}): restore a backup into it")
 
 
-def _forget_unfinished(folder: Path) -> None:
-    """Delete a data file that was not made whole, which LMDB refuses: the first checkpoint comes before any table."""
+def _forget_unfinished(folder: Path) -> bool:
+    """Empty a data file that was not made whole, which LMDB refuses: the first checkpoint comes before any table.
+
+    It is not deleted: this process holds it.
+
+    Returns:
+        Whether it was not whole.
+    """
     data = folder / DATA_FILE
     try:
-        if data.stat().st_size <= META_PAGES * USUAL_PAGE_BYTES and read_checkpoint(folder) is None:
-            data.unlink()
-            (folder / LOCK_FILE).unlink(missing_ok=True)
-    except FileNotFoundError:
-        return
+        if data.stat().st_size > META_PAGES * USUAL_PAGE_BYTES or read_checkpoint(folder) is not None:
+            return False
+        os.truncate(data, 0)
+        (folder / LOCK_FILE).unlink(missing_ok=True)
+        return True
     except OSError as error:
         raise StoreError(f"cannot use {folder} as a store: {error.strerror}") from error
 

@@ -12,13 +12,15 @@ from the position of the last commit. The same routine runs when a store is open
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from sonicpy._native.terms import Terms
-from sonicpy.errors import StoreDamaged, StoreError, StoreFull
+from sonicpy.errors import StoreDamaged, StoreError, StoreFull, StoreLocked
+from sonicpy.files import PRIVATE, Access
 from sonicpy.store import folder as store_folder
 from sonicpy.store.apply import apply_mutation, apply_pushes, take_step
 from sonicpy.store.background_sync import BackgroundSync
@@ -59,6 +61,8 @@ Given = TypeVar("Given")
 SEGMENT_BYTES = 2 << 20  # a segment of the log; older ones go once a sync covers them
 HOLES_S = 0.001  # so long a change may wait for them
 HOLES_AT_CLOSE_S = 0.5
+RETRY_S = 0.02  # between commits that fail and that changes have tried
+RETRY_PAUSE = 4  # and at least this many times as long as the last one took
 GROWTHS_MAX = 20  # doublings of the map in one recovery: far more than any disk holds
 
 
@@ -72,6 +76,7 @@ class Store(StoreReader):
         durability: "interval": a loss of power undoes what was changed within about the last second; "commit": it
             undoes nothing for which the caller waited by `sync_log`. Both sync in the background.
         postings_max_bytes: that readers cache.
+        access: modes of new files.
 
     Raises:
         StoreLocked: another process writes it.
@@ -90,12 +95,14 @@ class Store(StoreReader):
         map_bytes: int,
         durability: str = "interval",
         postings_max_bytes: int = POSTINGS_MAX_BYTES,
+        access: Access = PRIVATE,
     ) -> None:
-        self._lock = store_folder.WriterLock(folder)
+        self._lock = store_folder.WriterLock(folder, access)
         try:
-            self._log = self._make_log(folder)
-            prepare(folder)
-            super().__init__(folder, Environment(folder, map_bytes), postings_max_bytes)
+            self._log = self._make_log(folder, access)
+            prepare(folder, is_new=self._lock.made_data, access=access)
+            super().__init__(folder, Environment(folder, map_bytes, access=access), postings_max_bytes, access)
+            self._lock.watch(store_folder.LMDB_LOCK_FILE, folder / store_folder.LMDB_LOCK_FILE)
             self._postings_max_bytes = postings_max_bytes
             self.durability = durability
             self.stamp = 0
@@ -110,6 +117,8 @@ class Store(StoreReader):
             self._is_lost = False  # the open transaction failed, and its recovery has not passed yet
             self._unsealed: list[bytes] = []
             self._refusal: StoreError | None = None
+            self._next_try_s = 0.0
+            self._replaced: StoreLocked | None = None
             self._held_back: StoreFull | None = None
             self._syncing = threading.Lock()
             self._free_space = FreeSpace(self._environment)
@@ -237,14 +246,20 @@ class Store(StoreReader):
             StoreError: the commit failed: reads go on, mutations are refused until a commit passes.
         """
         self._owner = threading.get_ident()
+        self._refuse_if_replaced()
         self.seal()
         if self._view is None and not self._is_lost:
             return
+        began = time.monotonic()
         try:
             self._commit_environment()
         except StoreError as error:
             self._refusal = StoreFull(f"changes are refused until the store can be written again: {error}")
-            self._recover(error)
+            try:
+                self._recover(error)
+            finally:
+                now = time.monotonic()
+                self._next_try_s = now + max(RETRY_S, RETRY_PAUSE * (now - began))
             raise self._refusal from error
         self._refusal = None
         if self._environment.needs_room() and self._environment.can_grow():
@@ -281,7 +296,8 @@ class Store(StoreReader):
             covered = self._committed_position  # taken before the sync begins
             self._log.sync()
             self._environment.sync()
-            self._log.retire(covered)
+            if self._note_if_replaced() is None:  # else it would delete by name what may be of another process
+                self._log.retire(covered)
 
     def free_disk(self) -> bool:
         """Give some of the pages that nothing needs back to the file system; return whether there may be more.
@@ -429,12 +445,14 @@ class Store(StoreReader):
     def close(self) -> None:
         """Commit, sync, and let other processes open the store."""
         try:
+            if self._note_if_replaced() is not None:
+                return  # as a kill would leave it: the log has what was acknowledged
             self.commit()
             self.shorten_log()
             self._background.close()
             self.sync()
             self._free_disk_at_close()
-            note_boot(self.folder, clean=True)
+            note_boot(self.folder, clean=True, access=self._access)
         finally:
             self._release()
             self._lock.release()
@@ -451,17 +469,41 @@ class Store(StoreReader):
         except StoreError as error:  # the store is closed in order all the same
             logger.error("%s", error)
 
-    def _make_log(self, folder: Path) -> Log:
-        return Log(folder / "log")
+    def _make_log(self, folder: Path, access: Access) -> Log:
+        return Log(folder / "log", access)
 
     def _note_position(self, view: WriteView) -> None:
         """Write into a transaction that is about to be committed which part of the log it covers."""
         POSITION.write(view.transaction, self._log.position)
 
     def _check_accepting(self) -> None:
+        if self._view is None:  # a change of an open transaction is as good as those before it
+            self._refuse_if_replaced()
+        if self._refusal is not None and self._replaced is None and time.monotonic() >= self._next_try_s:
+            self._try_again()
         refusal = self._refusal or self._held_back
         if refusal is not None:
-            raise refusal
+            raise refusal.with_traceback(None)  # of the last one that was refused
+
+    def _try_again(self) -> None:
+        """Commit, if that works now: nothing was accepted since it failed, so nobody waits for a seal."""
+        try:
+            self.commit()
+        except StoreError as error:  # it is the refusal now
+            logger.debug("%s", error)
+
+    def _note_if_replaced(self) -> StoreLocked | None:
+        """Return why changes are refused for good, because a file of the store was deleted or replaced; None: none
+        was. The first time, the log says it."""
+        if self._replaced is None and (found := self._lock.refusal()) is not None:
+            self._replaced = self._refusal = found
+            logger.error("%s", found)
+        return self._replaced
+
+    def _refuse_if_replaced(self) -> None:
+        replaced = self._note_if_replaced()
+        if replaced is not None:
+            raise replaced.with_traceback(None)
 
     def _mark(self, board: ChangeBoard, mutation: Mutation) -> None:
         """Note on the board which commit will hold a mutation that the open transaction holds."""
@@ -472,9 +514,14 @@ class Store(StoreReader):
         else:
             board.mark(mutation.collection, mutation.bucket, number)
 
+    def _watch_log(self) -> None:
+        if self._log.file is not None:
+            self._lock.watch("log", self._log.file)
+
     def _begin_segment(self) -> None:
         try:
             self._log.rotate()
+            self._watch_log()
         except StoreFull as error:  # the old segment goes on
             logger.error("%s", error)
 
@@ -507,6 +554,7 @@ class Store(StoreReader):
         self._environment.sync()
         for path in self._log.start(end):
             logger.error("the log was damaged: what followed position %d was set aside as %s", end, path)
+        self._watch_log()
         self._log.retire(end)
 
     def _commit_environment(self) -> None:

@@ -21,6 +21,7 @@ EXPLICIT_WINS = [
     ("normalization.unicode_normalization", "nfkc"),
     ("store.kv.retain_word_objects", 0),
     ("store.kv.durability", "commit"),
+    ("store.kv.group_access", "read"),
 ]
 
 WRONG = [

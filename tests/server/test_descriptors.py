@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import pytest
 
-from sonicpy.server.descriptors import SPARE, most_descriptors, open_descriptors, room_for_connections
+from sonicpy.server.descriptors import most_descriptors, open_descriptors, reserve, room_for_connections
 from sonicpy.server.handover import CAN_HAND_OVER, NONE, Link
 from sonicpy.server.search_messages import Handover
 from sonicpy.server.search_process import SearchProcess
@@ -128,7 +128,7 @@ def test_what_is_left_for_connections() -> None:
     before = open_descriptors()
     read, write = os.pipe()
     assert open_descriptors() == before + 2
-    assert room_for_connections() == most_descriptors() - SPARE - before - 2
+    assert room_for_connections() == most_descriptors() - reserve() - before - 2
     os.close(read)
     os.close(write)
     with no_more_files():

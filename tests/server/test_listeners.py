@@ -18,6 +18,7 @@ import uvloop
 from sonicpy.client.address import read_url
 from sonicpy.config import ChannelConfig, split_address
 from sonicpy.errors import SonicError
+from sonicpy.server.descriptors import Room
 from sonicpy.server.listeners import BACKLOG, Listeners, addresses_of, bind_tcp, bind_unix, url_of
 from tests.processes import HOST, Server, environment, free_port, refused_start, serve_command
 from tests.server.peer import Peer
@@ -145,7 +146,7 @@ def test_one_address_in_use_stops_the_start_and_none_stays_open(tmp_path: Path) 
 
 def test_a_failed_start_accepts_nobody() -> None:
     async def start(taken: int, free: int) -> bool:
-        listeners = Listeners(ChannelConfig(inet=(f"{HOST}:{free}", f"{HOST}:{taken}")), None)
+        listeners = Listeners(ChannelConfig(inet=(f"{HOST}:{free}", f"{HOST}:{taken}")), None, Room())
         with pytest.raises(SonicError, match=f"cannot listen on {HOST}:{taken}: "):
             await listeners.start(asyncio.Protocol)
         return await asyncio.get_running_loop().run_in_executor(None, is_open, HOST, free)
@@ -165,7 +166,7 @@ def test_accepted_sockets_are_kept_alive(run) -> None:  # type: ignore[no-untype
                     accepted.set_result(same.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE))
                 transport.close()  # type: ignore[attr-defined]
 
-        listeners = Listeners(ChannelConfig(inet=(f"{HOST}:0",)), None)
+        listeners = Listeners(ChannelConfig(inet=(f"{HOST}:0",)), None, Room())
         await listeners.start(Looked)
         _, writer = await asyncio.open_connection(HOST, int(listeners.names[0].rpartition(":")[2]))
         kept_alive = await accepted

@@ -16,6 +16,7 @@ from sonicpy.config import Config
 from sonicpy.errors import SonicError, StoreLocked
 from sonicpy.index.index import Index
 from sonicpy.server import listeners
+from sonicpy.server.descriptors import Room
 from sonicpy.server.listeners import bind_tcp
 from tests.processes import HOST, Server, free_port, refused_start, run_here, run_serve
 from tests.server.peer import Peer
@@ -176,7 +177,7 @@ class TestWithoutIpv6:
             return bind_tcp(host, 0)
 
         async def listen() -> None:
-            opened = listeners.Listeners(config.channel, None)
+            opened = listeners.Listeners(config.channel, None, Room())
             await opened.start(asyncio.Protocol)
             opened.close()
 

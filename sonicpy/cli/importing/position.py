@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sonicpy.errors import SonicError
+from sonicpy.files import make_all, new_text
 
 HEAD_BYTES = 1 << 16
 """Bytes at the beginning of a file whose digest tells whether it is still the same file."""
@@ -91,8 +92,8 @@ def write_position(path: Path, position: Position) -> None:
     """Replace the saved position. Raises SonicError if it cannot be written."""
     temporary = path.with_suffix(".new")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(temporary, "w", encoding="utf-8") as file:
+        make_all(path.parent)
+        with new_text(temporary) as file:
             file.write(json.dumps(asdict(position)))
             file.flush()
             os.fsync(file.fileno())  # the name may not be there before the content; an older position does no harm

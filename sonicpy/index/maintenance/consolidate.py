@@ -19,6 +19,7 @@ from typing import NamedTuple
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.term_rows import live_words
 from sonicpy.errors import GraphError
+from sonicpy.files import PRIVATE, Access
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.pool import GraphPool, Name, graph_folder
 from sonicpy.graph.word_graph import WordGraph
@@ -158,12 +159,18 @@ def write_graph(pool: GraphPool, found: Words, limits: GraphLimits, *, sync: boo
 
 
 def build_in_worker(
-    store: str, map_bytes: int, buckets: list[int], limits: GraphLimits, together: int = 1
+    store: Path,
+    map_bytes: int,
+    buckets: list[int],
+    limits: GraphLimits,
+    together: int = 1,
+    access: Access = PRIVATE,
 ) -> tuple[list[Built], list[GraphError]]:
     """Write the graphs of several buckets from the last commit of a store: the job of a worker process.
 
     Args:
         together: how many buckets to read from one snapshot; more than one only if they are small.
+        access: modes of new files.
 
     Returns:
         The graphs that were built, and the errors of the others.
@@ -171,7 +178,7 @@ def build_in_worker(
     Raises:
         StoreError: the store cannot be read.
     """
-    environment = Environment(Path(store), map_bytes, read_only=True)
+    environment = Environment(store, map_bytes, read_only=True, access=access)
 
     @contextmanager
     def snapshot() -> Iterator[View]:
@@ -181,7 +188,7 @@ def build_in_worker(
     graphs: list[Built] = []
     errors: list[GraphError] = []
     try:
-        pool = GraphPool(graph_folder(Path(store)))
+        pool = GraphPool(graph_folder(store), access)
         for words in _gathered(snapshot, pool, buckets, limits, together):
             try:
                 graphs.append(write_graph(pool, words, limits, sync=False))

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sonicpy.errors import GraphError
+from sonicpy.files import Access
 from sonicpy.ids import Scope
 from sonicpy.index.maintenance.consolidate import Built, GraphLimits, gather_words, prune_pending, publish, write_graph
 from sonicpy.index.maintenance.verify import check_backup, verify_store_in_child
 from sonicpy.store.backup import open_backup
 from sonicpy.store.change_board import ChangeBoard
 from sonicpy.store.environment import Reader as Reader
+from sonicpy.store.folder import wide_files
 from sonicpy.store.packing import Packer, SparseRange, sparse_ranges
 from sonicpy.store.read_only import ReadOnlyStore
 from sonicpy.store.restore import Restoration, drop_staged
@@ -169,6 +171,15 @@ class Maintainer:
     def analyser(self) -> dict[str, str]:
         """Return what decides which terms of a text are stored, key by key; see `Engine.analyzer`."""
         return self.engine.analyzer()
+
+    @property
+    def access(self) -> Access:
+        """The modes of new files."""
+        return self.engine.access
+
+    def wide_files(self) -> str | None:
+        """Return which files of the folder more users may use than new ones, as a sentence; None: there are none."""
+        return wide_files(self.folder, self.access)
 
     def note_server(self, url: str) -> None:
         """Tell other processes that want to open the folder at which URL this one serves it. Raises StoreFull."""

@@ -1,0 +1,209 @@
+"""New files and folders that only their user may read, or a group too, whatever the umask; no name leads elsewhere.
+
+open_new, new_bytes, new_text    for writing; the file is made if it is missing; make_new: only if it is
+open_regular, regular_bytes      for reading what others may have put there
+make_one, make_all               folders
+wider                            what more may read or write than they should
+
+Files and folders that exist keep their modes.
+"""
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+
+class Access(NamedTuple):
+    """Modes of new files and folders.
+
+    Attributes:
+        file: of files.
+        shared: of files that readers in other processes have to write: LMDB's lock file.
+        folder: of folders.
+        takes_group: whether new ones get the group of the folder that they are in.
+    """
+
+    file: int
+    shared: int
+    folder: int
+    takes_group: bool
+
+
+PRIVATE = Access(0o600, 0o600, 0o700, takes_group=False)
+ACCESSES = {
+    "none": PRIVATE,
+    "read": Access(0o640, 0o660, 0o750, takes_group=True),
+    "write": Access(0o660, 0o660, 0o770, takes_group=True),
+}
+"""By the setting `store.kv.group_access`."""
+
+LINKS = {errno.ELOOP, errno.EMLINK}
+"""Errors of O_NOFOLLOW: Linux and macOS say the first, FreeBSD the second."""
+
+
+def open_new(path: Path, flags: int, access: Access = PRIVATE, *, follows: bool = False, shared: bool = False) -> int:
+    """Open a file for writing, made with the modes of `access` if it is missing; return its descriptor.
+
+    Args:
+        flags: of open(2), such as os.O_RDWR; O_CREAT and O_CLOEXEC are implied.
+        follows: whether the name may be a symbolic link.
+        shared: whether readers write the file, too.
+
+    Raises:
+        OSError: it cannot be opened, or is no regular file.
+    """
+    truncates, flags = flags & os.O_TRUNC, flags & ~os.O_TRUNC
+    try:
+        return make_new(path, flags, access, shared=shared)
+    except FileExistsError:
+        flags |= os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follows else os.O_NOFOLLOW)
+    with _named_links(path):
+        descriptor = os.open(path, flags, access.file)
+    try:
+        _refuse_irregular(descriptor, path)
+        if truncates:
+            os.ftruncate(descriptor, 0)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def make_new(path: Path, flags: int, access: Access = PRIVATE, *, shared: bool = False) -> int:
+    """Make a file and open it for writing, as `open_new` does; return its descriptor.
+
+    Raises:
+        FileExistsError: there is something of this name.
+        OSError: it cannot be made.
+    """
+    mode = access.shared if shared else access.file
+    descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        _give(descriptor, mode, path.parent, access)
+    except BaseException:
+        os.close(descriptor)
+        path.unlink(missing_ok=True)
+        raise
+    return descriptor
+
+
+def open_regular(path: Path) -> int:
+    """Open a file for reading, if it is a regular one and its name no symbolic link; return its descriptor.
+
+    Raises:
+        OSError: it is not, or cannot be opened.
+    """
+    with _named_links(path):
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        _refuse_irregular(descriptor, path)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def new_bytes(path: Path, access: Access = PRIVATE) -> IO[bytes]:
+    """Open a file for writing from its beginning, as `open_new` does. Raises OSError."""
+    return os.fdopen(open_new(path, os.O_WRONLY | os.O_TRUNC, access), "wb")
+
+
+def new_text(path: Path, access: Access = PRIVATE) -> IO[str]:
+    """Open a file for writing UTF-8 from its beginning, as `open_new` does. Raises OSError."""
+    return os.fdopen(open_new(path, os.O_WRONLY | os.O_TRUNC, access), "w", encoding="utf-8")
+
+
+def regular_bytes(path: Path) -> IO[bytes]:
+    """Open a file for reading, as `open_regular` does. Raises OSError."""
+    return os.fdopen(open_regular(path), "rb")
+
+
+def make_one(folder: Path, access: Access = PRIVATE, *, exist_ok: bool = False) -> None:
+    """Make a folder with the mode of `access`.
+
+    Raises:
+        OSError: it cannot be made, or is there though `exist_ok` is False.
+    """
+    try:
+        folder.mkdir(access.folder)
+    except FileExistsError:
+        if exist_ok and folder.is_dir():
+            return
+        raise
+    _give(folder, access.folder, folder.parent, access)
+
+
+def make_all(folder: Path, access: Access = PRIVATE) -> list[Path]:
+    """Make a folder and those above it that are missing; return the ones that were made, the outermost first.
+
+    Raises:
+        OSError: one cannot be made, or is a file.
+    """
+    missing = []
+    above = folder
+    while not above.is_dir():
+        missing.append(above)
+        above = above.parent
+    for fresh in reversed(missing):
+        try:
+            make_one(fresh, access, exist_ok=True)
+        except FileExistsError as error:  # "File exists" would say that nothing is wrong
+            raise NotADirectoryError(errno.ENOTDIR, f"{fresh} is a file, not a folder") from error
+    return missing[::-1]
+
+
+def wider(folder: Path, paths: Iterable[Path], access: Access) -> Iterator[tuple[Path, int]]:
+    """Yield what more users may read or write than `access` says, with its mode: a folder, and files inside it.
+
+    Everybody may list a folder; it counts if others may change it.
+    """
+    mode = _mode(folder)
+    if stat.S_IMODE(mode) & 0o022 & ~access.folder:
+        yield folder, stat.S_IMODE(mode)
+    for path in paths if mode & 0o011 else ():  # else nobody gets there
+        mode = _mode(path)
+        if stat.S_ISREG(mode) and stat.S_IMODE(mode) & 0o077 & ~access.shared:
+            yield path, stat.S_IMODE(mode)
+
+
+def _mode(path: Path) -> int:
+    """Return the mode and the kind of a file; 0: it is gone, or cannot be looked at."""
+    try:
+        return path.lstat().st_mode
+    except OSError:
+        return 0
+
+
+def _refuse_irregular(descriptor: int, path: Path) -> None:
+    """Raise OSError if a descriptor is not that of a regular file."""
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+
+
+def _give(new: Path | int, mode: int, folder: Path, access: Access) -> None:
+    """Give a new file, by its descriptor, or a new folder its group and its mode, which the umask may have cut."""
+    held = os.stat(new)
+    if access.takes_group and (group := folder.stat().st_gid) != held.st_gid:
+        try:
+            os.chown(new, -1, group)
+        except PermissionError as error:
+            lacking = f"this user is not in group {group}, that of {folder}, which may read or write new files"
+            raise PermissionError(error.errno, lacking) from error
+    if held.st_mode & 0o777 != mode:
+        with contextlib.suppress(PermissionError):  # a file system without modes
+            os.chmod(new, held.st_mode & 0o7000 | mode)
+
+
+@contextlib.contextmanager
+def _named_links(path: Path) -> Iterator[None]:
+    """Let the error of a symbolic link say so: "Too many levels of symbolic links" would not."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in LINKS:
+            raise OSError(error.errno, "it is a symbolic link, which is not followed", str(path)) from error
+        raise

@@ -1,0 +1,46 @@
+"""Command lines of other Python processes, which import nothing from their working folder.
+
+Python looks for modules in the working folder first, with `-c` and with `-m`: a file `json.py` that lies there would be
+carried out. `-P` leaves that folder out; PYTHONPATH still counts.
+"""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = str(Path(__file__).resolve().parent.parent)
+"""The folder that this package is in: another process finds the same one, also where it is not installed."""
+SAFE_PATH = "PYTHONSAFEPATH"
+"""The environment variable that does what `-P` does, also in processes that a new process starts."""
+RUN = "import sys; sys.path.append(sys.argv.pop(1)); from sonicpy.cli.main import main; sys.exit(main())"
+
+
+def python_command(*arguments: str) -> list[str]:
+    """Return the command line of a Python with these arguments."""
+    return [sys.executable, "-P", *arguments]
+
+
+def sonicpy_command(*arguments: str) -> list[str]:
+    """Return the command line of `sonicpy` with these arguments, carried out by this version of it."""
+    return python_command("-c", RUN, ROOT, *arguments)
+
+
+def modules_path(path: Iterable[str]) -> list[str]:
+    """Return `sys.path` of this process for another one: without the working folder, and with this package."""
+    return [*(entry for entry in path if entry), ROOT]
+
+
+@contextmanager
+def safe_path() -> Iterator[None]:
+    """Let processes that are started inside a `with` block, and theirs, import nothing from their working folder."""
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[SAFE_PATH]
+        else:
+            os.environ[SAFE_PATH] = before
