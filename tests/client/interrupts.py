@@ -32,10 +32,12 @@ class Interrupt:
         self.given = 0
         """How many interrupts came."""
         self._next: list[int] = [moment, *([] if second is None else [second])]
+        # CPython frees a bound method that unsets itself while it runs.
+        self._looking, self._resuming = self._look, self._resume
 
     def run(self, work: Callable[[], object]) -> None:
         """Call `work`. Raises Interrupted, unless the call ends before."""
-        sys.setprofile(self._look)
+        sys.setprofile(self._looking)
         try:
             work()
         finally:
@@ -48,7 +50,7 @@ class Interrupt:
         if event.startswith("c_") and argument.__name__ in ("setprofile", "settrace"):
             return
         self.seen += 1
-        if self.seen <= self._next[0]:
+        if not self._next or self.seen <= self._next[0]:
             return
         del self._next[0]
         self.seen = 0
@@ -56,14 +58,14 @@ class Interrupt:
         if self._next:  # Python forgets a profiling function that raises: a tracing function sets it again
             above: FrameType | None = frame
             while above is not None and above.f_code is not Interrupt.run.__code__:
-                above.f_trace = self._resume
+                above.f_trace = self._resuming
                 above = above.f_back
-            sys.settrace(self._resume)
+            sys.settrace(self._resuming)
         raise Interrupted
 
     def _resume(self, frame: FrameType, event: str, argument: Any) -> None:
         sys.settrace(None)
-        sys.setprofile(self._look)
+        sys.setprofile(self._looking)
 
 
 class CancelledAt:
