@@ -48,10 +48,13 @@ def position_file(folder: Path, source: Path, meaning: str) -> Path:
     return folder / f"{name.hexdigest()}.json"
 
 
-def user_folder() -> Path:
-    """Return the folder of positions for imports into servers."""
-    home = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(home).expanduser() / "sonicpy" / "import"
+def user_folder() -> Path | None:
+    """Return the folder of positions for imports into servers; None: the user has no home folder."""
+    state = Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state")
+    try:
+        return state.expanduser() / "sonicpy" / "import"
+    except RuntimeError:  # there is neither HOME nor an entry of the user, as in many containers
+        return None
 
 
 def read_position(path: Path, source: Path) -> Position:

@@ -105,14 +105,16 @@ def _source(arguments: argparse.Namespace) -> Source:
     return source
 
 
-def _import(arguments: argparse.Namespace, source: Source, sink: Sink, folder: Path) -> int:
+def _import(arguments: argparse.Namespace, source: Source, sink: Sink, folder: Path | None) -> int:
     # Only an import loads tqdm.
     from sonicpy.cli.importing.progress import ProgressBar  # noqa: PLC0415
 
     fields = _fields(arguments)
     job = ImportJob(source, fields, sink, strict=arguments.strict)
     start = Position()
-    if source.is_lasting:
+    if folder is None and arguments.resume:
+        raise ConfigError("flag --resume needs a folder for positions: set HOME or XDG_STATE_HOME to one.")
+    if source.is_lasting and folder is not None:
         read_as = [source.kind, source.header, source.delimiter, source.encoding]
         meaning = json.dumps([*read_as, asdict(fields), server_url(arguments)])
         path = position_file(folder, Path(source.path), meaning)
@@ -153,8 +155,8 @@ def _report(arguments: argparse.Namespace, start: Position, end: Position, secon
 
 
 @contextmanager
-def _sink(arguments: argparse.Namespace) -> Iterator[tuple[Sink, Path]]:
-    """Open the sink of an import for the length of a `with` block; also give the folder of positions."""
+def _sink(arguments: argparse.Namespace) -> Iterator[tuple[Sink, Path | None]]:
+    """Open the sink of an import for the length of a `with` block; also give the folder of positions, if any."""
     url = server_url(arguments)
     if url is not None:
         with open_server(url) as client:
