@@ -37,12 +37,13 @@ class Interrupt:
 
     def run(self, work: Callable[[], object]) -> None:
         """Call `work`. Raises Interrupted, unless the call ends before."""
+        before = sys.getprofile(), sys.gettrace()
         sys.setprofile(self._looking)
         try:
             work()
         finally:
-            sys.setprofile(None)
-            sys.settrace(None)
+            sys.setprofile(before[0])
+            sys.settrace(before[1])
 
     def _look(self, frame: FrameType, event: str, argument: Any) -> None:
         if event == "c_exception" or (event == "c_call" and argument.__name__ not in WAKES):
