@@ -29,7 +29,7 @@ extra: pip install 'sonicpy-search[http]'."""
 def add_verbs(verbs: Verbs) -> None:
     """Add `browse` and its arguments to the command line."""
     parser = verbs.add_parser("browse", description=DESCRIPTION, epilog="example: sonicpy browse ./data/store")
-    parser.add_argument("where", metavar="WHERE", help="a folder, or sonic://:password@host:1491")
+    parser.add_argument("where", metavar="WHERE", help="a folder, or sonic://host:1491")
     parser.add_argument("--port", metavar="N", type=_port, default=0, help="port (default: a free one)")
     parser.add_argument("--no-open", action="store_true", help="do not start a browser")
     parser.set_defaults(run=run)

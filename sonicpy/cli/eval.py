@@ -27,7 +27,7 @@ how often a part finds the sentence and the guessed language is right; or a fold
 temporary folder, or pushed into a collection of a server that is flushed at the end. BEIR folders need the extra: pip
 install 'sonicpy-search[eval]'. {SOURCES}"""
 
-EXAMPLE = "example: sonicpy eval beir/scifact --server sonic://:SecretPassword@127.0.0.1:1491 --json"
+EXAMPLE = "example: sonicpy eval beir/scifact --server sonic://127.0.0.1:1491 --json"
 
 TIMEOUT_S = 600.0
 """Enough for a server that takes minutes to consolidate."""
@@ -38,9 +38,7 @@ def add_verbs(verbs: Verbs) -> None:
     parser = verbs.add_parser("eval", description=DESCRIPTION, epilog=EXAMPLE)
     parser.add_argument("paths", metavar="PATH", type=Path, nargs="+", help="collections, misspelt words, sentences")
     parser.add_argument("-c", "--config", metavar="FILE", type=Path, help="settings file (TOML)")
-    parser.add_argument(
-        "--server", metavar="URL", help="push to this server: sonic://:password@host:port (default: index here)"
-    )
+    parser.add_argument("--server", metavar="URL", help="push to this server: sonic://host:port (default: index here)")
     parser.add_argument(
         "--lang", metavar="CODE", type=language, help="language of the texts in BEIR folders, or none (default: guess)"
     )

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import contextlib
+import os
 import secrets
 import subprocess
 import sys
@@ -11,7 +12,9 @@ from pathlib import Path
 
 from sonicpy.children import ends_with_parent
 from sonicpy.cli.arguments import Verbs, number
+from sonicpy.cli.passwords import PASSWORD_VARIABLE, password_given
 from sonicpy.client.address import Address
+from sonicpy.client.settings import TIMEOUT_S
 from sonicpy.config import split_address
 from sonicpy.errors import LoadError
 from sonicpy.interpreter import sonicpy_command
@@ -82,14 +85,19 @@ def _add_servers(parser: argparse.ArgumentParser) -> None:
         default=[("127.0.0.1", 1491)],
         help="the servers; each query goes to all of them (default: 127.0.0.1:1491)",
     )
-    parser.add_argument("--password", metavar="P", help="the password of the servers")
+    parser.add_argument(
+        "--password", metavar="P", help=f"the password of the servers (default: {PASSWORD_VARIABLE}, which hides it)"
+    )
     parser.add_argument("--connections", metavar="N", type=number, default=1, help="queries under way (default: 1)")
-    parser.add_argument("--timeout", metavar="S", type=float, default=10.0, help="for an answer (default: 10)")
+    parser.add_argument(
+        "--timeout", metavar="S", type=float, default=TIMEOUT_S, help=f"for an answer (default: {TIMEOUT_S:g})"
+    )
 
 
 def run_agent(arguments: argparse.Namespace) -> int:
     """Be an agent until the process is interrupted."""
-    servers = [Address(host, port, password=arguments.password) for host, port in arguments.server]
+    password = arguments.password or password_given()
+    servers = [Address(host, port, password=password) for host, port in arguments.server]
     agent = Agent(arguments.hub, servers, max(1, arguments.connections), arguments.timeout, arguments.name)
     print(f"agent {agent.id} waits for requests", flush=True)
     asyncio.run(agent.run())
@@ -152,9 +160,10 @@ def local_agents(arguments: argparse.Namespace) -> Iterator[None]:
     host, port = arguments.hub
     command = sonicpy_command("load", "agent", "--hub", f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
     command += ["--server", servers, "--connections", str(arguments.connections), "--timeout", str(arguments.timeout)]
-    command += ["--password", arguments.password] if arguments.password else []
+    password = arguments.password or password_given()
+    variables = os.environ if password is None else {**os.environ, PASSWORD_VARIABLE: password}
     started = [
-        subprocess.Popen(command, stdout=subprocess.DEVNULL, preexec_fn=ends_with_parent())
+        subprocess.Popen(command, stdout=subprocess.DEVNULL, env=variables, preexec_fn=ends_with_parent())
         for _ in range(arguments.agents)
     ]
     try:

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable
 
 from sonicpy.cli.parser import parse
+from sonicpy.cli.passwords import remark_visible
 from sonicpy.errors import CommandError, ConfigError, SonicError
 
 FAILED = 1
@@ -40,6 +41,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parse(sys.argv[1:] if argv is None else argv)
     run: Callable[[argparse.Namespace], int] = arguments.run
     _escape_unprintable()
+    remark_visible(arguments)
     try:
         status = run(arguments)
         sys.stdout.flush()

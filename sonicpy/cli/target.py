@@ -4,7 +4,7 @@
     --server URL          that server
     neither               the server in the variable SONICPY_SERVER; without it, the folder that serve would use
 
-The password of a server comes from its URL, or from the variable SONICPY_PASSWORD, which no list of processes shows.
+The password of a server comes from its URL, or from where `passwords.py` says.
 """
 
 import argparse
@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from enum import Enum
 from pathlib import Path
 
+from sonicpy.cli.passwords import password_given
 from sonicpy.cli.settings import add_index_flags, load_settings
 from sonicpy.client.address import read_urls
 from sonicpy.client.blocking.client import Client
@@ -26,8 +27,7 @@ from sonicpy.index.maintenance.verify import holds_store
 from sonicpy.index.read_only import ReadOnlyIndex
 
 SERVER_VARIABLE = "SONICPY_SERVER"
-PASSWORD_VARIABLE = "SONICPY_PASSWORD"
-"""Their names do not begin with SONIC_, as those of settings do."""
+"""Its name does not begin with SONIC_, as those of settings do."""
 
 WHERE = f"""\
 The index is the folder --data or the server --server; without either, the server in the variable {SERVER_VARIABLE},
@@ -55,7 +55,7 @@ def add_target_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--server",
         metavar="URL",
-        help=f"a server, sonic://:password@host:1491, or several, host1,host2 (default: {SERVER_VARIABLE})",
+        help=f"a server, sonic://host:1491, or several, host1,host2 (default: {SERVER_VARIABLE})",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, one value a line")
 
@@ -91,7 +91,7 @@ def open_target(arguments: argparse.Namespace, purpose: Purpose = Purpose.READ) 
 
 
 def open_server(url: str, *, timeout_s: float = TIMEOUT_S, retry_s: float = RETRY_S) -> Client:
-    """Return a client of one or several servers, with the password of the URL or of the variable.
+    """Return a client of one or several servers, with the password of the URL, the variable or the file.
 
     Raises:
         as `open_target`.
@@ -100,9 +100,9 @@ def open_server(url: str, *, timeout_s: float = TIMEOUT_S, retry_s: float = RETR
 
 
 def password_beside(url: str) -> str | None:
-    """Return the password of the variable for a URL without one, else None. Raises ConfigError for a wrong URL."""
+    """Return the password for a URL without one, else None. Raises ConfigError for a wrong URL, as `password_given`."""
     has_password = any(address.password for address in read_urls(url))
-    return None if has_password else os.environ.get(PASSWORD_VARIABLE) or None
+    return None if has_password else password_given()
 
 
 @contextmanager

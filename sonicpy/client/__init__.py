@@ -18,5 +18,6 @@ With I/O, each once in blocking/ and once in aio/, class by class:
     pool.py          Pool         AsyncPool          the connections of a client; retries
     client.py        Client       AsyncClient        the methods
     connect.py       connect      connect_async      from a URL to a client
+    turns.py         Turns                           which threads may use a connection (blocking only)
     aio/bucket.py                 AsyncBucket        one bucket of an AsyncClient; the other is api/bucket.py
 """

@@ -6,6 +6,7 @@ same effect as to push it once.
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import count
 
 from sonicpy.api.arguments import language_of
 from sonicpy.api.rows import Progress, PushReport, Refused, Row
@@ -13,13 +14,15 @@ from sonicpy.client.conversation import Answer, ServerInfo
 from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX
 from sonicpy.client.lines import check_push, push_lines
 from sonicpy.errors import CommandError, ConnectionLost, ShuttingDown, SonicError, TooLong
-from sonicpy.ids import ObjectName, object_name
+from sonicpy.ids import ObjectName, object_name, shown
 
 GROUPS_IN_FLIGHT_MAX = 8
 GROUP_BYTES_MAX = 1 << 16
 """A group gets no further line once it has this many bytes."""
 BATCH_ROWS = 512
 """A batch sends its pushes when it has collected this many, as a batch of Index does."""
+NAMES_SHOWN = 5
+"""Objects that a note about a batch names, at most."""
 
 
 class Pushes:
@@ -37,6 +40,14 @@ class Pushes:
         self._sent: deque[_Sent] = deque()
         self._lines: deque[str] = deque()
         self._error: Exception | None = None
+        self._read = 0
+
+    @property
+    def first_open(self) -> int:
+        """The position of the first row that is not done: all rows before it are, also after an interrupt."""
+        if self._sent:
+            return self._sent[0].place
+        return self._again[0][0] if self._again else self._read
 
     def take(self, server: ServerInfo) -> list[str]:
         """Return the next group of lines to send; an empty list if there are no more rows."""
@@ -80,25 +91,36 @@ class Pushes:
 
     def _take_row(self, server: ServerInfo) -> bool:
         while True:
+            # What comes again leaves its queue last: an interrupt in between must not make it count as done.
+            comes_again = bool(self._again)
             try:
-                place, row = self._again.popleft() if self._again else next(self._rows)
+                place, row = self._again[0] if comes_again else next(self._rows)
             except StopIteration:
                 return False
             except Exception as error:  # noqa: BLE001 - of the caller's iterator; `finish` raises it
                 self._error = error
                 self._rows = enumerate(())
                 return False
-            if isinstance(row, Refused):
-                self._on_done(place, row, None)
-                continue
-            try:
-                lines = push_lines(server, row.collection, row.bucket, row.object, row.text, row.lang)
-            except (CommandError, TooLong) as refusal:
-                self._on_done(place, row, refusal)
-            else:
-                self._sent.append(_Sent(place, row, len(lines)))
+            lines = self._lines_of(place, row, server)
+            if comes_again:
+                self._again.popleft()
+            self._read = max(self._read, place + 1)
+            if lines:
                 self._lines.extend(lines)
                 return True
+
+    def _lines_of(self, place: int, row: Row | Refused, server: ServerInfo) -> list[str]:
+        """Return the lines that push a row, which counts as sent from now on; none if it is refused."""
+        if isinstance(row, Refused):
+            self._on_done(place, row, None)
+            return []
+        try:
+            lines = push_lines(server, row.collection, row.bucket, row.object, row.text, row.lang)
+        except (CommandError, TooLong) as refusal:
+            self._on_done(place, row, refusal)
+            return []
+        self._sent.append(_Sent(place, row, len(lines)))
+        return lines
 
 
 OnDone = Callable[[int, Row | Refused, SonicError | None], None]
@@ -135,40 +157,84 @@ class ReportBuilder:
         self._report.refused.sort()
         return self._report
 
-    def add_note_to(self, error: SonicError) -> None:
-        """Add a note to the error that ended a push_many: how many rows it had indexed and refused."""
-        error.add_note(f"{self._report.indexed} rows were indexed before, {self._report.refused_count} refused")
+    def add_note_to(self, error: BaseException, first_open: int) -> None:
+        """Add a note to what ended a push_many: how many rows it had indexed and refused, and where to go on.
+
+        Args:
+            first_open: the position of the first row that is not done.
+        """
+        error.add_note(
+            f"{self._report.indexed} rows were indexed before, {self._report.refused_count} refused; row {first_open}, "
+            "counted from 0, is the first that is not done: go on there, because to push a row twice does no harm"
+        )
 
 
 class WaitingPushes:
-    """The pushes that a batch has collected and not sent yet."""
+    """The pushes of a batch that the server has not answered yet: collected, or sent.
+
+    An interrupt at any moment leaves a push in here or answered.
+    """
 
     def __init__(self) -> None:
-        self._rows: list[Row] = []
-        self._refusal: SonicError | None = None
+        self._rows: dict[int, Row] = {}
+        self._numbers = count()
+        self._refused: list[tuple[str, SonicError]] = []
+        self.is_stuck = False
+        """Whether the last try to send them ended in an error, so that another one at once may, too."""
 
     def __len__(self) -> int:
         return len(self._rows)
 
+    @property
+    def rows(self) -> list[Row]:
+        """All of them, in their order."""
+        return list(self._rows.values())
+
     def add(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None) -> bool:
         """Append a push; return whether it is time to send them."""
         check_push(collection, bucket, object, text, lang)
-        self._rows.append(Row(collection, bucket, object_name(object), text, language_of(lang)))
+        self._rows[next(self._numbers)] = Row(collection, bucket, object_name(object), text, language_of(lang))
         return len(self._rows) >= BATCH_ROWS
 
-    def take(self) -> Pushes:
-        """Return all of them as Pushes, and keep none."""
-        rows, self._rows = self._rows, []
-        return Pushes(iter(rows), self._on_done)
+    def pushes(self) -> Pushes:
+        """Return all of them as Pushes; each stays here until the server has answered it."""
+        numbers = list(self._rows)
 
-    def raise_refusal(self) -> None:
-        """Raise the first refusal of a push that was sent."""
-        refusal, self._refusal = self._refusal, None
-        if refusal is not None:
+        def on_done(place: int, row: Row | Refused, refusal: SonicError | None) -> None:
+            if refusal is not None:
+                self._refused.append((row.object, refusal))
+            self._rows.pop(numbers[place], None)
+
+        self.is_stuck = True
+        return Pushes(iter(self.rows), on_done)
+
+    def end_try(self) -> None:
+        """Note that all of them were answered. Raises the first refusal, if any, with a note that names the objects."""
+        self.is_stuck = False
+        if not self._refused:
+            return
+        refusal = self._refused[0][1]
+        refusal.add_note(f"refused for {_objects([name for name, _ in self._refused])}")
+        try:
             raise refusal
+        finally:
+            self._refused.clear()  # last, so that an interrupt has the refusal as its context
 
-    def _on_done(self, place: int, row: Row | Refused, refusal: SonicError | None) -> None:
-        self._refusal = self._refusal or refusal
+    def add_note_to(self, error: BaseException) -> None:
+        """Add a note to what ended a try to send them, unless it has the same already: which are still here."""
+        if not self._rows:
+            return
+        objects = _objects([row.object for row in self.rows])
+        note = f"not acknowledged, and so kept in the batch (`waiting`; `send` tries again): {objects}"
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
+
+
+def _objects(names: list[str]) -> str:
+    """Return the number of pushes and the first of their objects, for a note."""
+    first = ", ".join(map(shown, names[:NAMES_SHOWN]))
+    plural = "es" if len(names) > 1 else ""
+    return f"{len(names)} push{plural}, of {first}{', ...' if len(names) > NAMES_SHOWN else ''}"
 
 
 class _Sent:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
 
-TIMEOUT_S = 10.0
+TIMEOUT_S = 20.0
+"""Above the 16 seconds within which a node of a cluster answers a change, or says why it could not make it."""
 RETRY_S = 10.0
 POOL_SIZE = 8
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sonicpy.client.address import Address
+from sonicpy.client.settings import TIMEOUT_S
 from sonicpy.errors import LoadError
 from sonicpy.load.messages import LINE_BYTES_MAX, RESULTS_IN_MESSAGE, Message, Result, packed, unpacked
 from sonicpy.load.shards import Shards
@@ -42,7 +43,7 @@ class Agent:
     hub: tuple[str, int]
     servers: Sequence[Address]
     connections: int = 1
-    timeout_s: float = 10.0
+    timeout_s: float = TIMEOUT_S
     name: str = ""
     id: str = field(default_factory=new_id)
 

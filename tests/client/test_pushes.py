@@ -1,6 +1,7 @@
 """push_many and batch: every row is acknowledged or refused with its reason, also over connections that break."""
 
 import socket
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -198,3 +199,106 @@ def test_a_batch_keeps_the_order_of_things(
         assert client.count_objects(collection, "b") == 1002
         with pytest.raises(CommandError, match="lang is 'xxx'; allowed are"), client.batch() as batch:
             batch.push(collection, "b", "o:1002", "zebra", lang="xxx")
+
+
+def away(fake_lines: list[str], caller: Caller, is_away: threading.Event) -> None:
+    """Acknowledge lines; while the server is away, end every session, the first one in the middle."""
+    caller.greet()
+    while not (is_away.is_set() and len(fake_lines) >= 700) and (line := caller.line()):
+        if line == "PING":
+            caller.say("PONG")
+            continue
+        fake_lines.append(line)
+        caller.say("OK")
+
+
+def objects_of(lines: list[str]) -> set[str]:
+    return {line.split()[3] for line in lines}
+
+
+def test_a_batch_keeps_what_was_not_acknowledged(connect: Connect) -> None:
+    is_away = threading.Event()
+    is_away.set()
+    with (
+        Fake(lambda caller: away(fake.lines, caller, is_away)) as fake,
+        connect(fake.url, retry_s=0) as client,
+        client.batch() as batch,
+    ):
+        errors = []
+        for number in range(2000):
+            try:
+                batch.push("c", "b", f"o:{number}", "text", lang="none")
+            except ConnectionLost as error:
+                errors.append(error)
+                left = len(batch.waiting)
+                is_away.clear()
+        (error,) = errors
+        (note,) = error.__notes__
+        assert f"not acknowledged, and so kept in the batch (`waiting`; `send` tries again): {left} pushes, of " in note
+        assert 0 < left <= 512
+    assert batch.waiting == []
+    assert objects_of(fake.lines) == {f"o:{number}" for number in range(2000)}
+
+
+def test_a_block_that_ends_in_an_error_names_what_is_left(connect: Connect) -> None:
+    is_away = threading.Event()
+    is_away.set()
+    with Fake(lambda caller: away(fake.lines, caller, is_away)) as fake, connect(fake.url, retry_s=0) as client:
+        with pytest.raises(ConnectionLost) as caught, client.batch() as batch:
+            for number in range(2000):
+                batch.push("c", "b", f"o:{number}", "text", lang="none")
+        with pytest.raises(KeyError) as other, batch:
+            raise KeyError
+        left = batch.waiting
+        for error in (caught.value, other.value):
+            (note,) = error.__notes__
+            assert f": {len(left)} pushes, of '{left[0].object}', '{left[1].object}', " in note
+        pushed = objects_of(fake.lines) | {row.object for row in left}
+        assert pushed == {f"o:{number}" for number in range(len(pushed))}
+        is_away.clear()
+        report = client.push_many(left)
+        assert report.indexed == len(left)
+        batch.send()
+        assert (batch.waiting, objects_of(fake.lines)) == ([], pushed)
+
+
+def test_a_refusal_of_a_batch_names_its_objects(connect: Connect) -> None:
+    def script(caller: Caller) -> None:
+        caller.greet()
+        while line := caller.line():
+            caller.say("ERR internal_error" if "7 " in line else "OK")
+
+    with Fake(script) as fake, connect(fake.url) as client:
+        with pytest.raises(CommandError, match="internal_error") as caught, client.batch() as batch:
+            for number in range(20):
+                batch.push("c", "b", f"o:{number}", "text", lang="none")
+        assert caught.value.__notes__ == ["refused for 2 pushes, of 'o:7', 'o:17'"]
+        assert batch.waiting == []
+        batch.send()
+
+
+def test_whatever_ends_push_many_says_where_to_go_on(connect: Connect) -> None:
+    """Rows before the one that the note names are done; `Stop` is what a signal handler or a cancellation raises."""
+
+    class Stop(BaseException):
+        pass
+
+    def stop(done: int) -> None:
+        raise Stop
+
+    def script(caller: Caller) -> None:
+        caller.greet()
+        while line := caller.line():
+            fake.lines.append(line)
+            caller.say("ERR internal_error" if "o:7 " in line else "OK")
+
+    with Fake(script) as fake, connect(fake.url) as client:
+        with pytest.raises(Stop) as caught:
+            client.push_many(
+                ((f"o:{number}", "text") for number in range(2000)), collection="c", bucket="b", progress=stop
+            )
+        (note,) = caught.value.__notes__
+        assert note.startswith("511 rows were indexed before, 1 refused; row 512, counted from 0, is the first that is")
+        rest = client.push_many([(f"o:{number}", "text") for number in range(512, 2000)], collection="c", bucket="b")
+        assert rest.indexed == 2000 - 512
+    assert objects_of(fake.lines) == {f"o:{number}" for number in range(2000)}

@@ -213,10 +213,11 @@ def test_a_batch_is_sent_when_it_has_so_many_rows() -> None:
     waiting = WaitingPushes()
     assert [waiting.add("c", "b", "o", "text", None) for _ in range(BATCH_ROWS)] == [False] * (BATCH_ROWS - 1) + [True]
     assert len(waiting) == BATCH_ROWS
-    pushes = waiting.take()
-    assert len(waiting) == 0
+    pushes = waiting.pushes()
     lines = pushes.take(server())
+    assert len(waiting) == BATCH_ROWS
     pushes.take_answers([NO, *[OK] * (len(lines) - 1)])
+    assert len(waiting) == BATCH_ROWS - len(lines)
     with pytest.raises(CommandError, match="internal_error"):
-        waiting.raise_refusal()
-    waiting.raise_refusal()
+        waiting.end_try()
+    waiting.end_try()

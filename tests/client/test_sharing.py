@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import sonicpy
-from sonicpy.channel.commands import Mode
 from sonicpy.errors import ClientError, TimedOut
 from tests.client.fake import Caller, Fake
 from tests.processes import Server
@@ -177,9 +176,10 @@ def test_who_finds_all_connections_in_use_waits_and_then_says_so() -> None:
     def script(caller: Caller) -> None:
         caller.greet()
         while caller.line():
-            if caller.mode == "ingest":
+            fake.lines.append(caller.mode)
+            if caller.mode != "search":
                 release.wait(WAIT_S)
-            caller.say("RESULT 7")
+            caller.say("OK" if caller.mode == "control" else "RESULT 7")
 
     with Fake(script) as fake, ThreadPoolExecutor(2) as pool:
         with sonicpy.connect(fake.url, pool_size=1) as client:
@@ -194,9 +194,13 @@ def test_who_finds_all_connections_in_use_waits_and_then_says_so() -> None:
             third = pool.submit(client.count, "c")
             with pytest.raises(TimedOut):
                 third.result()
-            with client._pool.lent(Mode.INGEST), pytest.raises(TimedOut, match="pool_size"):
-                client.count("c")
+            fourth = pool.submit(client.consolidate)  # may take an hour
+            while "control" not in fake.lines:
+                time.sleep(0.01)
+            with pytest.raises(TimedOut, match="pool_size"):
+                client.info()
             release.set()
+            fourth.result()
 
 
 def test_closing_wakes_who_waits() -> None:

@@ -82,7 +82,8 @@ def _server_of(page: Path, folder: Path) -> Iterator[int | None]:
     if not found:
         yield None
         return
-    (password,) = {match["password"] for match in found}
+    given = {match["password"] for match in found}
+    (password,) = given - {None} or given  # an address without it gets it from a variable
     with Server(folder, password=password) as server:
         yield server.port
 

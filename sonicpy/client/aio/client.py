@@ -10,11 +10,12 @@ from sonicpy.api.arguments import switch_of
 from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hits
-from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
+from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport, Row, Shape, read_rows
 from sonicpy.api.shown_names import user_names
 from sonicpy.channel.commands import Mode
 from sonicpy.client import plans
 from sonicpy.client.aio.bucket import AsyncBucket
+from sonicpy.client.aio.connection import AsyncConnection
 from sonicpy.client.aio.pool import AsyncPool
 from sonicpy.client.plans import Plan, Value
 from sonicpy.client.pushes import Pushes, ReportBuilder, WaitingPushes
@@ -42,8 +43,7 @@ class AsyncClient:
         """Return a client with one open connection; called by `sonicpy.connect_async`."""
         pool = AsyncPool(servers, settings)
         try:
-            async with pool.lent(Mode.SEARCH) as connection:
-                return cls(servers, pool, str(connection.server))
+            return cls(servers, pool, await pool.use(Mode.SEARCH, name_of_server))
         except BaseException:
             await pool.close()
             raise
@@ -102,7 +102,8 @@ class AsyncClient:
 
         Raises:
             InvalidArgument: as `Index.push_many`.
-            ClientError: the server stopped answering; a note says how many rows were indexed.
+            ClientError: the server stopped answering. A note of this error, or of a cancellation, says how many rows
+                were indexed, and which is the first that is not done.
         """
         if switch_of("new", new):
             raise NotOffered("new of push_many", self._server)
@@ -110,8 +111,8 @@ class AsyncClient:
         pushes = Pushes(read_rows(rows, Shape(collection, bucket, object, text, lang)), report.note)
         try:
             await self._send(pushes)
-        except SonicError as error:
-            report.add_note_to(error)
+        except BaseException as error:
+            report.add_note_to(error, pushes.first_open)
             raise
         return report.finish()
 
@@ -334,6 +335,11 @@ class AsyncClient:
             return value
 
 
+async def name_of_server(connection: AsyncConnection) -> str:
+    """Return name and version of the server at the other end."""
+    return str(connection.server)
+
+
 class AsyncBatch(AsyncClient):
     """A client inside `async with client.batch() as batch`, for one task; see `Batch`."""
 
@@ -346,15 +352,32 @@ class AsyncBatch(AsyncClient):
         if self._waiting.add(collection, bucket, object, text, lang):
             await self.send()
 
+    @property
+    def waiting(self) -> list[Row]:
+        """The pushes that the server has not answered, as rows that `push_many` takes."""
+        return self._waiting.rows
+
     async def send(self) -> None:
-        """Send the pushes that the batch has collected."""
+        """Send the pushes that the batch has collected, and those that an earlier attempt left over."""
         if self._waiting:
-            await self._pool.push(self._waiting.take())
-            self._waiting.raise_refusal()
+            try:
+                await self._pool.push(self._waiting.pushes())
+            except BaseException as error:
+                self._waiting.add_note_to(error)
+                raise
+        self._waiting.end_try()
 
     async def close(self) -> None:
         """Send the pushes that the batch has collected; the client stays open."""
         await self.send()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and self._waiting.is_stuck:
+            self._waiting.add_note_to(error)
+        else:
+            await self.send()
 
     async def _send(self, pushes: Pushes) -> None:
         await self.send()

@@ -111,7 +111,12 @@ class AsyncConnection(asyncio.Protocol):
             except ConnectionLost as error:
                 error.was_sent |= start > 0
                 raise
-            answers += await self.answered(some, exchange.timeout_s)
+            try:
+                answers += await self.answered(some, exchange.timeout_s)
+            except asyncio.CancelledError:
+                if exchange.timeout_s is not None:  # it may take an hour: no other command should wait behind it
+                    self.abort()
+                raise
         return Reply(accepted(answers), self.server)
 
     async def submit(self, lines: Sequence[str], kind: Kind, command: str) -> Answers:
@@ -150,11 +155,14 @@ class AsyncConnection(asyncio.Protocol):
         except TimeoutError as late:
             raise self._give_up(f"did not answer within {timeout_s:g} s") from late
 
+    def abort(self) -> None:
+        """Close at once."""
+        self._end(ConnectionLost(f"the connection to {self._peer} was closed"))
+
     async def close(self) -> None:
         """Close at once; return when it is closed."""
-        self._end(ConnectionLost(f"the connection to {self._peer} was closed"))
+        self.abort()
         if self._transport is not None:
-            self._transport.abort()
             await asyncio.shield(self._closed)
 
     # -- called by the event loop --------------------------------------------------------------------------------------

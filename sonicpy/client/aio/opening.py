@@ -23,26 +23,38 @@ async def open_nearest(servers: Servers, mode: Mode, timeout_s: float) -> AsyncC
     """
     if not servers.are_several:
         return await AsyncConnection.open(servers.addresses[0], mode, timeout_s)
+    tasks: Tasks = {}
+    try:
+        connection = await _first(servers, mode, timeout_s, tasks)
+    except BaseException:
+        await _stop(tasks)
+        raise
+    try:
+        await _stop(tasks)
+    except BaseException:  # cancelled: nobody will use the connection
+        connection.abort()
+        raise
+    return connection
+
+
+async def _first(servers: Servers, mode: Mode, timeout_s: float, tasks: Tasks) -> AsyncConnection:
+    """Ask group after group; return the first session, and leave the tasks of the others in `tasks`."""
     asked = servers.groups()
     groups = deque(asked)
-    tasks: Tasks = {}
     errors: list[ClientError] = []
-    try:
-        while groups or tasks:
-            if not tasks:
-                _start(groups.popleft(), tasks, mode, timeout_s)
-            done, _ = await asyncio.wait(
-                tasks, timeout=HEAD_START_S if groups else None, return_when=asyncio.FIRST_COMPLETED
-            )
-            if not done:
-                _start(groups.popleft(), tasks, mode, timeout_s)
-            for task in done:
-                if task.exception() is None:
-                    servers.note_open(tasks.pop(task), asked)
-                    return task.result()
-            errors += [_error_of(task, servers, tasks.pop(task)) for task in done]
-    finally:
-        await _stop(tasks)
+    while groups or tasks:
+        if not tasks:
+            _start(groups.popleft(), tasks, mode, timeout_s)
+        done, _ = await asyncio.wait(
+            tasks, timeout=HEAD_START_S if groups else None, return_when=asyncio.FIRST_COMPLETED
+        )
+        if not done:
+            _start(groups.popleft(), tasks, mode, timeout_s)
+        for task in done:
+            if task.exception() is None:
+                servers.note_open(tasks.pop(task), asked)
+                return task.result()
+        errors += [_error_of(task, servers, tasks.pop(task)) for task in done]
     raise none_answers(errors)
 
 
@@ -62,9 +74,8 @@ def _error_of(task: "asyncio.Task[AsyncConnection]", servers: Servers, address: 
 
 
 async def _stop(tasks: Tasks) -> None:
-    """End the tasks that were too late, and close what they have opened."""
+    """End the tasks that were too late, and close what they have opened, before the first `await`."""
     for task in tasks:
-        task.cancel()
-    for result in await asyncio.gather(*tasks, return_exceptions=True):
-        if isinstance(result, AsyncConnection):
-            await result.close()
+        if not task.cancel() and not task.cancelled() and task.exception() is None:
+            task.result().abort()
+    await asyncio.gather(*tasks, return_exceptions=True)

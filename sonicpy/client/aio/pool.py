@@ -6,8 +6,7 @@ the one with the fewest users.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from sonicpy.channel.commands import Mode
@@ -35,6 +34,13 @@ class _Slot:
     @property
     def is_ready(self) -> bool:
         return self.connection is not None and self.connection.is_usable
+
+    def abort(self) -> None:
+        """Close at once what is open, and end what is being opened."""
+        if self.opening is not None:
+            self.opening.cancel()
+        if self.connection is not None:
+            self.connection.abort()
 
 
 class AsyncPool:
@@ -65,8 +71,7 @@ class AsyncPool:
         """Return `await work(connection)`, tried as often as `policy` allows."""
         while True:
             try:
-                async with self.lent(mode) as connection:
-                    return await work(connection)
+                return await self.use(mode, work)
             except SonicError as error:
                 await asyncio.sleep(policy.pause_s(error))
 
@@ -81,9 +86,8 @@ class AsyncPool:
         await self.retrying(policy, Mode.INGEST, lambda connection: push_over(connection, pushes, policy))
         pushes.finish()
 
-    @asynccontextmanager
-    async def lent(self, mode: Mode) -> AsyncIterator[AsyncConnection]:
-        """Lend a connection for the length of an `async with` block.
+    async def use(self, mode: Mode, work: Callable[[AsyncConnection], Awaitable[Value]]) -> Value:
+        """Return `await work(connection)` for a connection that other tasks may use meanwhile.
 
         Raises:
             ClientError: it could not be opened.
@@ -91,30 +95,39 @@ class AsyncPool:
         slot = self._pick(mode)
         slot.users += 1
         try:
-            connection = await self._connection(slot, mode)
-            try:
-                yield connection
-            except (ConnectionLost, TimedOut):
-                self._servers.note_lost(connection.address)
-                raise
+            return await self._use(await self._connection(slot, mode), work)
         finally:
             slot.users -= 1
 
     async def close(self) -> None:
-        """Close all connections; tasks that wait for an answer get ConnectionLost."""
+        """Close all connections; tasks that wait for an answer get ConnectionLost.
+
+        All of them are aborted before the first `await`: a task that is cancelled while it closes leaves none open.
+        """
         self._is_closed = True
-        for slots in self._slots.values():
-            for slot in slots:
-                if slot.opening is not None:
-                    slot.opening.cancel()
-                    await asyncio.wait([slot.opening])
-                if slot.connection is not None:
-                    await slot.connection.close()
-            slots.clear()
+        slots = [slot for slots in self._slots.values() for slot in slots]
+        for slot in slots:
+            slot.abort()
+        for slot in slots:
+            if slot.opening is not None:
+                await asyncio.wait([slot.opening])
+            if slot.connection is not None:
+                await slot.connection.close()
+        self._slots = {mode: [] for mode in Mode}
+
+    async def _use(self, connection: AsyncConnection, work: Callable[[AsyncConnection], Awaitable[Value]]) -> Value:
+        try:
+            return await work(connection)
+        except (ConnectionLost, TimedOut):
+            self._servers.note_lost(connection.address)
+            raise
+
+    def _closed(self) -> ClientError:
+        return ClientError(f"the client of {self._servers} is closed")
 
     def _pick(self, mode: Mode) -> _Slot:
         if self._is_closed:
-            raise ClientError(f"the client of {self._servers} is closed")
+            raise self._closed()
         self._check_loop()
         slots = self._slots[mode]
         free = [slot for slot in slots if not slot.users]
@@ -140,9 +153,10 @@ class AsyncPool:
                 return connection
             slot.connection = None
             if connection.is_usable:
-                await connection.close()
+                connection.abort()  # nothing is awaited before the next one is being opened: other tasks see either
         if slot.opening is None:
             slot.opening = asyncio.create_task(self._open(slot, mode))
+            slot.opening.add_done_callback(_look_at)
         # Other tasks may wait for it too: to cancel one task must not cancel the opening.
         return await asyncio.shield(slot.opening)
 
@@ -156,8 +170,18 @@ class AsyncPool:
         try:
             slot.connection = await open_nearest(self._servers, mode, self._settings.timeout_s)
             return slot.connection
+        except asyncio.CancelledError:
+            if self._is_closed:  # `close` ended it: those who wait for it were not cancelled themselves
+                raise self._closed() from None
+            raise
         finally:
             slot.opening = None
+
+
+def _look_at(opening: "asyncio.Task[AsyncConnection]") -> None:
+    """Mark an error as seen: all who waited for the connection may have been cancelled."""
+    if not opening.cancelled():
+        opening.exception()
 
 
 async def push_over(connection: AsyncConnection, pushes: Pushes, policy: RetryPolicy) -> None:

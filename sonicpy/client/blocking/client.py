@@ -12,7 +12,7 @@ from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hits
 from sonicpy.api.html import figures_table, index_tables
-from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
+from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport, Row, Shape, read_rows
 from sonicpy.api.shown_names import user_names
 from sonicpy.channel.commands import Mode
 from sonicpy.client import plans
@@ -42,8 +42,11 @@ class Client:
     def open(cls, servers: Servers, settings: ClientSettings) -> Self:
         """Return a client with one open connection; called by `sonicpy.connect`."""
         pool = Pool(servers, settings)
-        with pool.lent(Mode.SEARCH) as connection:
-            return cls(servers, pool, str(connection.server))
+        try:
+            return cls(servers, pool, pool.use(Mode.SEARCH, lambda connection: str(connection.server)))
+        except BaseException:
+            pool.close()
+            raise
 
     def __repr__(self) -> str:
         return f"<Client of {self._servers}, {self._server}>"
@@ -99,7 +102,8 @@ class Client:
 
         Raises:
             InvalidArgument: as `Index.push_many`.
-            ClientError: the server stopped answering; a note says how many rows were indexed.
+            ClientError: the server stopped answering. A note of this error, or of an interrupt, says how many rows
+                were indexed, and which is the first that is not done.
         """
         if switch_of("new", new):
             raise NotOffered("new of push_many", self._server)
@@ -107,8 +111,8 @@ class Client:
         pushes = Pushes(read_rows(rows, Shape(collection, bucket, object, text, lang)), report.note)
         try:
             self._send(pushes)
-        except SonicError as error:
-            report.add_note_to(error)
+        except BaseException as error:
+            report.add_note_to(error, pushes.first_open)
             raise
         return report.finish()
 
@@ -343,7 +347,12 @@ class Batch(Client):
     """A client inside `with client.batch() as batch`, for one thread: it sends pushes some hundred at a time.
 
     Every other method first sends the pushes collected so far, so commands keep their order. If the server refuses a
-    push, the error is raised when the push is sent, at the latest at the end of the block.
+    push, the error is raised when the push is sent, at the latest at the end of the block, and names the object.
+
+    A push stays in the batch until the server has answered it. When an error or an interrupt ends an attempt to send,
+    the next one sends what is left again, because to push a text twice does no harm: the next push, the next command,
+    the end of the block, or `send` after the block. A block that ends with an exception after a failed attempt does not
+    make another one. A note of the exception names what is left, and `waiting` holds it.
     """
 
     def __init__(self, servers: Servers, pool: Pool, server: str) -> None:
@@ -355,15 +364,32 @@ class Batch(Client):
         if self._waiting.add(collection, bucket, object, text, lang):
             self.send()
 
+    @property
+    def waiting(self) -> list[Row]:
+        """The pushes that the server has not answered, as rows that `push_many` takes."""
+        return self._waiting.rows
+
     def send(self) -> None:
-        """Send the pushes that the batch has collected."""
+        """Send the pushes that the batch has collected, and those that an earlier attempt left over."""
         if self._waiting:
-            self._pool.push(self._waiting.take())
-            self._waiting.raise_refusal()
+            try:
+                self._pool.push(self._waiting.pushes())
+            except BaseException as error:
+                self._waiting.add_note_to(error)
+                raise
+        self._waiting.end_try()
 
     def close(self) -> None:
         """Send the pushes that the batch has collected; the client stays open."""
         self.send()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and self._waiting.is_stuck:
+            self._waiting.add_note_to(error)
+        else:
+            self.send()
 
     def _send(self, pushes: Pushes) -> None:
         self.send()

@@ -161,19 +161,22 @@ def connect_socket(address: Address, deadline: float) -> socket.socket:
         try:
             connection.settimeout(seconds_left(deadline))
             connection.connect(str(address.unix))
-        except OSError:
+        except BaseException:
             connection.close()
             raise
         return connection
     connection = _connected_by_tcp(address, deadline)
-    # Each write holds whole lines; none should wait for the next write.
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    keep_alive(connection)
-    if address.tls is None:
-        return connection
-    with connection:  # wrap_socket takes over its descriptor; if it fails, this closes it
+    try:
+        # Each write holds whole lines; none should wait for the next write.
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        keep_alive(connection)
+        if address.tls is None:
+            return connection
         connection.settimeout(seconds_left(deadline))
-        return address.tls.wrap_socket(connection, server_hostname=address.host)
+        return address.tls.wrap_socket(connection, server_hostname=address.host)  # takes over the descriptor
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _connected_by_tcp(address: Address, deadline: float) -> socket.socket:

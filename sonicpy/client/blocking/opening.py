@@ -1,5 +1,6 @@
 """open_nearest: a session with the server that opens one first; a thread asks each server."""
 
+import _thread
 import queue
 import threading
 from collections import deque
@@ -74,7 +75,8 @@ class _Race:
 
     def _start(self, group: list[Address]) -> int:
         for address in group:
-            threading.Thread(target=self._open, args=(address,), name="sonicpy-connect", daemon=True).start()
+            # threading.Thread.start waits in Python code, where an interrupt would leave a thread that waits for ever.
+            _thread.start_new_thread(self._open, (address,))
         return len(group)
 
     def _open(self, address: Address) -> None:

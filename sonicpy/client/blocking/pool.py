@@ -2,20 +2,21 @@
 
 A connection belongs to one thread from the first byte of a command to the last byte of its answer. If an error or an
 interrupt comes in between, the pool closes the connection: no thread ever receives the answer to another thread's
-command.
+command. An exception of a signal handler may come at any moment, and twice: `turns.py` says why no turn is lost then. A
+connection that is lost on the way into a variable is closed when Python frees it.
 """
 
 import os
-import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from threading import Lock
 from typing import TypeVar
 
 from sonicpy.channel.commands import Mode
 from sonicpy.client.blocking.connection import Connection
 from sonicpy.client.blocking.opening import open_nearest
+from sonicpy.client.blocking.turns import Turns
 from sonicpy.client.conversation import InFlight, Kind
 from sonicpy.client.exchange import Exchange, Reply
 from sonicpy.client.pushes import GROUPS_IN_FLIGHT_MAX, Pushes
@@ -27,6 +28,48 @@ from sonicpy.errors import ClientError, ConnectionLost, SonicError, TimedOut
 Value = TypeVar("Value")
 
 
+class _Room:
+    """The connections of one mode.
+
+    Attributes:
+        idle: those that no thread uses, in the order in which they were used.
+        turns: of the threads that use the others.
+    """
+
+    __slots__ = ("idle", "turns")
+
+    def __init__(self, size: int) -> None:
+        self.idle: list[Connection] = []
+        self.turns = Turns(size)
+
+    def take(self) -> Connection | None:
+        """Take the idle connection that was used last, which the server is least likely to have closed; None: none."""
+        try:
+            return self.idle.pop()
+        except IndexError:
+            return None
+
+    def close(self) -> None:
+        """Close the connections that no thread uses."""
+        while (connection := self.take()) is not None:
+            connection.close()
+
+
+class _Rooms:
+    """The connections of one process: a forked child does not use those of its parent."""
+
+    __slots__ = ("by_mode", "process")
+
+    def __init__(self, size: int) -> None:
+        self.process = os.getpid()
+        self.by_mode = {mode: _Room(size) for mode in Mode}
+
+    def close(self) -> None:
+        """Close the connections that no thread uses; in a child, its descriptors of them."""
+        for room in self.by_mode.values():
+            room.close()
+
+
 class Pool:
     """Connections to one of some servers, opened on demand; for any number of threads."""
 
@@ -34,7 +77,7 @@ class Pool:
         self._servers = servers
         self._settings = settings
         self._is_closed = False
-        self._start_empty()
+        self._rooms = _Rooms(settings.pool_size)
 
     def carry_out(self, exchange: Exchange) -> Reply:
         """Execute an exchange; retry it if the connection breaks and a second execution does no harm.
@@ -49,8 +92,7 @@ class Pool:
         """Return `work(connection)`, tried as often as `policy` allows."""
         while True:
             try:
-                with self.lent(mode) as connection:
-                    return work(connection)
+                return self.use(mode, work)
             except SonicError as error:
                 time.sleep(policy.pause_s(error))
 
@@ -65,54 +107,59 @@ class Pool:
         self.retrying(policy, Mode.INGEST, lambda connection: push_over(connection, pushes, policy))
         pushes.finish()
 
-    @contextmanager
-    def lent(self, mode: Mode) -> Iterator[Connection]:
-        """Lend a connection for the length of a `with` block.
+    def use(self, mode: Mode, work: Callable[[Connection], Value]) -> Value:
+        """Return `work(connection)` for a connection that no other thread uses meanwhile.
 
         Raises:
             ClientError: it could not be opened, or all connections stayed in use until the time limit.
         """
-        self._start_empty_after_fork()
-        free, idle = self._free[mode], self._idle[mode]
-        if not free.acquire(timeout=self._settings.timeout_s):
-            raise AllInUse(
-                f"all {self._settings.pool_size} connections to {self._servers} in mode {mode} were in use for "
-                f"{self._settings.timeout_s:g} s; connect with a larger pool_size"
-            )
-        try:
-            connection = self._fresh(mode)
+        room = self._rooms_here().by_mode[mode]
+        turn = Lock()
+        with turn:  # an interrupt comes before or after it, but never between the lock and the block
             try:
-                yield connection
-            except (ConnectionLost, TimedOut):
-                self._servers.note_lost(connection.address)
-                raise
+                if not room.turns.wait(turn, self._settings.timeout_s):
+                    raise AllInUse(
+                        f"all {self._settings.pool_size} connections to {self._servers} in mode {mode} were in use for "
+                        f"{self._settings.timeout_s:g} s; connect with a larger pool_size"
+                    )
+                return self._use(room, mode, work)
             finally:
-                if connection.is_usable and not self._is_closed and self._servers.is_current(connection.address):
-                    idle.append(connection)
-                else:
-                    connection.close()
-        finally:
-            free.release()
-        if self._is_closed:
-            self.close()  # another thread called close() after this connection was checked above
+                room.turns.leave(turn)
 
     def close(self) -> None:
         """Close all connections; one in use is closed when it comes back."""
         self._is_closed = True
-        if self._process == os.getpid():
-            for idle in self._idle.values():
-                while idle:
-                    idle.pop().close()
+        rooms = self._rooms
+        if rooms.process == os.getpid():
+            rooms.close()
 
-    def _fresh(self, mode: Mode) -> Connection:
+    def _use(self, room: _Room, mode: Mode, work: Callable[[Connection], Value]) -> Value:
+        connection = self._fresh(room, mode)
+        try:
+            value = work(connection)
+        except SonicError as error:
+            if isinstance(error, ConnectionLost | TimedOut):
+                self._servers.note_lost(connection.address)
+            self._take_back(room, connection)
+            raise
+        except BaseException:  # an interrupt: what was asked last may not be answered
+            connection.close()
+            raise
+        self._take_back(room, connection)
+        return value
+
+    def _take_back(self, room: _Room, connection: Connection) -> None:
+        if not (connection.is_usable and self._servers.is_current(connection.address)):
+            connection.close()
+            return
+        room.idle.append(connection)
+        if self._is_closed:
+            room.close()
+
+    def _fresh(self, room: _Room, mode: Mode) -> Connection:
         if self._is_closed:
             raise ClientError(f"the client of {self._servers} is closed")
-        idle = self._idle[mode]
-        while idle and not self._servers.is_time_to_look():
-            try:
-                connection = idle.pop()  # the server is least likely to have closed the one used last
-            except IndexError:
-                break  # another thread took the last one
+        while not self._servers.is_time_to_look() and (connection := room.take()) is not None:
             if connection.is_fresh() and self._servers.is_current(connection.address):
                 return connection
             connection.close()
@@ -121,19 +168,14 @@ class Pool:
     def _policy(self, repeats: bool) -> RetryPolicy:
         return RetryPolicy(self._settings.retry_s, repeats, elsewhere=self._servers.are_several)
 
-    def _start_empty(self) -> None:
-        self._process = os.getpid()
-        self._idle: dict[Mode, list[Connection]] = {mode: [] for mode in Mode}
-        self._free = {mode: threading.BoundedSemaphore(self._settings.pool_size) for mode in Mode}
-
-    def _start_empty_after_fork(self) -> None:
-        """In a forked child, open connections anew: the parent uses the inherited sockets."""
-        if self._process != os.getpid():
-            inherited = self._idle
-            self._start_empty()
-            for idle in inherited.values():
-                for connection in idle:
-                    connection.close()  # closes the child's descriptor; the parent's stays open
+    def _rooms_here(self) -> _Rooms:
+        """Return the connections of this process: a forked child opens its own, and leaves its parent those it has."""
+        rooms = self._rooms
+        if rooms.process != os.getpid():
+            inherited, rooms = rooms, _Rooms(self._settings.pool_size)
+            self._rooms = rooms
+            inherited.close()
+        return rooms
 
 
 def push_over(connection: Connection, pushes: Pushes, policy: RetryPolicy) -> None:

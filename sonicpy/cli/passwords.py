@@ -1,0 +1,44 @@
+"""The password for a server: from a variable or a file, because everyone who can list processes reads the command line.
+
+SONICPY_PASSWORD holds it; without it, SONICPY_PASSWORD_FILE names a file that holds it. What a command line says as
+`--password` or in a URL has precedence.
+"""
+
+import argparse
+import os
+import re
+import sys
+from pathlib import Path
+
+from sonicpy.cli.output import remark
+from sonicpy.errors import ConfigError
+
+PASSWORD_VARIABLE = "SONICPY_PASSWORD"
+PASSWORD_FILE_VARIABLE = "SONICPY_PASSWORD_FILE"
+"""Their names do not begin with SONIC_, as those of settings do."""
+
+_IN_URL = re.compile(r"://[^/?#]*:[^/?#@]+@|[?&]password=.")
+
+
+def password_given() -> str | None:
+    """Return the password of the variable or of the file, or None. Raises ConfigError if the file cannot be read."""
+    password = os.environ.get(PASSWORD_VARIABLE)
+    path = os.environ.get(PASSWORD_FILE_VARIABLE)
+    if not password and path:
+        try:
+            password = Path(path).read_text(encoding="utf-8", errors="surrogateescape").rstrip("\r\n")
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise ConfigError(f"the file {path} of {PASSWORD_FILE_VARIABLE} cannot be read: {reason}.") from error
+    return password or None
+
+
+def remark_visible(arguments: argparse.Namespace) -> None:
+    """Remark, to a person at a terminal, that a password is on the command line."""
+    given = [vars(arguments).get(name) for name in ("server", "where")]
+    is_visible = vars(arguments).get("password") or any(isinstance(url, str) and _IN_URL.search(url) for url in given)
+    if is_visible and sys.stderr.isatty():
+        remark(
+            "everyone who can list processes reads the password on this command line; "
+            f"{PASSWORD_VARIABLE} or {PASSWORD_FILE_VARIABLE} hides it"
+        )

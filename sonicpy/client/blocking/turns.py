@@ -1,0 +1,69 @@
+"""Turns: how many threads may use connections at a time, in a form that no interrupt can break.
+
+A signal handler may raise after any call that Python makes. So a semaphore can be acquired by a call whose result never
+arrives, and then nothing releases it. A `with` statement of a lock written in C has no such gap, neither before its
+block nor behind it. So each turn is a lock of its own: a thread holds it in a `with` statement, and a turn counts while
+its lock is held. Nothing is counted up and down; an interrupt leaves at most a lock behind that nobody holds.
+
+    turn = threading.Lock()
+    with turn:
+        try:
+            turns.wait(turn, timeout_s)
+            ...
+        finally:
+            turns.leave(turn)
+"""
+
+import queue
+import time
+from threading import Lock
+
+LOOK_S = 0.05
+"""Longest time between two looks of a thread that waits: an interrupt may keep another thread from waking it."""
+
+Wake = queue.SimpleQueue[None]
+
+
+class Turns:
+    """At most `most` turns at a time; the others wait in the order in which they came."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._turns: dict[Lock, Wake | None] = {}  # in the order of arrival, with what wakes a thread that waits
+
+    def wait(self, turn: Lock, timeout_s: float) -> bool:
+        """Wait until a turn has come, which the calling thread holds; return False if it has not come in time."""
+        self._turns[turn] = None
+        if len(self._turns) <= self._most or self._has_come(turn):
+            return True
+        wake = self._turns[turn] = Wake()
+        deadline = time.monotonic() + timeout_s
+        while not self._has_come(turn):
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                return False
+            try:
+                wake.get(timeout=min(left_s, LOOK_S))
+            except queue.Empty:
+                continue
+        return True
+
+    def leave(self, turn: Lock) -> None:
+        """Forget a turn, and wake the threads whose turn has come. Without this call they see it within LOOK_S."""
+        self._turns.pop(turn, None)
+        if len(self._turns) >= self._most:
+            for wake in list(self._turns.values())[: self._most]:
+                if wake is not None:
+                    wake.put(None)
+
+    def _has_come(self, turn: Lock) -> bool:
+        """Return whether fewer than `most` turns before this one are held; forget those that are not."""
+        ahead = 0
+        for other in list(self._turns):
+            if other is turn:
+                return True
+            if not other.locked():
+                self._turns.pop(other, None)
+            elif (ahead := ahead + 1) >= self._most:
+                return False
+        return True

@@ -1,0 +1,217 @@
+"""Cancellations of the asyncio client at every await of every method, once and twice.
+
+Afterwards the client has all its places, each command gets its own answer, and nothing stays open.
+"""
+
+import asyncio
+import gc
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvloop
+
+import sonicpy
+from sonicpy.errors import ClientError, CommandError
+from tests.client.every_call import BUCKET, COLLECTION, OBJECTS, calls, fill
+from tests.client.fake import Caller, Fake
+from tests.client.interrupts import CancelledAt
+from tests.processes import Server
+
+PATIENCE_S = 20.0
+PUSHES = 700
+Work = Callable[[], Awaitable[object]]
+
+
+def url_of(server: Server) -> str:
+    return f"sonic://{server.host}:{server.port}"
+
+
+def two_urls(server: Server) -> str:
+    """Return an address of two servers, which are the same."""
+    return f"sonic://{server.host}:{server.port},localhost:{server.port}"
+
+
+@pytest.fixture(scope="module")
+def folder(shared_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("calls")
+    with sonicpy.connect(url_of(shared_server)) as client:
+        fill(client, folder)
+    return folder
+
+
+async def ask_all(client: sonicpy.AsyncClient, number: int) -> None:
+    """Use the only place of each mode, and check that the answers are those to the questions."""
+    assert await client.query(COLLECTION, BUCKET, f"w{number}x0", lang="none") == [f"o:{number}"]
+    assert await client.count_object_words(COLLECTION, BUCKET, f"o:{number}") == number
+    assert (await client.info())["uptime"] >= 0
+
+
+async def read_out(result: Any) -> None:
+    """Read a result to its end."""
+    if isinstance(result, AsyncIterator):
+        async for _ in result:
+            pass
+    elif isinstance(result, Awaitable):
+        await result
+
+
+async def cancel(work: Work, place: int, again: int | None = None) -> tuple[int, bool]:
+    """Cancel a piece of work where it waits; return how often it waited, and whether it ended by that."""
+    cancelled = CancelledAt(work(), place, again)
+
+    async def wrapped() -> None:
+        await cancelled
+
+    task = asyncio.create_task(wrapped())
+    await asyncio.wait([task])
+    if not task.cancelled() and task.exception() is not None:
+        assert isinstance(task.exception(), CommandError), task.exception()
+    return cancelled.waits, task.cancelled()
+
+
+async def cancel_everywhere(work: Work, check: Callable[[int], Awaitable[object]], again: int | None = None) -> int:
+    """Cancel a piece of work at each await, and check after each; return how often it was cancelled."""
+    waits, _ = await cancel(work, -1)
+    count = 0
+    for place in range(waits):
+        count += (await cancel(work, place, again))[1]
+        await check(place)
+    return count
+
+
+async def cancel_all(url: str, folder: Path, again: int | None = None) -> int:
+    """Cancel every method of a client whose pools have one place, with open connections."""
+    count = 0
+    async with sonicpy.connect_async(url, pool_size=1, timeout_s=PATIENCE_S) as client:
+
+        async def check(place: int) -> None:
+            await ask_all(client, 1 + place % OBJECTS)
+
+        for call in calls(client).values():
+            count += await cancel_everywhere(lambda call=call: read_out(call(client, folder)), check, again)
+    return count
+
+
+async def cancel_whole_lives(url: str, again: int | None = None) -> int:
+    """Cancel connecting, the first command in each mode, a batch and closing; afterwards nothing is open."""
+
+    async def life() -> None:
+        async with sonicpy.connect_async(url, pool_size=1, timeout_s=PATIENCE_S) as client:
+            await asyncio.gather(*(client.count_object_words(COLLECTION, BUCKET, "o:3") for _ in range(3)))
+            await client.info()
+            async with client.batch() as batch:
+                await batch.push("other", BUCKET, "o", "text", lang="none")
+
+    async def nothing(place: int) -> None:
+        pass
+
+    await life()
+    gc.collect()
+    before = open_files()
+    count = await cancel_everywhere(life, nothing, again)
+    deadline = asyncio.get_running_loop().time() + PATIENCE_S
+    while open_files() > before and asyncio.get_running_loop().time() < deadline:
+        await asyncio.sleep(0.005)
+    assert open_files() <= before
+    return count
+
+
+def open_files() -> int:
+    return len(os.listdir("/dev/fd"))
+
+
+async def cancel_batches(url: str, again: int | None = None) -> int:
+    """Cancel blocks that go on; each push that returned is on the server at the end of the block."""
+    count = 0
+    async with sonicpy.connect_async(url, pool_size=1, timeout_s=PATIENCE_S) as client:
+        pushed: list[int] = []
+
+        async def work() -> None:
+            pushed.clear()
+            for number in range(PUSHES):
+                await batch.push("batch", BUCKET, f"o:{number}", f"text{number}", lang="none")
+                pushed.append(number)
+            await batch.count_objects("batch", BUCKET)
+
+        place = 0
+        ended = True
+        while ended:
+            await client.flush("batch")
+            async with client.batch() as batch:
+                _, ended = await cancel(work, place, again)
+                await batch.push("batch", BUCKET, "o:last", "text", lang="none")
+            place += 1
+            count += ended
+            assert batch.waiting == []
+            found = set(await client.objects("batch", BUCKET, limit=None))
+            assert found >= {"o:last", *(f"o:{number}" for number in pushed)}, (place, len(pushed), len(found))
+    return count
+
+
+@pytest.fixture(params=["asyncio", pytest.param("uvloop", marks=pytest.mark.full)])
+def run(request: pytest.FixtureRequest) -> Iterator[Callable[[Any], Any]]:
+    """Runs coroutines in an event loop."""
+    new_loop = uvloop.new_event_loop if request.param == "uvloop" else None
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        yield runner.run
+
+
+def test_cancellations_leave_the_client_whole(run: Callable[[Any], Any], shared_server: Server, folder: Path) -> None:
+    assert run(cancel_all(url_of(shared_server), folder)) > 40
+
+
+def test_cancelled_lives_leave_nothing_open(run: Callable[[Any], Any], shared_server: Server, folder: Path) -> None:
+    assert run(cancel_whole_lives(url_of(shared_server))) > 5
+    assert run(cancel_whole_lives(two_urls(shared_server), again=0)) > 5
+
+
+def test_cancelled_batches_forget_nothing(run: Callable[[Any], Any], shared_server: Server) -> None:
+    assert run(cancel_batches(url_of(shared_server))) > 2
+
+
+@pytest.mark.full
+def test_cancellations_twice(run: Callable[[Any], Any], shared_server: Server, folder: Path) -> None:
+    for again in range(4):
+        assert run(cancel_all(two_urls(shared_server), folder, again)) > 40
+        assert run(cancel_whole_lives(two_urls(shared_server), again)) > 5
+        assert run(cancel_batches(url_of(shared_server), again)) > 2
+
+
+def test_closing_is_no_cancellation_of_who_waits_for_a_connection() -> None:
+    def script(caller: Caller) -> None:
+        if caller.number == 0:
+            caller.greet()
+        caller.line()
+
+    async def work(url: str) -> None:
+        client = await sonicpy.connect_async(url)
+        waiting = asyncio.create_task(client.count("c"))
+        while fake.connections < 2:
+            await asyncio.sleep(0.001)
+        await client.close()
+        with pytest.raises(ClientError, match="is closed"):
+            await waiting
+
+    with Fake(script) as fake:
+        asyncio.run(work(fake.url))
+
+
+def test_nobody_waits_behind_maintenance_that_was_cancelled() -> None:
+    def script(caller: Caller) -> None:
+        caller.greet()
+        while line := caller.line():
+            if line.startswith("INFO"):
+                caller.say("RESULT uptime(1)")
+
+    async def work(url: str) -> None:
+        async with sonicpy.connect_async(url, pool_size=1, timeout_s=PATIENCE_S) as client:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await client.consolidate()
+            assert await client.info() == {"uptime": 1}
+
+    with Fake(script) as fake:
+        asyncio.run(work(fake.url))
