@@ -14,6 +14,7 @@ from sonicpy.config.kinds import (
     Durability,
     FileOrNone,
     Folder,
+    Hosts,
     InetOrNone,
     Inets,
     Limit,
@@ -22,6 +23,7 @@ from sonicpy.config.kinds import (
     Origins,
     Password,
     ProcessesOrAuto,
+    Proxies,
     Ranking,
     Seconds,
     Share,
@@ -94,6 +96,8 @@ class HttpConfig(Section):
     read_only: Switch = False
     page: Switch = True
     origins: Origins = ()
+    hosts: Hosts = ()
+    proxies: Proxies = ()
     without_password: Switch = False
 
     @property
