@@ -44,12 +44,10 @@ def run(arguments: argparse.Namespace) -> int:
     """
     try:
         make_app = importlib.import_module("sonicpy.http").app
-        guard = importlib.import_module("starlette.middleware.trustedhost").TrustedHostMiddleware
         uvicorn = importlib.import_module("uvicorn")
     except ModuleNotFoundError as error:
         raise ConfigError(f"browse needs the package {error.name}: run pip install 'sonicpy-search[http]'.") from error
-    # A foreign page may give this machine's address a name of its own, to be of the same origin.
-    asyncio.run(_serve(arguments, lambda source: guard(make_app(source, read_only=True), [HOST, "localhost"]), uvicorn))
+    asyncio.run(_serve(arguments, lambda source: make_app(source, read_only=True, hosts=()), uvicorn))
     return 0
 
 
@@ -57,8 +55,9 @@ async def _serve(arguments: argparse.Namespace, make_app: Any, uvicorn: Any) -> 
     async with _source(arguments.where) as source:
         listening = _listening(arguments.port)
         config = uvicorn.Config(
-            make_app(source), lifespan="off", log_level="error", access_log=False, server_header=False, ws="none"
-        )
+            make_app(source), lifespan="off", log_level="error", access_log=False, server_header=False, ws="none",
+            proxy_headers=False,
+        )  # fmt: skip
         server = uvicorn.Server(config)
         announced = asyncio.create_task(_announce(server, arguments))
         await server.serve([listening])

@@ -5,7 +5,7 @@ Every type accepts a value as TOML gives it, and as a string, because environmen
 
 import re
 from dataclasses import dataclass
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -64,6 +64,17 @@ def _refuse_boolean(value: object) -> object:
 def _check_origin(value: str) -> str:
     if ORIGIN.fullmatch(value) is None:
         raise ValueError("not an origin")
+    return value
+
+
+def _check_host(value: str) -> str:
+    if HOST_NAME.match(value) is None:
+        raise ValueError("not a name of a machine")
+    return value
+
+
+def _check_network(value: str) -> str:
+    ip_network(value)
     return value
 
 
@@ -147,6 +158,17 @@ Origins = Annotated[
     tuple[Origin, ...],
     BeforeValidator(_split_words),
     Allowed('"*", or a list of origins such as "https://example.com"'),
+]
+
+Hosts = Annotated[
+    tuple[Annotated[str, AfterValidator(_check_host)], ...],
+    BeforeValidator(_split_words),
+    Allowed('a list of names without a port, such as "search.example.com"'),
+]
+Proxies = Annotated[
+    tuple[Annotated[str, AfterValidator(_check_network)], ...],
+    BeforeValidator(_split_words),
+    Allowed('a list of IP addresses and networks, such as "127.0.0.1" or "10.0.0.0/8"'),
 ]
 
 Compat = Annotated[Literal["none", "sonic"], BeforeValidator(_fold)]

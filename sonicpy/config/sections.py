@@ -15,6 +15,7 @@ from sonicpy.config.kinds import (
     FileOrNone,
     Folder,
     GroupAccess,
+    Hosts,
     InetOrNone,
     Inets,
     Limit,
@@ -23,6 +24,7 @@ from sonicpy.config.kinds import (
     Origins,
     Password,
     ProcessesOrAuto,
+    Proxies,
     Ranking,
     Seconds,
     Share,
@@ -95,6 +97,8 @@ class HttpConfig(Section):
     read_only: Switch = False
     page: Switch = True
     origins: Origins = ()
+    hosts: Hosts = ()
+    proxies: Proxies = ()
     without_password: Switch = False
 
     @property

@@ -1,25 +1,26 @@
 """Makes the application: routes, middleware, and the page."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.exceptions import HTTPException
-from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from sonicpy.http.access import Asked, Offered
 from sonicpy.http.backend import backend_of
 from sonicpy.http.caching import Tagged
-from sonicpy.http.control import control_routes
+from sonicpy.http.control import control_operations
 from sonicpy.http.gate import Gate, Refuse, Rules
-from sonicpy.http.ingest import ingest_routes
+from sonicpy.http.hosts import Hosts
+from sonicpy.http.ingest import ingest_operations
 from sonicpy.http.lean import COMPRESSED_BYTES, LeanQuery
 from sonicpy.http.models import ProblemJson
 from sonicpy.http.problems import RESPONSES, add_handlers
-from sonicpy.http.search import search_routes
+from sonicpy.http.routes import FlatRoute, Operation, add_operations
+from sonicpy.http.search import search_operations
 from sonicpy.version import VERSION
 
 PAGE = Path(__file__).parent / "page"
@@ -34,16 +35,19 @@ def app(
     origins: Sequence[str] = (),
     page: bool = True,
     refuse: Refuse | None = None,
+    hosts: Sequence[str] | None = None,
 ) -> ASGIApp:
     """Return an ASGI application over an index or a client, to be served or mounted.
 
     Args:
         source: an Index, or an AsyncClient of a server.
         password: clients send it as `Authorization: Bearer`; None: they need none.
-        read_only: refuse what changes the index.
+        read_only: answer what is known to change nothing, and refuse the rest.
         origins: pages of these origins may ask, such as `https://example.com`; "*": those of all.
         page: also serve the page, at `/`.
         refuse: called with the peer after a wrong password, to delay the refusal.
+        hosts: names under which requests may ask where there is no password, besides IP addresses and localhost; None:
+            any, because the application around this one, or the proxy before it, sees to that.
 
     Raises:
         TypeError: `source` is neither an Index nor an AsyncClient.
@@ -55,37 +59,38 @@ def app(
         description="The Sonic search backend over HTTP and JSON.",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
         responses=RESPONSES,
     )
     add_handlers(application)
-    for routes in (search_routes(backend), ingest_routes(backend), control_routes(backend)):
-        application.include_router(routes)
+    add_operations(application, "search", search_operations(backend))
+    add_operations(application, "ingest", ingest_operations(backend))
+    add_operations(application, "control", control_operations(backend))
     if page:
-        add_page(application)
+        add_operations(application, "page", page_operations())
     describe(application, password is not None)
     compressed = GZipMiddleware(Tagged(application), COMPRESSED_BYTES)
-    rules = Rules(password, read_only, refuse, frozenset(origins))
-    gated: ASGIApp = Gate(compressed, rules, {"/v1/query": LeanQuery(backend)})
-    if origins:
-        headers = ["Authorization", "Content-Type", "If-None-Match", "X-Request-ID"]
-        gated = CORSMiddleware(gated, origins, allow_methods=["GET", "POST"], allow_headers=headers,
-                               expose_headers=["ETag", "X-Request-ID"])  # fmt: skip
-    return gated
+    rules = Rules(password, read_only, refuse, frozenset(origins), None if hosts is None else Hosts(hosts))
+    return Gate(compressed, Offered(application.routes), rules, {Asked("GET", "/v1/query"): LeanQuery(backend)})
 
 
-def add_page(application: FastAPI) -> None:
-    """Serve the page and its files, which are read once."""
-    files = {path.name: path.read_bytes() for path in PAGE.iterdir()}
+def page_operations() -> list[Operation]:
+    """Return the operations that give the page and its files, which are read once."""
+    found = []
+    for path in PAGE.iterdir():
+        address = "/" if path.name == "index.html" else f"/page/{path.name}"
+        found.append(Operation("GET", address, file_at(path), route=FlatRoute, is_shown=False))
+    return found
 
-    @application.get("/", include_in_schema=False)
-    async def index_page() -> Response:
-        return Response(files["index.html"], media_type="text/html")
 
-    @application.get("/page/{name}", include_in_schema=False)
-    async def page_file(name: str) -> Response:
-        if name not in files:
-            raise HTTPException(404, f"the page has no file {name}")
-        return Response(files[name], media_type=MEDIA_TYPES[name.rpartition(".")[2]])
+def file_at(path: Path) -> Callable[[], Coroutine[Any, Any, Response]]:
+    """Return what answers with the content that a file has now."""
+    content = path.read_bytes()
+
+    async def answer() -> Response:
+        return Response(content, media_type=MEDIA_TYPES[path.suffix[1:]])
+
+    return answer
 
 
 def describe(application: FastAPI, has_password: bool) -> None:

@@ -5,7 +5,7 @@ from json import JSONDecodeError
 
 from sonicpy.errors import CommandError, InvalidArgument
 from sonicpy.http.backend import Backend, Row
-from sonicpy.http.flat import flat_json
+from sonicpy.http.flat import UTF8_MARK, UTF16_MARKS, flat_json, not_utf8
 from sonicpy.http.models import BulkJson, PushBody, RefusedJson
 
 LINE_BYTES_MAX = 256 << 10
@@ -29,8 +29,10 @@ class Rows:
         self._named: list[RefusedJson] = []
 
     async def add(self, line: bytes) -> None:
-        """Take a line; push what is waiting if that is much."""
-        if not line.strip():
+        """Take a line; push what is waiting if that is much. Raises InvalidArgument if the first one is UTF-16."""
+        if not self._count and line.startswith(UTF16_MARKS):
+            raise InvalidArgument("the body begins as UTF-16 does; allowed is UTF-8")
+        if not line.strip().removeprefix(UTF8_MARK.encode()):
             return
         self._count += 1
         try:
@@ -66,7 +68,7 @@ async def push_stream(backend: Backend, parts: AsyncIterator[bytes]) -> BulkJson
     """Push the rows of a body as its parts arrive.
 
     Raises:
-        InvalidArgument: a line is longer than LINE_BYTES_MAX; the rows before it are pushed.
+        InvalidArgument: a line is longer than LINE_BYTES_MAX, and the rows before it are pushed; or it is UTF-16.
         SonicError: rows cannot be pushed; the rows before them are.
     """
     rows = Rows(backend)
@@ -93,7 +95,7 @@ def row_of(line: bytes) -> Row:
         held = flat_json(line)
         row = (held["collection"], held["bucket"], held["object"], held["text"], held.get("lang"))
     except UnicodeDecodeError as error:
-        raise InvalidArgument(f"the line is not UTF-8 at byte {error.start + 1}") from error
+        raise InvalidArgument(f"the line {not_utf8(error)}") from error
     except JSONDecodeError as error:
         raise InvalidArgument(f"the line is no JSON object: {error.msg} at character {error.pos + 1}") from error
     except (KeyError, TypeError, AttributeError) as error:

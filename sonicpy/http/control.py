@@ -1,28 +1,24 @@
 """Operations that look after an index, and health checks."""
 
-from fastapi import APIRouter
 from starlette.exceptions import HTTPException
 
 from sonicpy.http.backend import Backend
 from sonicpy.http.models import DoneJson, FaultsJson, Figures, FolderBody, HealthJson
-from sonicpy.http.routes import FlatRoute, Operation, router
+from sonicpy.http.routes import FlatRoute, Operation
 
 
-def control_routes(backend: Backend) -> APIRouter:
+def control_operations(backend: Backend) -> list[Operation]:
     """Return the operations over a backend."""
     operations = ControlOperations(backend)
-    return router(
-        "control",
-        [
-            Operation("GET", "/v1/stats", operations.stats),
-            Operation("GET", "/v1/figures", operations.figures),
-            Operation("POST", "/v1/consolidate", operations.consolidate),
-            Operation("POST", "/v1/verify", operations.verify),
-            Operation("POST", "/v1/backup", operations.backup),
-            Operation("POST", "/v1/restore", operations.restore),
-            Operation("GET", "/health", operations.health, route=FlatRoute),
-        ],
-    )
+    return [
+        Operation("GET", "/v1/stats", operations.stats),
+        Operation("GET", "/v1/figures", operations.figures),
+        Operation("POST", "/v1/consolidate", operations.consolidate),
+        Operation("POST", "/v1/verify", operations.verify),
+        Operation("POST", "/v1/backup", operations.backup),
+        Operation("POST", "/v1/restore", operations.restore),
+        Operation("GET", "/health", operations.health, route=FlatRoute),
+    ]
 
 
 class ControlOperations:

@@ -20,20 +20,32 @@ SIMPLE = re.compile(
 )
 
 
+UTF8_MARK = "\ufeff"
+"""Programs of Windows begin UTF-8 with it."""
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
 def flat_json(body: bytes) -> Any:
-    """Return what a JSON text holds.
+    """Return what a JSON text holds, which may begin with UTF8_MARK.
 
     Raises:
         UnicodeDecodeError: it is not UTF-8.
         JSONDecodeError: it is no JSON; or it is long, and no flat object.
     """
-    text = body.decode()
+    text = body.decode().removeprefix(UTF8_MARK)
     if len(text) <= PLAIN_BYTES:
         try:
             return json.loads(text)
         except RecursionError as error:
             raise json.JSONDecodeError("it is nested too deeply", text, 0) from error
     return _object(text)
+
+
+def not_utf8(error: UnicodeDecodeError) -> str:
+    """Return the end of the sentence that says why a text is not UTF-8."""
+    if error.object.startswith(UTF16_MARKS):
+        return "begins as UTF-16 does; allowed is UTF-8"
+    return f"is not UTF-8 at byte {error.start + 1}"
 
 
 def _object(text: str) -> dict[str, Any]:

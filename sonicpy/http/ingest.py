@@ -1,11 +1,11 @@
 """Operations that change what is indexed."""
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 
 from sonicpy.http.backend import Backend
 from sonicpy.http.bulk import push_stream
 from sonicpy.http.models import BulkJson, DoneJson, FlushBody, PopBody, PushBody, RemovedJson
-from sonicpy.http.routes import Operation, router
+from sonicpy.http.routes import Operation
 
 NDJSON = {
     "requestBody": {
@@ -20,18 +20,15 @@ NDJSON = {
 }
 
 
-def ingest_routes(backend: Backend) -> APIRouter:
+def ingest_operations(backend: Backend) -> list[Operation]:
     """Return the operations over a backend."""
     operations = IngestOperations(backend)
-    return router(
-        "ingest",
-        [
-            Operation("POST", "/v1/push", operations.push),
-            Operation("POST", "/v1/pop", operations.pop),
-            Operation("POST", "/v1/flush", operations.flush),
-            Operation("POST", "/v1/bulk", operations.bulk, extra=NDJSON),
-        ],
-    )
+    return [
+        Operation("POST", "/v1/push", operations.push),
+        Operation("POST", "/v1/pop", operations.pop),
+        Operation("POST", "/v1/flush", operations.flush),
+        Operation("POST", "/v1/bulk", operations.bulk, extra=NDJSON),
+    ]
 
 
 class IngestOperations:

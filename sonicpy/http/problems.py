@@ -135,21 +135,7 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
 async def _of_http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     _let_go(error)
-    path, headers = request.url.path, dict(error.headers or {})
-    if error.detail == HTTPStatus.NOT_FOUND.phrase:
-        detail = f"there is nothing at {path}; /openapi.json lists what there is"
-    elif error.detail == HTTPStatus.METHOD_NOT_ALLOWED.phrase:
-        headers["Allow"] = _methods(request) or headers.get("Allow", "GET")
-        detail = f"{path} does not answer {request.method}; it answers {headers['Allow']}"
-    else:
-        detail = str(error.detail)
-    return problem(error.status_code, detail, headers, _id(request))
-
-
-def _methods(request: Request) -> str:
-    """Return the methods that the path of a request answers; starlette names those of one of its routes."""
-    path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
-    return ", ".join(sorted(method.upper() for method in request.app.openapi()["paths"].get(path, ())))
+    return problem(error.status_code, str(error.detail), error.headers, _id(request))
 
 
 async def _gone(request: Request, error: Exception) -> JSONResponse:

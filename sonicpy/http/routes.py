@@ -4,11 +4,12 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import FastAPI, Request, Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-from sonicpy.http.flat import flat_json
+from sonicpy.http.access import GRANTED, Asked
+from sonicpy.http.flat import flat_json, not_utf8
 from sonicpy.http.problems import GIVEN_MAX
 
 
@@ -20,20 +21,26 @@ class FlatRequest(Request):
         try:
             return flat_json(await self.body())
         except UnicodeDecodeError as error:
-            raise HTTPException(422, f"the body is not UTF-8 at byte {error.start + 1}") from error
+            raise HTTPException(422, f"the body {not_utf8(error)}") from error
 
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class FlatRoute(APIRoute):
-    """A route that gets a FlatRequest. It ignores parameters of the address that it does not know."""
+    """A route that gets a FlatRequest. It ignores parameters of the address that it does not know.
+
+    It answers a request that the gate let pass for this very route, however the framework came to choose it.
+    """
 
     def get_route_handler(self) -> Handler:
         """Return the handler of the framework, with another request."""
         handle = super().get_route_handler()
+        own = {Asked(method, self.path) for method in self.methods or ()}
 
         async def handle_flat(request: Request) -> Response:
+            if request.scope.get(GRANTED) not in own:
+                raise HTTPException(403, f"{self.path} was not asked for by its own path")
             return await handle(FlatRequest(request.scope, request.receive))
 
         return handle_flat
@@ -70,6 +77,7 @@ class Operation:
         handler: its arguments and docstring are those of the operation.
         id: its name in the schema; None: made of the handler's name, the path and the method.
         extra: what the schema says besides.
+        is_shown: whether the schema names it.
         route: FlatRoute, where proxies and load balancers may add parameters of their own.
     """
 
@@ -79,18 +87,19 @@ class Operation:
     id: str | None = None
     extra: dict[str, Any] | None = None
     route: type[FlatRoute] = StrictRoute
+    is_shown: bool = True
 
 
-def router(tag: str, operations: Sequence[Operation]) -> APIRouter:
-    """Return a router for one group of operations."""
-    routes = APIRouter(tags=[tag])
+def add_operations(application: FastAPI, tag: str, operations: Sequence[Operation]) -> None:
+    """Add the routes of one group of operations to an application."""
     for operation in operations:
-        routes.add_api_route(
+        application.router.add_api_route(
             operation.path,
             operation.handler,
             methods=[operation.method],
+            tags=[tag],
             operation_id=operation.id,
             openapi_extra=operation.extra,
             route_class_override=operation.route,
+            include_in_schema=operation.is_shown,
         )
-    return routes

@@ -4,7 +4,7 @@ import asyncio
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from sonicpy.api.counted import counted
 from sonicpy.api.hits import Hits
@@ -30,31 +30,28 @@ from sonicpy.http.models import (
     Text,
     WordsJson,
 )
-from sonicpy.http.routes import Operation, router
+from sonicpy.http.routes import Operation
 
 CORRECTED_MAX = 5
 """Words of a text that "did you mean" looks at."""
 
 
-def search_routes(backend: Backend) -> APIRouter:
+def search_operations(backend: Backend) -> list[Operation]:
     """Return the operations over a backend."""
     operations = SearchOperations(backend)
-    return router(
-        "search",
-        [
-            Operation("GET", "/v1/query", operations.query),
-            Operation("POST", "/v1/query", operations.query_by_body, id="query_by_body"),
-            Operation("GET", "/v1/suggest", operations.suggest),
-            Operation("GET", "/v1/search", operations.search),
-            Operation("GET", "/v1/words", operations.words),
-            Operation("GET", "/v1/explain", operations.explain),
-            Operation("GET", "/v1/collections", operations.collections),
-            Operation("GET", "/v1/buckets", operations.buckets),
-            Operation("GET", "/v1/objects", operations.objects),
-            Operation("GET", "/v1/exists", operations.exists),
-            Operation("GET", "/v1/count", operations.count),
-        ],
-    )
+    return [
+        Operation("GET", "/v1/query", operations.query),
+        Operation("POST", "/v1/query", operations.query_by_body, id="query_by_body"),
+        Operation("GET", "/v1/suggest", operations.suggest),
+        Operation("GET", "/v1/search", operations.search),
+        Operation("GET", "/v1/words", operations.words),
+        Operation("GET", "/v1/explain", operations.explain),
+        Operation("GET", "/v1/collections", operations.collections),
+        Operation("GET", "/v1/buckets", operations.buckets),
+        Operation("GET", "/v1/objects", operations.objects),
+        Operation("GET", "/v1/exists", operations.exists),
+        Operation("GET", "/v1/count", operations.count),
+    ]
 
 
 class SearchOperations:

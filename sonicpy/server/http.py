@@ -8,14 +8,17 @@ import asyncio
 import logging
 import socket
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from sonicpy.config import HttpConfig
 from sonicpy.errors import CommandError, ConfigError, ShuttingDown
@@ -25,13 +28,15 @@ from sonicpy.http.over_channel import ChannelBackend
 from sonicpy.index.report.stats import memory_bytes
 from sonicpy.server.accepting import ACCEPTED_AT_ONCE
 from sonicpy.server.figures import VerbFigures, not_ready, server_figures
-from sonicpy.server.http_protocol import KEEP_ALIVE_S, Connections, LimitedProtocol
-from sonicpy.server.listeners import bind_tcp, explaining, name_of
+from sonicpy.server.http_protocol import KEEP_ALIVE_S, Connections, LimitedProtocol, Pace
+from sonicpy.server.listeners import addresses_of, bind_tcp, explaining, name_of
 from sonicpy.server.passwords import DelayedRefusal, network_of
 from sonicpy.server.service import BaseService, Service
 from sonicpy.server.statistics import BOUNDS_S
 
 logger = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
 
 CHANGES = frozenset({"push", "pop", "flush"})
 TEXTUAL = frozenset({"push", "pop"})
@@ -45,10 +50,15 @@ RECEIVE_BUFFER_BYTES = 1 << 16
 
 
 class ServerBackend:
-    """The index of a server, on the loop's thread: it sees what waits to be committed, as connections do."""
+    """The index of a server, on the loop's thread: it sees what waits to be committed, as connections do.
 
-    def __init__(self, service: Service) -> None:
+    Args:
+        pace: gives turns to requests that have waited.
+    """
+
+    def __init__(self, service: Service, pace: Pace) -> None:
         self._service = service
+        self._pace = pace
         self._whole = WholeStats(self._read_stats)
 
     async def call(self, method: str, *args: Any, **options: Any) -> Any:
@@ -74,7 +84,7 @@ class ServerBackend:
         removed = 0
         for piece in pieces(text):
             removed += await self.call(method, collection, bucket, oid, piece, *more) or 0
-            await asyncio.sleep(0)
+            await self._next_turn()
         return removed
 
     def _long(self, method: str, *args: Any, **options: Any) -> Any:
@@ -86,20 +96,26 @@ class ServerBackend:
             case "objects":
                 return self._objects(*args, **options)
             case "verify":
-                return service.maintenance.verify()
+                return self._waited(service.maintenance.verify())
             case "consolidate":
-                return service.maintenance.consolidate()
+                return self._waited(service.maintenance.consolidate())
             case "backup":
-                return service.maintenance.backup(Path(*args))
+                return self._waited(service.maintenance.backup(Path(*args)))
             case "restore":
-                return service.maintenance.restore(Path(*args))
+                return self._waited(service.maintenance.restore(Path(*args)))
         return None
+
+    async def _waited(self, what: Awaitable[Answer]) -> Answer:
+        """Return what an awaitable gives, in a turn of its own: many requests may wait for the same."""
+        found = await what
+        await self._pace.turn()
+        return found
 
     async def _stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]:
         """Return figures of the last commit, which is made first."""
         if collection is None and bucket is None:
-            return await self._whole.get()
-        return await self._read_stats(collection, bucket)
+            return await self._waited(self._whole.get())
+        return await self._waited(self._read_stats(collection, bucket))
 
     async def _read_stats(self, *names: str | None) -> dict[str, Any]:
         self._service.committer.commit()  # if that fails, the figures are those of the commit before
@@ -114,7 +130,8 @@ class ServerBackend:
             page = index.objects_from(collection, bucket, position, prefix=prefix, limit=limit - len(names))
             names += page.objects
             position = page.next
-            await asyncio.sleep(0)
+            if position is not None and len(names) < limit:
+                await self._next_turn()
         return names
 
     async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
@@ -126,7 +143,7 @@ class ServerBackend:
         """Put changes into the log. Raises StoreError if it cannot be written: the changes are undone."""
         synced = self._service.committer.seal(self)
         if synced is not None:
-            await asyncio.shield(synced)
+            await self._waited(asyncio.shield(synced))
 
     async def push_rows(self, rows: Sequence[Row]) -> list[Refusal]:
         """Push rows in turns, between which connections are served."""
@@ -148,8 +165,13 @@ class ServerBackend:
                 refused.append((place, str(error)))
                 place += 1
             await self._seal()
-            await asyncio.sleep(0)
+            await self._next_turn()
         return refused
+
+    async def _next_turn(self) -> None:
+        """Let others have this pass of the loop; go on in a later one."""
+        await asyncio.sleep(0)
+        await self._pace.turn()
 
     async def figures(self) -> dict[str, Any]:
         """Return the figures of the server and its index."""
@@ -219,14 +241,17 @@ class HttpServer:
         address = config.address
         assert address is not None
         password = service.config.channel.auth_password
-        check_exposure(address[0], password, config)
         self._service = service
         with explaining(str(config.inet), "http.inet"):
-            self._socket = bind_tcp(*address)
+            host = addresses_of(address[0])[0]
+            check_exposure(host, password, config)
+            self._socket = bind_tcp(host, address[1])
         self.name = name_of(self._socket)
         """The address, as host:port."""
-        backend = ServerBackend(service) if isinstance(service, Service) else over_channel(service)
-        self._channel = backend if isinstance(backend, ChannelBackend) else None
+        self._connections = Connections(service.room)
+        pace = self._connections.pace
+        backend = ServerBackend(service, pace) if isinstance(service, Service) else over_channel(service, pace)
+        self._channel = backend if isinstance(backend, PacedChannel) else None
         application = app(
             backend,
             password=password,
@@ -234,13 +259,13 @@ class HttpServer:
             origins=config.origins,
             page=config.page,
             refuse=self._refuse,
+            hosts=config.hosts,
         )
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
-        self._connections = Connections(service.room)
         settings = uvicorn.Config(
-            application, lifespan="off", log_config=None, log_level="error", access_log=False, server_header=False,
-            ws="none", timeout_keep_alive=int(KEEP_ALIVE_S), timeout_graceful_shutdown=2 * STOP_S,
-            backlog=ACCEPTED_AT_ONCE,
+            behind_proxies(application, config.proxies), lifespan="off", log_config=None, log_level="error",
+            access_log=False, server_header=False, proxy_headers=False, ws="none",
+            timeout_keep_alive=int(KEEP_ALIVE_S), timeout_graceful_shutdown=2 * STOP_S, backlog=ACCEPTED_AT_ONCE,
         )  # fmt: skip
         settings.load()
         settings.http_protocol_class = partial(LimitedProtocol, self._connections)  # type: ignore[assignment]
@@ -270,30 +295,78 @@ class HttpServer:
         self._socket.close()
 
     async def _refuse(self, peer: Any) -> bool:
-        """Wait as wrong passwords of the channel do; return False if too many wait already."""
-        try:
-            network = network_of(peer)
-        except ValueError:  # a proxy on this machine named something that is no address
-            network = "unknown"
+        """Wait as wrong passwords of the channel do; return False if too many wait already.
+
+        Args:
+            peer: the client, as a proxy names it; the connection, which may be that of the proxy, counts as well.
+        """
+        now_s = asyncio.get_running_loop().time()
         passwords = self._service.wrong_passwords
-        loop = asyncio.get_running_loop()
-        delay_s = passwords.delay_s(network, loop.time())
-        if delay_s is None:
+        networks = {network_or_unknown(peer), network_or_unknown(CONNECTION.get(peer))}
+        delays_s = [passwords.delay_s(network, now_s) for network in networks]
+        if None in delays_s:
             return False
+        delay_s = max(delay or 0.0 for delay in delays_s)
         if delay_s:
             waited = asyncio.Event()
-            refusal = DelayedRefusal(passwords, network, delay_s, waited.set)
+            refusals = [DelayedRefusal(passwords, network, delay_s, waited.set) for network in networks]
             try:
                 await waited.wait()
             finally:
-                refusal.end()
+                for refusal in refusals:
+                    refusal.end()
         return True
 
 
-def over_channel(service: BaseService) -> ChannelBackend:
+CONNECTION: ContextVar[Any] = ContextVar("connection")
+"""The peer of the connection of the request that the task serves, where a proxy may name another client."""
+
+
+def behind_proxies(application: ASGIApp, proxies: Sequence[str]) -> ASGIApp:
+    """Return an application that takes the client of a request from X-Forwarded-For where a proxy of these sends it."""
+    if not proxies:
+        return application
+    named: ASGIApp = ProxyHeadersMiddleware(application, list(proxies))  # type: ignore[arg-type, assignment]
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        CONNECTION.set(scope.get("client"))
+        await named(scope, receive, send)
+
+    return serve
+
+
+def network_or_unknown(peer: object) -> str:
+    """Return the network of a peer; "unknown": a proxy named something that is no address."""
+    try:
+        return network_of(peer)
+    except ValueError:
+        return "unknown"
+
+
+class PacedChannel(ChannelBackend):
+    """A channel whose answers, which may come together, are taken in turns.
+
+    Args:
+        pace: gives the turns.
+    """
+
+    def __init__(
+        self, url: Callable[[], str], password: str | None, unready: Callable[[], str | None], pace: Pace
+    ) -> None:
+        super().__init__(url, password, unready)
+        self._pace = pace
+
+    async def call(self, method: str, *args: Any, **options: Any) -> Any:
+        """Return what a method of the client returns."""
+        found = await super().call(method, *args, **options)
+        await self._pace.turn()
+        return found
+
+
+def over_channel(service: BaseService, pace: Pace) -> PacedChannel:
     """Return what answers for a service that has no index of its own."""
     password = service.config.channel.auth_password
-    return ChannelBackend(lambda: service.url, password, lambda: not_ready(service))
+    return PacedChannel(lambda: service.url, password, lambda: not_ready(service), pace)
 
 
 class QuietServer(uvicorn.Server):

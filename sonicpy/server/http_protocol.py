@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from sonicpy.server.descriptors import Room
@@ -38,8 +39,9 @@ TOO_MANY = (
 )
 
 PASS_S = 0.001
-"""A pass of the loop that took longer halves what the next pass may begin."""
-ALLOWED_MAX = 64
+"""A pass of the loop that took longer halves what the next pass may do."""
+ALLOWED_MAX = 4
+"""Acts of one pass, whatever the passes before it took: an answer of 1,000 hits takes 3 ms."""
 
 
 class Refused(Exception):
@@ -47,21 +49,24 @@ class Refused(Exception):
 
 
 class Pace:
-    """Says how many packets and requests HTTP may begin in a pass of the loop, so that passes stay short; others queue.
+    """Bounds what HTTP does in a pass of the loop, so that passes stay short: at most ALLOWED_MAX acts; others queue.
 
-    The channel needs none of this: its connections take turns of their own.
+    An act handles a packet, begins a request, or goes on with one that has waited. Many wait for the same, such as a
+    sync of the log. The channel needs none of this: its connections take turns of their own.
     """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._queue: deque[Callable[[], None]] = deque()
-        self._allowed = 8
+        self._new: deque[Callable[[], None]] = deque()
+        self._going_on: deque[Callable[[], None]] = deque()
+        self._allowed = ALLOWED_MAX
         self._taken = 0
+        self._goes_on = False  # whether the next act is one of a request that goes on
         self._began = 0.0  # 0: no pass is watched
 
     def take(self) -> bool:
-        """Return whether a packet or a request may be handled now; if not, the caller queues."""
-        if self._queue or self._taken >= self._allowed:
+        """Return whether there may be one more act in this pass; if not, the caller queues."""
+        if self._new or self._going_on or self._taken >= self._allowed:
             return False
         self._taken += 1
         self._watch()
@@ -69,8 +74,16 @@ class Pace:
 
     def queue(self, act: Callable[[], None]) -> None:
         """Call `act` in one of the next passes, in the order of the calls."""
-        self._queue.append(act)
+        self._new.append(act)
         self._watch()
+
+    async def turn(self) -> None:
+        """Wait for a pass that may go on with one more request."""
+        if not self.take():
+            turn = self._loop.create_future()
+            self._going_on.append(partial(_let_go_on, turn))
+            self._watch()
+            await turn
 
     def _watch(self) -> None:
         if not self._began:
@@ -78,19 +91,45 @@ class Pace:
             self._loop.call_soon(self._next)
 
     def _next(self) -> None:
-        """Begin a pass: adapt what it may begin to how long the last one took."""
+        """Begin a pass: adapt what it may do to how long the last one took."""
         now = time.perf_counter()
         if now - self._began > PASS_S:
             self._allowed = max(1, self._allowed // 2)
         elif self._taken >= self._allowed:
             self._allowed = min(self._allowed + 1, ALLOWED_MAX)
-        busy, self._taken, self._began = self._taken > 0 or bool(self._queue), 0, 0.0
-        while self._queue and self._taken < self._allowed:
+        if not (self._taken or self._new or self._going_on):
+            self._began = 0.0
+            return
+        self._taken, self._began = 0, now
+        self._loop.call_soon(self._next)  # before the acts, which would begin another pass in this one
+        while self._taken < self._allowed and (act := self._next_act()) is not None:
             self._taken += 1
-            self._queue.popleft()()
-        if busy:
-            self._began = now
-            self._loop.call_soon(self._next)
+            act()
+
+    def _next_act(self) -> Callable[[], None] | None:
+        """Return the next act that waits: of what is new and what goes on in turn, so that neither waits for all of the
+        other, and few requests are under way at a time."""
+        first, second = (self._going_on, self._new) if self._goes_on else (self._new, self._going_on)
+        self._goes_on = not self._goes_on
+        queue = first or second
+        return queue.popleft() if queue else None
+
+
+def _let_go_on(turn: "asyncio.Future[None]") -> None:
+    if not turn.done():  # it was cancelled: the client left, or the answer took too long
+        turn.set_result(None)
+
+
+def authority_of(target: bytes) -> bytes:
+    """Return the host and port of a whole URL, which stand for the Host of its request (RFC 9112, section 3.2.2).
+
+    Raises:
+        HttpParserInvalidURLError: it is no URL.
+    """
+    url = httptools.parse_url(target)
+    host = url.host or b""
+    host = b"[%b]" % host if b":" in host else host
+    return host if url.port is None else b"%b:%d" % (host, url.port)
 
 
 class Connections:
@@ -242,6 +281,9 @@ class LimitedProtocol(HttpToolsProtocol):
         """Begin the answer."""
         self._in_head = False
         self._dropped_bytes = 0
+        if not self.url.startswith(b"/"):
+            self.headers[:] = [header for header in self.headers if header[0] != b"host"]
+            self.headers.append((b"host", authority_of(self.url)))
         super().on_headers_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:

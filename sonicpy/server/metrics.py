@@ -5,15 +5,10 @@ comes from the loop's thread, so a loop that hangs shows in all three.
 """
 
 import asyncio
-import logging
-import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from socketserver import TCPServer, ThreadingMixIn
 from typing import TYPE_CHECKING, Any, TypeVar
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
-from wsgiref.types import StartResponse, WSGIEnvironment
 
 from prometheus_client import CollectorRegistry, Metric, ProcessCollector, make_wsgi_app
 from prometheus_client.core import (
@@ -25,22 +20,18 @@ from prometheus_client.core import (
 )
 
 from sonicpy.errors import SonicError, StoreError
-from sonicpy.server.descriptors import fits_reserve
 from sonicpy.server.figures import LabelledFigures, ServerFigures, not_ready, server_figures
-from sonicpy.server.listeners import addresses_of, explaining, name_of
+from sonicpy.server.listeners import explaining, name_of
+from sonicpy.server.metrics_port import Asked, MetricsPort, Page
 from sonicpy.server.statistics import BOUNDS_S
 from sonicpy.version import VERSION
 
 if TYPE_CHECKING:
     from sonicpy.server.service import BaseService
 
-logger = logging.getLogger(__name__)
-
 LOOP_S = 5.0
 """A loop that has not answered for this time counts as hanging: ten thousand turns, or a very slow disk."""
-REQUEST_S = 10.0
-"""How long a client may take to send its request."""
-UNAVAILABLE = "503 Service Unavailable"
+TEXT = [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")]
 
 Answer = TypeVar("Answer")
 
@@ -67,10 +58,9 @@ class MetricsServer:
         ProcessCollector(registry=registry)
         self._metrics = make_wsgi_app(registry)
         with explaining(f"[{host}]:{port}" if ":" in host else f"{host}:{port}", "metrics.inet"):
-            self._http = HttpServer(host, port)
-        self._http.set_app(self._answer)
-        self._thread = threading.Thread(target=self._http.serve_forever, name="metrics", daemon=True)
-        self.name = name_of(self._http.socket)
+            self._port = MetricsPort(host, port, self._answer)
+        self._thread = threading.Thread(target=self._port.serve_forever, name="metrics", daemon=True)
+        self.name = name_of(self._port.socket)
         """The address, as host:port."""
 
     def start(self) -> None:
@@ -79,24 +69,32 @@ class MetricsServer:
 
     async def stop(self) -> None:
         """Stop to answer requests, and close the port."""
-        await self._loop.run_in_executor(None, self._http.shutdown)
-        self._http.server_close()
+        await self._loop.run_in_executor(None, self._port.shutdown)
+        self._port.server_close()
 
-    def _answer(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    def _answer(self, asked: Asked) -> Page:
         try:
-            match environ["PATH_INFO"]:
+            match asked.path:
                 case "/metrics":
-                    page: Iterable[bytes] = self._metrics(environ, start_response)
-                    return page
+                    return self._page_of_metrics(asked)
                 case "/healthz":
                     self._ask(lambda _: None)
-                    return say(start_response, "200 OK", "ok")
+                    return say(200, "ok")
                 case "/readyz" | "/readyz/search" as path:
                     reason = self._ask(partial(not_ready, to_search=path != "/readyz"))
-                    return say(start_response, UNAVAILABLE if reason else "200 OK", reason or "ready")
+                    return say(503 if reason else 200, reason or "ready")
         except (LoopHangs, StoreError) as error:
-            return say(start_response, UNAVAILABLE, str(error))
-        return say(start_response, "404 Not Found", "there are /metrics, /healthz, /readyz and /readyz/search")
+            return say(503, str(error))
+        return say(404, "there are /metrics, /healthz, /readyz and /readyz/search")
+
+    def _page_of_metrics(self, asked: Asked) -> Page:
+        """Return the page in the form that the client accepts; a WSGI application of prometheus_client makes it."""
+        environ: dict[str, Any] = {"REQUEST_METHOD": "GET", "PATH_INFO": asked.path, "QUERY_STRING": asked.query}
+        environ |= {"HTTP_ACCEPT": asked.accept, "HTTP_ACCEPT_ENCODING": asked.accept_encoding}
+        begun: list[tuple[str, list[tuple[str, str]]]] = []
+        body = b"".join(self._metrics(environ, lambda *start: begun.append(start)))
+        status, headers = begun[0]
+        return Page(int(status.split()[0]), headers, body)
 
     def _ask(self, question: Callable[["BaseService"], Answer]) -> Answer:
         """Return what `question` returns on the loop's thread."""
@@ -113,37 +111,6 @@ class MetricsServer:
         except TimeoutError:
             asked.cancel()
             raise LoopHangs(f"the server has not answered itself for {LOOP_S:.0f} s") from None
-
-
-class HttpServer(ThreadingMixIn, WSGIServer):
-    """A server with one thread per request, so that a slow client delays no other."""
-
-    daemon_threads = True
-
-    def __init__(self, host: str, port: int) -> None:
-        address = addresses_of(host)[0]
-        self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        super().__init__((address, port), QuietHandler)
-
-    def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Return whether a client is answered: it takes one of the descriptors that are kept free for this port."""
-        return fits_reserve(request.fileno())
-
-    def server_bind(self) -> None:
-        """Bind as any TCP server does; HTTPServer would look up the host's name, which may take seconds."""
-        TCPServer.server_bind(self)
-        self.server_name, self.server_port = self.socket.getsockname()[:2]
-        self.setup_environ()
-
-
-class QuietHandler(WSGIRequestHandler):
-    """A request that leaves a line only in the debug log."""
-
-    timeout = REQUEST_S
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Log a message of the library at level debug."""
-        logger.debug(format, *args)
 
 
 class FiguresCollector:
@@ -238,7 +205,6 @@ def by_label(name: str, meaning: str, label: str, values: dict[str, int]) -> Met
     return family
 
 
-def say(start_response: StartResponse, status: str, sentence: str) -> list[bytes]:
-    """Begin the response, and return its body: one line of text."""
-    start_response(status, [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")])
-    return [f"{sentence}\n".encode()]
+def say(status: int, sentence: str) -> Page:
+    """Return an answer of one line of text."""
+    return Page(status, TEXT, f"{sentence}\n".encode())

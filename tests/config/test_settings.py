@@ -50,6 +50,24 @@ WRONG = [
         {"search": {"query_minimum_term_idf_default": float("nan")}},
         "search.query_minimum_term_idf_default is NaN; allowed is a number from 0 upward.",
     ),
+    (
+        {"http": {"hosts": ["search.example.com:8491"]}},
+        'http.hosts holds "search.example.com:8491"; allowed is a list of names without a port, such as '
+        '"search.example.com".',
+    ),
+    (
+        {"http": {"hosts": "*"}},
+        'http.hosts holds "*"; allowed is a list of names without a port, such as "search.example.com".',
+    ),
+    (
+        {"http": {"proxies": "127.0.0.1, localhost"}},
+        'http.proxies holds "localhost"; allowed is a list of IP addresses and networks, such as "127.0.0.1" or '
+        '"10.0.0.0/8".',
+    ),
+    (
+        {"http": {"proxies": ["*"]}},
+        'http.proxies holds "*"; allowed is a list of IP addresses and networks, such as "127.0.0.1" or "10.0.0.0/8".',
+    ),
     ({"search": {"live_words": "maybe"}}, 'search.live_words is "maybe"; allowed is true or false.'),
     ({"search": {"rankin": "bm25"}}, "search.rankin is not a known key; the nearest known key is search.ranking."),
     ({"elsewhere": {}}, "elsewhere is not a known key."),

@@ -56,9 +56,9 @@ class Asking:
         self._connection.close()
 
 
-def raw(port: int) -> socket.socket:
-    """Return a connection on which nothing was sent."""
-    return socket.create_connection((HOST, port), WAIT_S)
+def raw(port: int, source: str | None = None) -> socket.socket:
+    """Return a connection on which nothing was sent, from an address of this machine or from any."""
+    return socket.create_connection((HOST, port), WAIT_S, None if source is None else (source, 0))
 
 
 def ends(connection: socket.socket) -> bytes:

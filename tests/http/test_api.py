@@ -17,11 +17,12 @@ from starlette.testclient import TestClient  # noqa: E402
 
 import sonicpy  # noqa: E402
 from sonicpy.http import app  # noqa: E402
-from sonicpy.http.gate import BODY_BYTES_MAX  # noqa: E402
+from sonicpy.http.bodies import BODY_BYTES_MAX  # noqa: E402
 
 PASSWORD = "secret"
 BEARER = {"Authorization": f"Bearer {PASSWORD}"}
 SCOPE = {"collection": "messages", "bucket": "default"}
+JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture
@@ -107,6 +108,35 @@ def test_bytes_that_are_not_utf8_are_named_by_line_and_byte(client: TestClient) 
         assert (answer.status_code, answer.json()["detail"]) == (422, "the body is not UTF-8 at byte 17")
 
 
+MARK = b"\xef\xbb\xbf"
+
+
+def test_bodies_may_begin_with_the_mark_of_utf8(index: sonicpy.Index, client: TestClient) -> None:
+    """As files for `sonicpy import` may."""
+    body = json.dumps({**SCOPE, "object": "marked", "text": "programs of windows"}).encode()
+    assert client.post("/v1/push", content=MARK + body, headers=JSON).json() == {"done": True}
+    long = json.dumps({**SCOPE, "object": "long", "text": "windows " * 1_000}).encode()
+    assert client.post("/v1/push", content=MARK + long, headers=JSON).json() == {"done": True}
+    rows = MARK + body.replace(b"marked", b"first") + b"\n" + body.replace(b"marked", b"second")
+    assert client.post("/v1/bulk", content=rows).json()["pushed"] == 2
+    assert client.post("/v1/bulk", content=iter([rows[:1], rows[1:2], rows[2:]])).json()["pushed"] == 2
+    assert client.post("/v1/bulk", content=MARK + b"\n" + body).json()["pushed"] == 1
+    assert client.post("/v1/query", content=MARK + json.dumps({**SCOPE, "text": "windows"}).encode(), headers=JSON)
+    assert sorted(index.query("messages", "default", "windows")) == ["first", "long", "marked", "second"]
+    wrong = client.post("/v1/push", content=MARK + b'{"text": "\xff"}', headers=JSON)
+    assert wrong.json()["detail"] == "the body is not UTF-8 at byte 14"
+
+
+def test_a_body_that_begins_as_utf16_is_refused_in_a_sentence(client: TestClient) -> None:
+    body = json.dumps({**SCOPE, "object": "o", "text": "wide"})
+    for encoding in ("utf-16", "utf-32"):
+        wide = body.encode(encoding)
+        says = "the body begins as UTF-16 does; allowed is UTF-8"
+        for path, status in (("/v1/push", 422), ("/v1/bulk", 400)):
+            answer = client.post(path, content=wide, headers=JSON)
+            assert (answer.status_code, answer.json()["detail"]) == (status, says)
+
+
 def test_every_operation_refuses_parameters_that_it_does_not_know(index: sonicpy.Index, client: TestClient) -> None:
     paths = client.get("/openapi.json").json()["paths"]
     operations = [(method.upper(), path) for path, methods in paths.items() for method in methods if path != "/health"]
@@ -152,7 +182,7 @@ def test_every_operation_refuses_parameters_that_it_does_not_know(index: sonicpy
         ),
         ("/v1/objects", {**SCOPE, "after": "gone"}, 400, "gone"),
         ("/v1/nothing", {}, 404, "there is nothing at /v1/nothing; /openapi.json lists what there is"),
-        ("/page/secret.txt", {}, 404, "no file secret.txt"),
+        ("/page/secret.txt", {}, 404, "there is nothing at /page/secret.txt"),
     ],
 )
 def test_an_error_is_a_problem_with_a_sentence(
@@ -334,6 +364,8 @@ def test_a_read_only_address_changes_nothing(index: sonicpy.Index) -> None:
     client = TestClient(app(index, read_only=True))
     for verb in ("push", "pop", "flush", "bulk", "consolidate", "backup", "restore"):
         assert client.post(f"/v1/{verb}", json={}).status_code == 403
+    answer = client.post("/v1/nothing")
+    assert (answer.status_code, answer.json()["detail"]) == (403, "this address is read-only")
     assert client.post("/v1/query", json={**SCOPE, "text": "weather"}).status_code == 200
 
 

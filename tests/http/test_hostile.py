@@ -31,10 +31,10 @@ ROUNDS = 4
 ATTACK_S = 4.0
 IDLE = 1_000
 SCOPE = {"collection": "messages", "bucket": "default"}
-POST = "POST /v1/push HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n"
+POST = "POST /v1/push HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n"
 WIDE = b"[" + b"[]," * 80_000 + b"1]"
 DEEP = b"[" * 240_000
-QUERY = b"GET /v1/query?collection=messages&bucket=default&text=row1+weather HTTP/1.1\r\nHost: h\r\n\r\n"
+QUERY = b"GET /v1/query?collection=messages&bucket=default&text=row1+weather HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def slow_bodies(server: WithHttp) -> None:
 
 
 def huge_bodies(server: WithHttp) -> None:
-    head = b"POST /v1/push HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+    head = b"POST /v1/push HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
 
     def act() -> None:
         with raw(server.http_port) as peer:

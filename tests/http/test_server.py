@@ -1,6 +1,8 @@
 """HTTP in the process of `sonicpy serve`: one index for both ways, durability, passwords, settings, the end."""
 
+import contextlib
 import json
+import os
 import re
 import signal
 import subprocess
@@ -18,6 +20,7 @@ pytest.importorskip("uvicorn", reason="needs the extra [http]")
 import sonicpy
 from sonicpy.cli.main import main
 from sonicpy.server import http_protocol
+from sonicpy.server.passwords import FIRST_DELAY_S, FREE
 from tests.http.asking import Answer, Asking, ends, raw
 from tests.processes import HOST, Server, environment, free_port, refused_start
 from tests.server.peer import Peer
@@ -128,9 +131,9 @@ def test_an_endless_body_is_refused_and_ends(server: WithHttp) -> None:
         b"GET / HTTP/1.1\r\nX: " + b"x" * 200_000,
         b"GET /" + b"x" * 200_000,
         b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 20_000,
-        b"GET /health HTTP/1.1\r\nHost: h\r\n\r\n" * 2_000 + b"GET",
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2_000 + b"GET",
         b"\x00\xff" * 1_000,
-        b"POST /health HTTP/1.1\r\nHost: h\r\nContent-Length: 9999999999999999999999\r\n\r\n",
+        b"POST /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999999999999999999999\r\n\r\n",
     ],
 )
 def test_what_is_too_much_ends_the_connection(server: WithHttp, sent: bytes) -> None:
@@ -157,10 +160,10 @@ def test_a_client_that_leaves_keeps_what_was_pushed(server: WithHttp) -> None:
 
 def test_pipelined_requests_are_answered_in_order(server: WithHttp) -> None:
     asked = b"".join(
-        f"GET /health HTTP/1.1\r\nHost: h\r\nX-Request-ID: n{number}\r\n\r\n".encode() for number in range(10)
+        f"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Request-ID: n{number}\r\n\r\n".encode() for number in range(10)
     )
     with raw(server.http_port) as connection:
-        connection.sendall(asked + b"GET /health HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+        connection.sendall(asked + b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         answers = ends(connection)
     places = [answers.index(f"x-request-id: n{number}\r".encode()) for number in range(10)]
     assert places == sorted(places)
@@ -183,6 +186,70 @@ def test_wrong_passwords_wait_and_count_for_both_ways(tmp_path: Path) -> None:
             assert search.ask("PING") == "PONG"
             assert is_within(5, began)
         assert server.status("/health") == 200
+
+
+def wrong_at_once(server: WithHttp, count: int, source: str) -> list[int]:
+    """Return the statuses of wrong passwords at once from one address, for as many clients as its headers name."""
+    with contextlib.ExitStack() as stack:
+        peers = [stack.enter_context(raw(server.http_port, source)) for _ in range(count)]
+        for number, peer in enumerate(peers):
+            peer.sendall(asking_wrongly(f"198.51.100.{number}"))
+        return [int(ends(peer)[9:12]) for peer in peers]
+
+
+def asking_wrongly(client: str) -> bytes:
+    head = f"GET /v1/collections HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: {client}\r\nConnection: close\r\n"
+    return f"{head}Authorization: Bearer wrong\r\n\r\n".encode()
+
+
+@pytest.mark.parametrize("proxies", ["", HOST])
+def test_wrong_passwords_are_bounded_by_the_connection(tmp_path: Path, proxies: str) -> None:
+    with WithHttp(tmp_path, PASSWORD, **{"http.proxies": proxies}) as server:
+        assert set(wrong_at_once(server, 40, HOST)) == {401, 429}
+        assert server.status("/v1/collections", PASSWORD) == 200
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs all of 127.0.0.0/8")
+def test_the_client_that_a_configured_proxy_names_is_counted(tmp_path: Path) -> None:
+    with WithHttp(tmp_path, PASSWORD, **{"http.proxies": "127.0.0.2, 127.0.0.3"}) as server:
+
+        def ask(source: str) -> float:
+            with raw(server.http_port, source) as peer:
+                began = time.monotonic()
+                peer.sendall(asking_wrongly("198.51.100.7"))
+                assert ends(peer).startswith(b"HTTP/1.1 401 ")
+                return time.monotonic() - began
+
+        for _ in range(FREE):
+            ask("127.0.0.2")
+        assert ask("127.0.0.3") >= FIRST_DELAY_S * 0.9, "a connection from elsewhere, for the same client"
+
+
+def test_a_password_of_the_environment_that_is_not_utf8(tmp_path: Path) -> None:
+    password = os.fsdecode(b"p\xe4ss")
+    with WithHttp(tmp_path, password) as server, raw(server.http_port) as peer:
+        peer.sendall(b"GET /v1/collections HTTP/1.0\r\nAuthorization: Bearer p\xe4ss\r\n\r\n")
+        assert ends(peer).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_foreign_host_and_odd_targets(tmp_path: Path) -> None:
+    with WithHttp(tmp_path, host="localhost", **{"http.hosts": "search.example.com"}) as server:
+        for target, host, status in (
+            ("/v1/collections", "localhost", 200),
+            ("/v1/collections", "search.example.com", 200),
+            ("/v1/collections", "evil.example", 403),
+            ("http://search.example.com/v1/collections", "search.example.com", 200),
+            ("http://evil.example/v1/collections", "localhost", 403),
+            (f"http://[::1]:{server.http_port}/v1/collections", "evil.example", 200),
+            ("*", "localhost", 403),
+            ("evil.example:80", "localhost", 400),
+            ("/health", "evil.example", 200),
+            ("http://evil.example/health", "localhost", 200),
+            ("/health%0A", "evil.example", 403),
+        ):
+            with raw(server.http_port) as peer:
+                peer.sendall(f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+                assert ends(peer).startswith(f"HTTP/1.1 {status} ".encode()), (target, host)
 
 
 @pytest.mark.parametrize("durability", ["interval", "commit"])
@@ -222,7 +289,7 @@ def test_a_public_address_that_changes_nothing_stops_in_time(tmp_path: Path) -> 
             assert asking.get("/v1/collections").body == {"names": []}
         idle, slow = raw(server.http_port), raw(server.http_port)
         with idle, slow:
-            slow.sendall(b"POST /v1/query HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n{")
+            slow.sendall(b"POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
             time.sleep(0.1)
             assert server.stop() == 0
             ends(idle)
@@ -262,9 +329,13 @@ def test_browse_shows_a_folder_to_this_machine_alone(tmp_path: Path) -> None:
         with Asking(int(shown[1])) as asking:
             assert objects_of(asking.get("/v1/query", collection="notes", bucket="mine", text="small")) == ["note:1"]
             assert asking.post("/v1/push", collection="n", bucket="b", object="o", text="t").status == 403
-        with raw(int(shown[1])) as connection:
-            connection.sendall(b"GET /v1/collections HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n")
-            assert ends(connection).startswith(b"HTTP/1.1 400")
+        for target, host in (("GET /v1/collections", "evil.example"), ("POST /v1/flush%0A", "localhost")):
+            with raw(int(shown[1])) as connection:
+                head = f"{target} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+                connection.sendall(
+                    f'{head}Connection: close\r\nContent-Length: 22\r\n\r\n{{"collection":"notes"}}'.encode()
+                )
+                assert ends(connection).startswith(b"HTTP/1.1 403")
         process.send_signal(signal.SIGINT)
         assert process.wait(WAIT_S) == 130
 
@@ -334,7 +405,7 @@ def test_connections_that_are_reset_leave_nothing(tmp_path: Path) -> None:
     def reset(count: int) -> None:
         for _ in range(count):
             with raw(server.http_port) as peer:
-                peer.sendall(b"GET /health HTTP/1.1\r\nHost: h\r\n\r\n")
+                peer.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 assert peer.recv(5) == b"HTTP/"  # what is left unread makes the close a reset
 
     with WithHttp(tmp_path) as server:

@@ -1,0 +1,106 @@
+"""The body of a request: its size, its pace, and what all bodies together may hold."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from starlette.exceptions import HTTPException
+from starlette.types import Message, Receive
+
+BODY_BYTES_MAX = 256 << 10
+"""Of a JSON body; larger ones go as a stream of rows."""
+BODY_S = 10.0
+"""How long the next part of a body may take."""
+HELD_BYTES_MAX = 16 << 20
+"""Of all bodies that are being received or answered, streams of rows excepted."""
+BULKS_MAX = 16
+"""Streams of rows at a time: each may hold a line of BODY_BYTES_MAX, and a batch of rows."""
+CLOSE = {"Connection": "close"}
+"""Of an answer that does not wait for the rest of the body."""
+
+
+class TooLarge(HTTPException):
+    """The body has more than BODY_BYTES_MAX bytes."""
+
+    def __init__(self) -> None:
+        detail = f"the body has more than {BODY_BYTES_MAX} bytes: send rows to /v1/bulk, a JSON object a line"
+        super().__init__(413, detail, CLOSE)
+
+
+class Encoded(HTTPException):
+    """The body is compressed, or encoded in another way."""
+
+    def __init__(self, encoding: str) -> None:
+        detail = f"the body has Content-Encoding {encoding}; allowed is none: send it as it is"
+        super().__init__(415, detail, {**CLOSE, "Accept-Encoding": "identity"})
+
+
+class TooSlow(HTTPException):
+    """The next part of the body did not come in time."""
+
+    def __init__(self) -> None:
+        super().__init__(408, f"no part of the body came for {BODY_S:.0f} seconds", CLOSE)
+
+
+class TooMany(HTTPException):
+    """Other requests hold as much memory as all of them may hold."""
+
+    def __init__(self) -> None:
+        super().__init__(503, "too many large requests at once: try again", {**CLOSE, "Retry-After": "1"})
+
+
+class Load:
+    """What the requests under way hold."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+        self._streams = 0
+
+    def hold(self, count: int) -> None:
+        """Hold more bytes. Raises TooMany."""
+        if self._bytes + count > HELD_BYTES_MAX:
+            raise TooMany
+        self._bytes += count
+
+    def release(self, count: int) -> None:
+        """Hold fewer bytes."""
+        self._bytes -= count
+
+    @contextmanager
+    def streams(self, is_stream: bool) -> Iterator[None]:
+        """Count a stream inside a `with` block. Raises TooMany."""
+        if is_stream and self._streams >= BULKS_MAX:
+            raise TooMany
+        self._streams += is_stream
+        try:
+            yield
+        finally:
+            self._streams -= is_stream
+
+
+class Body:
+    """The body of a request, within its limits."""
+
+    def __init__(self, receive: Receive, load: Load, *, is_stream: bool) -> None:
+        self._receive = receive
+        self._load = load
+        self._is_stream = is_stream
+        self._held = 0
+
+    async def receive(self) -> Message:
+        """Return the next part. Raises TooLarge, TooSlow, TooMany."""
+        try:
+            async with asyncio.timeout(BODY_S):
+                message = await self._receive()
+        except TimeoutError as error:
+            raise TooSlow from error
+        count = 0 if self._is_stream else len(message.get("body", b""))
+        if self._held + count > BODY_BYTES_MAX:
+            raise TooLarge
+        self._load.hold(count)
+        self._held += count
+        return message
+
+    def release(self) -> None:
+        """Give back the bytes that the body held."""
+        self._load.release(self._held)

@@ -1,0 +1,58 @@
+"""Names under which an address without a password may be asked.
+
+A foreign site may let its name stand for the address of this machine, once its page is in a browser (DNS rebinding). To
+the browser, both are of one origin, so the page may ask and read all; but its requests hold that name as their Host.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from ipaddress import IPv4Address, IPv6Address
+
+LOCALHOST = b"localhost"
+HOST = re.compile(rb"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<name>[0-9A-Za-z._-]+))(?::[0-9]*)?", re.ASCII)
+SHOWN_MAX = 60
+"""Characters of a Host that a sentence shows."""
+
+
+class Hosts:
+    """Hosts that are answered: IP addresses, localhost, and the names given; each with any port or none.
+
+    Args:
+        names: in any case, without a port; a dot at their end does not count.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = {LOCALHOST, *(_plain(name.encode()) for name in names)}
+
+    def allow(self, given: Sequence[bytes]) -> bool:
+        """Return whether a request is answered.
+
+        Args:
+            given: the values of its Host headers.
+        """
+        match = HOST.fullmatch(given[0]) if len(given) == 1 else None
+        if match is None:
+            return False
+        if match["ipv6"] is not None:
+            return _is(IPv6Address, match["ipv6"])
+        return _plain(match["name"]) in self._names or _is(IPv4Address, match["name"])
+
+    def refusal(self, given: Sequence[bytes]) -> str:
+        """Return why a request is not answered."""
+        shown = given[0].decode("latin-1")[:SHOWN_MAX] if given else "missing"
+        return (
+            f"the Host of the request is {shown}; without a password, allowed are IP addresses, localhost and the "
+            "names of http.hosts"
+        )
+
+
+def _plain(name: bytes) -> bytes:
+    return name.lower().removesuffix(b".")
+
+
+def _is(kind: type[IPv4Address] | type[IPv6Address], text: bytes) -> bool:
+    try:
+        kind(text.decode("ascii"))
+    except ValueError:
+        return False
+    return True
