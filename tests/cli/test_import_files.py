@@ -116,7 +116,7 @@ WRONG: list[tuple[str, bytes, list[str], int, str]] = [
     ("rows.tsv", b"\x28\xb5\x2f\xfd\x04\x00\x09\x00\x00abc", [], 2, f"rows.tsv is compressed with Zstandard; {READ}"),
     ("rows.csv", b"PK\x03\x04\x14\x00", [], 2, f"rows.csv is a ZIP archive or a spreadsheet; {READ}"),
     ("rows.csv", b"PAR1\x15\x04\x15\x20", [], 2, "rows.csv is Parquet; --format parquet reads it."),
-    ("rows.csv.gz", gzip.compress(lzma.compress(b"")), [], 2, f"rows.csv.gz is compressed with xz; {READ}"),
+    ("rows.csv.gz", gzip.compress(lzma.compress(b""), mtime=0), [], 2, f"rows.csv.gz is compressed with xz; {READ}"),
     ("rows.csv", b"SQLite format 3" + bytes(85), [], 2, f"because every few bytes one is zero; {READ}"),
     ("rows.jsonl", "id".encode("utf-16-le"), [], 2, "rows.jsonl is no text in UTF-8, because every few bytes one is"),
     ("rows.csv", b"\x1f\x8bid,text", [], 1, "rows.csv cannot be read: its compressed content is damaged"),
