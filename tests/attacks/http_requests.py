@@ -204,13 +204,13 @@ def made(chance: random.Random, folder: Path, hosts: str, authority: str = "loca
     is_change = chance.random() < 0.75
     verb = chance.choice(CHANGES if is_change else READS)
     path = f"/v1/{verb}"
-    is_spelled = chance.random() < 0.8
+    is_spelled = chance.random() < (0.8 if is_change else 0.4)
     target = chance.choice(SPELLINGS)(path, chance) if is_spelled else path
     if is_whole := chance.random() < 0.1:
         target = f"{chance.choice(('http', 'HTTPS', 'ftp'))}://{authority}{target}"
     if not is_change:
         target += f"{'&' if '?' in target else '?'}collection={COLLECTION}&bucket={BUCKET}&text=common&word=comm"
-    method, kind = chance.choice(METHODS), chance.choice(TYPES)
+    method, kind = chance.choice(METHODS if is_change else (*METHODS, *["GET"] * len(METHODS))), chance.choice(TYPES)
     version = "1.1" if chance.random() < 0.9 else "1.0"
     head = f"{method} {target} HTTP/{version}\r\n{hosts}{chance.choice(OVERRIDES)}Connection: close\r\n"
     head += f"Content-Type: {kind}\r\n" if kind else ""
