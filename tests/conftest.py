@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, settings
 from tests.processes import Server
 from tests.support.examples import FULL_SET
 from tests.support.forked import end_template
-from tests.support.patience import SLOWNESS
+from tests.support.leftovers import left_behind, mark_run
+from tests.support.patience import SLOWNESS, until
 from tests.support.skips import lines_of
 
 # Hundreds of tests start servers, which start a quarter faster if they find bytecode.
@@ -31,6 +32,9 @@ settings.register_profile("gate", settings.get_profile("full set"), max_examples
 HERE = Path(__file__).parent
 NOBODY = 65_534
 
+ENDS_S = 30.0
+"""How long processes that were killed last, and their children, may take to end."""
+LEFT_BEHIND = pytest.StashKey[list[str]]()
 
 LONG_FIRST = ("transcripts", "benchmarks", "power", "cluster", "server", "evaluation", "store", "docs", "client")
 """Folders of long tests, and of tests that wait for clocks. They begin first: else one worker ends with them."""
@@ -38,6 +42,7 @@ LONG_FIRST = ("transcripts", "benchmarks", "power", "cluster", "server", "evalua
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose how many examples property tests look at, before they are imported."""
+    mark_run()
     settings.load_profile("gate" if config.option.markexpr == "not full" else "full set")
 
 
@@ -52,11 +57,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(longer)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run that leaves processes behind; the last ones may need a moment to end."""
+    end_template()
+    if not hasattr(session.config, "workerinput"):
+        try:
+            until(lambda: not left_behind(), pause_s=0.1, most_s=ENDS_S)
+        except AssertionError:
+            session.config.stash[LEFT_BEHIND] = left_behind()
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many tests were skipped and why, before the list of those that failed; `pytest -rs` names each."""
     if not terminalreporter.hasopt("skipped"):
         for line in lines_of(report.longrepr[2] for report in terminalreporter.getreports("skipped")):
             terminalreporter.write_line(line)
+    for line in terminalreporter.config.stash.get(LEFT_BEHIND, []):
+        terminalreporter.write_line(f"ERROR a process was left behind: {line}")
 
 
 def pytest_collection_finish() -> None:

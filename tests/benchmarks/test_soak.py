@@ -167,14 +167,13 @@ def test_a_round_that_kills_the_server(tmp_path: Path, kind: type[Rounds]) -> No
     world = World(tmp_path / "server")
     rounds = kind(world, Clock(tmp_path), tmp_path, random.Random(1))
     rounds.start()
-    for _ in range(5):  # a kill just behind a commit loses nothing, even without the log
+    for _ in range(60):  # a kill just behind a commit loses nothing, even without the log
         rounds.run("consolidate", 0.6, kill=True)
-        if kind is Rounds or world.faults:
+        if world.faults or (kind is Rounds and world.changes > 50 and world.reads > 20):
             break
     world.stop()
     assert bool(world.faults) is (kind is Forgetful), world.faults
-    assert world.changes > 50
-    assert world.reads > 20
+    assert kind is Forgetful or (world.changes > 50 and world.reads > 20)
 
 
 @pytest.mark.full

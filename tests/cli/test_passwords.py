@@ -82,19 +82,3 @@ def test_agents_get_the_password_but_not_on_their_command_line(tmp_path: Path, l
     finally:
         running.terminate()
         running.wait()
-
-
-def test_an_import_needs_no_home(run: Run, here: Path, locked_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    def nobody(number: int) -> None:
-        raise KeyError(f"getpwuid(): uid not found: {number}")
-
-    (here / "rows.jsonl").write_text('{"id": "o:1", "text": "homeless"}\n')
-    for name in ("HOME", "XDG_STATE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(pwd, "getpwuid", nobody)
-    monkeypatch.setenv("SONICPY_PASSWORD", PASSWORD)
-    words = ("import", "rows.jsonl", "--collection", "homeless", "--server", url_of(locked_server))
-    assert "1 indexed, 0 refused" in run(*words)
-    said = "flag --resume needs a folder for positions: set HOME or XDG_STATE_HOME to one."
-    run(*words, "--resume", status=2, said=said)
-    assert os.listdir(here) == ["rows.jsonl"]

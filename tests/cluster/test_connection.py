@@ -33,7 +33,7 @@ from sonicpy.cluster.ending import close  # noqa: E402
 from sonicpy.cluster.jetstream import connect, is_led  # noqa: E402
 from tests.cluster.clusters import broker_program  # noqa: E402
 from tests.cluster.pretender import pretending  # noqa: E402
-from tests.support.patience import WAIT_S
+from tests.support.patience import WAIT_S, until_in_loop
 
 GIVEN = [f"nats://u:secret@10.0.0.{number}:4222" for number in (1, 2, 3)]
 
@@ -224,17 +224,21 @@ class SmallBroker:
     def __init__(self) -> None:
         self.writers: list[asyncio.StreamWriter] = []
         self.is_stuck = False
+        self.ended = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.writers.append(writer)
         writer.write(b'INFO {"server_id":"x","max_payload":1048576}\r\n')
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):  # a line that is too long
             while line := await reader.readline():
                 if line.startswith(b"PING"):
                     writer.write(b"PONG\r\n")
                 while self.is_stuck and writer is self.writers[0]:
                     await asyncio.sleep(0.01)
         writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+        self.ended += 1
 
 
 @contextlib.asynccontextmanager
@@ -247,7 +251,7 @@ async def connected() -> AsyncIterator[tuple[SmallBroker, Connection]]:
         yield broker, connection
         await connection.close()
         broker.is_stuck = False
-        await asyncio.sleep(0.05)  # in which the broker notices
+        await until_in_loop(lambda: broker.ended == len(broker.writers), "the broker has closed all connections")
 
 
 async def wait_until_again(broker: SmallBroker, connection: Connection) -> None:

@@ -84,8 +84,8 @@ def test_readers_never_stumble_over_a_writer_that_swaps_graphs(tmp_path: Path) -
         assert writer.stdout.readline() == "ready\n"
         seen = set()
         with sonicpy.open(tmp_path / "store", read_only=True) as index:
-            deadline = time.monotonic() + 2.5
-            while time.monotonic() < deadline:
+            deadline = time.monotonic() + 1.5
+            while time.monotonic() < deadline or len(seen) < 6:  # graphs that it swapped meanwhile
                 assert index.query("c", "b", "anchroed") == ["anchor"], "found by a correction alone"
                 assert index.suggest("c", "b", "foreevr") == ["forever"]
                 found = index.query("c", "b", "shared", limit=100, total=True)
@@ -95,7 +95,6 @@ def test_readers_never_stumble_over_a_writer_that_swaps_graphs(tmp_path: Path) -
             writer.stdin.close()
             assert writer.wait(timeout=WAIT_S) == 0
             assert index.verify() == []
-        assert len(seen) > 5, "it swapped graphs meanwhile"
 
 
 def test_a_reader_follows_a_map_that_has_grown(tmp_path: Path) -> None:

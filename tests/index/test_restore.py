@@ -15,6 +15,7 @@ from sonicpy.store.restore import STEP_ROWS
 from tests.index.shorthand import B, C, contents, found, open_index, push
 from tests.store.consistency import check_consistent
 from tests.store.trouble import roll_back
+from tests.support.examples import thinned
 
 WORDS = "amber birch cedar dahlia elder fennel ginger hazel iris juniper".split()
 
@@ -146,7 +147,7 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_given_up_at_any_step_it_changes_nothing(index: Index, tmp_path: Path) -> None:
     steps = steps_of_a_restore(index, tmp_path / "backup")
     assert steps >= 10
-    for last in range(steps):
+    for last in thinned(range(steps)):
         with index.maintainer.restoration(tmp_path / "backup") as restoration:
             for step, _ in enumerate(restoration.fill()):
                 if step == last:
@@ -173,7 +174,7 @@ def test_killed_at_any_step_it_changes_nothing(index: Index, tmp_path: Path) -> 
         shutil.copytree(tmp_path / "store", tmp_path / "switched" / "store")
     killed = sorted(tmp_path.glob("killed*"))
     assert len(killed) > 10, killed
-    for folder in killed:
+    for folder in thinned(killed):
         assert verify_folder(folder / "store") == [], "staged buckets are no fault"
         with open_index(folder) as again:
             check_untouched(again)
@@ -186,7 +187,7 @@ def test_killed_at_any_step_it_changes_nothing(index: Index, tmp_path: Path) -> 
 
 def test_a_transaction_undone_at_any_step_is_done_again(index: Index, tmp_path: Path) -> None:
     steps = steps_of_a_restore(index, tmp_path / "backup")
-    for victim in range(steps + 1):
+    for victim in thinned(range(steps + 1), steps):
         push(index, "new", "amber newcomer")
         with index.maintainer.restoration(tmp_path / "backup") as restoration:
             for step, _ in enumerate(restoration.fill()):

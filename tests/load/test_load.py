@@ -1,5 +1,6 @@
 """`sonicpy load`: against real servers, with agents as processes, and against servers that fail."""
 
+import contextlib
 import csv
 import json
 import math
@@ -140,21 +141,23 @@ def test_no_agent_and_no_set(tmp_path: Path) -> None:
     assert done.stderr == f"sonicpy: {set_file}: Iterations: Input should be greater than or equal to 1\n"
 
 
+def connected(port: int) -> socket.socket | None:
+    """Return a connection, or None if nobody listens."""
+    with contextlib.suppress(OSError):
+        return socket.create_connection((HOST, port), WAIT_S)
+    return None
+
+
 def test_an_agent_that_does_not_answer_is_named(tmp_path: Path) -> None:
     set_file = tmp_path / "set.json"
     set_file.write_text('{"Iterations": 1, "Queries": ["a"]}')
     port = free_port()
 
     def silent() -> None:
-        for _ in range(100):
-            try:
-                with socket.create_connection((HOST, port)) as connection:
-                    connection.sendall(b'{"type": "hello", "id": "the silent one"}\n')
-                    while connection.recv(1000):
-                        pass
-                return
-            except OSError:
-                time.sleep(0.1)
+        with until(lambda: connected(port), "the hub is there") as connection, contextlib.suppress(OSError):
+            connection.sendall(b'{"type": "hello", "id": "the silent one"}\n')
+            while connection.recv(1000):
+                pass
 
     thread = threading.Thread(target=silent)
     thread.start()
@@ -170,15 +173,10 @@ def test_strangers_at_the_hub_change_nothing() -> None:
     sayings = (b"GET / HTTP/1.1\r\n\r\n", b"[]\n", b'{"type": "hello"}\n', b"x" * (LINE_BYTES_MAX + 9))
 
     def stranger(said: bytes) -> None:
-        for _ in range(100):
-            try:
-                with socket.create_connection((HOST, port), 5) as connection:
-                    connection.sendall(said)
-                    connection.settimeout(WAIT_S)
-                    connection.recv(10)
-                return
-            except OSError:
-                time.sleep(0.05)
+        with until(lambda: connected(port), "the hub is there") as connection, contextlib.suppress(OSError):
+            connection.sendall(said)
+            connection.settimeout(WAIT_S)
+            connection.recv(10)
 
     threads = [threading.Thread(target=stranger, args=(said,)) for said in sayings]
     for thread in threads:

@@ -128,11 +128,15 @@ def test_more_or_fewer_postings_skipped_than_there_are(skipped: int) -> None:
     assert table.visit(0, listed(1, 2), skipped, 1.0, -1) == (2 if skipped < 0 else 0, False)
 
 
+TRIES = 3
+"""A machine that does other work may slow down one measurement, and not each of several."""
+
+
 def sonic_time(words: int) -> float:
-    """The best of ten processor times to give the objects of a full block a score for each word, in order."""
+    """The best of three processor times to give the objects of a full block a score for each word, in order."""
     block = listed(*range(128))
     times = []
-    for _ in range(10):
+    for _ in range(3):
         table = SonicTable(words, 0)
         start = time.thread_time()
         for word in range(words):
@@ -143,6 +147,14 @@ def sonic_time(words: int) -> float:
 
 
 def test_a_query_of_thousands_of_words_takes_linear_time() -> None:
-    """A line of 20,000 bytes holds 5,000 words. Eight times the words: 8 times as long, 64 if scores are walked."""
-    few, many = sonic_time(600), sonic_time(4800)
-    assert many < 32 * few, f"{few * 1000:.1f} ms became {many * 1000:.1f} ms"
+    """A line of 20,000 bytes holds 5,000 words. Eight times the words: 8 times as long, 64 if scores are walked.
+
+    Neither of the two finds its scores in the nearest cache.
+    """
+    times = []
+    for _ in range(TRIES):
+        few, many = sonic_time(2_400), sonic_time(19_200)
+        if many < 32 * few:
+            return
+        times.append(f"{few * 1000:.1f} ms became {many * 1000:.1f} ms")
+    pytest.fail(f"always: {times}")

@@ -1,6 +1,7 @@
 """Consolidation by real servers: when it happens, how long others wait beside it, what it survives."""
 
 import os
+import re
 import select
 import signal
 import time
@@ -187,7 +188,8 @@ class TestWhen:
         with Peer(server, "search") as search:
             last = made_up(MEDIUM_WORDS - 1)
             assert search.results(f'SUGGEST c medium "{last[:5]}" LIMIT(1)') == [last]
-        assert graph_files(server) == {"0-1.graph"}
+        (graph,) = graph_files(server)
+        assert re.fullmatch(r"0-\d+\.graph", graph), "it may have begun a first one while the words were pushed"
 
     @pytest.mark.parametrize("in_the_middle", [False, True])
     def test_at_the_stop(self, tmp_path: Path, in_the_middle: bool) -> None:

@@ -11,7 +11,7 @@ from tests.processes import Server
 from tests.server.peer import Peer
 from tests.server.streams import SETTINGS, Stream
 from tests.server.test_kill import check_and_settle
-from tests.support.patience import WAIT_S
+from tests.support.patience import WAIT_S, until
 
 STOPS = [(signal.SIGTERM, "interval"), (signal.SIGINT, "commit")]
 
@@ -24,12 +24,11 @@ def test_stopped_while_connections_write(tmp_path: Path, number: signal.Signals,
         threads = [threading.Thread(target=stream.run, args=(server, threading.Event())) for stream in streams]
         for thread in threads:
             thread.start()
-        time.sleep(0.4)
+        until(lambda: sum(stream.acknowledged for stream in streams) > 100, "they write")
         assert server.stop(number) == 0
         for thread in threads:
             thread.join(timeout=WAIT_S)
             assert not thread.is_alive(), "the connection was left open"
-        assert sum(stream.acknowledged for stream in streams) > 100
     with server:
         check_and_settle(server, streams)
 

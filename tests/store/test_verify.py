@@ -24,6 +24,7 @@ from sonicpy.store.verify import table_faults
 from sonicpy.store.view import View
 from tests.store import consistency
 from tests.store.shorthand import ORDERS, open_store, push, terms
+from tests.support.examples import examples
 
 WORDS = [f"word{number}" for number in range(12)] + ["x" * 60, "y" * 600]
 PLACES = 25
@@ -96,7 +97,7 @@ def test_every_damaged_row_that_the_twin_notices_is_named(store: Store, table: i
     if table == tables.IMPACTS and not rows:
         return  # lists in the order of association have none
     noticed = 0
-    for key, row in chance.sample(rows, min(len(rows), 6)):
+    for key, row in chance.sample(rows, min(len(rows), examples(6))):
         damaged: list[bytes | None] = [None, row[:-1], row + b"\1", row + b"\x80"] if row else [None, b""]
         places = chance.sample(range(len(row)), min(len(row), PLACES))
         damaged += [bytes((*row[:at], row[at] ^ flip, *row[at + 1 :])) for at in places for flip in (1, 0x40)]

@@ -1,11 +1,25 @@
-"""How many examples a property test looks at."""
+"""How many examples a property test looks at, and how many steps a test that interrupts at each of many."""
+
+from collections.abc import Sequence
+from typing import TypeVar
 
 from hypothesis import settings
 
 FULL_SET = 100
 """Examples of a test that names no number. The gate looks at a third of them (`tests/conftest.py`)."""
 
+Step = TypeVar("Step")
+
 
 def examples(count: int) -> int:
     """Return `count`, or the same share of it as tests that name no number look at."""
     return max(1, count * settings().max_examples // FULL_SET)
+
+
+def thinned(steps: Sequence[Step], first: int = 0) -> Sequence[Step]:
+    """Return all steps, or in the gate a third of them: each third one, the first of them `first` modulo three.
+
+    A test with several parameters gives each of them another `first`, so that together they take every step.
+    """
+    apart = FULL_SET // settings().max_examples
+    return steps[first % apart :: apart]

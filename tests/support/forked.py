@@ -64,7 +64,7 @@ class Template:
             return answer
 
     def close(self) -> None:
-        """End the process; servers that it forked go on."""
+        """End the process, and with it the servers that it forked and that no test has ended."""
         with contextlib.suppress(OSError):
             self._messages.close()
         self._process.wait(WAIT_S)

@@ -21,6 +21,11 @@ def listed(process: int, name: str) -> list[str]:
         return []
 
 
+def processes() -> list[int]:
+    """Return the ids of all processes; none on systems without /proc."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()] if os.path.isdir("/proc") else []
+
+
 def children(process: int) -> list[int]:
     """Return the ids of the processes that any thread of a process started."""
     threads = listed(process, "task")

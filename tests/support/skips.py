@@ -7,7 +7,7 @@ from collections.abc import Iterable
 KINDS = {
     r"\.\./shared/data": "files of real text in ../shared/data",
     r"^no Sonic": "the original Sonic as a program",
-    r"\bextra\b|pip install|importorskip|could not import|is not installed|^needs httpx": "packages of an extra",
+    r"\bextras?\b|pip install|importorskip|could not import|is not installed|^needs httpx": "packages of an extra",
     r"^needs (bash|cargo|gcc|node|systemd|auditwheel|a C compiler|a NATS server|Linux and a C compiler)": "a program",
     r"/proc|Linux|prlimit|IPv6|system|right|root|user|pipes|parent": "something of the system or its rights",
 }

@@ -1,7 +1,8 @@
 """The process that forks servers for tests, run as a program; `tests/support/forked.py` starts it and asks it.
 
 It imports sonicpy once, and never runs it: whatever a server does is done behind the fork. Each message is a line of
-JSON over the socket whose descriptor is the argument.
+JSON over the socket whose descriptor is the argument. The servers get SIGTERM when it ends, so that those of a run that
+was broken off end too.
 """
 
 import gc
@@ -15,12 +16,14 @@ import sys
 from typing import Any, NoReturn
 
 import sonicpy.server.server  # noqa: F401
+from sonicpy.children import ends_with_parent
 from sonicpy.cli.main import main  # noqa: F401
 
 
 def serve(descriptor: int) -> None:
     """Answer messages until the tests end or, in a server, return from its `main`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_too = ends_with_parent()
     with socket.socket(fileno=descriptor) as asker, asker.makefile("rwb") as messages:
         gc.collect()
         gc.freeze()  # the servers share these pages
@@ -34,6 +37,8 @@ def serve(descriptor: int) -> None:
             messages.flush()
         else:
             return
+    if end_too is not None:
+        end_too()
     become_server(asked)
 
 

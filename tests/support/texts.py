@@ -1,6 +1,7 @@
 """Texts, queries and command lines to measure with, the same at each call."""
 
 import random
+from itertools import accumulate
 
 from tests.support.paths import SHARED
 
@@ -16,8 +17,8 @@ def messages(count: int) -> list[str]:
         return (texts * (count // len(texts) + 1))[:count]
     rng = random.Random(SEED)
     lexicon = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(2, 9))) for _ in range(30_000)]
-    weights = [1 / rank for rank in range(1, len(lexicon) + 1)]
-    return [" ".join(rng.choices(lexicon, weights, k=rng.randint(3, 18))) for _ in range(count)]
+    weights = list(accumulate(1 / rank for rank in range(1, len(lexicon) + 1)))
+    return [" ".join(rng.choices(lexicon, cum_weights=weights, k=rng.randint(3, 18))) for _ in range(count)]
 
 
 def queries(texts: list[str], words: int, count: int) -> list[str]:

@@ -32,7 +32,7 @@ Replay = subprocess.Popen[str]
 
 
 def replay(command: str, files: list[str], *options: str) -> Replay:
-    options = (*COMMON, *options, "--port", str(free_port()), "--spawn", command)
+    options = (*COMMON, *options, "--timeout", str(WAIT_S), "--port", str(free_port()), "--spawn", command)
     return subprocess.Popen(
         [sys.executable, str(FOLDER / "replay.py"), *options, *files],
         env=environment({}),
@@ -58,7 +58,7 @@ def themes(numbers: tuple[str, ...]) -> list[str]:
 
 
 def ended(played: Replay) -> subprocess.CompletedProcess[str]:
-    said, errors = played.communicate(timeout=WAIT_S)
+    said, errors = played.communicate(timeout=2 * WAIT_S)
     return subprocess.CompletedProcess(played.args, played.returncode, said, errors)
 
 

@@ -25,7 +25,17 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if npm is None or shutil.which("node") is None:
         pytest.skip("needs node and npm")
     folder = tmp_path_factory.mktemp("npm")
-    command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(folder), PACKAGE]
+    command = [
+        npm,
+        "install",
+        "--logs-max=0",
+        "--no-audit",
+        "--no-fund",
+        "--ignore-scripts",
+        "--prefix",
+        str(folder),
+        PACKAGE,
+    ]
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=INSTALL_S, check=False)
     except subprocess.TimeoutExpired:

@@ -1,0 +1,27 @@
+"""The processes that a run of the tests has left behind, however they came about. Linux only.
+
+Each process that a test starts, and each that those start, inherits a variable that names the run.
+"""
+
+import os
+import uuid
+
+from tests.support import proc
+
+VARIABLE = "PYTEST_OF_SONICPY"
+
+
+def mark_run() -> None:
+    """Let every process that this one starts tell which run of the tests it belongs to."""
+    os.environ.setdefault(VARIABLE, uuid.uuid4().hex)
+
+
+def left_behind() -> list[str]:
+    """Return the id and the command line of each process that this run has started and that is still there."""
+    mark = f"{VARIABLE}={os.environ[VARIABLE]}".encode()
+    found = []
+    for process in proc.processes():
+        command = proc.read(process, "cmdline").replace(b"\0", b" ").decode(errors="replace")
+        if command and process != os.getpid() and mark in proc.read(process, "environ").split(b"\0"):
+            found.append(f"{process}: {command}")
+    return found
