@@ -63,7 +63,22 @@ def load(config_file: Path | None, environ: Mapping[str, str], flags: Mapping[st
     Raises:
         ConfigError: a file cannot be read, or a setting is wrong.
     """
-    source = config_file or _find_file()
+    if config_file is not None:
+        return _load(config_file, environ, flags)
+    source = _find_file()
+    try:
+        return _load(source, environ, flags)
+    except ConfigError as error:
+        sentence = str(error).removesuffix(".")
+        if source is None or source.is_absolute() or not sentence.startswith(str(source)):
+            raise
+        # It may be the file of another program, and whoever runs this one may not know that it is read.
+        raise ConfigError(
+            f"{sentence}; it is read because it is in the working folder, -c FILE names another."
+        ) from None
+
+
+def _load(source: Path | None, environ: Mapping[str, str], flags: Mapping[str, object]) -> Loaded:
     given = [*_read_file(source), *_read_environment(environ), *_read_flags(flags)]
     resolved = resolve(_expand(item, environ) for item in given)
     origins = {key: item.where for key, item in resolved.values.items()}
