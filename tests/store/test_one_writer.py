@@ -1,4 +1,4 @@
-"""One process writes a store, whatever is deleted; processes of other pid namespaces read it, or hear why they cannot."""
+"""One process writes a store, whatever is deleted; those of other pid namespaces read it, or hear why they cannot."""
 
 import shutil
 import subprocess
