@@ -1,6 +1,7 @@
 """New files and folders that only their user may read, or a group too, whatever the umask; no name leads elsewhere.
 
-open_new, new_bytes, new_text    for writing; the file is made if it is missing; make_new: only if it is
+open_new                         for writing; the file is made if it is missing; make_new: only if it is
+make_fresh, new_bytes, new_text  for writing, in the place of what has the name
 open_regular, regular_bytes      for reading what others may have put there
 make_one, make_all               folders
 wider                            what more may read or write than they should
@@ -56,7 +57,6 @@ def open_new(path: Path, flags: int, access: Access = PRIVATE, *, follows: bool 
     Raises:
         OSError: it cannot be opened, or is no regular file.
     """
-    truncates, flags = flags & os.O_TRUNC, flags & ~os.O_TRUNC
     try:
         return make_new(path, flags, access, shared=shared)
     except FileExistsError:
@@ -65,8 +65,6 @@ def open_new(path: Path, flags: int, access: Access = PRIVATE, *, follows: bool 
         descriptor = os.open(path, flags, access.file)
     try:
         _refuse_irregular(descriptor, path)
-        if truncates:
-            os.ftruncate(descriptor, 0)
     except BaseException:
         os.close(descriptor)
         raise
@@ -91,6 +89,19 @@ def make_new(path: Path, flags: int, access: Access = PRIVATE, *, shared: bool =
     return descriptor
 
 
+def make_fresh(path: Path, flags: int, access: Access = PRIVATE) -> int:
+    """Make a file as `make_new` does, in the place of what has its name: a link goes, what it leads to stays.
+
+    Raises:
+        OSError: it cannot be made, or a folder has its name.
+    """
+    while True:
+        try:
+            return make_new(path, flags, access)
+        except FileExistsError:
+            path.unlink(missing_ok=True)
+
+
 def open_regular(path: Path) -> int:
     """Open a file for reading, if it is a regular one and its name no symbolic link; return its descriptor.
 
@@ -108,13 +119,13 @@ def open_regular(path: Path) -> int:
 
 
 def new_bytes(path: Path, access: Access = PRIVATE) -> IO[bytes]:
-    """Open a file for writing from its beginning, as `open_new` does. Raises OSError."""
-    return os.fdopen(open_new(path, os.O_WRONLY | os.O_TRUNC, access), "wb")
+    """Open a new file for writing, as `make_fresh` does. Raises OSError."""
+    return os.fdopen(make_fresh(path, os.O_WRONLY, access), "wb")
 
 
 def new_text(path: Path, access: Access = PRIVATE) -> IO[str]:
-    """Open a file for writing UTF-8 from its beginning, as `open_new` does. Raises OSError."""
-    return os.fdopen(open_new(path, os.O_WRONLY | os.O_TRUNC, access), "w", encoding="utf-8")
+    """Open a new file for writing UTF-8, as `make_fresh` does. Raises OSError."""
+    return os.fdopen(make_fresh(path, os.O_WRONLY, access), "w", encoding="utf-8")
 
 
 def regular_bytes(path: Path) -> IO[bytes]:

@@ -149,9 +149,13 @@ def test_names_that_lead_elsewhere(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     for name, why in (("link", "symbolic link"), ("fifo", "regular file|No such device")):
         with pytest.raises(OSError, match=why):
-            open_new(tmp_path / name, os.O_WRONLY | os.O_TRUNC)
+            open_new(tmp_path / name, os.O_WRONLY)
         with pytest.raises(OSError, match="symbolic link|regular file"):
             open_regular(tmp_path / name)
+    os.link(tmp_path / "target", tmp_path / "other name")
+    for name in ("link", "fifo", "other name"):
+        new_text(tmp_path / name).close()
+        assert not (tmp_path / name).is_symlink()
     assert (tmp_path / "target").read_text() == "precious"
     with new_text(tmp_path / "file") as file:
         file.write("long")

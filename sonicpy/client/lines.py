@@ -7,7 +7,7 @@ from sonicpy.api.arguments import language_of, not_unicode, path_of, text_of
 from sonicpy.channel.quoting import SMALLEST_ROOM, quoted, quoted_pieces
 from sonicpy.client.conversation import ServerInfo
 from sonicpy.errors import InvalidArgument, TooLong
-from sonicpy.ids import check_bucket, check_collection, check_object, object_name
+from sonicpy.ids import check_bucket, check_collection, check_object, object_name, shown
 
 NO_WORDS = quoted("\n")
 """A text without words; servers refuse an empty one."""
@@ -105,8 +105,8 @@ def _is_unicode(text: str) -> bool:
 def path_word(folder: Path | str) -> str:
     """Return a path as one word of a line. Raises InvalidArgument if it holds white space."""
     path = path_of("folder", folder)
-    if any(character.isspace() for character in path):
-        reason = f'"{path}" cannot be sent: a path must be one word, without white space'
+    if any(character.isspace() for character in path) or not _is_unicode(path):
+        reason = f"{shown(path)} cannot be sent: a path must be one word of Unicode, without white space"
         raise InvalidArgument(reason, "invalid_format", reason)
     return path
 

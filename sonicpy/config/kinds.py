@@ -78,6 +78,11 @@ def _check_network(value: str) -> str:
     return value
 
 
+def _check_unicode(value: str) -> str:
+    value.encode()  # environment variables may hold bytes that are not UTF-8; the error is a ValueError
+    return value
+
+
 def _split_words(value: object) -> object:
     if not isinstance(value, str):
         return value
@@ -140,9 +145,9 @@ Share = Annotated[
     float, Field(ge=0, allow_inf_nan=False), BeforeValidator(_refuse_boolean), Allowed("a number from 0 upward")
 ]
 Switch = Annotated[bool, Allowed("true or false")]
-Text = Annotated[str, Allowed("text in quotes")]
-Password = Annotated[str | None, BeforeValidator(_empty_is_none), Allowed("text in quotes", secret=True)]
-Words = Annotated[tuple[str, ...], BeforeValidator(_split_words), Allowed("a list of words")]
+Text = Annotated[str, AfterValidator(_check_unicode), Allowed("text in quotes, in UTF-8")]
+Password = Annotated[Text | None, BeforeValidator(_empty_is_none), Allowed("text in quotes, in UTF-8", secret=True)]
+Words = Annotated[tuple[Text, ...], BeforeValidator(_split_words), Allowed("a list of words, in UTF-8")]
 Folder = Annotated[Path, BeforeValidator(_refuse_no_path), Allowed("the path of a folder")]
 FileOrNone = Annotated[
     Path | None, BeforeValidator(_refuse_no_path), BeforeValidator(_empty_is_none), Allowed("the path of a file")

@@ -65,9 +65,20 @@ def load(config_file: Path | None, environ: Mapping[str, str], flags: Mapping[st
     Raises:
         ConfigError: a file cannot be read, or a setting is wrong.
     """
-    source = config_file or _find_file()
-    hint = "" if config_file else FOUND
-    given = [*_read_file(source, hint), *_read_environment(environ), *_read_flags(flags)]
+    if config_file is not None:
+        return _load(config_file, environ, flags)
+    source = _find_file()
+    try:
+        return _load(source, environ, flags)
+    except ConfigError as error:
+        sentence = str(error).removesuffix(".")
+        if source is None or source.is_absolute() or not sentence.startswith(str(source)):
+            raise
+        raise ConfigError(f"{sentence}{FOUND}.") from None
+
+
+def _load(source: Path | None, environ: Mapping[str, str], flags: Mapping[str, object]) -> Loaded:
+    given = [*_read_file(source), *_read_environment(environ), *_read_flags(flags)]
     resolved = resolve(_expand(item, environ) for item in given)
     origins = {key: item.where for key, item in resolved.values.items()}
     config = Config.model_validate(_nest(resolved.values), context=origins)
@@ -91,22 +102,22 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-def _read_file(path: Path | None, hint: str) -> Iterator[Given]:
+def _read_file(path: Path | None) -> Iterator[Given]:
     if path is None:
         return
-    text = _read_text(path, hint)
+    text = _read_text(path)
     try:
         settings = list(_flatten(tomllib.loads(text), ()))
         lines = lines_of(text)
     except ValueError as error:  # TOMLDecodeError, or a number too long for int()
-        raise ConfigError(f"{path} is not TOML: {error}{hint}.") from error
+        raise ConfigError(f"{path} is not TOML: {error}.") from error
     except RecursionError as error:
         raise ConfigError(f"{path} is not TOML that can be read: it is nested too deeply.") from error
     for key_path, value in settings:
         yield Given(".".join(key_path), value, f"{path}:{lines[key_path]}")
 
 
-def _read_text(path: Path, hint: str) -> str:
+def _read_text(path: Path) -> str:
     try:
         content = path.read_bytes()
     except IsADirectoryError as error:
@@ -117,7 +128,7 @@ def _read_text(path: Path, hint: str) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{path} is not TOML: the text is not UTF-8 (at line {line}){hint}.") from error
+        raise ConfigError(f"{path} is not TOML: the text is not UTF-8 (at line {line}).") from error
 
 
 def _flatten(table: Mapping[str, object], prefix: KeyPath) -> Iterator[tuple[KeyPath, object]]:

@@ -19,6 +19,7 @@ The packers of the hot path are native (sonicpy._native.keys); the others are he
 """
 
 from sonicpy._native.keys import block_key, bucket_key, object_key, term_key, word_key
+from sonicpy.errors import StoreDamaged
 from sonicpy.ids import Scope
 
 __all__ = [
@@ -75,9 +76,15 @@ def scope_key(collection: str, bucket: str) -> bytes:
 
 
 def scope_of(key: bytes) -> Scope:
-    """Return the scope that a key of `scopes` names."""
-    end = 1 + key[0]
-    return Scope(key[1:end].decode(), key[end:].decode())
+    """Return the scope that a key of `scopes` names. Raises StoreDamaged if it names none."""
+    end = 1 + key[0] if key else 1
+    try:
+        scope = Scope(key[1:end].decode("ascii"), key[end:].decode("ascii"))
+    except UnicodeDecodeError as error:
+        raise StoreDamaged(f"the key {key!r} of the table scopes is damaged: it names no bucket") from error
+    if end >= len(key):
+        raise StoreDamaged(f"the key {key!r} of the table scopes is damaged: it is cut off")
+    return scope
 
 
 def is_staged(scope: Scope) -> bool:

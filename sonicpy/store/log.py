@@ -22,7 +22,7 @@ from typing import NamedTuple
 from sonicpy._native.records import RECORD_BYTES_MAX, frame_records
 from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
-from sonicpy.files import PRIVATE, Access, open_new
+from sonicpy.files import PRIVATE, Access, make_fresh
 from sonicpy.store.platform import make_folder
 
 MAGIC = b"SONICLOG"
@@ -210,7 +210,7 @@ class Log:
     def _open_segment(self, position: int) -> None:
         path = self._folder / f"{position:016x}.log"
         try:
-            descriptor = open_new(path, os.O_WRONLY | os.O_TRUNC | os.O_APPEND, self._access)
+            descriptor = make_fresh(path, os.O_WRONLY | os.O_APPEND, self._access)
         except OSError as error:
             raise StoreFull(f"cannot begin the log file {path}: {error.strerror}") from error
         try:

@@ -1,8 +1,10 @@
 """Folders, files and holes in them that are on the disk when a call returns, and what identifies a boot."""
 
+import contextlib
 import ctypes
 import errno
 import os
+import stat
 import subprocess
 import sys
 from functools import cache
@@ -57,9 +59,13 @@ def make_folder(folder: Path, access: Access = PRIVATE) -> None:
 
 
 def replace_file(path: Path, content: bytes, access: Access = PRIVATE) -> None:
-    """Replace the content of a file on the disk, whole or not at all. Raises OSError."""
+    """Replace the content of a file on the disk, whole or not at all; it keeps its mode. Raises OSError."""
     fresh = path.with_name(f"{path.name}.new")
     with new_bytes(fresh, access) as file:
+        with contextlib.suppress(FileNotFoundError):
+            before = path.lstat().st_mode
+            if stat.S_ISREG(before):
+                os.fchmod(file.fileno(), stat.S_IMODE(before))
         file.write(content)
         file.flush()
         sync_file(file.fileno())

@@ -122,7 +122,7 @@ def _states(transaction: Transaction) -> Iterator[tuple[Scope, BucketState | str
     for key, row in transaction.rows(SCOPES, b""):
         try:
             yield scope_of(key), BucketState.unpack(row)
-        except (StoreDamaged, UnicodeDecodeError, IndexError) as error:
+        except StoreDamaged as error:
             yield Scope("", ""), f"the row {key!r} of scopes cannot be read: {error}"
 
 

@@ -1,8 +1,6 @@
 """Passwords of servers: from variables and files, and not on the command lines of children."""
 
 import json
-import os
-import pwd
 import subprocess
 import sys
 import time

@@ -79,9 +79,9 @@ WRONG = [
     ),
     (
         {"channel": {"auth_password": 4711}},
-        "channel.auth_password is a value of type int; allowed is text in quotes.",
+        "channel.auth_password is a value of type int; allowed is text in quotes, in UTF-8.",
     ),
-    ({"stopwords": {"allow": ["the", 3]}}, "stopwords.allow holds 3; allowed is a list of words."),
+    ({"stopwords": {"allow": ["the", 3]}}, "stopwords.allow holds 3; allowed is a list of words, in UTF-8."),
     (
         {"stopwords": {"allow": ["the", "of"], "deny": ["a", "OF"]}},
         'stopwords.deny holds "OF"; allowed are words that stopwords.allow does not hold.',

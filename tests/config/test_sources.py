@@ -301,13 +301,13 @@ def test_a_named_file_must_be_there() -> None:
 def test_a_folder_is_never_taken_for_a_missing_file(named: bool) -> None:
     path = Path("config.cfg")
     path.mkdir()
-    with pytest.raises(ConfigError, match=r"^config\.cfg is a folder; allowed is a TOML file\.$"):
+    with pytest.raises(ConfigError, match=r"^config\.cfg is a folder; allowed is a TOML file[.;]"):
         load(path if named else None, {}, {})
 
 
 def test_a_searched_file_that_cannot_be_seen_is_no_missing_file() -> None:
     Path("sonicpy.cfg").symlink_to("sonicpy.cfg")
-    with pytest.raises(ConfigError, match=r"^sonicpy\.cfg cannot be read: .*symbolic links\.$"):
+    with pytest.raises(ConfigError, match=r"^sonicpy\.cfg cannot be read: .*symbolic links; it is read because"):
         load(None, {}, {})
 
 

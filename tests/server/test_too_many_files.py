@@ -1,23 +1,19 @@
 """A server that may open few files: connections are refused with a word, and everything that was promised holds."""
 
-import contextlib
-import os
 import resource
 import socket
-import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 import sonicpy
-from tests.processes import HOST, Running, Server, free_port
+from tests.processes import HOST, Server, free_port
 from tests.server.certificates import write_certificates
+from tests.server.limited import Limited, crowd, opened
 from tests.server.peer import Peer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc, and sets their limits")
@@ -25,31 +21,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at proces
 LIMIT = 140
 FLOOD = 200
 REFUSED = "new connections are refused: this process may open 140 files"
-
-
-class Limited(Server):
-    """A server that starts with a soft limit of open files below the hard one."""
-
-    def _begin(self, arguments: list[str], variables: dict[str, str]) -> Running:
-        limits = f"ulimit -S -n {LIMIT // 2} && ulimit -H -n {LIMIT} && exec"
-        command = ["sh", "-c", f'{limits} "$0" -m sonicpy "$@"', sys.executable, *arguments]
-        with open(self._log, "wb") as log:
-            started = subprocess.Popen(command, cwd=self.folder, env=variables, stdout=subprocess.DEVNULL, stderr=log)
-        return cast(Running, started)
-
-
-@contextlib.contextmanager
-def flood(*addresses: tuple[str, int]) -> Iterator[list[socket.socket]]:
-    """Open FLOOD idle connections, to each address in turn."""
-    with contextlib.ExitStack() as stack:
-        sockets = []
-        for number in range(FLOOD):
-            sockets.append(stack.enter_context(socket.create_connection(addresses[number % len(addresses)], 20)))
-        yield sockets
-
-
-def opened(server: Server) -> int:
-    return len(os.listdir(f"/proc/{server.pid}/fd"))
 
 
 def asked(port: int, path: str) -> tuple[int, str]:
@@ -63,10 +34,14 @@ def asked(port: int, path: str) -> tuple[int, str]:
 def test_promises_hold_at_the_limit(tmp_path: Path) -> None:
     http, metrics = free_port(HOST), free_port(HOST)
     settings = {"http.inet": f"{HOST}:{http}", "metrics.inet": f"{HOST}:{metrics}", "store.kv.durability": "commit"}
-    with Limited(tmp_path, settings) as server, Peer(server, "ingest") as ingest, Peer(server, "control") as control:
+    with (
+        Limited(tmp_path, settings, LIMIT) as server,
+        Peer(server, "ingest") as ingest,
+        Peer(server, "control") as control,
+    ):
         assert resource.prlimit(server.pid, resource.RLIMIT_NOFILE) == (LIMIT, LIMIT), "it raises the soft limit"
         assert ingest.ask('PUSH c b o1 "found"') == "OK"
-        with flood((HOST, server.port), (HOST, server.port), (HOST, http)) as sockets:
+        with crowd(FLOOD, [(HOST, server.port), (HOST, server.port), (HOST, http)]) as sockets:
             heard = [first_bytes(each) for number, each in enumerate(sockets) if number % 3 != 2]
             greeting = f"CONNECTED <sonicpy v{sonicpy.__version__}>\r\n".encode()
             assert set(heard) == {greeting, b"ENDED too_many_connections\r\n"}
@@ -92,7 +67,7 @@ def test_connections_that_begin_no_handshake(tmp_path: Path) -> None:
     settings = {**certificates.settings(), "channel.unix_socket": tmp_path / "s.sock"}
     with Server(tmp_path, settings) as server, Peer(server, "ingest", unix=tmp_path / "s.sock") as ingest:
         resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (LIMIT, LIMIT))
-        with flood((HOST, server.port)) as sockets:
+        with crowd(FLOOD, [(HOST, server.port)]) as sockets:
             assert first_bytes(sockets[-1]) == b"", "it is closed before a handshake"
             assert opened(server) <= LIMIT // 2 + 20
             assert ingest.ask('PUSH c b o "found"') == "OK"

@@ -1,8 +1,11 @@
 """Recovery: whichever write of a run fails, a full map or a failed commit: in the end it is as if nothing had been."""
 
 import shutil
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -438,4 +441,28 @@ def test_every_step_can_be_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPa
                     assert view.bucket(*scope) is None, step
         survivor.close()
         shutil.rmtree(copy)
+    store.close()
+
+
+def test_a_change_ends_the_refusal_once_the_disk_has_room_again(tmp_path: Path) -> None:
+    """Nobody has to wait for the next periodic commit."""
+
+    def full(environment: Environment, transaction: Transaction) -> None:
+        environment.abort(transaction)
+        raise StoreFull("no room")
+
+    store = open_store(tmp_path)
+    store.apply(push("o1", "word"))
+    with mock.patch.object(Environment, "commit", full):
+        for change in (store.commit, lambda: store.apply(push("o2", "word")), store.commit):
+            with pytest.raises(StoreFull, match="changes are refused until the store can be written again: no room"):
+                change()
+    assert store.refusing
+    deadline = time.monotonic() + 20
+    while store.refusing:
+        assert time.monotonic() < deadline
+        with suppress(StoreFull):
+            store.apply(push("o3", "word"))
+    store.seal()
+    assert found(store, "word") == ["o3", "o1"]
     store.close()

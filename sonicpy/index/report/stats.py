@@ -41,7 +41,7 @@ def index_figures(engine: "Engine") -> Figures:
         contents = whole_figures(view)
     return {
         "version": VERSION,
-        "folder": str(store.folder),
+        "folder": str(store.folder).encode(errors="backslashreplace").decode(),  # a name may be no UTF-8
         "read_only": engine.read_only,
         "compat": engine.config.server.compat,
         "durability": store.durability,
