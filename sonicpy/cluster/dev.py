@@ -27,6 +27,7 @@ from sonicpy.children import ends_with_parent
 from sonicpy.cluster.ending import close, end
 from sonicpy.cluster.jetstream import connect
 from sonicpy.cluster.registry import Layout, OtherFormat, OtherLayout, Registry
+from sonicpy.cluster.restarts import Restarts
 from sonicpy.cluster.setup import check_broker, make
 from sonicpy.cluster.status import ask_nodes, faults
 from sonicpy.errors import ConfigError, SonicError, StoreError
@@ -142,6 +143,10 @@ class DevCluster:
             ],
             folder / "log.txt",
         )
+
+    def start_again(self, name: str) -> None:
+        """Start a node or a broker that has ended. Raises ConfigError if there is no NATS server."""
+        (self.start_node if name in self.nodes else self.start_broker)(name)
 
     def wait_until_ready(self, deadline: float) -> None:
         """Wait until every node answers for all its replicas. Raises StoreError, and Stopped."""
@@ -267,12 +272,9 @@ def run(folder: Path | None, partitions: int, copies: int, logs: int, say: Calla
         for name, port in cluster.node_ports.items():
             say(f"node {name} {HOST}:{port}")
         say("ready")
-        told: set[str] = set()
+        restarts = Restarts(cluster, say)
         while not stopped:
-            for name in cluster.ended():
-                if name not in told:
-                    say(f"{name} has ended; its log is {cluster.folder / name}/log.txt")
-                    told.add(name)
+            restarts.look()
             time.sleep(LOOK_S)
     return 0
 

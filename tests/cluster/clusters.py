@@ -3,6 +3,7 @@
 Import it behind `pytest.importorskip("nats")`.
 """
 
+import random
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from sonicpy.cluster.dev import DevCluster, nats_server
 from sonicpy.cluster.jetstream import JetStream, connect
 from sonicpy.cluster.status import status
 from sonicpy.errors import ConfigError, SonicError
-from tests.cluster.judge import Load, judge
+from tests.cluster.judge import Channel, Load, judge
 from tests.server.certificates import write_certificates
 
 Cluster = TypeVar("Cluster", bound=DevCluster)
@@ -63,10 +64,18 @@ def kill(cluster: DevCluster, *names: str) -> None:
         process.wait()
 
 
+def restart_everything(cluster: DevCluster, order: random.Random) -> None:
+    """Kill all brokers and nodes, and start all of them at once, in a random order."""
+    names = [*cluster.brokers, *cluster.nodes]
+    kill(cluster, *order.sample(names, len(names)))
+    for name in order.sample(names, len(names)):
+        cluster.start_again(name)
+
+
 def settle(cluster: DevCluster) -> None:
     """Start what has died, and wait until every replica is at the end of the log."""
     for name in list(cluster.ended()):
-        (cluster.start_node if name in cluster.nodes else cluster.start_broker)(name)
+        cluster.start_again(name)
     deadline = time.monotonic() + 60
     cluster.wait_until_ready(deadline)
     while behind := replicas_behind(cluster):
@@ -106,3 +115,15 @@ async def make_again(cluster: DevCluster, number: int) -> None:
         await log.create(number, 3)
     finally:
         await connection.close()
+
+
+def wait_for_port(port: int) -> None:
+    """Wait until something accepts connections at a port."""
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            Channel(port, "search").close()
+            return
+        except OSError:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)

@@ -48,8 +48,12 @@ class Channel:
     def __init__(self, port: int, mode: str = "ingest") -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), TIMEOUT_S)
         self._file = self._socket.makefile("rb")
-        self.line()
-        assert self.ask(f"START {mode}\n".encode()).startswith(b"STARTED")
+        try:
+            self.line()
+            assert self.ask(f"START {mode}\n".encode()).startswith(b"STARTED")
+        except BaseException:
+            self.close()
+            raise
 
     def ask(self, line: bytes) -> bytes:
         """Send a line; return the answer. Raises OSError if the connection is gone."""

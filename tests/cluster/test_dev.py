@@ -1,12 +1,13 @@
 """`sonicpy cluster dev` as a user runs it, and the recorded scenarios of Sonic played against one of its nodes."""
 
+import itertools
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from tests.transcripts import test_golden as golden
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.cluster.dev import START_S, held  # noqa: E402
+from sonicpy.cluster.restarts import PAUSE_S, Restarts  # noqa: E402
 from tests.cluster.clusters import broker_program  # noqa: E402
 
 PASSWORD = "SecretPassword"
@@ -144,6 +146,85 @@ def test_its_processes_end_with_it_however_it_ends(tmp_path: Path, number: signa
     wait_until_ended(children)
     for name in ("n1", "n2", "n3"):
         assert "Traceback" not in (tmp_path / name / "log.txt").read_text()
+
+
+def push_everywhere(ports: list[int], names: Iterator[int], acknowledged: list[str]) -> None:
+    """Push an object to every node, each until it is acknowledged."""
+    deadline = time.monotonic() + 60
+    for port in ports:
+        oid = f"o{next(names)}"
+        while True:
+            assert time.monotonic() < deadline
+            try:
+                channel = Channel(port)
+                answer = channel.ask(f'PUSH c b {oid} "apple"\n'.encode())
+                channel.close()
+            except (OSError, AssertionError):
+                answer = b""
+            if answer == b"OK":
+                acknowledged.append(oid)
+                break
+            time.sleep(0.05)
+
+
+@pytest.mark.full
+@pytest.mark.timeout(300)
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to see the processes")
+def test_everything_that_is_killed_comes_back_by_itself(tmp_path: Path) -> None:
+    """First its processes alone, then it with all of them: what was acknowledged is there."""
+    names, acknowledged = itertools.count(), list[str]()
+    arguments = ("--data", str(tmp_path / "data"), "--partitions", "2")
+    with running(*arguments, status=-signal.SIGKILL) as (process, ports):
+        for _ in range(2):
+            push_everywhere(ports, names, acknowledged)
+            children = children_of(process.pid)
+            for child in children:
+                os.kill(child, signal.SIGKILL)
+            deadline = time.monotonic() + 60
+            while len(set(children_of(process.pid)) - set(children)) < 6:
+                assert time.monotonic() < deadline, "not everything is started again"
+                time.sleep(0.1)
+        push_everywhere(ports, names, acknowledged)
+        children = children_of(process.pid)
+        process.kill()
+        for child in children:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        wait_until_ended(children)
+    with running(*arguments) as (_, ports):
+        push_everywhere(ports, names, acknowledged)
+        channel = Channel(ports[0], "search")
+        assert sorted(channel.event(b'QUERY c b "apple" LIMIT(100)\n')) == sorted(acknowledged)
+        channel.close()
+
+
+def test_what_ends_is_started_again_after_a_pause(tmp_path: Path) -> None:
+    class Processes:
+        folder = tmp_path
+
+        def __init__(self) -> None:
+            self.down: list[str] = []
+            self.started: list[str] = []
+
+        def ended(self) -> Iterator[str]:
+            yield from self.down
+
+        def start_again(self, name: str) -> None:
+            self.started.append(name)
+            self.down.remove(name)
+
+    clock, said, processes = [0.0], list[str](), Processes()
+    restarts = Restarts(processes, said.append, lambda: clock[0])
+    restarts.look()
+    processes.down = ["n1", "b2"]
+    for _ in range(2 * int(PAUSE_S)):
+        restarts.look()
+        clock[0] += 1.0
+        if processes.started == ["n1"]:
+            break
+    assert sorted(processes.started) == ["b2", "n1"]
+    assert clock[0] >= PAUSE_S
+    assert [line.partition(" has ended, and is started again")[0] for line in said] == ["n1", "b2"]
 
 
 @pytest.mark.full

@@ -1,28 +1,32 @@
 """What was acknowledged is there, whatever dies: processes on this machine, killed under load."""
 
 import asyncio
+import random
 import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests.cluster.judge import Channel, Load
+from tests.processes import environment
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.cluster.dev import HOST, DevCluster, free_ports  # noqa: E402
 from sonicpy.cluster.jetstream import JetStream, connect  # noqa: E402
+from sonicpy.cluster.limits import ANSWER_S  # noqa: E402
 from sonicpy.cluster.moves import rebalance  # noqa: E402
 from sonicpy.cluster.partitions import partition_of  # noqa: E402
 from sonicpy.cluster.setup import add, drain  # noqa: E402
 from sonicpy.cluster.snapshots import snapshot_all  # noqa: E402
 from sonicpy.cluster.status import status  # noqa: E402
-from tests.cluster.clusters import EncryptedCluster, check, kill, make_again, running  # noqa: E402
+from tests.cluster.clusters import EncryptedCluster, check, kill, make_again, restart_everything, running, wait_for_port  # noqa: E402
 
 
 @pytest.fixture
@@ -103,6 +107,60 @@ def test_nodes_come_and_go_under_load(cluster: DevCluster, tmp_path: Path) -> No
     leaving.terminate()
     assert leaving.wait(20) == 0
     check(cluster, load, tmp_path / "replay")
+
+
+@pytest.mark.full
+@pytest.mark.timeout(300)
+def test_everything_may_die_and_start_at_once(cluster: DevCluster, tmp_path: Path) -> None:
+    order = random.Random(1)
+    with Load(list(cluster.node_ports.values())) as load:
+        for _ in range(3):
+            load.wait_for(200)
+            restart_everything(cluster, order)
+        load.wait_for(200)
+        assert list(cluster.ended()) == []
+    check(cluster, load, tmp_path / "replay")
+
+
+@pytest.mark.full
+@pytest.mark.timeout(120)
+def test_every_command_is_answered_in_time_without_most_brokers(cluster: DevCluster, tmp_path: Path) -> None:
+    """Also a read of a node that asks another one for what any node has acknowledged."""
+    port = free_ports(1)[0]
+    strong = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "sonicpy", "serve", "--cluster", cluster.addresses, "--node", "n8"),
+            *("--consistency", "strong", "--inet", f"{HOST}:{port}", "--data", str(tmp_path / "strong")),
+        ],
+        env=environment({}),
+    )
+    try:
+        wait_for_port(port)
+        first = Channel(cluster.node_ports["n1"])
+        assert first.ask(b'PUSH c b o1 "apple"\n') == b"OK"
+        first.close()
+        lines = [b'PUSH c b o2 "apple"', b'POP c b o1 "apple"', b"FLUSHO c b o1", b"FLUSHB c b", b"FLUSHC c"]
+        asked = [(cluster.node_ports["n1"], line) for line in lines] + [
+            (port, line) for line in [b"COUNTB c b", *lines]
+        ]
+        channels = [Channel(port) for port, _ in asked]
+        kill(cluster, "b1", "b2")
+        with ThreadPoolExecutor(len(asked)) as pool:
+            answers = list(pool.map(timed, channels, [line for _, line in asked]))
+        assert {answer for answer, _ in answers} == {b"ERR internal_error"}
+        assert max(seconds for _, seconds in answers) < ANSWER_S + 1
+    finally:
+        strong.terminate()
+        strong.wait(20)
+
+
+def timed(channel: Channel, line: bytes) -> tuple[bytes, float]:
+    """Return the answer to a line, and how long it took, in seconds."""
+    began = time.monotonic()
+    try:
+        return channel.ask(line + b"\n"), time.monotonic() - began
+    finally:
+        channel.close()
 
 
 @pytest.mark.full

@@ -23,7 +23,7 @@ from sonicpy.cluster.peers import Peers  # noqa: E402
 from sonicpy.cluster.questions import Question, pack_question  # noqa: E402
 from sonicpy.cluster.registry import Registry  # noqa: E402
 from sonicpy.cluster.setup import check_broker  # noqa: E402
-from tests.cluster.clusters import running  # noqa: E402
+from tests.cluster.clusters import running, wait_for_port  # noqa: E402
 
 pytestmark = pytest.mark.full
 
@@ -218,17 +218,6 @@ def test_strong_reads_see_what_any_node_has_acknowledged(cluster: DevCluster, tm
     finally:
         process.terminate()
         assert process.wait(10) == 0
-
-
-def wait_for_port(port: int) -> None:
-    deadline = time.monotonic() + 20
-    while True:
-        try:
-            Channel(port, "search").close()
-            return
-        except OSError:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
 
 
 def test_a_broker_that_does_not_sync_is_refused(tmp_path: Path) -> None:
