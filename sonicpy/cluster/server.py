@@ -51,9 +51,7 @@ class NodeServer(Server):
         statistics = Statistics()
         node = await self._unless_stopped(at_last(f"the node {self._name}", lambda: self._open(statistics)))
         try:
-            service = NodeService(node, self._config)
-            service.statistics = statistics  # that the replicas count their consolidations in
-            yield service, node.watch  # each replica does its own periodic work
+            yield NodeService(node, self._config, statistics), node.watch  # each replica does its own periodic work
         finally:
             await node.close()
 

@@ -48,6 +48,7 @@ from sonicpy.server.dispatch import CALLS, Postponed
 from sonicpy.server.figures import LabelledFigures
 from sonicpy.server.readers import ReaderWatch
 from sonicpy.server.service import BaseService
+from sonicpy.server.statistics import Statistics
 
 
 def push(node: Node, command: Push) -> bytes:
@@ -139,10 +140,14 @@ class TurnSealer:
 
 
 class NodeService(BaseService):
-    """A node and its connections."""
+    """A node and its connections.
 
-    def __init__(self, node: Node, config: Config) -> None:
-        super().__init__(config, NODE_CALLS, node, TurnSealer(node))
+    Args:
+        statistics: those that the replicas count their consolidations in.
+    """
+
+    def __init__(self, node: Node, config: Config, statistics: Statistics) -> None:
+        super().__init__(config, NODE_CALLS, node, TurnSealer(node), statistics)
         self.node = node
         self._spread = Spread(node)
         self.where = f"{config.store.kv.path}, and it is the node {node.name} of a cluster"

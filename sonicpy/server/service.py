@@ -19,6 +19,7 @@ from sonicpy.server.pump import Pump
 from sonicpy.server.readers import ReaderWatch
 from sonicpy.server.search_messages import Handover
 from sonicpy.server.serving import Sealer, Serving
+from sonicpy.server.statistics import Statistics
 from sonicpy.server.threads import in_thread
 
 if TYPE_CHECKING:
@@ -42,9 +43,14 @@ class BaseService(Serving):
     where: object
 
     def __init__(
-        self, config: Config, calls: Mapping[type, Callable[[Any, Any], bytes]], target: Any, committer: Sealer
+        self,
+        config: Config,
+        calls: Mapping[type, Callable[[Any, Any], bytes]],
+        target: Any,
+        committer: Sealer,
+        statistics: Statistics | None = None,
     ) -> None:
-        super().__init__(config, calls, target, committer)
+        super().__init__(config, calls, target, committer, statistics)
         self.unready: str | None = "the server is starting"
         """Why new clients should not come, as a sentence; None: they may."""
         self.search: SearchProcesses | None = None

@@ -79,6 +79,7 @@ class Serving(ABC):
         calls: what answers a command within a turn, by its type; the others are left to `execute`.
         target: the first argument of each call.
         committer: takes the changes of a turn.
+        statistics: counts the commands; None: new ones.
 
     Attributes:
         sheds: how many of the connections in mode search another process should serve: those that take turns next.
@@ -87,12 +88,17 @@ class Serving(ABC):
     sheds = 0
 
     def __init__(
-        self, config: Config, calls: Mapping[type, Callable[[Any, Any], bytes]], target: Any, committer: Sealer
+        self,
+        config: Config,
+        calls: Mapping[type, Callable[[Any, Any], bytes]],
+        target: Any,
+        committer: Sealer,
+        statistics: Statistics | None = None,
     ) -> None:
         self.config = config
         self.target = target
         self.committer = committer
-        self.statistics = Statistics()
+        self.statistics = statistics or Statistics()
         self.kinds = {
             kind: Kind(call, self.statistics.tallies[kind], kind in CHANGES, kind in REMOVES)
             for kind, call in calls.items()
