@@ -77,7 +77,7 @@ def by_sqlalchemy_mapping(values: Values) -> Any:
 
 
 def sqlalchemy_result(values: Values) -> Any:
-    sqlalchemy = pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
+    sqlalchemy = pytest.importorskip("sqlalchemy", reason="needs the extra [tables]")
     with sqlalchemy.create_engine("sqlite://").connect() as connection:
         columns = [sqlalchemy.literal(value).label(name) for name, value in values.items()]
         return connection.execute(sqlalchemy.select(*columns)).freeze()()
@@ -94,7 +94,7 @@ def by_series(values: Values) -> Any:
 
 
 def by_attrs(values: Values) -> Any:
-    attrs = pytest.importorskip("attrs", reason="needs attrs")
+    attrs = pytest.importorskip("attrs", reason="needs the extra [tables]")
     return attrs.make_class("Book", list(values))(**values)
 
 
@@ -229,8 +229,8 @@ def test_kinds_may_be_mixed() -> None:
 
 
 def test_every_kind_of_row_that_a_query_of_sqlalchemy_gives() -> None:
-    sqlalchemy = pytest.importorskip("sqlalchemy", reason="needs sqlalchemy")
-    orm = pytest.importorskip("sqlalchemy.orm", reason="needs sqlalchemy")
+    sqlalchemy = pytest.importorskip("sqlalchemy", reason="needs the extra [tables]")
+    orm = pytest.importorskip("sqlalchemy.orm", reason="needs the extra [tables]")
     table = sqlalchemy.table("books", *map(sqlalchemy.column, ("shelf", "title", "room", "isbn")))
     with orm.Session(sqlalchemy.create_engine("sqlite://")) as session:
         session.execute(sqlalchemy.text("CREATE TABLE books (shelf, title, room, isbn)"))

@@ -109,7 +109,7 @@ def test_a_frame_of_a_derived_class() -> None:
 
 
 def test_relations_of_duckdb() -> None:
-    duckdb = pytest.importorskip("duckdb", reason="needs duckdb")
+    duckdb = pytest.importorskip("duckdb", reason=NEED_TABLES)
     with duckdb.connect() as connection:
         rows = connection.sql("SELECT 'hello' AS text, uuid '00000000-0000-0000-0000-000000000007' AS id")
         assert list(read_rows(rows, BOUND)) == [ROWS[0]._replace(object=str(UUIDS[0]))]
