@@ -13,10 +13,10 @@ __all__ = ["run_loop", "settle_garbage"]
 GARBAGE_OBJECTS = 10_000
 """New Python objects between two collections: a few hundred commands; a collection takes about 0.1 ms."""
 GARBAGE_TIMES = 2
-"""Collections before one that looks at their survivors, too: 500 requests over HTTP are 100,000 objects, which would take
-30 ms."""
+"""Collections before one that looks at their survivors, too: 500 requests over HTTP are 100,000 objects, which would
+take 30 ms."""
 GARBAGE_WHOLE_TIMES = 1_000
-"""Those before one that looks at all objects; HTTP does that sooner, while it has nothing to do (`http_protocol.py`)."""
+"""Those before one that looks at all objects; HTTP does that sooner, when it has nothing to do (`http_protocol.py`)."""
 
 
 def settle_garbage() -> None:
