@@ -7,7 +7,10 @@ application.py  makes the application: routes, middleware, page
 backend.py      what it asks: an index in this process, or a client of a server
 search.py, ingest.py, control.py   the operations, by what they need
 bulk.py         many rows in one request, a JSON object a line
-gate.py         before and behind every request: password, sizes, times, ids, caching
+gate.py         before and behind every request: who may send it, times, ids
+access.py       the operations that change nothing, and those that need no password
+hosts.py        the names under which an address without a password is asked
+bodies.py       the sizes and the pace of bodies
 problems.py     errors as problem+json
 models.py       the JSON of requests and answers
 page/           the page, served as it is
