@@ -16,11 +16,7 @@ GARBAGE_TIMES = 2
 """Collections before one that looks at their survivors, too: 500 requests over HTTP are 100,000 objects, which would
 take 30 ms."""
 GARBAGE_WHOLE_TIMES = 1_000
-<<<<<<< HEAD
-"""Those before one that looks at all objects; HTTP does that sooner, while it has nothing to do."""
-=======
 """Those before one that looks at all objects; HTTP does that sooner, when it has nothing to do (`http_protocol.py`)."""
->>>>>>> http
 
 
 def settle_garbage() -> None:
