@@ -32,7 +32,7 @@ ALLOWED = {
     "http": EVERYBODY | {"api", "client", "index"},
     "ids": {"_native", "errors"},
     "index": EVERYBODY | {"_native", "api", "config", "disk", "graph", "lexer", "store"},
-    "keyvalue": EVERYBODY | {"store"},
+    "keyvalue": EVERYBODY | {"_native", "store"},
     "langcodes": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},

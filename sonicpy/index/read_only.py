@@ -13,6 +13,7 @@ from sonicpy.index.engine import Engine
 from sonicpy.index.index import Index
 from sonicpy.store.any_store import AnyStore
 from sonicpy.store.read_only import ReadOnlyStore
+from sonicpy.store.registry import Claim
 
 logger = logging.getLogger(__name__)
 
@@ -73,11 +74,15 @@ class ReadOnlyEngine(Engine):
     graphs: ReaderGraphPool
     read_only = True
 
-    def _open_store(self, folder: Path) -> AnyStore:
+    def _open_store(self, folder: Path, claim: Claim) -> AnyStore:
         self.graphs = ReaderGraphPool(graph_folder(folder))
         kv = self.config.store.kv
-        return ReadOnlyStore(
-            folder, self.analyzer(), map_bytes=kv.map_size_mb << 20, postings_max_bytes=kv.query_cache_mb << 20
+        return claim.open(
+            ReadOnlyStore,
+            folder,
+            self.analyzer(),
+            map_bytes=kv.map_size_mb << 20,
+            postings_max_bytes=kv.query_cache_mb << 20,
         )
 
     def _drop_leftovers(self) -> None:

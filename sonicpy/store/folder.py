@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 from types import TracebackType
 
+from sonicpy._native.held import Descriptor
 from sonicpy.errors import StoreError, StoreFull, StoreLocked
 from sonicpy.store.environment import DATA_FILE
 from sonicpy.store.platform import make_folder
@@ -51,22 +52,22 @@ class WriterLock:
         path = folder / LOCK_FILE
         try:
             make_folder(folder)
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+            self._file = Descriptor(os.open, path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
         except OSError as error:
             raise StoreError(f"cannot write the store folder {folder}: {error.strerror}") from error
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            try:
-                raise StoreLocked(f"the store {folder} is {_holder(self._descriptor)}") from error
-            finally:
-                os.close(self._descriptor)
         self._folder = folder
         try:
+            self._lock()
             self._write(f"{os.getpid()}\n")
-        except StoreFull:
-            os.close(self._descriptor)
+        except BaseException:
+            self._file.close()
             raise
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise StoreLocked(f"the store {self._folder} is {_holder(self._file.number)}") from error
 
     def note_server(self, url: str) -> None:
         """Note where this process serves the store, for the error of others that want to open it.
@@ -78,16 +79,14 @@ class WriterLock:
 
     def _write(self, content: str) -> None:
         try:
-            os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, content.encode("utf-8", "surrogateescape"), 0)
+            os.ftruncate(self._file.number, 0)
+            os.pwrite(self._file.number, content.encode("utf-8", "surrogateescape"), 0)
         except OSError as error:
             raise StoreFull(f"cannot write the store folder {self._folder}: {error.strerror}") from error
 
     def release(self) -> None:
-        """Give the right back. In a forked process, the parent keeps it."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-        self._descriptor = -1
+        """Give the right back; do nothing if it was. In a forked process, the parent keeps it."""
+        self._file.close()
 
     def __enter__(self) -> "WriterLock":
         return self
@@ -106,17 +105,17 @@ class ReaderLock:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._descriptor = -1
+        self._file: Descriptor | None = None
         try:
-            self._descriptor = os.open(folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+            self._file = Descriptor(os.open, folder / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return  # a copy that no process has written yet
         except OSError as error:
             raise StoreError(f"cannot read {folder / LOCK_FILE}: {error.strerror}") from error
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError as error:
-            holder, _ = _held_by(self._descriptor)
+            holder, _ = _held_by(self._file.number)
             self.release()
             raise StoreLocked(
                 f"the store {folder} is written by process {holder} and cannot be read meanwhile, because this user "
@@ -125,9 +124,8 @@ class ReaderLock:
 
     def release(self) -> None:
         """Let processes write the store again."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-        self._descriptor = -1
+        if self._file is not None:
+            self._file.close()
 
 
 def is_written(folder: Path) -> bool:
