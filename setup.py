@@ -33,12 +33,12 @@ LAST_KIND = ROOT / GENERATED / "kind"  # of the modules beside the sources: anot
 
 MODULES = [
     "add_terms", "analyzer", "answers", "bm25", "bucket", "bucket_cache", "completions", "corrector",
-    "dense_records", "edit_automaton", "graph", "graph_builder", "hits", "ids", "impact_rows", "keys", "language",
-    "length_masks", "lengths", "lines", "merged_list", "name_map", "name_rows", "nearest", "numbered_terms",
-    "object_change", "object_record", "object_table", "objects", "plain", "plan", "postings", "query_terms",
-    "quoting", "readers", "records", "remove_terms", "replies", "score_bounds", "sonic_table", "stem_ends",
-    "stop_set", "stop_votes", "stored_postings", "term_cache", "term_rows", "term_windows", "terms", "top_objects",
-    "varint", "wanted_blocks", "window_scores", "word_break", "word_range",
+    "dense_records", "edit_automaton", "graph", "graph_builder", "held", "hits", "ids", "impact_rows", "keys",
+    "language", "length_masks", "lengths", "lines", "merged_list", "name_map", "name_rows", "nearest",
+    "numbered_terms", "object_change", "object_record", "object_table", "objects", "plain", "plan", "postings",
+    "query_terms", "quoting", "readers", "records", "remove_terms", "replies", "score_bounds", "sonic_table",
+    "stem_ends", "stop_set", "stop_votes", "stored_postings", "term_cache", "term_rows", "term_windows", "terms",
+    "top_objects", "turn", "varint", "wanted_blocks", "window_scores", "word_break", "word_range",
 ]  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,

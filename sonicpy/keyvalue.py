@@ -18,20 +18,24 @@ Each change is one commit. `batch()` makes many changes one commit, which is sev
 import operator
 import os
 import shutil
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from math import inf
 from pathlib import Path
 from types import TracebackType
 from typing import Final, NoReturn, Self
 
+from sonicpy._native.held import Opened, insist
+from sonicpy._native.readers import Reading
+from sonicpy._native.turn import Turn
 from sonicpy.errors import IndexClosed, InvalidArgument, ReadOnly, StoreError, StoreFull, StoreLocked
 from sonicpy.ids import shown
 from sonicpy.store.backup import open_backup, write_backup
 from sonicpy.store.environment import DATA_FILE, Environment
 from sonicpy.store.folder import LMDB_LOCK_FILE, ReaderLock, WriterLock, holds_store
 from sonicpy.store.read_only import may_write
-from sonicpy.store.registry import claimed, guard
+from sonicpy.store.registry import Claim, Held, guard, keep_for_ever
 from sonicpy.store.temporary import MEMORY, temporary_folder
 from sonicpy.store.transaction import KEY_BYTES_MAX, MapFull, Transaction
 
@@ -102,31 +106,29 @@ class KeyValue:
         self._folder = folder.absolute()  # the program may change its working directory
         self._is_read_only = read_only
         self._size_max = size_max
-        self._writer = threading.RLock()
-        self._batch: Transaction | None = None
-        self._batch_thread = 0
+        self._turn = Turn()
         self._environment: Environment | None = None
         self._closed = f"the table in {folder} was closed: open it again"
         if read_only and not holds_store(folder):
             raise StoreError(f"there is no table of keys and values in {folder}")
-        with claimed(self._folder, writes=not read_only) as claim:
-            held = _Held(self._folder, size_max, sync=sync, read_only=read_only)
-            self._held: _Held | None = held
-            self._environment = held.environment
-            self._let_go = guard(self, held, claim, self._folder if temporary else None)
+        claim = self._claim = Claim(self._folder, writes=not read_only, temporary=temporary)
         try:
+            self._guard = guard(self, claim)
+            held = claim.open(_Held, self._folder, size_max, sync=sync, read_only=read_only)
+            self._environment = held.environment
+            self._turn.open = held.environment.transactions
             self._check_format()
+            claim.is_open = True
         except BaseException:
-            self.close()
+            insist(claim.close)
             raise
 
     def _check_format(self) -> None:
-        environment = self._opened()
-        with environment.reading() as transaction:
+        with self._opened().reading() as transaction:
             found = transaction.get(KEYVALUE, FORMAT_KEY)
         if found is None and not self._is_read_only:
-            with self.batch():
-                self._changing().put(KEYVALUE, FORMAT_KEY, FORMAT)
+            with self._changing() as writer:
+                writer.put(KEYVALUE, FORMAT_KEY, FORMAT)
         elif found != FORMAT:
             raise StoreError(f"{self._folder} holds no table of keys and values of format {FORMAT.decode()}")
 
@@ -139,41 +141,34 @@ class KeyValue:
             TypeError, ValueError: the key is not 1 to 511 bytes.
             IndexClosed: the table was closed.
         """
-        if self._batch is not None and self._batch_thread == threading.get_ident():
-            return self._batch.get(VALUES, _checked(key))
         environment = self._opened()
-        transaction = environment.take_snapshot()
-        try:
+        writer = environment.transactions.own_writer
+        if writer is not None:
+            return writer.get(VALUES, _checked(key))
+        with environment.reading() as transaction:
             return transaction.get(VALUES, _checked(key))
-        finally:
-            environment.give_back(transaction)
 
     def __contains__(self, key: bytes) -> bool:
         return self.get(key) is not None
 
     def count(self) -> int:
         """Return the number of keys."""
-        if self._batch is not None and self._batch_thread == threading.get_ident():
-            return self._batch.count(VALUES)
-        with self._opened().reading() as transaction:
+        environment = self._opened()
+        writer = environment.transactions.own_writer
+        if writer is not None:
+            return writer.count(VALUES)
+        with environment.reading() as transaction:
             return transaction.count(VALUES)
 
     def __len__(self) -> int:
         return self.count()
 
-    @contextmanager
-    def snapshot(self) -> Iterator["Snapshot"]:
+    def snapshot(self) -> AbstractContextManager["Snapshot"]:
         """The last commit, for the length of a `with` block: the fastest way to read many keys.
 
         The thread that reads a snapshot may not write: the file can grow only when nothing reads it.
         """
-        environment = self._opened()
-        transaction = environment.take_snapshot()
-        try:
-            yield Snapshot(transaction)
-        finally:
-            if self._environment is environment:  # else it was closed, or belongs to the process that forked
-                environment.give_back(transaction)
+        return Reading(self._opened().transactions, None, False, Snapshot)
 
     def file_size(self) -> int:
         """Return the size of the file in bytes, space for reuse included."""
@@ -192,13 +187,13 @@ class KeyValue:
         """
         if not isinstance(value, bytes):
             raise TypeError(f"a value is bytes, not {type(value).__name__}")
-        with self.batch():
-            self._changing().put(VALUES, _checked(key), value)
+        with self._changing() as writer:
+            writer.put(VALUES, _checked(key), value)
 
     def delete(self, key: bytes) -> bool:
         """Delete a key and its value; return whether it was there. Raises like `set`."""
-        with self.batch():
-            return self._changing().delete(VALUES, _checked(key))
+        with self._changing() as writer:
+            return writer.delete(VALUES, _checked(key))
 
     def incr(self, key: bytes, by: int = 1) -> int:
         """Add `by`, which may be negative, to a counter and return its new value. A key that is missing counts from 0.
@@ -211,8 +206,7 @@ class KeyValue:
         """
         if isinstance(by, bool) or not hasattr(by, "__index__"):
             raise TypeError(f"by is a whole number, not {type(by).__name__}")
-        with self.batch():
-            transaction = self._changing()
+        with self._changing() as transaction:
             held = transaction.get(VALUES, _checked(key))
             if held is None:
                 held = bytes(COUNTER_BYTES)
@@ -228,42 +222,48 @@ class KeyValue:
         """Subtract `by` from a counter and return its new value. Raises like `incr`."""
         return self.incr(key, -by)
 
-    @contextmanager
-    def batch(self) -> Iterator[None]:
+    def batch(self) -> AbstractContextManager[None]:
         """Make the changes of a `with` block one commit. If the block raises, none of them is made.
 
         Blocks may be nested: the outermost one commits. Other threads that write wait for its end.
         """
-        with self._writer:
-            if self._batch is not None:
-                yield
-                return
-            environment = self._opened()
-            self._refuse_reader()
-            self._refuse_replaced()
-            self._batch = environment.begin(write=True)
-            self._batch_thread = threading.get_ident()
-            try:
-                try:
-                    yield
-                except BaseException:
-                    self._end_batch(environment, commit=False)
-                    raise
-                self._end_batch(environment, commit=True)
-            except MapFull as error:
-                most = f"its file would exceed {self._size_max} bytes (size_max)"
-                raise StoreFull(f"the table in {self._folder} is full: {most}") from error
+        return self._turn.hold(self._begin_batch, self._end_batch)
 
-    def _end_batch(self, environment: Environment, *, commit: bool) -> None:
-        transaction, self._batch, self._batch_thread = self._batch, None, 0
-        if transaction is not None and self._environment is environment:
-            (environment.commit if commit else environment.abort)(transaction)
-        elif commit:
-            self._opened()  # it ended with the table: say so
+    def _changing(self) -> AbstractContextManager[Transaction]:
+        """Return `batch`, whose block gets the transaction to change."""
+        return self._turn.hold(self._begin, self._end_batch)
 
-    def _changing(self) -> Transaction:
-        assert self._batch is not None
-        return self._batch
+    def _begin_batch(self) -> None:
+        self._begin()
+
+    def _begin(self) -> Transaction:
+        environment = self._opened()
+        self._refuse_reader()
+        self._refuse_replaced()
+        self._turn.batches += 1
+        return environment.transactions.own_writer or environment.begin(write=True)
+
+    def _end_batch(self, error: BaseException | None) -> None:
+        self._turn.batches -= 1
+        if self._turn.batches:
+            return
+        if error is None:
+            self._commit()
+        elif isinstance(error, MapFull):
+            raise self._full() from error
+
+    def _commit(self) -> None:
+        environment = self._opened()  # a batch that ends with the table says so
+        writer = environment.transactions.own_writer
+        try:
+            if writer is not None:
+                environment.commit(writer)
+        except MapFull as error:
+            raise self._full() from error
+
+    def _full(self) -> StoreFull:
+        most = f"its file would exceed {self._size_max} bytes (size_max)"
+        return StoreFull(f"the table in {self._folder} is full: {most}")
 
     # Keeping
 
@@ -296,8 +296,7 @@ class KeyValue:
         with open_backup(Path(folder), TABLES) as source, source.reading() as held:
             if held.get(KEYVALUE, FORMAT_KEY) != FORMAT:
                 raise StoreError(f"the backup in {os.fspath(folder)} holds no table of keys and values")
-            with self.batch():
-                target = self._changing()
+            with self._changing() as target:
                 while target.delete_rows(VALUES, b"", RESTORE_ROWS):
                     pass
                 start = b"\0"
@@ -311,22 +310,37 @@ class KeyValue:
 
         A table that the program no longer references is closed, too.
         """
-        if self._environment is not None:
-            self._environment = self._held = None
-            self._let_go()
+        self._environment = None
+        self._let_go(inf)
 
-    def abandon(self, parent: int) -> "_Held | None":
+    def end(self, seconds: float) -> None:
+        """Close the table at the end of the interpreter, or leave it as a kill would; see `Engine.end`."""
+        if self._claim.is_closed:
+            return
+        if self._turn.end(seconds):
+            self._environment = None
+            if self._let_go(seconds):
+                return
+        self._guard.detach()
+        keep_for_ever(self._claim)
+
+    def abandon(self, parent: int) -> Held | None:
         """In a forked process: refuse every further use; return what the parent holds, None: it was closed."""
-        held = self._held
-        if held is not None:
-            held.batch = self._batch  # not to be freed here, either
-            self._environment = self._held = self._batch = None
-            self._writer = threading.RLock()  # another thread of the parent may have held it
-            self._closed = (
-                f"the table in {self._folder} belongs to process {parent}, which this one was forked from: open it in "
-                "a process that was started afresh (spawn), with read_only=True while the other has it open"
-            )
-        return held
+        self._turn.renew()  # another thread of the parent may have it
+        if self._environment is None:
+            return None
+        self._environment = None
+        self._closed = (
+            f"the table in {self._folder} belongs to process {parent}, which this one was forked from: open it in "
+            "a process that was started afresh (spawn), with read_only=True while the other has it open"
+        )
+        return self._claim.held
+
+    def _let_go(self, seconds: float) -> bool:
+        if not self._claim.close(seconds):
+            return False
+        self._guard.detach()
+        return True
 
     def _refuse_reader(self) -> None:
         if self._is_read_only:
@@ -334,7 +348,8 @@ class KeyValue:
 
     def _refuse_replaced(self) -> None:
         """Raise StoreLocked if a file of the table was deleted or replaced while it was open."""
-        if self._held is not None and (refusal := self._held.refusal()) is not None:
+        held = self._claim.held
+        if isinstance(held, _Held) and (refusal := held.refusal()) is not None:
             raise refusal
 
     def _opened(self) -> Environment:
@@ -363,41 +378,56 @@ class _Held:
     """What keeps a table open: the environment; a lock where it may be changed, or read without LMDB's own lock."""
 
     def __init__(self, folder: Path, size_max: int, *, sync: bool, read_only: bool) -> None:
+        self._closers: list[Callable[[], object]] = []  # each may be called again
+        self._lock: WriterLock | ReaderLock | None = None
         unlocked = read_only and not may_write(folder)
-        self._lock: WriterLock | ReaderLock | None = ReaderLock(folder) if unlocked else None
-        if not read_only:
-            self._lock = WriterLock(folder)
-        self.batch: Transaction | None = None
         try:
+            if unlocked or not read_only:
+                self._lock = ReaderLock(folder) if unlocked else WriterLock(folder)
+                self._closers.append(self._lock.release)
             if not read_only and holds_store(folder):
                 check_kind(folder, size_max)
             self.environment = Environment(
                 folder, size_max, sync=sync, read_only=read_only, unlocked=unlocked, tables=TABLES
             )
+            self._closers.append(self.environment.close)
             if isinstance(self._lock, WriterLock):
                 self._lock.watch(LMDB_LOCK_FILE, folder / LMDB_LOCK_FILE)
         except BaseException:
-            self._release()
+            insist(self._release)
             raise
 
     def refusal(self) -> StoreLocked | None:
         """Return why changes are refused, because a file was deleted or replaced; None: they are not."""
         return self._lock.refusal() if isinstance(self._lock, WriterLock) else None
 
-    def close(self) -> None:
-        """Close the environment, and let other processes write the folder."""
+    def close(self, seconds: float = inf) -> bool:
+        """Close the environment, and let other processes write the folder; do the rest if a call was interrupted.
+
+        Args:
+            seconds: how long to wait for reads of other threads; if they take longer, nothing is closed.
+
+        Returns:
+            Whether it is closed.
+        """
+        is_alone = True
         try:
-            self.environment.close()
+            is_alone = not self._closers or self.environment.wait_for_others(seconds)
         finally:
-            self._release()
+            if is_alone:
+                insist(self._release)
+        return is_alone
 
     def leave_to_parent(self) -> None:
-        """In a forked process: release the lock here; the parent keeps it."""
-        self._release()
-
-    def _release(self) -> None:
+        """In a forked process: touch no transaction, and release the lock here; the parent keeps it."""
+        self.environment.leave_to_parent()
         if self._lock is not None:
             self._lock.release()
+
+    def _release(self) -> None:
+        while self._closers:
+            self._closers[-1]()
+            del self._closers[-1]
 
 
 class Snapshot:
@@ -417,13 +447,10 @@ class Snapshot:
 
 def check_kind(folder: Path, size_max: int) -> None:
     """Raise StoreError if a folder holds something else, such as an index: opening it would add our tables to it."""
-    environment = Environment(folder, size_max, sync=False, read_only=True, tables=TABLES)
-    try:
-        with environment.reading() as transaction:
-            # Where our table is missing, this is the list of all tables.
-            names = set(transaction.keys(KEYVALUE, b""))
-    finally:
-        environment.close()
+    opening = partial(Environment, folder, size_max, sync=False, read_only=True, tables=TABLES)
+    with Opened(opening) as environment, environment.reading() as transaction:
+        # Where our table is missing, this is the list of all tables.
+        names = set(transaction.keys(KEYVALUE, b""))
     if not names <= {*TABLES, FORMAT_KEY}:
         raise StoreError(f"{folder} holds no table of keys and values, but an index: choose another folder")
 

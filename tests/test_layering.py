@@ -36,7 +36,7 @@ ALLOWED = {
     "ids": {"_native", "errors"},
     "index": EVERYBODY | {"_native", "api", "config", "disk", "files", "graph", "lexer", "store"},
     "interpreter": set(),
-    "keyvalue": EVERYBODY | {"store"},
+    "keyvalue": EVERYBODY | {"_native", "store"},
     "langcodes": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},

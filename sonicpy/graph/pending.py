@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from rapidfuzz.distance import OSA, Levenshtein
 from rapidfuzz.process import extract
 
+from sonicpy._native.held import Held
+
 
 class PendingWords:
     """Words of one bucket that its graph may not hold; no object may hold some of them any more.
@@ -26,12 +28,12 @@ class PendingWords:
 
     def refresh(self) -> None:
         """Add the words that were appended to the source. Other threads may append some meanwhile."""
-        with self._refreshing:
+        with Held(self._refreshing):
             end = len(self.source)
             for word in map(bytes.decode, self.source[self._taken : end]):
-                if word not in self._words:
-                    self._words.add(word)
+                if word not in self._words:  # last: what is among them can be found
                     self._by_length.setdefault(len(word), []).append(word)
+                    self._words.add(word)
             self._taken = end
 
     def correct(self, word: bytes, distance: int, *, transpositions: bool) -> list[tuple[bytes, int]]:

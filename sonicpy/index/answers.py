@@ -5,7 +5,6 @@ from typing import TypeVar
 
 from sonicpy._native.ids import are_names
 from sonicpy._native.terms import PART, STOP, Terms
-from sonicpy._native.varint import DamagedBytes
 from sonicpy.api.arguments import language_of, not_unicode, number_of, switch_of, text_of
 from sonicpy.api.counted import Counted, counted
 from sonicpy.api.explanation import DetectedLanguage, Explanation
@@ -13,7 +12,7 @@ from sonicpy.api.hits import Hits
 from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import ObjectName, check_collection, check_names
-from sonicpy.index.engine import Engine, damaged
+from sonicpy.index.engine import Engine
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
 from sonicpy.index.search.explain import Asked, explain
@@ -65,18 +64,10 @@ class Answers:
         limit, offset = number_of("limit", limit), number_of("offset", offset)
         stem, total = switch_of("stem", stem), switch_of("total", total)
         terms, matching = self._query_terms(collection, bucket, text, lang, stem)
-        # `Engine.read_words` written out, here and in `query_ids`: it would take 1 % of a short query.
-        store = self._engine.store
-        view = store.take_view()
-        try:
-            lexicon = self._engine.lexicons.of(view, collection, bucket)
+        with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
                 return Hits(total=0 if total else None)
             return query_hits(lexicon, terms, self.config, limit, offset, matching, total=total)
-        except DamagedBytes as error:
-            raise damaged(store, error) from error
-        finally:
-            store.give_back(view)
 
     def query_ids(
         self,
@@ -98,9 +89,7 @@ class Answers:
         if kept is not None and kept[0] == stamp:
             return kept[2].copy()
         terms, matching = self._query_terms(collection, bucket, text, lang, stem)
-        view = store.take_view()
-        try:
-            lexicon = self._engine.lexicons.of(view, collection, bucket)
+        with store.reading(self._engine.lexicons.of, collection, bucket) as lexicon:
             if lexicon is None:
                 return []
             moment = _moment(lexicon)
@@ -108,10 +97,6 @@ class Answers:
                 answer = kept[2]
             else:
                 answer = query(lexicon, terms, self.config, limit, offset, matching)
-        except DamagedBytes as error:
-            raise damaged(store, error) from error
-        finally:
-            store.give_back(view)
         self._keep(question, stamp, moment, answer)
         return answer.copy()
 
@@ -266,10 +251,7 @@ class Answers:
         if type(limit) is not int or limit < 0:
             limit = number_of("limit", limit)
         term, typed_bytes = one_word(lexed(self._engine.lexer.lex_plain, word))
-        store = self._engine.store
-        view = store.take_view()  # `Engine.read_words` written out, as in `query_ids`
-        try:
-            lexicon = self._engine.lexicons.of(view, collection, bucket)
+        with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
                 return [], None
             moment = _moment(lexicon)
@@ -279,10 +261,6 @@ class Answers:
                 found = suggest_likely(lexicon, term, limit)
             else:
                 found = suggest_alphabetical(lexicon, term, limit, typed_bytes)
-        except DamagedBytes as error:
-            raise damaged(store, error) from error
-        finally:
-            store.give_back(view)
         return list(map(bytes.decode, found)), moment
 
     def _query_terms(

@@ -3,28 +3,28 @@
 `Index` asks and changes it for its users, `Maintainer` keeps it fast and safe. Nothing here knows what a query is.
 """
 
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import partial
+from math import inf
 from pathlib import Path
-from types import TracebackType
 
+from sonicpy._native.held import insist
 from sonicpy._native.ids import are_names
 from sonicpy._native.terms import Terms
-from sonicpy._native.varint import DamagedBytes
+from sonicpy._native.turn import Turn
 from sonicpy.config import Config
 from sonicpy.disk import sync_folder
-from sonicpy.errors import StoreDamaged, StoreError
+from sonicpy.errors import StoreError
 from sonicpy.files import ACCESSES
 from sonicpy.graph.pool import GraphPool, Name, graph_folder
 from sonicpy.ids import ObjectName, check_names, object_name
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.store.any_store import AnyStore, ClosedStore
+from sonicpy.store.any_store import AnyStore, ClosedStore, EndedStore
 from sonicpy.store.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
 from sonicpy.store.mutations import Mutation, PushTerms
-from sonicpy.store.registry import claimed, guard
+from sonicpy.store.registry import Claim, guard, keep_for_ever
 from sonicpy.store.restore import drop_staged
 from sonicpy.store.store import Store
 from sonicpy.store.view import View
@@ -55,7 +55,7 @@ class Engine:
 
     read_only = False
     """Whether changes are refused; see `sonicpy.open`."""
-    store: AnyStore
+    store: AnyStore = ClosedStore("the index is not open yet")
     """The store; after `close`, and in a forked process, one that raises IndexClosed for everything."""
     graphs: GraphPool
     was_converted = False
@@ -70,11 +70,9 @@ class Engine:
         temporary: bool = False,
     ) -> None:
         self.config = config or Config()
-        self.lock = threading.RLock()
-        """Held by the thread that changes something."""
+        self.turn = Turn()
+        """Of the threads that change something; see `changing`."""
         self.is_autocommit = autocommit
-        self.is_batching = False
-        """Whether changes are committed by about BATCH_COMMIT instead of one by one; see `Index.batch`."""
         kv = self.config.store.kv
         self.access = ACCESSES[kv.group_access]
         """The modes of new files."""
@@ -85,16 +83,29 @@ class Engine:
         self.folder = Path(path or kv.path)
         """The folder as it was given."""
         folder = self.folder.absolute()  # the program may change its working directory
-        with claimed(folder, writes=not self.read_only, access=self.access) as claim:
-            store = self._open_store(folder)
-            self.store = store
-            try:
-                self.lexicons = Lexicons(self.graphs, live=self.live_words, recoveries=lambda: store.recoveries)
-                self._drop_leftovers()
-            except BaseException:
-                store.close()
-                raise
-        self._let_go = guard(self, store, claim, folder if temporary else None)
+        claim = self._claim = Claim(folder, writes=not self.read_only, temporary=temporary, access=self.access)
+        try:
+            self._guard = guard(self, claim)
+            store = self.store = self._open_store(folder, claim)
+            self.lexicons = Lexicons(self.graphs, live=self.live_words, recoveries=lambda: store.recoveries)
+            self._drop_leftovers()
+            claim.is_open = True
+        except BaseException:
+            insist(claim.close)
+            raise
+
+    def changing(self) -> AbstractContextManager[None]:
+        """Return the context manager that takes the turn of changing something: `with engine.changing()`.
+
+        If this engine commits by itself, no write transaction stays open behind the block: LMDB's belongs to one
+        thread.
+        """
+        return self.turn.hold()
+
+    @property
+    def is_batching(self) -> bool:
+        """Whether changes are committed by about BATCH_COMMIT instead of one by one; see `Index.batch`."""
+        return self.turn.batches > 0
 
     @property
     def is_closed(self) -> bool:
@@ -107,35 +118,29 @@ class Engine:
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
-    def read(self) -> "Reading":
+    def read(self) -> AbstractContextManager[View]:
         """Return the context manager for one read: `with engine.read() as view`.
 
         The view shows the open write transaction on the thread that owns it, and the last commit elsewhere. The block
         raises StoreDamaged for rows that cannot be decoded.
         """
-        return Reading(self.store)
+        return self.store.reading()
 
-    def read_words(self, collection: str, bucket: str) -> "ReadingWords":
+    def read_words(self, collection: str, bucket: str) -> AbstractContextManager[Lexicon | None]:
         """Return the context manager for one read of a bucket's words: `with ... as lexicon`.
 
         `lexicon` is None if there is no such bucket. Views and errors as in `read`.
         """
-        return ReadingWords(self.store, self.lexicons, collection, bucket)
+        return self.store.reading(self.lexicons.of, collection, bucket)
 
-    @contextmanager
-    def snapshot_of_now(self) -> Iterator[View]:
-        """Commit what was changed, and yield a snapshot of it, for a read that may take long."""
+    def snapshot_of_now(self) -> AbstractContextManager[View]:
+        """Commit what was changed; return the context manager of a snapshot of it, for a read that may take long."""
         self.commit_before_reading()
-        store = self.store
-        try:
-            with store.snapshot() as view:
-                yield view
-        except DamagedBytes as error:
-            raise damaged(store, error) from error
+        return self.store.snapshot()
 
     def commit_before_reading(self) -> None:
         """Commit what was changed, so that the next snapshot shows it."""
-        with self.lock:
+        with self.changing():
             self.store.commit()
 
     # -- changing --------------------------------------------------------------------------------------------------
@@ -149,7 +154,7 @@ class Engine:
 
     def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None:
         """Carry out a PUSH of terms, as `apply` does."""
-        with self.lock:
+        with self.changing():
             self.store.push(collection, bucket, oid, terms)
             self._finish_change()
 
@@ -159,7 +164,7 @@ class Engine:
         Raises:
             StoreError: the change was not stored.
         """
-        with self.lock:
+        with self.changing():
             # Who commits by itself has nobody else to serve meanwhile.
             result = self.store.apply(mutation, in_steps=not self.is_autocommit)
             self._finish_change()
@@ -167,7 +172,7 @@ class Engine:
 
     def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool) -> list[int]:
         """Carry out many pushes as one change; return the places of those left out, as `Store.apply_pushes` does."""
-        with self.lock:
+        with self.changing():
             left_out = self.store.apply_pushes(pushes, new=new)
             self._finish_change()
             return left_out
@@ -185,7 +190,7 @@ class Engine:
 
     def commit(self) -> None:
         """Make all changes visible to other threads and processes."""
-        with self.lock:
+        with self.changing():
             store = self.store
             store.commit()
             for bucket, version in store.take_flushed().items():
@@ -198,7 +203,7 @@ class Engine:
 
     def sweep(self, rows: int) -> bool:
         """Delete about `rows` rows of flushed buckets at most, and a few graphs; return whether any are left."""
-        with self.lock:
+        with self.changing():
             self.graphs.sweep(SWEEP_FILES, self.store.checkpoint)
             return self.store.sweep(rows) or self.graphs.has_unwanted(self.store.checkpoint)
 
@@ -221,14 +226,29 @@ class Engine:
 
         Waits until other threads have their answers; their next call raises IndexClosed.
         """
-        with self.lock:
-            if self.is_closed:
+        with self.changing():
+            if not self.is_closed:
+                self.store = ClosedStore(f"the index in {self.store.folder} was closed: open it again")
+            self._let_go(inf)
+
+    def end(self, seconds: float) -> None:
+        """Close at the end of the interpreter; other threads, if there are any, wait from now on until that is over.
+
+        If they do not let go in time, everything stays as a kill would leave it.
+        """
+        if self._claim.is_closed:
+            return
+        if self.turn.end(seconds):
+            if not self.is_closed:
+                self.store = EndedStore(f"the index in {self.folder} was closed when the program ended")
+            if self._let_go(seconds):
                 return
-            self.store = ClosedStore(f"the index in {self.store.folder} was closed: open it again")
-            self._let_go()
+        self._guard.detach()
+        keep_for_ever(self._claim)  # closing LMDB under a thread that is inside would crash this process
 
     def abandon(self, parent: int) -> AnyStore | None:
         """In a forked process: refuse every further use; return the store of the parent, None: it was closed."""
+        self.turn.renew()  # another thread of the parent may have it
         store = self.store
         if isinstance(store, ClosedStore):
             return None
@@ -238,22 +258,31 @@ class Engine:
         )
         return store
 
+    def _let_go(self, seconds: float) -> bool:
+        """Close what keeps the folder open, or do the rest if that was interrupted; return whether it is closed."""
+        if not self._claim.close(seconds):
+            return False
+        self._guard.detach()
+        return True
+
     # -- inside ----------------------------------------------------------------------------------------------------
 
     def _make_lexer(self) -> Lexer:
         config = self.config
         return Lexer(config.normalization, config.tokenization, config.stopwords, compat=self.is_compat)
 
-    def _open_store(self, folder: Path) -> AnyStore:
+    def _open_store(self, folder: Path, claim: Claim) -> AnyStore:
         kv = self.config.store.kv
         self.graphs = GraphPool(graph_folder(folder), self.access)
-        store = Store(
+        store = claim.open(
+            Store,
             folder,
             self.analyzer(),
             map_bytes=kv.map_size_mb << 20,
             durability=kv.durability,
             postings_max_bytes=kv.query_cache_mb << 20,
             access=self.access,
+            turn=self.turn if self.is_autocommit else None,
         )
         store.sync_before(partial(sync_names, self.graphs.folder))  # not a method: the store must not hold its owner
         self.was_converted = store.was_converted
@@ -261,9 +290,10 @@ class Engine:
 
     def _drop_leftovers(self) -> None:
         """Delete what an earlier process has left unfinished."""
-        drop_staged(self.store)
-        while self.store.has_removals:
-            self.store.take_step()
+        with self.changing():
+            drop_staged(self.store)
+            while self.store.has_removals:
+                self.store.take_step()
         with self.read() as view:
             states = (state for _, state in view.all_states())
             self.graphs.tidy({Name(state.bucket, state.lexicon_version) for state in states if state.lexicon_version})
@@ -276,55 +306,6 @@ class Engine:
             self.finish()
 
 
-class Reading:
-    """One read of a store, as a context manager; see `Engine.read`."""
-
-    __slots__ = ("_store", "_view")
-
-    def __init__(self, store: AnyStore) -> None:
-        self._store = store
-
-    def __enter__(self) -> View:
-        self._view = self._store.take_view()
-        return self._view
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._store.give_back(self._view)
-        if isinstance(error, DamagedBytes):
-            raise damaged(self._store, error) from error
-
-
-class ReadingWords:
-    """One read of a bucket's words, as a context manager; see `Engine.read_words`."""
-
-    __slots__ = ("_bucket", "_collection", "_lexicons", "_store", "_view")
-
-    def __init__(self, store: AnyStore, lexicons: Lexicons, collection: str, bucket: str) -> None:
-        self._store = store
-        self._lexicons = lexicons
-        self._collection = collection
-        self._bucket = bucket
-
-    def __enter__(self) -> Lexicon | None:
-        view = self._view = self._store.take_view()
-        try:
-            return self._lexicons.of(view, self._collection, self._bucket)
-        except BaseException as error:
-            self._store.give_back(view)
-            if isinstance(error, DamagedBytes):
-                raise damaged(self._store, error) from error
-            raise
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._store.give_back(self._view)
-        if isinstance(error, DamagedBytes):
-            raise damaged(self._store, error) from error
-
-
 def sync_names(folder: Path) -> None:
     """Wait until the disk has the names of the graphs that commits refer to; their content is there already."""
     try:
@@ -333,8 +314,3 @@ def sync_names(folder: Path) -> None:
             sync_folder(folder.parent)
     except OSError as error:
         raise StoreError(f"cannot sync {folder}: {error.strerror}") from error
-
-
-def damaged(store: AnyStore, error: DamagedBytes) -> StoreDamaged:
-    """Return the error to raise for rows that cannot be decoded."""
-    return StoreDamaged(f"the store {store.folder} is damaged: {error}")

@@ -7,7 +7,7 @@ server does.
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -228,21 +228,13 @@ class Index(Answers, Listing):
         """
         return Bucket(self, collection, bucket)
 
-    @contextmanager
-    def batch(self) -> Iterator[Self]:
+    def batch(self) -> AbstractContextManager[Self]:
         """Group the changes made on this thread inside a `with` block: one commit for about 512 of them.
 
-        At its end, buckets that gained thousands of words are consolidated.
+        At its end, also after an error, what was changed is committed, and buckets that gained thousands of words are
+        consolidated.
         """
-        engine = self._engine
-        with engine.lock:
-            outer, engine.is_batching = engine.is_batching, True
-            try:
-                yield self
-            finally:
-                engine.is_batching = outer
-                engine.finish()
-                self.maintainer.consolidate_backlogged(None)
+        return self._engine.turn.hold(self._begin_batch, self._end_batch)
 
     # -- contents ------------------------------------------------------------------------------------------------------
 
@@ -389,6 +381,15 @@ class Index(Answers, Listing):
         return index_tables(repr(self), self.stats)
 
     # -- inside --------------------------------------------------------------------------------------------------------
+
+    def _begin_batch(self) -> Self:
+        self._engine.turn.batches += 1
+        return self
+
+    def _end_batch(self, error: BaseException | None) -> None:
+        self._engine.turn.batches -= 1
+        self._engine.finish()
+        self.maintainer.consolidate_backlogged(None)
 
     def _build_graphs(self) -> None:
         """Build the graphs of a converted store; after an error its words stay pending until a later consolidation."""

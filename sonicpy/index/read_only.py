@@ -14,6 +14,7 @@ from sonicpy.index.engine import Engine
 from sonicpy.index.index import Index
 from sonicpy.store.any_store import AnyStore
 from sonicpy.store.read_only import ReadOnlyStore
+from sonicpy.store.registry import Claim
 
 logger = logging.getLogger(__name__)
 
@@ -74,10 +75,11 @@ class ReadOnlyEngine(Engine):
     graphs: ReaderGraphPool
     read_only = True
 
-    def _open_store(self, folder: Path) -> AnyStore:
+    def _open_store(self, folder: Path, claim: Claim) -> AnyStore:
         self.graphs = ReaderGraphPool(graph_folder(folder), self.access)
         kv = self.config.store.kv
-        return ReadOnlyStore(
+        return claim.open(
+            ReadOnlyStore,
             folder,
             self.analyzer(),
             map_bytes=kv.map_size_mb << 20,

@@ -18,6 +18,7 @@ from sonicpy.index.spread import SpreadParts, SpreadReader
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.any_store import AnyStore
 from sonicpy.store.mutations import Mutation, PushTerms, pack_mutation, pack_push
+from sonicpy.store.registry import Claim
 from sonicpy.store.replica import Progress, ReplicaStore
 
 RECORD_BYTES_MAX = 900 << 10
@@ -99,10 +100,11 @@ class ReplicaEngine(Engine):
     def _make_lexer(self) -> Lexer:
         return self._shared_lexer
 
-    def _open_store(self, folder: Path) -> AnyStore:
+    def _open_store(self, folder: Path, claim: Claim) -> AnyStore:
         self.graphs = GraphPool(graph_folder(folder), self.access)
         kv = self.config.store.kv
-        self.replica = ReplicaStore(
+        self.replica = claim.open(
+            ReplicaStore,
             folder,
             self.analyzer(),
             map_bytes=kv.map_size_mb << 20,
@@ -140,15 +142,15 @@ class ReplicaIndex(SpreadParts, Index):
 
     def adopt(self, position: int, epoch: str) -> None:
         """Go on with another log; see `ReplicaStore.adopt`."""
-        with self._engine.lock:
+        with self._engine.changing():
             self._engine.replica.adopt(position, epoch)
 
     def apply_batch(self, records: Sequence[bytes], progress: Progress) -> list[int]:
         """Carry out the next entry of the cluster's log; see `ReplicaStore.apply_batch`."""
-        with self._engine.lock:
+        with self._engine.changing():
             return self._engine.replica.apply_batch(records, progress)
 
     def note_position(self, position: int, epoch: str) -> None:
         """Let the next commit note a later position of the cluster's log; see `ReplicaStore.note_position`."""
-        with self._engine.lock:
+        with self._engine.changing():
             self._engine.replica.note_position(position, epoch)

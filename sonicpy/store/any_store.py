@@ -3,12 +3,15 @@
 Store           reads and changes
 ReadOnlyStore   reads, and refuses changes
 ClosedStore     refuses everything
+EndedStore      the same, while the interpreter ends
 """
 
+import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from sonicpy._native.terms import Terms
 from sonicpy.errors import IndexClosed, StoreError
@@ -19,6 +22,9 @@ from sonicpy.store.view import View
 from sonicpy.store.write_view import WriteView
 
 Answer = TypeVar("Answer")
+
+LONG_S = 3600.0
+"""Longer than an interpreter takes to end."""
 
 
 class AnyStore(Protocol):
@@ -48,11 +54,8 @@ class AnyStore(Protocol):
     @property
     def has_removals(self) -> bool: ...
 
-    def reading(self) -> AbstractContextManager[View]: ...
+    def reading(self, then: Callable[..., Any] | None = None, *args: Any) -> AbstractContextManager[Any]: ...
     def snapshot(self) -> AbstractContextManager[View]: ...
-    def take_view(self) -> View: ...
-    def take_snapshot(self) -> View: ...
-    def give_back(self, view: View) -> None: ...
     def readable_stamp(self) -> int | None: ...
     def backup(self, folder: Path) -> Path: ...
     def readers(self) -> list[Reader]: ...
@@ -83,7 +86,7 @@ class AnyStore(Protocol):
     def forget_pending_bucket(self, bucket: int) -> None: ...
 
     def leave_to_parent(self) -> None: ...
-    def close(self) -> None: ...
+    def close(self, seconds: float = ...) -> bool: ...
 
 
 class RefusesChanges:
@@ -235,23 +238,11 @@ class ClosedStore(RefusesChanges):
         """Refuse."""
         raise self.refusal()
 
-    def reading(self) -> NoReturn:
+    def reading(self, *_: object) -> NoReturn:
         """Refuse."""
         raise self.refusal()
 
     def snapshot(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def take_view(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def take_snapshot(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def give_back(self, view: View) -> NoReturn:
         """Refuse."""
         raise self.refusal()
 
@@ -295,6 +286,23 @@ class ClosedStore(RefusesChanges):
         """Refuse."""
         raise self.refusal()
 
-    def close(self) -> NoReturn:
+    def close(self, seconds: float = 0.0) -> NoReturn:
         """Refuse."""
         raise self.refusal()
+
+
+class EndedStore(ClosedStore):
+    """Takes the place of a store when the interpreter ends: on another thread, which ends too, everything waits.
+
+    An error there would be printed while the interpreter closes its files, which may end it with a crash.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self._thread = threading.get_ident()
+
+    def refusal(self) -> IndexClosed:
+        """Return why everything is refused."""
+        while threading.get_ident() != self._thread:
+            time.sleep(LONG_S)
+        return super().refusal()

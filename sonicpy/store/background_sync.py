@@ -3,8 +3,13 @@ and when nothing was changed for some seconds, it gives back disk that it does n
 
 import logging
 import threading
+import time
+from _thread import start_new_thread
 from collections.abc import Callable
+from math import inf
+from queue import Empty, SimpleQueue
 
+from sonicpy._native.held import Held
 from sonicpy.errors import StoreError
 
 logger = logging.getLogger(__name__)
@@ -15,6 +20,12 @@ REST_AFTER_S = 3.0
 """After a sync that long without a change, the store is at rest."""
 REST_PAUSE_S = 0.002
 """Between two steps of what is done at rest, so that readers get their turns."""
+PAUSE_S = 0.001
+"""Between two looks whether all threads have ended."""
+
+Bell = SimpleQueue[None]
+"""Wakes a thread that waits for something to be put into it. An Event would not do: its methods are functions of
+Python, and an exception of a signal handler in one of them may leave its lock held."""
 
 
 class BackgroundSync:
@@ -28,10 +39,10 @@ class BackgroundSync:
     def __init__(self, sync: Callable[[], None], rest: Callable[[], bool]) -> None:
         self._sync = sync
         self._rest = rest
-        self._woken: threading.Event | None = None  # ends the rest of a thread that has synced
+        self._woken: Bell | None = None  # ends the rest of a thread that has synced
         self._turn = threading.Lock()
-        self._waiting: threading.Event | None = None  # of the thread that will sync and has not begun to
-        self._threads: set[threading.Thread] = set()
+        self._waiting: Bell | None = None  # of the thread that will sync and has not begun to
+        self._running = 0  # threads that have begun and not ended
         self._is_closed = False
 
     def note_change(self, *, is_urgent: bool) -> None:
@@ -40,67 +51,94 @@ class BackgroundSync:
         if soon is None:
             soon = self._begin()
         if is_urgent:
-            soon.set()
+            soon.put(None)
 
-    def close(self) -> None:
-        """Begin no more syncs, and wait until the last one has ended."""
-        with self._turn:
+    def close(self, seconds: float = inf) -> bool:
+        """Begin no more syncs, and wait until the last one has ended; it may be called again.
+
+        Args:
+            seconds: how long to wait.
+
+        Returns:
+            Whether it has ended.
+        """
+        with Held(self._turn):
             self._is_closed = True
             self._wake()
-            threads = list(self._threads)
             if self._waiting is not None:
-                self._waiting.set()
-        for thread in threads:
-            thread.join()
+                self._waiting.put(None)
+        deadline = time.monotonic() + seconds
+        while self._running:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(PAUSE_S)
+        return True
 
-    def _begin(self) -> threading.Event:
+    def _begin(self) -> Bell:
         """Start the thread of the next sync; return what makes it hurry."""
-        with self._turn:
-            soon = threading.Event()
+        with Held(self._turn):
+            soon = Bell()
             if self._is_closed:
                 return soon
             self._wake()
-            thread = threading.Thread(target=self._run, args=(soon,), name="sonicpy-sync", daemon=True)
+            self._waiting = soon
+            is_started = False
             try:
-                thread.start()
+                # Not threading.Thread: its `start` is a function of Python that waits for an Event.
+                start_new_thread(self._run, (soon,))
+                is_started = True
             except RuntimeError as error:  # the system allows no more threads; the next change tries again
                 logger.error("no thread can be started to sync the store: %s", error)
-                return soon
-            self._waiting = soon
-            self._threads.add(thread)
+            finally:
+                if not is_started:  # or an exception came behind the start: two threads do no harm
+                    self._waiting = None
             return soon
 
-    def _run(self, soon: threading.Event) -> None:
-        soon.wait(SYNC_AFTER_S)
-        with self._turn:
-            self._waiting = None  # what changes from now on needs another sync
-            is_closed = self._is_closed
+    def _run(self, soon: Bell) -> None:
+        self._running += 1  # before it looks whether this is closed, as `close` looks at it behind
         try:
-            if not is_closed:
-                self._sync()
-                self._rest_until_woken()
+            self._sync_after(soon)
+        finally:
+            self._running -= 1
+
+    def _sync_after(self, soon: Bell) -> None:
+        _rang(soon, SYNC_AFTER_S)
+        with Held(self._turn):
+            if self._waiting is soon:
+                self._waiting = None  # what changes from now on needs another sync
+            if self._is_closed:
+                return
+        try:
+            self._sync()
+            self._rest_until_woken()
         except StoreError as error:
             logger.error("%s", error)
             self.note_change(is_urgent=False)
-        finally:
-            with self._turn:
-                self._threads.discard(threading.current_thread())
 
     def _rest_until_woken(self) -> None:
         """Do what is to be done at rest, if nothing changes for a while."""
-        with self._turn:
+        with Held(self._turn):
             if self._is_closed or self._waiting is not None:
                 return
             self._wake()  # the thread of a sync that was under way at the same time: one is enough
-            self._woken = woken = threading.Event()
+            self._woken = woken = Bell()
         pause_s = REST_AFTER_S
         try:
-            while not woken.wait(pause_s) and self._rest():
+            while not _rang(woken, pause_s) and self._rest():
                 pause_s = REST_PAUSE_S
         except StoreError as error:
             logger.error("%s", error)
 
     def _wake(self) -> None:
         if self._woken is not None:
-            self._woken.set()
+            self._woken.put(None)
             self._woken = None
+
+
+def _rang(bell: Bell, seconds: float) -> bool:
+    """Wait for a bell; return whether it rang in time."""
+    try:
+        bell.get(timeout=seconds)
+    except Empty:
+        return False
+    return True

@@ -11,10 +11,11 @@ import fcntl
 import hashlib
 import os
 import struct
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
+from sonicpy._native.held import Opened
 from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.files import PRIVATE, Access, make_new, open_regular, regular_bytes
@@ -102,24 +103,23 @@ def _lock(descriptor: int, folder: Path) -> None:
         raise StoreError(f"another backup is being written to {folder}: wait for its end") from error
 
 
-@contextmanager
-def open_backup(folder: Path, tables: Sequence[bytes] = TABLE_NAMES) -> Iterator[Environment]:
-    """The tables of the backup in a folder, for reading, for the length of a `with` block.
+def open_backup(folder: Path, tables: Sequence[bytes] = TABLE_NAMES) -> AbstractContextManager[Environment]:
+    """Return the context manager that opens the backup in a folder for reading: `with ... as environment`.
 
     Args:
         folder: as that of `write_backup`.
         tables: their names.
 
-    Raises:
+    Raises (the block):
         StoreDamaged: it is not what was written.
         StoreError: there is none, or it cannot be read.
     """
+    return Opened(_backup_in, folder, tables)
+
+
+def _backup_in(folder: Path, tables: Sequence[bytes]) -> Environment:
     path = folder / BACKUP_FILE
-    environment = Environment(path, check_seal(path), copied=True, tables=tables)
-    try:
-        yield environment
-    finally:
-        environment.close()
+    return Environment(path, check_seal(path), copied=True, tables=tables)
 
 
 def check_seal(path: Path) -> int:

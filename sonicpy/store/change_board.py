@@ -82,10 +82,12 @@ class ChangeBoard:
         return self.newest(collection, bucket) > words[COMMITTED]
 
     def close(self) -> None:
-        """Release the memory."""
+        """Release the memory; it may be called again."""
         self._words.release()
         self._map.close()
-        os.close(self.descriptor)
+        descriptor, self.descriptor = self.descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 @lru_cache(maxsize=SLOTS)

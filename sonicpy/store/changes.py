@@ -99,6 +99,14 @@ class RecentChanges:
         self._kept: deque[tuple[int, int, dict[int, Touched]]] = deque()  # commit, weight, what it changed
         self._weight = 0
 
+    def clear(self) -> None:
+        """Forget everything: the last commit that was noted may not have been made."""
+        self._newest = -1
+        self._newest_slim = b""
+        self._older = []
+        self._kept.clear()
+        self._weight = 0
+
     def since(self, commit: int, number: int) -> "ChangesBetween | None":
         """Return what the commits behind a commit changed, up to commit `number`; None: not all of it is kept.
 

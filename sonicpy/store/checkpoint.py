@@ -17,12 +17,12 @@ import hashlib
 import os
 import struct
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
+from sonicpy._native.held import Descriptor, Held
 from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.files import PRIVATE, Access, open_new, regular_bytes
@@ -99,26 +99,27 @@ class Checkpoints:
         self._pin = pin
         self._sync_data = sync_data
         self._pinned: Pin | None = None
+        self._passed: list[Pin] = []  # readers that are not needed any more
         self._saving = threading.Lock()
         self.committing = threading.Lock()
         self.saved = -1
         self.before_save: Callable[[], None] = _nothing
         self._replaced = 0
-        self._data = os.open(data_file, os.O_RDWR | os.O_CLOEXEC)
+        self._data = Descriptor(os.open, data_file, os.O_RDWR | os.O_CLOEXEC)
         try:
-            self._store = stamp(self._data)
+            self._store = stamp(self._data.number)
             before = read_checkpoint(folder)
             self._save_number = 0 if before is None else before.save + 1
-            self._file = _open_file(folder, newest_meta_page(self._data).page_bytes, access)
+            self._file = _open_file(folder, newest_meta_page(self._data.number).page_bytes, access)
         except BaseException:
-            os.close(self._data)
+            self._data.close()
             raise
 
     def note_commit(self) -> None:
         """Count the pages that the last commit replaced; for the thread that commits. Raises StoreError."""
         try:
-            meta = newest_meta_page(self._data)
-            self._replaced += replaced_pages(self._data, meta) * meta.page_bytes
+            meta = newest_meta_page(self._data.number)
+            self._replaced += replaced_pages(self._data.number, meta) * meta.page_bytes
         except OSError as error:
             raise StoreError(f"cannot read the data file of the store: {error.strerror}") from error
 
@@ -133,62 +134,74 @@ class Checkpoints:
         Raises:
             StoreError: the disk failed; the checkpoint before stays.
         """
-        with self._saving:
+        with Held(self._saving):
             self._save()
 
-    @contextmanager
-    def unpinned(self) -> Iterator[None]:
-        """Save a checkpoint of the last commit, and keep no reader open in a `with` block, which commits nothing."""
-        with self._saving:
+    def unpinned(self, work: Callable[[], None]) -> None:
+        """Save a checkpoint of the last commit, and call `work`, which commits nothing, while no reader is open."""
+        with Held(self._saving):
             self._save()
-            self._unpin()
+            pinned, self._pinned = self._pinned, None
             try:
-                yield
+                if pinned is not None:
+                    pinned.abort()
+                work()
             finally:
-                self._pinned = self._pin()
+                self.keep_pinned()
+
+    def keep_pinned(self) -> None:
+        """Begin the reader that `unpinned` ended, if an exception has kept it from that; for who is about to commit."""
+        if self._pinned is None and self.saved >= 0:
+            self._pinned = self._pin()
 
     def close(self) -> None:
-        """End the reader and close the files."""
-        with self._saving:
-            self._unpin()
-            for descriptor in (self._data, self._file):
-                if descriptor >= 0:
-                    os.close(descriptor)
-            self._data = self._file = -1
+        """End the reader and close the files; do the rest if an earlier call was interrupted."""
+        with Held(self._saving):
+            pinned, self._pinned = self._pinned, None
+            if pinned is not None:
+                pinned.abort()
+            self._end_passed()
+            self._data.close()
+            self._file.close()
 
     def _save(self) -> None:
-        with self.committing:
-            meta = newest_meta_page(self._data)
-            if meta.number == self.saved:
-                return
-            pin = self._pin()
-            replaced = self._replaced
-            self._replaced = 0
+        self._end_passed()
+        pin: Pin | None = None
+        replaced = 0
         try:
+            with Held(self.committing):
+                meta = newest_meta_page(self._data.number)
+                if meta.number == self.saved:
+                    return
+                pin = self._pin()
+                replaced, self._replaced = self._replaced, 0
             self.before_save()
             self._sync_data()
             self._write(meta)
-        except BaseException:
-            pin.abort()  # the older reader keeps the pages of this commit, too
+            # No exception comes between these: what is saved always has a reader. The one before is older, so it keeps
+            # the pages of this commit, too, if this one has to end.
+            if self._pinned is not None:
+                self._passed = [self._pinned]
+            self._pinned, self.saved, pin, replaced = pin, meta.number, None, 0
+        finally:
             self._replaced += replaced
-            raise
-        self._unpin()
-        self._pinned = pin
-        self.saved = meta.number
+            if pin is not None:
+                pin.abort()
+        self._end_passed()
+
+    def _end_passed(self) -> None:
+        for pin in self._passed:
+            pin.abort()
+        self._passed = []
 
     def _write(self, meta: MetaPage) -> None:
         slot = pack(Checkpoint(self._save_number, self._store, meta))
         try:
-            os.pwrite(self._file, slot, self._save_number % 2 * SLOT_BYTES)
-            sync_file(self._file)
+            os.pwrite(self._file.number, slot, self._save_number % 2 * SLOT_BYTES)
+            sync_file(self._file.number)
         except OSError as error:
             raise StoreFull(f"cannot write {CHECKPOINT_FILE}: {error.strerror}") from error
         self._save_number += 1
-
-    def _unpin(self) -> None:
-        if self._pinned is not None:
-            self._pinned.abort()
-            self._pinned = None
 
 
 def _nothing() -> None:
@@ -242,23 +255,20 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
     return max(filter(None, found), key=lambda checkpoint: checkpoint.save, default=None)
 
 
-def _open_file(folder: Path, page_bytes: int, access: Access) -> int:
+def _open_file(folder: Path, page_bytes: int, access: Access) -> Descriptor:
     """Open the file of checkpoints; make it with room for both slots, on the disk, so that a save changes no size.
 
     The disk has the names in the folder then, too: beside an old file of checkpoints, the data file may be a new one.
     """
     path = folder / CHECKPOINT_FILE
-    descriptor = -1
     try:
-        descriptor = open_new(path, os.O_RDWR, access)
+        descriptor = Descriptor(open_new, path, os.O_RDWR, access)
         size = HEAD.size + page_bytes + DIGEST_BYTES
-        if os.fstat(descriptor).st_size < SLOT_BYTES + size:
+        if os.fstat(descriptor.number).st_size < SLOT_BYTES + size:
             for slot in (0, 1):
-                os.pwrite(descriptor, bytes(size), slot * SLOT_BYTES)
-            sync_file(descriptor)
+                os.pwrite(descriptor.number, bytes(size), slot * SLOT_BYTES)
+            sync_file(descriptor.number)
         sync_folder(folder)
     except OSError as error:
-        if descriptor >= 0:
-            os.close(descriptor)
         raise StoreFull(f"cannot write {path}: {error.strerror}") from error
     return descriptor

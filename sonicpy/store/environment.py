@@ -2,6 +2,9 @@
 
 Invariants:
 - A write transaction is begun, used, committed and aborted on one thread.
+- What is taken and noted, or given back, is so in one native call (`_native/readers.pyx`): whatever exception a signal
+  handler raises, and whenever, no transaction stays open without being counted. Flags are set right before a `try` and
+  reset first of all behind its `finally`, where no exception can come in between.
 - The map is only resized while no transaction of this process is open (`set_mapsize` would kill it).
 - An idle read transaction waits for the next reader only until the next commit: pages that it shows cannot be reused.
 - Every lmdb error leaves these two files as a StoreError.
@@ -10,15 +13,19 @@ Invariants:
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from math import inf
 from pathlib import Path
 from threading import get_ident
 from typing import Final, NamedTuple
 
 import lmdb
 
-from sonicpy._native.readers import OpenTransactions
+from sonicpy._native.held import Held, insist
+from sonicpy._native.readers import OpenTransactions, Reading
 from sonicpy.errors import StoreError, StoreLocked
 from sonicpy.files import PRIVATE, Access, open_new
 from sonicpy.store.checkpoint import Checkpoints
@@ -31,6 +38,8 @@ LOCK_FILE: Final = "lock.mdb"
 LOCK_BYTES: Final = 1024 + 64 * MAX_READERS  # at least what LMDB maps: a head, and a slot for each reader
 IDLE_MAX: Final = 8  # read transactions that wait for the next readers
 GROW_WHEN_USED: Final = 0.75  # of the map: growth happens between transactions, long before it is needed
+PAUSE_S: Final = 0.001
+"""Between two looks whether others have ended their transactions."""
 
 
 class Reader(NamedTuple):
@@ -64,6 +73,9 @@ class Environment:
     Raises:
         StoreLocked: a process of another pid namespace has the store open under the process id of this one.
         StoreError: the folder cannot be used; one sentence says why.
+
+    Attributes:
+        transactions: the open ones.
     """
 
     def __init__(
@@ -80,15 +92,13 @@ class Environment:
     ) -> None:
         self._folder = folder
         self._access = access
-        read_only = read_only or copied or unlocked
-        self._turn = threading.Condition()
-        self._open: OpenTransactions[Transaction] = OpenTransactions(
-            0 if read_only else IDLE_MAX  # another process writes: every read needs a new transaction
-        )
+        self._read_only = read_only = read_only or copied or unlocked
+        self._resizing = threading.Lock()
         self._copies = 0
+        self._is_closed = False
         self._followed = 0  # the commit that `follow` was told last
         self._checkpoints: Checkpoints | None = None
-        self._changing = threading.Lock()  # held while a write transaction is open, or `unchanged` keeps changes away
+        self._env: lmdb.Environment
         try:
             if not read_only:
                 make_folder(folder, access)
@@ -98,32 +108,39 @@ class Environment:
                 sync=bool(sync), metasync=bool(sync), max_spare_txns=8, readonly=read_only, create=not read_only,
                 subdir=not copied, lock=not (copied or unlocked), mode=access.file,
             )  # fmt: skip
-            try:
-                self._begin(tables, writes=not read_only, saves=not read_only and sync is None)
-            except BaseException:
-                self._close()
-                raise
+            self._begin(self._env, tables, saves=not read_only and sync is None)
         except lmdb.LockError as error:
+            insist(self._close)
             raise StoreLocked(same_process_id(folder)) from error
         except lmdb.MemoryError as error:
+            insist(self._close)
             raise StoreError(
                 f"cannot open the store in {folder}: there is no address space for {map_bytes >> 20} MiB, which is "
                 "only reserved, not used: raise the limit (ulimit -v, in a shell), or lower store.kv.map_size_mb"
             ) from error
         except lmdb.Error as error:
+            insist(self._close)
             raise StoreError(f"cannot open the store in {folder}: {error}") from error
         except OSError as error:
+            insist(self._close)
             raise StoreError(f"cannot use {folder} as a store: {error.strerror}") from error
+        except BaseException:
+            insist(self._close)
+            raise
 
-    def _begin(self, tables: Sequence[bytes], *, writes: bool, saves: bool) -> None:
+    def _begin(self, env: lmdb.Environment, tables: Sequence[bytes], *, saves: bool) -> None:
         """Save a checkpoint before the first commit, which may use pages again; open the tables."""
-        self._page_bytes: int = self._env.stat()["psize"]
-        self._env.begin().abort()  # LMDB notes the process id of this process now, or refuses it
+        self._opened: list[lmdb._Database] = []
+        # Where another process writes, every read needs a new transaction.
+        self.transactions = _transactions(env, self._opened, 0 if self._read_only else IDLE_MAX)
+        self._page_bytes: int = env.stat()["psize"]
+        env.begin().abort()  # LMDB notes the process id of this process now, or refuses it
         if saves:
-            self._checkpoints = Checkpoints(self._folder, self.data_file, self._pin, self._sync_data, self._access)
+            work = partial(_pin, env), partial(_sync_data, env)
+            self._checkpoints = Checkpoints(self._folder, self.data_file, *work, self._access)
             self._checkpoints.save()
-        self._tables = [self._open_table(name, create=writes) for name in tables]
-        self._env.reader_check()
+        self._opened += [self._open_table(name, create=not self._read_only) for name in tables]
+        env.reader_check()
 
     def _open_table(self, name: bytes, *, create: bool) -> lmdb._Database:
         """Open a table. One that may not be created and is missing gives the main table, which has none of our rows.
@@ -139,43 +156,23 @@ class Environment:
             return self._env.open_db(name, create=create)
 
     def begin(self, *, write: bool) -> Transaction:
-        """Begin a transaction; end it with `commit` or `abort` on the same thread."""
-        if not write:
-            return self._begin_one(write=False)
-        self._changing.acquire()
+        """Begin a transaction for writing; end it with `commit` or `abort` on the same thread."""
         try:
-            return self._begin_one(write=True)
-        except BaseException:
-            self._changing.release()
-            raise
-
-    def _begin_one(self, *, write: bool) -> Transaction:
-        while True:
-            with self._turn:
-                self._note_begin()
-                commits = self._open.commits
-            try:
-                return Transaction(self._env.begin(write=write), self._tables, write, commits)
-            except lmdb.MapResizedError:
-                self._ended()
-                self._use_new_size()
-            except lmdb.Error as error:
-                self._ended()
-                raise translated(error) from error
+            return self.transactions.begin_write()
+        except lmdb.Error as error:
+            raise translated(error) from error
 
     @property
     def data_file(self) -> Path:
         """The path of the file with the pages."""
         return self._folder / DATA_FILE
 
-    def take_snapshot(self) -> Transaction:
-        """Return a read transaction that shows the last commit; end it with `give_back` on the same thread."""
-        return self._open.take() or self.begin(write=False)
+    def reading(self) -> AbstractContextManager[Transaction]:
+        """Return the context manager of a read transaction that shows the last commit: `with ... as transaction`.
 
-    def give_back(self, transaction: Transaction) -> None:
-        """End reading; the next reader may use the same transaction if nothing was committed since."""
-        if not self._open.keep(transaction, transaction.began_after):
-            self.abort(transaction)
+        The next reader may use the same transaction if nothing was committed since.
+        """
+        return Reading(self.transactions)
 
     def follow(self, commit: int) -> None:
         """Let reads of a process that does not write share transactions until the next commit, as the writer's do.
@@ -187,46 +184,36 @@ class Environment:
         if commit == self._followed:
             return
         if not self._followed:
-            self._open = OpenTransactions(IDLE_MAX)
+            self.transactions = _transactions(self._env, self._opened, IDLE_MAX)
         self._followed = commit
-        for idle in self._open.note_commit():
-            idle.finish(keep=False)
+        self.transactions.note_commit()
 
     def commit(self, transaction: Transaction) -> None:
-        """Make the transaction's rows visible to other transactions and processes.
+        """Make the transaction's rows visible to other transactions and processes; it is over, whatever is raised.
 
         Raises:
             StoreFull, StoreError: nothing of the transaction was committed.
         """
+        assert self.transactions.own_writer is transaction, "another thread began it, or it is over"
         checkpoints = self._checkpoints
         try:
-            with nullcontext() if checkpoints is None else checkpoints.committing:
-                transaction.finish(keep=True)
+            if checkpoints is None:
+                self.transactions.commit()
+            else:
+                with Held(checkpoints.committing):
+                    checkpoints.keep_pinned()
+                    self.transactions.commit()
+        except lmdb.Error as error:
+            raise translated(error) from error
         finally:
-            self._changing.release()
-            self._ended()
-        for idle in self._open.note_commit():
-            idle.finish(keep=False)
+            self.transactions.abort()
         if checkpoints is not None:
             checkpoints.note_commit()
 
     def abort(self, transaction: Transaction) -> None:
-        """End the transaction and forget what it wrote."""
-        try:
-            transaction.finish(keep=False)
-        finally:
-            if transaction.write:
-                self._changing.release()
-            self._ended()
-
-    @contextmanager
-    def reading(self) -> Iterator[Transaction]:
-        """A read transaction for the length of a `with` block."""
-        transaction = self.begin(write=False)
-        try:
-            yield transaction
-        finally:
-            self.abort(transaction)
+        """End the transaction for writing, if it is open, and forget what it wrote."""
+        if self.transactions.own_writer is transaction:
+            self.transactions.abort()
 
     def sync(self) -> None:
         """Wait until everything committed is on the disk, and save it as the checkpoint; any thread may call it.
@@ -241,7 +228,7 @@ class Environment:
         except lmdb.Error as error:
             raise translated(error) from error
         if self._checkpoints is None:
-            self._sync_data()
+            _sync_data(self._env)
         else:
             self._checkpoints.save()
 
@@ -249,20 +236,12 @@ class Environment:
         """Return the oldest commit that anyone reads, or to which the store may go back."""
         return min([self._writer_checkpoints().saved, *(reader.commit for reader in self.readers())])
 
-    @contextmanager
-    def unchanged(self, commit: int) -> Iterator[bool]:
-        """Keep changes away for the length of a `with` block, which has to be short; others may read.
+    def unchanged(self) -> Held:
+        """Return the context manager that keeps changes away for a block, which has to be short; others may read.
 
-        Yields:
-            Whether that works: no write transaction is open, and `commit` is the last one.
+        The block gets whether that works: False if a transaction for writing is open.
         """
-        if not self._changing.acquire(blocking=False):
-            yield False
-            return
-        try:
-            yield self.last_commit() == commit
-        finally:
-            self._changing.release()
+        return Held(self.transactions.changing, wait=False)
 
     def sync_before(self, work: Callable[[], None]) -> None:
         """Let every sync begin with `work`, which makes sure that the disk has what commits refer to."""
@@ -277,19 +256,6 @@ class Environment:
     def replaced_bytes(self) -> int:
         """How many bytes of pages were replaced since the last sync began: LMDB cannot use them before it ends."""
         return self._writer_checkpoints().replaced_bytes
-
-    def _pin(self) -> lmdb.Transaction:
-        """Begin a reader of the last commit that no one waits for."""
-        try:
-            return self._env.begin()
-        except lmdb.Error as error:
-            raise translated(error) from error
-
-    def _sync_data(self) -> None:
-        try:
-            self._env.sync(True)
-        except lmdb.Error as error:
-            raise translated(error) from error
 
     def readers(self) -> list[Reader]:
         """Return who reads which commit now, of all processes, without the reader that keeps our checkpoint.
@@ -318,22 +284,14 @@ class Environment:
             StoreError: it could not be written.
         """
         try:
-            with self.copying(), self.reading():  # the map must not grow while it is copied
-                self._env.copyfd(descriptor, compact=True)
+            self._copies += 1
+            try:
+                with self.reading():  # the map must not grow while it is copied
+                    self._env.copyfd(descriptor, compact=True)
+            finally:
+                self._copies -= 1
         except lmdb.Error as error:
             raise StoreError(f"the store cannot be copied: {error}") from error
-
-    @contextmanager
-    def copying(self) -> Iterator[None]:
-        """For the length of a `with` block `needs_room` is False, and `close` waits."""
-        with self._turn:
-            self._copies += 1
-        try:
-            yield
-        finally:
-            with self._turn:
-                self._copies -= 1
-                self._turn.notify_all()
 
     def needs_room(self) -> bool:
         """Return whether so much of the map is used that it should grow before the next transaction.
@@ -348,39 +306,29 @@ class Environment:
         Raises:
             StoreError: this very thread has a transaction open, or the system has no room for the map.
         """
-        with self._turn:
-            if not self.can_grow():
-                raise StoreError("the store cannot grow while the thread that changes it also reads a snapshot of it")
-            self._turn.wait_for(lambda: not self._open.growing)
-            self._open.growing = True
+        if not self.can_grow():
+            raise StoreError("the store cannot grow while the thread that changes it also reads a snapshot of it")
+        with Held(self._resizing):
+            self.transactions.growing += 1
             try:
-                self._wait_for_readers()
+                wait_for_readers(self.transactions)
                 self._set_map_bytes(2 * self.map_bytes())
             except lmdb.Error as error:
                 raise translated(error) from error
             finally:
-                self._open.growing = False
-                self._turn.notify_all()
+                self.transactions.growing -= 1
 
     def _set_map_bytes(self, size: int) -> None:
         """Set the size of the map while no transaction is open, the reader of the checkpoint included."""
-        with nullcontext() if self._checkpoints is None else self._checkpoints.unpinned():
-            self._env.set_mapsize(size)
-
-    def _use_new_size(self) -> None:
-        """Use the size of the map that the writing process has set."""
-        with self._turn:
-            if not self.can_grow():
-                raise StoreError("the store has grown while this thread reads it: end that, then ask again")
-            self._wait_for_readers()
-            try:
-                self._env.set_mapsize(0)
-            except lmdb.Error as error:
-                raise translated(error) from error
+        work = partial(self._env.set_mapsize, size)
+        if self._checkpoints is None:
+            work()
+        else:
+            self._checkpoints.unpinned(work)
 
     def can_grow(self) -> bool:
         """Return whether this thread has no transaction open, which `grow` would wait for in vain."""
-        return not self._open.is_here
+        return not self.transactions.is_here
 
     def last_commit(self) -> int:
         """Return the number of the last commit of any process."""
@@ -397,39 +345,104 @@ class Environment:
         size: int = self._env.info()["map_size"]
         return size
 
+    def wait_for_others(self, seconds: float = inf) -> bool:
+        """Wait until copies of the environment and reads by other threads have ended.
+
+        Args:
+            seconds: how long.
+
+        Returns:
+            Whether they have.
+        """
+        deadline = time.monotonic() + seconds
+        while self._copies:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(PAUSE_S)
+        return wait_for_readers(self.transactions, besides=get_ident(), seconds=seconds)
+
     def close(self) -> None:
-        """Close the environment, after copies of it and reads by other threads have ended."""
-        with self._turn:
-            self._turn.wait_for(lambda: not self._copies)
-            self._wait_for_readers(besides=get_ident())
+        """Close the environment; reads of other threads that have not ended raise IndexClosed.
+
+        Do the rest if an earlier call was interrupted.
+        """
+        if not self._is_closed:
+            self.transactions.abort()
         self._close()
+        self._is_closed = True
 
     def _close(self) -> None:
+        """Close what is open; do the rest if an earlier call was interrupted."""
         if self._checkpoints is not None:
             self._checkpoints.close()
-        self._env.close()
+        env = getattr(self, "_env", None)  # it is missing if it could not be opened
+        if env is not None:
+            env.close()
 
-    def _wait_for_readers(self, besides: int | None = None) -> None:
-        """Wait until no transaction is open, except those of the thread `besides`. The caller holds `_turn`."""
-        self._open.awaited += 1
-        try:
-            self._turn.wait_for(lambda: not self._open.is_elsewhere(besides))
-            for idle in self._open.drop():
-                idle.finish(keep=False)
-        finally:
-            self._open.awaited -= 1
+    def leave_to_parent(self) -> None:
+        """In a forked process: touch no transaction any more."""
+        self.transactions.leave_to_parent()
 
-    def _note_begin(self) -> None:
-        if self._open.growing and not self._open.is_here:
-            # A thread that already has one open may go on: the growth waits for it anyway.
-            self._turn.wait_for(lambda: not self._open.growing)
-        self._open.begin()
 
-    def _ended(self) -> None:
-        with self._turn:
-            self._open.end()
-            if self._open.awaited:
-                self._turn.notify_all()
+def _transactions(
+    env: lmdb.Environment, tables: "list[lmdb._Database]", idle_max: int
+) -> "OpenTransactions[Transaction]":
+    # None of these refers to an Environment: who forgets that closes LMDB.
+    begin, wrap, use_new_size = partial(_begin, env), partial(Transaction, tables), partial(_use_new_size, env)
+    return OpenTransactions(idle_max, begin, wrap, lmdb.MapResizedError, use_new_size)
+
+
+def _begin(env: lmdb.Environment, write: bool) -> lmdb.Transaction:
+    try:
+        return env.begin(write=write)
+    except lmdb.MapResizedError:
+        raise
+    except lmdb.Error as error:
+        raise translated(error) from error
+
+
+def _pin(env: lmdb.Environment) -> lmdb.Transaction:
+    """Begin a reader of the last commit that no one waits for."""
+    try:
+        return env.begin()
+    except lmdb.Error as error:
+        raise translated(error) from error
+
+
+def _sync_data(env: lmdb.Environment) -> None:
+    try:
+        env.sync(True)
+    except lmdb.Error as error:
+        raise translated(error) from error
+
+
+def _use_new_size(env: lmdb.Environment, open: "OpenTransactions[Transaction]") -> None:
+    """Use the size of the map that the writing process has set."""
+    if open.is_here:
+        raise StoreError("the store has grown while this thread reads it: end that, then ask again")
+    open.growing += 1
+    try:
+        wait_for_readers(open)
+        env.set_mapsize(0)
+    except lmdb.Error as error:
+        raise translated(error) from error
+    finally:
+        open.growing -= 1
+
+
+def wait_for_readers(open: "OpenTransactions[Transaction]", besides: int | None = None, seconds: float = inf) -> bool:
+    """Wait until no transaction is open, except those of the thread `besides`; return whether that came in time."""
+    deadline = time.monotonic() + seconds
+    open.awaited += 1
+    try:
+        while open.is_elsewhere(besides):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(PAUSE_S)
+        open.drop()
+    finally:
+        open.awaited -= 1
+    return True
 
 
 def same_process_id(folder: Path) -> str:

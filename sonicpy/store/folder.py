@@ -12,10 +12,12 @@ other programs in the folder are never touched.
 import fcntl
 import os
 import time
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from types import TracebackType
 
+from sonicpy._native.held import Descriptor
 from sonicpy.errors import StoreError, StoreFull, StoreLocked
 from sonicpy.files import PRIVATE, Access, open_new, wider
 from sonicpy.store import environment
@@ -71,16 +73,16 @@ class WriterLock:
 
     def __init__(self, folder: Path, access: Access = PRIVATE) -> None:
         self._folder = folder
-        self._descriptors: list[int] = []
+        self._files: list[Descriptor] = []  # each closes what it has when it goes
         self._watched: dict[str, tuple[str, Identity]] = {}
         self._replaced: str | None = None
         self._next_look_s = 0.0
         self.made_data = False
         try:
             make_folder(folder, access)
-            self._descriptors.append(self._locked(folder / LOCK_FILE, access))
+            self._files.append(self._locked(folder / LOCK_FILE, access))
             self.made_data = not is_there(folder / DATA_FILE)
-            self._descriptors.append(self._locked(folder / DATA_FILE, access))
+            self._files.append(self._locked(folder / DATA_FILE, access))
             self._write(f"{os.getpid()}\n")
         except OSError as error:
             self.release()
@@ -129,20 +131,16 @@ class WriterLock:
             "what the folder holds"
         )
 
-    def _locked(self, path: Path, access: Access) -> int:
-        """Return the descriptor of a file that is locked, and that has this name now that it is."""
+    def _locked(self, path: Path, access: Access) -> Descriptor:
+        """Return a file that is locked, and that has this name now that it is."""
         for _ in range(TRIES):
-            descriptor = open_new(path, os.O_RDWR, access, follows=True)
-            try:
-                self._lock(descriptor, path.name)
-                held = os.fstat(descriptor)
-                if _identity(path) == (held.st_dev, held.st_ino):
-                    self.watch(path.name, path)
-                    return descriptor
-            except BaseException:
-                os.close(descriptor)
-                raise
-            os.close(descriptor)
+            file = Descriptor(partial(open_new, follows=True), path, os.O_RDWR, access)
+            self._lock(file.number, path.name)
+            held = os.fstat(file.number)
+            if _identity(path) == (held.st_dev, held.st_ino):
+                self.watch(path.name, path)
+                return file
+            file.close()
         raise StoreError(f"cannot lock {path}: another process replaces it again and again")
 
     def _lock(self, descriptor: int, name: str) -> None:
@@ -152,7 +150,7 @@ class WriterLock:
             raise StoreLocked(f"the store {self._folder} is {_holder(descriptor, name)}") from error
 
     def _write(self, content: str) -> None:
-        descriptor = self._descriptors[0]
+        descriptor = self._files[0].number
         try:
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, content.encode("utf-8", "surrogateescape"), 0)
@@ -160,10 +158,9 @@ class WriterLock:
             raise StoreFull(f"cannot write the store folder {self._folder}: {error.strerror}") from error
 
     def release(self) -> None:
-        """Give the right back. In a forked process, the parent keeps it."""
-        descriptors, self._descriptors = self._descriptors, []
-        for descriptor in descriptors:
-            os.close(descriptor)
+        """Give the right back; do nothing if it was. In a forked process, the parent keeps it."""
+        for file in self._files:
+            file.close()
 
     def __enter__(self) -> "WriterLock":
         return self
@@ -182,15 +179,15 @@ class ReaderLock:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._descriptors: list[int] = []
+        self._files: list[Descriptor] = []
         for name in (LOCK_FILE, DATA_FILE):  # without a lock file, it is a copy that no process has written yet
             try:
-                self._descriptors.append(os.open(folder / name, os.O_RDONLY | os.O_CLOEXEC))
-                fcntl.flock(self._descriptors[-1], fcntl.LOCK_SH | fcntl.LOCK_NB)
+                self._files.append(Descriptor(os.open, folder / name, os.O_RDONLY | os.O_CLOEXEC))
+                fcntl.flock(self._files[-1], fcntl.LOCK_SH | fcntl.LOCK_NB)
             except FileNotFoundError:
                 continue
             except BlockingIOError as error:
-                holder, _ = _held_by(self._descriptors[-1], name)
+                holder, _ = _held_by(self._files[-1].number, name)
                 self.release()
                 raise StoreLocked(
                     f"the store {folder} is written by process {holder} and cannot be read meanwhile, because this "
@@ -202,9 +199,8 @@ class ReaderLock:
 
     def release(self) -> None:
         """Let processes write the store again."""
-        descriptors, self._descriptors = self._descriptors, []
-        for descriptor in descriptors:
-            os.close(descriptor)
+        for file in self._files:
+            file.close()
 
 
 def wide_files(folder: Path, access: Access) -> str | None:

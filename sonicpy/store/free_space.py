@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
+from sonicpy._native.held import Descriptor, Held
 from sonicpy.errors import StoreError
 from sonicpy.store.data_file import MetaPage, newest_meta_page
 from sonicpy.store.environment import Environment
@@ -32,7 +33,7 @@ class FreeSpace:
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         self._turn = threading.Lock()
-        self._descriptor = -1
+        self._file: Descriptor | None = None
         self._page_bytes = 0
         self._found = (-1, -1)
         self._runs: Iterator[tuple[int, int]] = iter(())
@@ -52,15 +53,16 @@ class FreeSpace:
         Raises:
             StoreError: the file cannot be read, or the disk failed.
         """
-        with self._turn:
+        with Held(self._turn):
             if not self._is_supported:
                 return False
             try:
                 with self._environment.reading() as shown:
                     commit = shown.number
                     self._find(commit, self._environment.oldest_commit())
-                with self._environment.unchanged(commit) as is_unchanged:
-                    return is_unchanged and self._make_holes(time.monotonic() + seconds)
+                with self._environment.unchanged() as is_unchanged:
+                    is_last = is_unchanged and self._environment.last_commit() == commit
+                    return is_last and self._make_holes(time.monotonic() + seconds)
             except OSError as error:
                 self._runs = iter(())
                 self._is_supported = error.errno not in UNSUPPORTED
@@ -70,10 +72,9 @@ class FreeSpace:
 
     def close(self) -> None:
         """Close the data file."""
-        with self._turn:
-            if self._descriptor >= 0:
-                os.close(self._descriptor)
-            self._descriptor = -1
+        with Held(self._turn):
+            if self._file is not None:
+                self._file.close()
             self._is_supported = False
 
     def _find(self, commit: int, oldest: int) -> None:
@@ -85,26 +86,27 @@ class FreeSpace:
         """
         if (commit, oldest) == self._found:
             return
-        if self._descriptor < 0:
-            self._descriptor = os.open(self._environment.data_file, os.O_RDWR | os.O_CLOEXEC)
-        self._runs = self._look(commit, oldest)
+        if self._file is None:
+            self._file = Descriptor(os.open, self._environment.data_file, os.O_RDWR | os.O_CLOEXEC)
+        self._runs = self._look(self._file.number, commit, oldest)
         self._found = (commit, oldest)
 
     def _make_holes(self, deadline: float) -> bool:
         """Make holes of the pages that were found, at least one; return whether there may be more."""
+        assert self._file is not None
         for start, end in self._runs:
-            punch_hole(self._descriptor, start * self._page_bytes, (end - start) * self._page_bytes)
+            punch_hole(self._file.number, start * self._page_bytes, (end - start) * self._page_bytes)
             if time.monotonic() >= deadline:
                 return True
         return False
 
-    def _look(self, commit: int, oldest: int) -> Iterator[tuple[int, int]]:
-        meta = newest_meta_page(self._descriptor)
+    def _look(self, descriptor: int, commit: int, oldest: int) -> Iterator[tuple[int, int]]:
+        meta = newest_meta_page(descriptor)
         if meta.number != commit:
             return iter(())
         self._page_bytes = meta.page_bytes
-        trees = PageTrees(self._descriptor, meta)
-        status = os.fstat(self._descriptor)
+        trees = PageTrees(descriptor, meta)
+        status = os.fstat(descriptor)
         free = sum(len(pages) for pages in trees.free_pages(oldest))
         taken = status.st_blocks * BLOCK_BYTES - (meta.pages - free) * meta.page_bytes
         if taken < WORTH_BYTES:

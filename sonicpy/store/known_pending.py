@@ -7,6 +7,8 @@ such as families, then outlives commits, too.
 import threading
 from dataclasses import dataclass, field
 
+from sonicpy._native.held import Held
+
 PENDING_READ_MAX = 4_096
 """Pending words that are all read to find the new ones among them; beyond, looking for a family again costs less."""
 
@@ -30,12 +32,12 @@ class KnownPending:
     def extent(self) -> tuple[int, int]:
         """Return how many words there are, and the `pending_seq` up to which they were read: a reader of an older state
         finds words among them that its bucket does not have yet, or does not have any more."""
-        with self._lock:
+        with Held(self._lock):
             return len(self.words), self.seq
 
     def take(self, new: list[bytes], before: int, seq: int, commit: int) -> None:
         """Add the words behind number `before`, unless another thread has added some: fewer, perhaps."""
-        with self._lock:
+        with Held(self._lock):
             if self.seq == before:
                 self.words += new  # first: who sees the new number finds the words
                 self.seq, self.commit = seq, max(self.commit, commit)
@@ -46,7 +48,7 @@ class KnownPending:
         Args:
             words: one for each number; None: they are not known.
         """
-        with self._lock:
+        with Held(self._lock):
             before = self.seq
             if words is None or seq - len(words) > before:
                 return False

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from sonicpy._native.held import Descriptor, Held
 from sonicpy._native.records import RECORD_BYTES_MAX, frame_records
 from sonicpy.disk import sync_file, sync_folder
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
@@ -55,14 +56,14 @@ class Log:
     def __init__(self, folder: Path, access: Access = PRIVATE) -> None:
         self._folder = folder
         self._access = access
-        self._descriptor = -1
-        self._unsynced: list[tuple[Segment, int]] = []  # older segments that no sync has covered yet, with descriptors
+        self._file: Descriptor  # of the current segment, from `start` on
+        self._unsynced: list[Descriptor] = []  # of older segments that no sync has covered yet
         self._switching = threading.RLock()  # between a rotation and a sync on another thread
         self._older: list[Segment] = []
         self._current: Segment  # from `start` on
         self._begun = 0  # segments
         self._listed = 0  # how many of them the folder's list on the disk names
-        self._may_have_rest: bool  # half a record may follow the last whole one; from `start` on
+        self._may_have_rest = False  # something may follow the last acknowledged record
         self.position: int
         """Where the next record goes, from `start` on: the end of the last acknowledged one."""
         try:
@@ -113,7 +114,7 @@ class Log:
         return set_aside
 
     def append(self, payloads: list[bytes]) -> int:
-        """Write the records with one call; return the position behind them.
+        """Write the records with one call; return the position behind them, which is `position` once they are in.
 
         Raises:
             StoreFull: they could not be written; the log ends where it did before.
@@ -124,19 +125,29 @@ class Log:
         except ValueError as error:
             raise StoreError(str(error)) from None
         try:
-            if self._may_have_rest:
-                self._truncate()
+            self._cut_rest()
             self._may_have_rest = True
-            written = os.write(self._descriptor, framed)
+            written = os.write(self._file.number, framed)
             if written != len(framed):
                 raise OSError(errno.ENOSPC, f"only {written} of {len(framed)} bytes were taken")
         except OSError as error:
             with contextlib.suppress(OSError):  # the next append tries again before it writes
-                self._truncate()
+                self._cut_rest()
             raise StoreFull(f"cannot write the log in {self._folder}: {error.strerror}") from error
         self._may_have_rest = False
-        self.position = position = self.position + written
+        self.position = position = self.position + written  # no exception comes between these two
         return position
+
+    def cut_rest(self) -> None:
+        """Cut off what an append that failed, or was interrupted, left behind the last whole record.
+
+        Raises:
+            StoreFull: it cannot be cut off.
+        """
+        try:
+            self._cut_rest()
+        except OSError as error:
+            raise StoreFull(f"cannot write the log in {self._folder}: {error.strerror}") from error
 
     def rotate(self) -> None:
         """Begin a new segment, so that the older ones can go once an environment sync covers them.
@@ -145,6 +156,7 @@ class Log:
             StoreFull: it could not be begun; the old one goes on.
         """
         if self.position > self._current.start:
+            self.cut_rest()  # else it would be taken for what the next segment holds
             self._open_segment(self.position)
 
     def retire(self, position: int) -> None:
@@ -161,29 +173,22 @@ class Log:
         Raises:
             StoreError: the disk failed; nothing is counted as done.
         """
-        descriptors: list[int] = []  # duplicates: another thread may sync the same segments meanwhile, and close them
         try:
-            with self._switching:
+            with Held(self._switching):
                 position = self.position  # read first: what is appended meanwhile is not promised
                 begun = self._begun
-                older = self._unsynced.copy()
-                for descriptor in (self._descriptor, *(descriptor for _, descriptor in older)):
-                    descriptors.append(os.dup(descriptor))
-            for descriptor in descriptors:
-                sync_file(descriptor)
+                older = self._unsynced
+                # Duplicates: another thread may sync the same segments meanwhile, and close them.
+                files = [Descriptor(os.dup, file.number) for file in (self._file, *older)]
+            for file in files:
+                sync_file(file.number)
             if self._listed < begun:
                 sync_folder(self._folder)
         except OSError as error:
             raise StoreError(f"cannot sync the log in {self._folder}: {error.strerror}") from error
-        finally:
-            for descriptor in descriptors:
-                os.close(descriptor)
-        with self._switching:
+        with Held(self._switching):
             self._listed = max(self._listed, begun)
-            for synced in older:
-                if synced in self._unsynced:
-                    self._unsynced.remove(synced)
-                    os.close(synced[1])
+            self._unsynced = [file for file in self._unsynced if file not in older]
         return position
 
     @property
@@ -201,39 +206,39 @@ class Log:
 
     def close(self) -> None:
         """Close the files; no sync may be under way."""
-        for descriptor in (*(descriptor for _, descriptor in self._unsynced), self._descriptor):
-            if descriptor >= 0:
-                os.close(descriptor)
-        self._unsynced = []
-        self._descriptor = -1
+        for file in (*self._unsynced, getattr(self, "_file", None)):
+            if file is not None:
+                file.close()
 
     def _open_segment(self, position: int) -> None:
         path = self._folder / f"{position:016x}.log"
         try:
-            descriptor = make_fresh(path, os.O_WRONLY | os.O_APPEND, self._access)
+            file = Descriptor(make_fresh, path, os.O_WRONLY | os.O_APPEND, self._access)
         except OSError as error:
             raise StoreFull(f"cannot begin the log file {path}: {error.strerror}") from error
         try:
-            if os.write(descriptor, HEADER.pack(MAGIC, FORMAT_VERSION, position)) != HEADER.size:
+            if os.write(file.number, HEADER.pack(MAGIC, FORMAT_VERSION, position)) != HEADER.size:
                 raise OSError(errno.ENOSPC, "its header was not taken whole")
         except OSError as error:
-            os.close(descriptor)
+            file.close()
             with contextlib.suppress(OSError):  # replay ignores a segment without a header
                 path.unlink()
             raise StoreFull(f"cannot begin the log file {path}: {error.strerror}") from error
-        with self._switching:
-            if self._descriptor >= 0:
-                self._unsynced.append((self._current, self._descriptor))
-                self._older.append(self._current)
-            self._descriptor = descriptor
-            self._current = Segment(path, position)
+        with Held(self._switching):
+            current = Segment(path, position)
+            older, unsynced = self._older, self._unsynced
+            if self._begun:
+                older, unsynced = [*older, self._current], [*unsynced, self._file]
+            # No exception comes between these.
+            self._older, self._unsynced, self._file, self._current = older, unsynced, file, current
             self._begun += 1
             self._may_have_rest = False
             self.position = position
 
-    def _truncate(self) -> None:
-        """Cut off what a failed write left behind the last whole record."""
-        os.ftruncate(self._descriptor, HEADER.size + self.position - self._current.start)
+    def _cut_rest(self) -> None:
+        if self._may_have_rest:
+            os.ftruncate(self._file.number, HEADER.size + self.position - self._current.start)
+            self._may_have_rest = False
 
 
 def read_segment(segment: Segment) -> Iterator[tuple[int, int, bytes]]:

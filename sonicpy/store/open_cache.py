@@ -41,6 +41,7 @@ class OpenCache(SnapshotCache):
             # What the transaction had changed by now is not among the changes of the commits before it.
             self._seen[bucket] = -1
         if self._seen[bucket] != now:
+            del self.buckets[bucket]  # if an exception comes, what changed is not told again
             cache = self._taken_over(bucket, cache, self._view.take_touched(bucket), view)
             self.buckets[bucket] = self.commit, cache
             self._seen[bucket] = now

@@ -13,6 +13,7 @@ from functools import partial
 from itertools import chain
 
 from sonicpy._native.bucket_cache import BucketCache, CachingReader
+from sonicpy._native.held import Held
 from sonicpy._native.keys import word_key, word_keys
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo, infos_of
@@ -71,14 +72,14 @@ class KnownNames:
 
     def take(self, new: dict[bytes, int], before: int, until: int) -> None:
         """Add the objects from IID `before` on, unless another thread has added some."""
-        with self._lock:
+        with Held(self._lock):
             if self.until == before:
                 self.iids.update(new)
                 self.until = until
 
     def find(self, oid: bytes) -> tuple[int | None, int]:
         """Return the IID of the newest object with an OID, and `until`."""
-        with self._lock:
+        with Held(self._lock):
             return self.iids.get(oid), self.until
 
 

@@ -5,9 +5,13 @@ may not write that table (a read-only medium, no permission) keeps writers away 
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from math import inf
 from pathlib import Path
+from typing import Any
 
+from sonicpy._native.held import insist
 from sonicpy.errors import ReadOnly, StoreError
 from sonicpy.files import PRIVATE, Access, open_new
 from sonicpy.store.any_store import RefusesChanges
@@ -38,6 +42,7 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
     """
 
     has_dropped = False
+    _is_closing = False
 
     def __init__(
         self,
@@ -55,23 +60,25 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
         refuse_unrecovered(folder)
         refuse_damaged_file(folder)
         unlocked = not may_write(folder, access)
-        self._reader_lock = ReaderLock(folder) if unlocked else None
-        try:
-            environment = Environment(folder, map_bytes, read_only=True, unlocked=unlocked, access=access)
-            try:
-                _check_made_with(folder, environment, analyzer)
-            except BaseException:
-                environment.close()
-                raise
-        except BaseException:
-            self.leave_to_parent()
-            raise
-        super().__init__(folder, environment, postings_max_bytes, access)
+        self._closers: list[Callable[[], object]] = []  # each may be called again
         self._board: ChangeBoard | None = None
+        self._reader_lock: ReaderLock | None = None
+        try:
+            if unlocked:
+                self._reader_lock = ReaderLock(folder)
+                self._closers.append(self._reader_lock.release)
+            environment = Environment(folder, map_bytes, read_only=True, unlocked=unlocked, access=access)
+            self._closers.append(environment.close)
+            _check_made_with(folder, environment, analyzer)
+            super().__init__(folder, environment, postings_max_bytes, access)
+        except BaseException:
+            insist(self._release)
+            raise
 
     def watch_changes(self, board: ChangeBoard) -> None:
         """Learn from the board of the writing process which commit is the last. `drop_idle_reads` has to be called."""
         self._board = board
+        self._closers.append(board.close)
         self.drop_idle_reads()
 
     def is_behind(self, collection: str, bucket: str | None) -> bool:
@@ -89,11 +96,15 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
         if self._board is not None:
             self._environment.follow(self._board.committed)
 
-    def take_snapshot(self) -> View:
-        """Return a view of the last commit; `give_back` has to follow on the same thread."""
-        if self._board is not None:
-            self._environment.follow(self._board.committed)
-        return super().take_snapshot()
+    def reading(self, then: Callable[..., Any] | None = None, *args: Any) -> AbstractContextManager[Any]:
+        """Return the context manager for a read of the last commit; see `StoreReader.reading`."""
+        self.drop_idle_reads()
+        return super().reading(then, *args)
+
+    def snapshot(self) -> AbstractContextManager[View]:
+        """Return the context manager for a read of the last commit: `with ... as view`. Raises as `reading`."""
+        self.drop_idle_reads()
+        return super().snapshot()
 
     def refusal(self) -> ReadOnly:
         """Return why changes are refused."""
@@ -112,17 +123,28 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
         return sum(path.stat().st_size for path in (self.folder / "log").glob("*.log"))
 
     def leave_to_parent(self) -> None:
-        """Release what a forked process must not hold."""
+        """Release what a forked process must not hold, and touch no transaction any more."""
+        self._environment.leave_to_parent()
         if self._reader_lock is not None:
             self._reader_lock.release()
 
-    def close(self) -> None:
-        """End reading."""
-        self._environment.close()
-        if self._board is not None:
-            self._board.close()
-            self._board = None
-        self.leave_to_parent()
+    def close(self, seconds: float = inf) -> bool:
+        """End reading, once other threads have; see `Store.close`."""
+        is_alone = True
+        try:
+            if not self._is_closing:
+                is_alone = self._environment.wait_for_others(seconds)
+        finally:
+            if is_alone:
+                insist(self._release)
+        return is_alone
+
+    def _release(self) -> None:
+        """Give everything back; do the rest if an earlier call was interrupted."""
+        self._is_closing = True
+        while self._closers:
+            self._closers[-1]()
+            del self._closers[-1]
 
 
 def _check_made_with(folder: Path, environment: Environment, analyzer: Mapping[str, str]) -> None:

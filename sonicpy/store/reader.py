@@ -1,14 +1,20 @@
 """Reading a store: snapshots of its last commit, which readers share, and its sizes."""
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
+from sonicpy._native.held import Held
+from sonicpy._native.readers import Reading
+from sonicpy._native.varint import DamagedBytes
+from sonicpy.errors import StoreDamaged
 from sonicpy.files import PRIVATE, Access
 from sonicpy.store.backup import write_backup
 from sonicpy.store.environment import Environment, Reader
 from sonicpy.store.read_cache import Snapshot, SnapshotCache
+from sonicpy.store.transaction import Transaction
 from sonicpy.store.view import View
 
 
@@ -39,51 +45,42 @@ class StoreReader:
         self._snapshot_cache = SnapshotCache(-1, postings_max_bytes=postings_max_bytes)
         self._replacing_cache = threading.Lock()  # one cache takes over what another holds, and only one may
 
-    @contextmanager
-    def reading(self) -> Iterator[View]:
-        """A view for the length of a `with` block: what `take_view` returns."""
-        view = self.take_view()
-        try:
-            yield view
-        finally:
-            self.give_back(view)
+    def reading(self, then: Callable[..., Any] | None = None, *args: Any) -> AbstractContextManager[Any]:
+        """Return the context manager for a read of what this thread should see: `with ... as view`.
 
-    @contextmanager
-    def snapshot(self) -> Iterator[View]:
-        """A view of the last commit for the length of a `with` block."""
-        view = self.take_snapshot()
-        try:
-            yield view
-        finally:
-            self.give_back(view)
+        Args:
+            then, args: the block gets `then(view, *args)` instead.
 
-    def take_view(self) -> View:
-        """Return a view of what this thread should see; `give_back` has to follow on the same thread."""
-        return self.take_snapshot()
+        Raises (the block):
+            StoreDamaged: for rows that cannot be decoded.
+        """
+        return Reading(self._environment.transactions, self, True, then, args, DamagedBytes, self.damaged)
 
-    def take_snapshot(self) -> View:
-        """Return a view of the last commit; `give_back` has to follow on the same thread."""
-        transaction = self._environment.take_snapshot()
-        view = transaction.cached_view
-        if not isinstance(view, View):
-            view = transaction.cached_view = Snapshot(transaction, self._cache_of(transaction.number))
-        return view
+    def snapshot(self) -> AbstractContextManager[View]:
+        """Return the context manager for a read of the last commit: `with ... as view`. Raises as `reading`."""
+        return Reading(self._environment.transactions, self, False, None, (), DamagedBytes, self.damaged)
+
+    def show(self, transaction: Transaction) -> View:
+        """Return a view of a new read transaction."""
+        return Snapshot(transaction, self._cache_of(transaction.number))
+
+    def shown_now(self) -> View | None:
+        """Return what this thread is to see instead of the last commit; None: nothing else."""
+        return None
+
+    def damaged(self, error: DamagedBytes) -> StoreDamaged:
+        """Return the error to raise for rows that cannot be decoded."""
+        return StoreDamaged(f"the store {self.folder} is damaged: {error}")
 
     def _cache_of(self, number: int) -> SnapshotCache:
         """Return the cache of a commit."""
-        with self._replacing_cache:
+        with Held(self._replacing_cache):
             cache = self._snapshot_cache
             if cache.commit < number:
                 cache = self._snapshot_cache = SnapshotCache(number, cache)
             elif cache.commit > number:  # the transaction was begun before the last commit
                 cache = SnapshotCache(number, postings_max_bytes=cache.postings_max_bytes)
             return cache
-
-    def give_back(self, view: View) -> None:
-        """End reading what `take_view` or `take_snapshot` returned."""
-        transaction = view.transaction
-        if not transaction.write:
-            self._environment.give_back(transaction)
 
     def backup(self, folder: Path) -> Path:
         """Copy the last commit into a folder; return the file. May be called from any thread.

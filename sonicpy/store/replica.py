@@ -111,6 +111,9 @@ class RecordsInMemory(Log):
         """Return how many bytes of records are kept in memory."""
         return sum(len(record) for _, record in self._records)
 
+    def cut_rest(self) -> None:
+        """Do nothing: nothing is written."""
+
     def close(self) -> None:
         """Do nothing: there is no file."""
 
@@ -159,9 +162,9 @@ class ReplicaStore(Store):
         except BaseException:
             self.uncommitted -= weight
             raise
-        self._writing()  # an entry without changes is noted, too
-        self._log.keep(progress.position, records)
+        self._log.keep(progress.position, records)  # an entry without changes is noted, too
         self.progress = progress
+        self._transactions.is_torn = False
         return answers
 
     def note_position(self, position: int, epoch: str) -> None:

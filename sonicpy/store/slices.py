@@ -7,7 +7,7 @@ reports it.
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from sonicpy.store.environment import Environment
 from sonicpy.store.transaction import Row, Transaction
@@ -24,11 +24,12 @@ class SlicedTransaction(Transaction):
         environment: whose commits to read.
     """
 
-    __slots__ = ("_began_s", "_environment", "_slice")
+    __slots__ = ("_began_s", "_environment", "_reading", "_slice")
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         self._slice: Transaction | None = None
+        self._reading: AbstractContextManager[Transaction] | None = None  # of the slice
         self._began_s = 0.0
         self.cached_view = None
         self.write = False
@@ -37,15 +38,16 @@ class SlicedTransaction(Transaction):
         now = time.monotonic()
         if self._slice is None or now - self._began_s > SLICE_S:
             self.end()
-            self._slice = self._environment.begin(write=False)
+            self._reading = self._environment.reading()
+            self._slice = self._reading.__enter__()
             self._began_s = now
         return self._slice
 
     def end(self) -> None:
         """End reading; a later read takes a new snapshot."""
-        ended, self._slice = self._slice, None
+        ended, self._slice, self._reading = self._reading, None, None
         if ended is not None:
-            self._environment.abort(ended)
+            ended.__exit__(None, None, None)
 
     @property
     def number(self) -> int:

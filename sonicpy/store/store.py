@@ -8,6 +8,10 @@
 Invariant: the environment never holds what the log does not, so `commit` seals first. Every failure inside the open
 transaction has one answer, `_recover`: abort the transaction, drop the write cache, begin again, and replay the log
 from the position of the last commit. The same routine runs when a store is opened.
+
+An exception of a signal handler may come at any moment, also in `_recover`. So the open transaction is marked as torn
+before it is changed, and as whole once it holds just what the log and the list of unsealed records hold: whoever finds
+it torn, or given up at the end of a `Turn`, recovers first. The mark and the transaction are in `OpenTransactions`.
 """
 
 import logging
@@ -15,10 +19,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TypeVar
 
+from sonicpy._native.held import Held, insist
 from sonicpy._native.terms import Terms
+from sonicpy._native.turn import Turn
+from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull, StoreLocked
 from sonicpy.files import PRIVATE, Access
 from sonicpy.store import folder as store_folder
@@ -63,6 +71,8 @@ HOLES_S = 0.001  # so long a change may wait for them
 HOLES_AT_CLOSE_S = 0.5
 RETRY_S = 0.02  # between commits that fail and that changes have tried
 RETRY_PAUSE = 4  # and at least this many times as long as the last one took
+TRIED_AGAIN = (StoreError, DamagedBytes, OverflowError)
+"""Errors of a PUSH after which it is carried out once more, in a recovered transaction."""
 GROWTHS_MAX = 20  # doublings of the map in one recovery: far more than any disk holds
 
 
@@ -77,6 +87,8 @@ class Store(StoreReader):
             undoes nothing for which the caller waited by `sync_log`. Both sync in the background.
         postings_max_bytes: that readers cache.
         access: modes of new files.
+        turn: of the threads that change it, each of which leaves no transaction open behind its turn; None: one thread
+            alone changes it, and commits when it likes.
 
     Raises:
         StoreLocked: another process writes it.
@@ -96,40 +108,47 @@ class Store(StoreReader):
         durability: str = "interval",
         postings_max_bytes: int = POSTINGS_MAX_BYTES,
         access: Access = PRIVATE,
+        turn: Turn | None = None,
     ) -> None:
-        self._lock = store_folder.WriterLock(folder, access)
+        self._closers: list[Callable[[], object]] = []  # each may be called again
+        self._is_closing = False
         try:
-            self._log = self._make_log(folder, access)
-            prepare(folder, is_new=self._lock.made_data, access=access)
-            super().__init__(folder, Environment(folder, map_bytes, access=access), postings_max_bytes, access)
-            self._lock.watch(store_folder.LMDB_LOCK_FILE, folder / store_folder.LMDB_LOCK_FILE)
+            lock = self._lock = store_folder.WriterLock(folder, access)
+            self._closers.append(lock.release)
+            log = self._log = self._make_log(folder, access)
+            self._closers.append(log.close)
+            prepare(folder, is_new=lock.made_data, access=access)
+            environment = Environment(folder, map_bytes, access=access)
+            self._closers.append(environment.close)
+            super().__init__(folder, environment, postings_max_bytes, access)
+            lock.watch(store_folder.LMDB_LOCK_FILE, folder / store_folder.LMDB_LOCK_FILE)
+            self._transactions = environment.transactions
             self._postings_max_bytes = postings_max_bytes
             self.durability = durability
             self.stamp = 0
             self.was_converted = False
             self._analyzer = dict(analyzer)
-            self._view: WriteView | None = None
             self._open_cache: OpenCache | None = None  # what was read of the open transaction
             self._owner: int  # the thread of the open transaction
             self._write_cache = WriteCache()
             self._snapshot_cache = self._fresh_cache()
             self._board: ChangeBoard | None = None
-            self._is_lost = False  # the open transaction failed, and its recovery has not passed yet
             self._unsealed: list[bytes] = []
             self._refusal: StoreError | None = None
             self._next_try_s = 0.0
             self._replaced: StoreLocked | None = None
             self._held_back: StoreFull | None = None
             self._syncing = threading.Lock()
-            self._free_space = FreeSpace(self._environment)
+            self._free_space = FreeSpace(environment)
+            self._closers.append(self._free_space.close)
             self._background = BackgroundSync(self.sync, self.free_disk)
-            try:
-                self._open()
-            except BaseException:
-                self._release()
-                raise
+            self._closers.append(self._background.close)
+            self._turn = turn
+            self._open()
+            if turn is not None:
+                turn.open, turn.finish = self._transactions, self.commit
         except BaseException:
-            self._lock.release()
+            insist(self._release)
             raise
 
     # -- changing ------------------------------------------------------------------------------------------------
@@ -158,6 +177,7 @@ class Store(StoreReader):
             self.uncommitted -= 1
             raise
         self._unsealed.append(record)
+        self._transactions.is_torn = False
         if self._board is not None:
             self._mark(self._board, mutation)
         return result
@@ -168,9 +188,11 @@ class Store(StoreReader):
         Raises:
             StoreError: it was not carried out; everything applied before it is.
         """
-        view = self._view  # None, too, when the open transaction is lost
+        transactions = self._transactions
+        view: WriteView | None = transactions.view  # None, too, when the open transaction is lost
         if (
             view is None
+            or transactions.is_torn
             or self._refusal is not None
             or self._held_back is not None
             or (writer := view.writer_cache.get((collection, bucket))) is None
@@ -182,18 +204,20 @@ class Store(StoreReader):
             return
         self.uncommitted += 1  # from before it can be read: see readable_stamp
         self.stamp += 1
+        transactions.is_torn = True
         view.changes += 1
         try:
             writer.push(oid, terms)
         except BaseException as error:
             self.uncommitted -= 1
             self._recover(error if isinstance(error, StoreError) else None)
-            if not isinstance(error, Exception):
+            if not isinstance(error, TRIED_AGAIN):
                 raise
             self.apply(PushTerms(collection, bucket, oid, terms))  # which says what is wrong, unless it passes now
             return
         self.stamp += 1
         self._unsealed.append(record)
+        transactions.is_torn = False
         if self._board is not None:
             self._board.mark(collection, bucket, view.transaction.number)
 
@@ -218,6 +242,7 @@ class Store(StoreReader):
             del records[place]
         self.uncommitted -= len(left_out)
         self._unsealed += records
+        self._transactions.is_torn = False
         if self._board is not None:
             for push in pushes:
                 self._mark(self._board, push)
@@ -231,13 +256,17 @@ class Store(StoreReader):
         """
         if not self._unsealed:
             return
-        records, self._unsealed = self._unsealed, []
+        before = self._log.position
         try:
-            self._log.append(records)
+            self._log.append(self._unsealed)
         except StoreError:
-            self.uncommitted -= len(records)
+            self.uncommitted -= len(self._unsealed)
+            self._unsealed = []
             self._recover(None)
             raise
+        finally:
+            if self._log.position != before:  # an exception may come when they are in
+                self._unsealed = []
 
     def commit(self) -> None:
         """Make everything applied visible to all; grow the map before it is needed.
@@ -248,7 +277,8 @@ class Store(StoreReader):
         self._owner = threading.get_ident()
         self._refuse_if_replaced()
         self.seal()
-        if self._view is None and not self._is_lost:
+        if self._is_committed():
+            self.uncommitted = 0  # an interrupted change may have been counted
             return
         began = time.monotonic()
         try:
@@ -262,11 +292,13 @@ class Store(StoreReader):
                 self._next_try_s = now + max(RETRY_S, RETRY_PAUSE * (now - began))
             raise self._refusal from error
         self._refusal = None
-        if self._environment.needs_room() and self._environment.can_grow():
-            self._environment.grow()
-        if self._log.bytes_in_segment() > SEGMENT_BYTES:
-            self._begin_segment()
-        self._sync_in_background()
+        try:
+            if self._environment.needs_room() and self._environment.can_grow():
+                self._environment.grow()
+            if self._log.bytes_in_segment() > SEGMENT_BYTES:
+                self._begin_segment()
+        finally:
+            self._sync_in_background()
 
     def refuse(self, why: str | None) -> None:
         """Refuse changes with this sentence, although the store can still be written; None: accept them again."""
@@ -277,7 +309,7 @@ class Store(StoreReader):
 
         For the thread that changes the store, when nothing was changed for a while.
         """
-        if self._view is None and not self._is_lost and self._log.position == self._committed_position:
+        if self._is_committed() and self._log.position == self._committed_position:
             self._begin_segment()
 
     def sync_log(self) -> int:
@@ -292,7 +324,7 @@ class Store(StoreReader):
         Raises:
             StoreError: the disk failed; nothing is counted as done.
         """
-        with self._syncing:
+        with Held(self._syncing):
             covered = self._committed_position  # taken before the sync begins
             self._log.sync()
             self._environment.sync()
@@ -338,7 +370,9 @@ class Store(StoreReader):
         Raises:
             StoreError: it failed twice.
         """
-        return self._at_most_twice(_do, work)
+        done = self._at_most_twice(_do, work)
+        self._transactions.is_torn = False
+        return done
 
     def flush_term_rows(self) -> None:
         """Write the rows of words that PUSH changed, so that the next commit has less to write.
@@ -346,7 +380,7 @@ class Store(StoreReader):
         Raises:
             StoreError: it failed twice; nothing is lost.
         """
-        view = self._view
+        view: WriteView | None = self._transactions.view
         if view is not None and view.terms.changed:
             self.maintain(WriteView.flush_term_rows)
 
@@ -357,6 +391,7 @@ class Store(StoreReader):
         """
         if self._board is None:
             self._board = ChangeBoard.create()
+            self._closers.append(self._board.close)
             committed = self._environment.last_commit()
             self._board.note_commit(committed)
             if self.uncommitted:
@@ -390,37 +425,46 @@ class Store(StoreReader):
 
     # -- reading -------------------------------------------------------------------------------------------------
 
-    def take_view(self) -> View:
-        """Return the view of the open write transaction on its own thread, else of the last commit; `give_back` has to
-        follow on the same thread.
-
-        Raises:
-            StoreError: the open transaction was lost and cannot be recovered, so what was acknowledged cannot be read.
-        """
-        if self._view is None and not self._is_lost:
-            return self.take_snapshot()
-        return self.open_view() or self.take_snapshot()
-
     @property
     def has_dropped(self) -> bool:
         """Whether rows of flushed buckets may wait for `sweep`."""
         return self._write_cache.has_dropped
 
-    def open_view(self) -> View | None:
+    def shown_now(self) -> View | None:
         """Return the view of the open write transaction if this thread owns one, for reading.
+
+        A change that was interrupted is decided first, so that what is read stays true.
 
         Raises:
             StoreError: it was lost and cannot be recovered, so what was acknowledged cannot be read.
         """
-        view = self._view  # read once: another thread may end its transaction and begin the next meanwhile
-        if self._is_lost and self._owner == threading.get_ident():
+        transactions = self._transactions
+        turn = self._turn
+        if transactions.is_lost and turn is not None and not turn.is_mine and not self.refusing:
+            self._settle(turn)
+        view: WriteView | None = transactions.view  # read once: another thread may end its transaction meanwhile
+        if (transactions.is_torn or transactions.is_lost) and self._may_change():
             view = self._writing()
         if view is None or view.owner != threading.get_ident():
             return None
         if view.open_cache is None:
-            with self._replacing_cache:
+            with Held(self._replacing_cache):
                 view.open_cache = self._open_cache = OpenCache(view, self._snapshot_cache)
         return view
+
+    def _may_change(self) -> bool:
+        """Return whether this thread is the one that changes the store now."""
+        return self._owner == threading.get_ident() if self._turn is None else self._turn.is_mine
+
+    def _settle(self, turn: Turn) -> None:
+        """Commit what the log holds of a change that was interrupted; if that fails, readers see the last commit."""
+        with turn.hold():
+            if not self._transactions.is_lost:
+                return
+            try:
+                self.commit()
+            except StoreError as error:
+                logger.error("%s", error)
 
     def readable_stamp(self) -> int | None:
         """Return `stamp` if this thread reads the state it belongs to; None: it reads an older commit."""
@@ -428,7 +472,7 @@ class Store(StoreReader):
         if self._owner == threading.get_ident():
             return stamp
         # A step of a removal changes what is read without a mutation.
-        return stamp if not self.uncommitted and self._view is None else None
+        return stamp if not self.uncommitted and self._transactions.view is None else None
 
     def log_bytes(self) -> int:
         """Return how many bytes of records the log holds."""
@@ -439,29 +483,52 @@ class Store(StoreReader):
         self._lock.note_server(url)
 
     def leave_to_parent(self) -> None:
-        """In a forked process: release the lock here; the parent keeps it."""
+        """In a forked process: touch no transaction, and release the lock here; the parent keeps it."""
+        self._environment.leave_to_parent()
         self._lock.release()
 
-    def close(self) -> None:
-        """Commit, sync, and let other processes open the store."""
+    def close(self, seconds: float = inf) -> bool:
+        """Commit, sync, and let other processes open the store; do the rest if an earlier call was interrupted.
+
+        Args:
+            seconds: how long to wait for the reads of other threads; if they take longer, the store stays as it is, and
+                the next start finds it as after a kill.
+
+        Returns:
+            Whether it is closed.
+        """
+        is_alone = True
         try:
-            if self._note_if_replaced() is not None:
-                return  # as a kill would leave it: the log has what was acknowledged
-            self.commit()
-            self.shorten_log()
-            self._background.close()
-            self.sync()
-            self._free_disk_at_close()
-            note_boot(self.folder, clean=True, access=self._access)
+            if not self._is_closing:
+                is_alone = self._finish(seconds)
         finally:
-            self._release()
-            self._lock.release()
+            if is_alone:
+                insist(self._release)
+        return is_alone
 
     # -- inside --------------------------------------------------------------------------------------------------
 
     def _fresh_cache(self) -> SnapshotCache:
         recent = self._write_cache.recent_changes
         return SnapshotCache(-1, recent=recent, postings_max_bytes=self._postings_max_bytes)
+
+    def _is_committed(self) -> bool:
+        """Return whether the last commit holds everything."""
+        transactions = self._transactions
+        return transactions.view is None and not transactions.is_lost and not transactions.is_torn
+
+    def _finish(self, seconds: float) -> bool:
+        """Commit and sync; return whether no other thread uses the store any more."""
+        if self._note_if_replaced() is not None:
+            return self._environment.wait_for_others(seconds)  # as a kill would leave it: the log has what it has
+        self.commit()
+        self.shorten_log()
+        if not self._background.close(seconds):
+            return False
+        self.sync()
+        self._free_disk_at_close()
+        note_boot(self.folder, clean=True, access=self._access)
+        return self._environment.wait_for_others(seconds)
 
     def _free_disk_at_close(self) -> None:
         try:
@@ -477,7 +544,7 @@ class Store(StoreReader):
         POSITION.write(view.transaction, self._log.position)
 
     def _check_accepting(self) -> None:
-        if self._view is None:  # a change of an open transaction is as good as those before it
+        if self._transactions.view is None:  # a change of an open transaction is as good as those before it
             self._refuse_if_replaced()
         if self._refusal is not None and self._replaced is None and time.monotonic() >= self._next_try_s:
             self._try_again()
@@ -507,8 +574,9 @@ class Store(StoreReader):
 
     def _mark(self, board: ChangeBoard, mutation: Mutation) -> None:
         """Note on the board which commit will hold a mutation that the open transaction holds."""
-        assert self._view is not None
-        number = self._view.transaction.number
+        view = self._transactions.view
+        assert view is not None
+        number = view.transaction.number
         if isinstance(mutation, FlushCollection):
             board.mark_all(number)
         else:
@@ -529,7 +597,7 @@ class Store(StoreReader):
         replaced = self._environment.replaced_bytes
         self._background.note_change(is_urgent=replaced >= CHECKPOINT_BYTES)
         if replaced >= REPLACED_BYTES_MAX:
-            with self._syncing:
+            with Held(self._syncing):
                 pass
 
     def _open(self) -> None:
@@ -563,9 +631,11 @@ class Store(StoreReader):
         Raises:
             StoreError: the commit failed; call `_recover`.
         """
+        transactions = self._transactions
         for _ in range(GROWTHS_MAX):
             try:
                 view = self._writing()
+                transactions.is_torn = True
                 view.flush()
                 self._note_position(view)
                 view.note_changes()
@@ -573,12 +643,11 @@ class Store(StoreReader):
                     write_identity(view.transaction, self._analyzer)
                 elif self._notes_format:
                     FORMAT.write(view.transaction, str(FORMAT_VERSION))
-                self._view = None
                 number = view.transaction.number
                 left = None if self._open_cache is None else self._open_cache.left_to_commit()
                 self._environment.commit(view.transaction)
                 if left is not None:
-                    with self._replacing_cache:
+                    with Held(self._replacing_cache):
                         self._snapshot_cache, self._open_cache = left, None
                 if self._board is not None:
                     self._board.note_commit(number)
@@ -589,29 +658,41 @@ class Store(StoreReader):
                 self._committed_position = self._log.position
                 self.uncommitted = 0
                 self.stamp += 1
+                transactions.is_torn = False
                 return
         raise StoreFull("the store cannot be committed: its map is full whatever its size")
 
     def _writing(self) -> WriteView:
         """Return the view of the open write transaction; begin or recover one if there is none."""
-        if self._is_lost:
+        transactions = self._transactions
+        if transactions.is_lost or transactions.is_torn:
             self._recover(None)
-        if self._view is None:
-            self._owner = threading.get_ident()
-            self._view = WriteView(self._environment.begin(write=True), self._write_cache, self._owner)
-        return self._view
+        view: WriteView | None = transactions.view
+        return self._begun() if view is None else view
+
+    def _begun(self) -> WriteView:
+        """Begin a write transaction, and return its view."""
+        transactions = self._transactions
+        transactions.abort()  # one of which an exception kept us from making a view
+        self._owner = threading.get_ident()
+        view = WriteView(self._environment.begin(write=True), self._write_cache, self._owner)
+        transactions.view = view
+        return view
 
     def _at_most_twice(self, work: Callable[[WriteView, Given], Answer], given: Given) -> Answer:
         """Run `work` in the open transaction; after an error of the storage once more, in a recovered one.
 
-        If it raises anything else, the transaction is recovered too, so nothing half done stays.
+        If it raises anything else, the transaction is recovered too, so nothing half done stays. If it passes, the
+        caller notes the records of what was done, and that the transaction is not torn any more.
         """
+        transactions = self._transactions
         self.stamp += 1
         try:
             try:
-                view = self._view
-                if view is None or self._is_lost:
+                view: WriteView | None = transactions.view
+                if view is None or transactions.is_torn or transactions.is_lost:
                     view = self._writing()
+                transactions.is_torn = True
                 view.changes += 1
                 return work(view, given)
             except StoreDamaged:
@@ -623,7 +704,9 @@ class Store(StoreReader):
                 self._recover(None)
                 raise
             try:
-                return work(self._writing(), given)
+                view = self._writing()
+                transactions.is_torn = True
+                return work(view, given)
             except BaseException:
                 self._recover(None)
                 raise
@@ -637,15 +720,16 @@ class Store(StoreReader):
             cause: why; if it is a full map, the map grows first.
             from_log_end: when a store is opened, the position of the last commit; replay finds the end of the log.
         """
-        self._is_lost = True
+        transactions = self._transactions
+        transactions.is_lost = True
         if self._open_cache is not None:  # it shares names and pending words, perhaps undone ones, with the one before
-            with self._replacing_cache:
+            with Held(self._replacing_cache):
                 self._snapshot_cache, self._open_cache = self._fresh_cache(), None
         for _ in range(GROWTHS_MAX):
             self.recoveries += 1
             self.stamp += 1
+            transactions.give_up()
             self._write_cache.undo()
-            self._drop_transaction()
             if isinstance(cause, MapFull):
                 self._environment.grow()
             try:
@@ -654,41 +738,33 @@ class Store(StoreReader):
             except MapFull as error:
                 cause = error
             except BaseException:
-                self._drop_transaction()
-                self._is_lost = True  # nothing can be read or written before a recovery has passed
+                transactions.give_up()  # nothing can be read or written before a recovery has passed
                 raise
         raise StoreFull("the store cannot be recovered: its map is full whatever its size")
 
     def _release(self) -> None:
-        self._background.close()
-        self._free_space.close()
-        self._drop_transaction()
-        self._log.close()
-        self._environment.close()
-        if self._board is not None:
-            self._board.close()
-            self._board = None
-
-    def _drop_transaction(self) -> None:
-        if self._view is not None:
-            self._environment.abort(self._view.transaction)
-            self._view = None
+        """Give everything back; do the rest if an earlier call was interrupted."""
+        self._is_closing = True
+        while self._closers:
+            self._closers[-1]()
+            del self._closers[-1]
 
     def _replay(self, from_log_end: int | None) -> None:
-        self._is_lost = False
-        view = self._writing()
+        if from_log_end is None:
+            self._log.cut_rest()
+        view = self._begun()
         dropped = set(buckets_in(view.transaction, DROPPED))
         self._write_cache.pending_buckets = set(buckets_in(view.transaction, PENDING)) - dropped
         position = read_position(view.transaction)
-        if from_log_end is None and position == self._log.position and not self._unsealed:
-            return
-        for start, record in self._log.replay(position):
-            apply_mutation(view, unpack_mutation(record))
-            position = start
-        if from_log_end is not None:
-            self._log.position = position
-        for record in self._unsealed:
-            apply_mutation(view, unpack_mutation(record))
+        if from_log_end is not None or position != self._log.position or self._unsealed:
+            for start, record in self._log.replay(position):
+                apply_mutation(view, unpack_mutation(record))
+                position = start
+            if from_log_end is not None:
+                self._log.position = position
+            for record in self._unsealed:
+                apply_mutation(view, unpack_mutation(record))
+        self._transactions.is_torn = self._transactions.is_lost = False
 
 
 def _do(view: WriteView, work: Callable[[WriteView], Answer]) -> Answer:

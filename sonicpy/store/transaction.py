@@ -67,7 +67,7 @@ class Transaction:
 
     __slots__ = ("_cursors", "_tables", "_txn", "began_after", "cached_view", "write")
 
-    def __init__(self, txn: lmdb.Transaction, tables: list[lmdb._Database], write: bool, commits: int = 0) -> None:
+    def __init__(self, tables: list[lmdb._Database], txn: lmdb.Transaction, write: bool, commits: int = 0) -> None:
         self.began_after = commits
         """How many commits this process had made when it began."""
         self.cached_view: CachedView | None = None
@@ -334,20 +334,6 @@ class Transaction:
         if cursor is None:
             cursor = self._cursor(table)
         return cursor if cursor.set_range(start) else None
-
-    def finish(self, *, keep: bool) -> None:
-        """Commit what was written, or forget it. Only the environment calls this, because others have to hear of it."""
-        if keep:
-            try:
-                self._txn.commit()
-            except lmdb.Error as error:
-                self.finish(keep=False)
-                raise translated(error) from error
-            return
-        if self.cached_view is not None:
-            self.cached_view.end()
-            self.cached_view = None
-        self._txn.abort()
 
 
 def translated(error: lmdb.Error) -> StoreError:

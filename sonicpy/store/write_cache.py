@@ -106,6 +106,7 @@ class WriteCache:
     def undo(self) -> None:
         """Drop what may hold changes of a lost transaction; the caller reads `pending_buckets` again."""
         self.flushed.clear()
+        self.recent_changes.clear()
         self.removals = None
         self.terms.clear()
         self.states.clear()

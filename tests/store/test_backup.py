@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from sonicpy.store.backup import BACKUP_FILE, SEAL, open_backup
 from sonicpy.store.environment import Environment
 from sonicpy.store.meta import FORMAT_VERSION, read_position
 from sonicpy.store.store import Store
-from sonicpy.store.transaction import META
+from sonicpy.store.transaction import META, Transaction
 from tests.store.shorthand import count_objects, open_store, push
 from tests.support.patience import WAIT_S
 
@@ -128,15 +129,15 @@ def test_a_map_that_is_nearly_full_grows_only_after_the_copy(
     environment = store._environment
     monkeypatch.setattr("sonicpy.store.environment.GROW_WHEN_USED", 0.0)
     monkeypatch.setattr("sonicpy.store.environment.Environment.grow", pytest.fail)
-    copy = Environment.copy
+    reading = Environment.reading
 
-    def copy_while_others_commit(self: Environment, descriptor: int) -> None:
-        with self.copying():
-            thread = threading.Thread(target=store.commit)
-            thread.start()
-            thread.join()
-        copy(self, descriptor)
+    def reading_while_others_commit(self: Environment) -> AbstractContextManager[Transaction]:
+        thread = threading.Thread(target=store.commit)
+        thread.start()
+        thread.join()
+        return reading(self)
 
-    monkeypatch.setattr(Environment, "copy", copy_while_others_commit)
-    store.backup(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(Environment, "reading", reading_while_others_commit)
+        store.backup(tmp_path)
     assert environment.needs_room()

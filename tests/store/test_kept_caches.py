@@ -108,13 +108,24 @@ def change(store: Store, chance: random.Random, next_number: int, rewrites: bool
     return next_number
 
 
+class Held:
+    """A snapshot that is read for longer than a block."""
+
+    def __init__(self, store: Store) -> None:
+        self._reading = store.snapshot()
+        self.view = self._reading.__enter__()
+
+    def give_back(self) -> None:
+        self._reading.__exit__(None, None, None)
+
+
 @pytest.mark.parametrize("rewrites", [False, True])
 def test_cached_answers_are_those_of_the_tables(filled: Store, rewrites: bool) -> None:
     chance = random.Random(2 + rewrites)
     with filled.snapshot() as view:
         next_number = bucket_of(view).next_iid
         check(view)
-    held: View | None = None
+    held: Held | None = None
     before: list[object] = []
     for number in range(40):
         next_number = change(filled, chance, next_number, rewrites)
@@ -122,12 +133,12 @@ def test_cached_answers_are_those_of_the_tables(filled: Store, rewrites: bool) -
         with filled.snapshot() as view:
             found = check(view)
         if held is not None:  # a reader of an older commit sees what it saw
-            assert check(held) == before
-            filled.give_back(held)
+            assert check(held.view) == before
+            held.give_back()
             held = None
         if number % 4 == 0:
-            held, before = filled.take_snapshot(), found
-            check(held)
+            held, before = Held(filled), found
+            check(held.view)
 
 
 @pytest.mark.parametrize("rewrites", [False, True])
@@ -135,7 +146,7 @@ def test_cached_answers_inside_a_transaction_are_those_of_its_tables(filled: Sto
     chance = random.Random(4 + rewrites)
     with filled.reading() as view:
         next_number = bucket_of(view).next_iid
-    held: View | None = None
+    held: Held | None = None
     before: list[object] = []
     for number in range(60):
         next_number = change(filled, chance, next_number, rewrites)
@@ -144,10 +155,10 @@ def test_cached_answers_inside_a_transaction_are_those_of_its_tables(filled: Sto
             found = check(view)
         if number % 7 == 0:
             if held is not None:
-                filled.give_back(held)
-            held = filled.take_snapshot()  # of the last commit, while the transaction goes on
-            before = check(held)
-        assert held is not None and check(held) == before
+                held.give_back()
+            held = Held(filled)  # of the last commit, while the transaction goes on
+            before = check(held.view)
+        assert held is not None and check(held.view) == before
         if chance.random() < 0.3:
             if chance.random() < 0.5:  # what came since the last query is left to the commit
                 next_number = change(filled, chance, next_number, rewrites)
@@ -157,7 +168,7 @@ def test_cached_answers_inside_a_transaction_are_those_of_its_tables(filled: Sto
             with filled.snapshot() as view:
                 assert check(view) == found
     assert held is not None
-    filled.give_back(held)
+    held.give_back()
     filled.commit()
 
 
@@ -472,7 +483,8 @@ def test_another_thread_that_reads_fewer_pending_words_leaves_the_rest(
     store = Store(tmp_path, {}, map_bytes=1 << 24)
     store.apply(push("one", "older"))
     store.commit()
-    older = store.take_snapshot()
+    held = Held(store)
+    older = held.view
     store.apply(push("two", "newer"))
     if not is_open:
         store.commit()
@@ -489,5 +501,5 @@ def test_another_thread_that_reads_fewer_pending_words_leaves_the_rest(
     with store.reading() as view:
         assert isinstance(view, WriteView) == is_open
         assert set(view.pending_words(bucket_of(view))) == {b"older", b"newer"}
-    store.give_back(older)
+    held.give_back()
     store.close()

@@ -175,15 +175,15 @@ def test_who_may_keep_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_the_thread_that_changes_reads_what_waits(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    assert store.open_view() is None
+    assert store.shown_now() is None
     store.apply(push("o1", "alpha"))
-    view = store.open_view()
+    view = store.shown_now()
     assert view is not None and view.bucket("c", "b") is not None
-    assert in_a_thread(store.open_view) is None
+    assert in_a_thread(store.shown_now) is None
     with store.reading() as seen:
         assert seen is view
     store.commit()
-    assert store.open_view() is None
+    assert store.shown_now() is None
     store.close()
 
 

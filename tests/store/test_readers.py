@@ -20,9 +20,9 @@ import sys, time
 from pathlib import Path
 from sonicpy.store.environment import Environment
 environment = Environment(Path(sys.argv[1]), {MAP_BYTES}, read_only=True)
-transaction = environment.begin(write=False)
-print("reading", flush=True)
-time.sleep(60)
+with environment.reading():
+    print("reading", flush=True)
+    time.sleep(60)
 """
 
 

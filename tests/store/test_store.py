@@ -137,7 +137,7 @@ def test_other_threads_and_processes_see_commits_only(tmp_path: Path) -> None:
     store.seal()
     assert found(store, "alpha") == ["o2", "o1"]
     assert _in_a_thread(lambda: found(store, "alpha")) == ["o1"]
-    assert _in_a_thread(store.open_view) is None
+    assert _in_a_thread(store.shown_now) is None
     store.commit()
     assert _in_a_thread(lambda: found(store, "alpha")) == ["o2", "o1"]
     store.close()

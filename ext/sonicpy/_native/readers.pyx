@@ -1,6 +1,8 @@
-"""The open transactions of each thread, and the idle read transactions that wait for the next reader.
+"""The open transactions of a process: the one that changes, those that read, and idle ones that wait for the next reader.
 
-No call lets another thread in between a check and the step that depends on it, so readers need no lock.
+No call lets another thread in between a check and the step that depends on it, so readers need no lock. Neither does an
+exception come in between (see `held.pyx`): a transaction that is open is counted, one that is counted is open, and the
+lock of the one that changes is held as long as that one is open.
 """
 
 from cpython.dict cimport PyDict_DelItem, PyDict_GetItem, PyDict_SetItem
@@ -8,29 +10,56 @@ from cpython.object cimport PyObject
 from cpython.pythread cimport PyThread_get_thread_ident
 from libc.stdint cimport uint64_t
 
+cimport cython
+
+import threading
+from time import sleep
+
+cdef double PAUSE_S = 0.001
+"""Between two looks whether a map has grown."""
+
 
 cdef class OpenTransactions:
-    """Counts the transactions of each thread.
+    """The transactions of an environment.
 
     Attributes:
         commits: how many this process has made.
-        growing: no thread may begin a transaction.
+        growing: how many threads make the map larger; if any, no thread may begin a transaction.
         awaited: how many threads wait for transactions to end; if any, no transaction stays idle.
+        changing: a lock that is held while a transaction for writing is open.
+        writer: the transaction for writing; None: none is open.
+        view: what the owner of the store made of `writer`.
+        is_torn: somebody is in the middle of a change of `writer`: it must not be used or committed.
+        is_lost: `writer` was given up, so what it held has to be done again.
 
     Args:
         idle_max: how many read transactions may wait for the next readers.
+        begin: begins a transaction of LMDB; called with whether it is for writing.
+        wrap: makes the Transaction of it; called with that transaction, whether it is for writing, and `commits`.
+        resized: the error of `begin` when another process has made the map larger.
+        use_new_size: called with this object after that.
     """
     cdef readonly uint64_t commits
-    cdef public bint growing
+    cdef public Py_ssize_t growing
     cdef public Py_ssize_t awaited
+    cdef readonly object changing
+    cdef readonly object writer
+    cdef public object view
+    cdef public bint is_torn, is_lost
+    cdef bint _is_left  # to the process that forked this one
+    cdef unsigned long _owner  # thread of `writer`
+    cdef object _txn  # of LMDB, of `writer`
     cdef dict _counts  # by thread, never 0
     cdef list _idle  # that show the last commit
     cdef Py_ssize_t _idle_max
+    cdef object _begin, _wrap, _resized, _use_new_size
 
-    def __init__(self, Py_ssize_t idle_max):
+    def __init__(self, Py_ssize_t idle_max, begin, wrap, resized, use_new_size):
         self._counts = {}
         self._idle = []
         self._idle_max = idle_max
+        self._begin, self._wrap, self._resized, self._use_new_size = begin, wrap, resized, use_new_size
+        self.changing = threading.Lock()
 
     @property
     def is_here(self) -> bool:
@@ -41,22 +70,26 @@ cdef class OpenTransactions:
         """Return whether a thread other than `besides` has a transaction open."""
         return len(self._counts) > (besides in self._counts)
 
-    def begin(self) -> None:
-        """Count a transaction of this thread."""
-        self.count_up()
+    @property
+    def is_changing(self) -> bool:
+        """Whether a transaction for writing is open, or a change was begun and not ended."""
+        return self.writer is not None or self.is_torn
 
-    def end(self) -> None:
-        """Stop counting a transaction of this thread."""
-        self.count_down()
+    @property
+    def own_writer(self):
+        """The transaction for writing if this thread began it, else None."""
+        return self.writer if self.writer is not None and self._owner == PyThread_get_thread_ident() else None
 
-    cdef int count_up(self) except -1:
+    cdef object count_up(self):
+        """Count a transaction of this thread, and return the thread; None: none may begin."""
         cdef object thread = PyThread_get_thread_ident()
         cdef PyObject *count = PyDict_GetItem(self._counts, thread)
+        if self.growing and count == NULL:
+            return None  # a thread that already has one open may go on: the growth waits for it anyway
         PyDict_SetItem(self._counts, thread, 1 if count == NULL else <object> count + 1)
-        return 0
+        return thread
 
-    cdef int count_down(self) except -1:
-        cdef object thread = PyThread_get_thread_ident()
+    cdef int count_down(self, object thread) except -1:
         cdef object left = self._counts[thread] - 1
         if left:
             PyDict_SetItem(self._counts, thread, left)
@@ -64,31 +97,197 @@ cdef class OpenTransactions:
             PyDict_DelItem(self._counts, thread)
         return 0
 
-    def take(self):
-        """Return an idle transaction, which now counts as this thread's; None: there is none, or none may begin."""
-        if self.growing or not self._idle:
-            return None
-        self.count_up()
-        return self._idle.pop()
+    cdef object begun(self, bint write):
+        """Return a new transaction, which is not counted here."""
+        cdef uint64_t commits = self.commits  # before: what is committed meanwhile it may not show
+        cdef object txn = self._begin(write)
+        try:
+            made = self._wrap(txn, write, commits)
+        except BaseException:
+            txn.abort()
+            raise
+        if write:
+            self._txn = txn
+        return made
 
-    def keep(self, transaction, uint64_t commits) -> bool:
-        """Let a read transaction of this thread wait for the next reader; return False if it must end instead.
+    # -- reading ---------------------------------------------------------------------------------------------------
 
-        Args:
-            commits: how many this process had made when it began.
-        """
-        if self.awaited or commits != self.commits or len(self._idle) >= self._idle_max:
-            return False
+    cdef tuple take(self):
+        """Return an idle or a new read transaction, and the thread that it is counted for."""
+        while True:
+            thread = self.count_up()
+            if thread is None:
+                sleep(PAUSE_S)
+                continue
+            if self._idle:
+                return self._idle.pop(), thread
+            try:
+                return self.begun(False), thread
+            except BaseException as error:
+                self.count_down(thread)
+                if not isinstance(error, self._resized):
+                    raise
+            self._use_new_size(self)
+
+    cdef int keep(self, transaction, thread) except -1:
+        """Let a transaction wait for the next reader, or end it."""
+        if self._is_left:
+            return 0
+        if self.awaited or transaction.began_after != self.commits or len(self._idle) >= self._idle_max:
+            return self.end(transaction, thread)
         self._idle.append(transaction)
-        self.count_down()
-        return True
+        return self.count_down(thread)
 
-    def note_commit(self) -> list:
-        """Count a commit; return the idle transactions, which show an older one now."""
+    cdef int end(self, transaction, thread) except -1:
+        """End a read transaction."""
+        transaction._txn.abort()
+        self.count_down(thread)
+        forget_view(transaction)
+        return 0
+
+    def drop(self) -> None:
+        """End the idle transactions."""
+        cdef list idle = self._idle
+        self._idle = []
+        for transaction in idle:
+            transaction._txn.abort()
+        for transaction in idle:
+            forget_view(transaction)
+
+    def note_commit(self) -> None:
+        """Take note of a commit: idle transactions show an older one now."""
         self.commits += 1
-        return self.drop()
+        self.drop()
 
-    def drop(self) -> list:
-        """Return the idle transactions and forget them."""
-        idle, self._idle = self._idle, []
-        return idle
+    def leave_to_parent(self) -> None:
+        """In a forked process: touch none of the transactions any more."""
+        self._is_left = True
+
+    # -- changing --------------------------------------------------------------------------------------------------
+
+    def begin_write(self):
+        """Begin the transaction for writing, once no other one is open, and return it.
+
+        `commit`, `abort` or `give_up` has to follow on the same thread.
+        """
+        while True:
+            self.changing.acquire()
+            thread = self.count_up()
+            if thread is not None:
+                break
+            self.changing.release()
+            sleep(PAUSE_S)
+        try:
+            self.writer = self.begun(True)
+            self._owner = thread
+        except BaseException:
+            self.count_down(thread)
+            self.changing.release()
+            raise
+        return self.writer
+
+    def commit(self) -> None:
+        """Commit the transaction for writing, which is over then, whatever is raised."""
+        cdef object txn = self._txn
+        self.finish_write(txn.commit)
+        self.note_commit()
+
+    def abort(self) -> None:
+        """Forget what was written, if this thread has a transaction for writing open."""
+        if self.own_writer is not None and not self._is_left:
+            self.finish_write(self._txn.abort)
+
+    cdef int finish_write(self, finish) except -1:
+        cdef object thread = self._owner
+        self.writer = self.view = self._txn = None
+        try:
+            finish()
+        finally:
+            self.count_down(thread)
+            self.changing.release()
+        return 0
+
+    def give_up(self) -> None:
+        """Forget what was written, and note that it has to be done again."""
+        self.is_lost = True
+        self.is_torn = False
+        self.view = None
+        self.abort()
+
+
+cdef int forget_view(transaction) except -1:
+    view = transaction.cached_view
+    if view is not None:
+        transaction.cached_view = None
+        view.end()
+    return 0
+
+
+@cython.freelist(16)
+@cython.no_gc_clear  # its deallocation needs what it refers to
+cdef class Reading:
+    """A read transaction for a block, or what is made of it.
+
+    Args:
+        open: of the environment.
+        store: shows what the block gets: `show(transaction)` makes it of a new transaction, which keeps it as its
+            `cached_view`; `shown_now()` returns what this thread is to see instead while `open` is changing or lost,
+            or None. None: the block gets the transaction.
+        of_now: whether to ask `shown_now`.
+        then, args: `then(shown, *args)` makes of that what the block gets.
+        failure, failed: an error of class `failure` is raised as what `failed(error)` returns.
+    """
+    cdef OpenTransactions _open
+    cdef object _store, _then, _failure, _failed
+    cdef tuple _args
+    cdef bint _of_now
+    cdef object _transaction, _thread  # to be given back
+    cdef bint _is_changing  # the block gets `shown_now()`, which reading changes, too: it writes rows before it reads them
+
+    def __cinit__(self, OpenTransactions open not None, store=None, bint of_now=False, then=None, tuple args=(),
+                  failure=None, failed=None):
+        self._open, self._store, self._of_now = open, store, of_now
+        self._then, self._args, self._failure, self._failed = then, args, failure, failed
+
+    def __enter__(self):
+        cdef OpenTransactions open = self._open
+        cdef object shown = None
+        try:
+            if self._of_now and (open.writer is not None or open.is_torn or open.is_lost):
+                shown = self._store.shown_now()
+            if shown is not None:
+                self._is_changing = True
+            else:
+                self._transaction, self._thread = open.take()
+                if self._store is None:
+                    shown = self._transaction
+                else:
+                    shown = self._transaction.cached_view
+                    if shown is None:
+                        shown = self._transaction.cached_view = self._store.show(self._transaction)
+            return shown if self._then is None else self._then(shown, *self._args)
+        except BaseException as error:
+            self.leave(error)
+            raise
+
+    def __exit__(self, kind, error, trace) -> None:
+        self.leave(error)
+
+    def __dealloc__(self):
+        self.give_back()
+
+    cdef int leave(self, error) except -1:
+        self.give_back()
+        if error is None:
+            return 0
+        if self._failure is not None and isinstance(error, self._failure):
+            raise self._failed(error) from error
+        if self._is_changing:
+            self._open.is_torn = True
+        return 0
+
+    cdef int give_back(self) except -1:
+        transaction, self._transaction = self._transaction, None
+        if transaction is not None:
+            self._open.keep(transaction, self._thread)
+        return 0

@@ -115,7 +115,7 @@ class Maintainer:
 
     def remove_step(self) -> bool:
         """Take away one part of what is half gone: about 2 ms; return whether anything is left. Raises StoreError."""
-        with self.engine.lock:
+        with self.engine.changing():
             return self.engine.store.take_step()
 
     def sweep(self, rows: int) -> bool:
@@ -133,7 +133,7 @@ class Maintainer:
 
     def rewrite(self, sparse: SparseRange) -> None:
         """Fill the pages of such a range: about 4 ms. Raises StoreError."""
-        with self.engine.lock:
+        with self.engine.changing():
             self.engine.store.maintain(lambda view: self._packer.rewrite(view, sparse))
 
     # -- readers in other processes --------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ class Maintainer:
 
     def consolidate(self) -> None:
         """Build the graphs of all buckets whose words changed, in this process; see `Index.consolidate`."""
-        with self.engine.lock:
+        with self.engine.changing():
             self.engine.store.commit()
             errors = []
             for bucket in self.due_buckets():
@@ -253,7 +253,7 @@ class Maintainer:
 
     def consolidate_bucket(self, bucket: int) -> None:
         """Build the graph of one bucket from the last commit. Raises like `consolidate`."""
-        with self.engine.lock:
+        with self.engine.changing():
             built = self.build_graph(bucket)
             if built is None:
                 return
@@ -269,7 +269,7 @@ class Maintainer:
             times: as in `needs_consolidation`.
         """
         engine = self.engine
-        with engine.lock:
+        with engine.changing():
             if engine.is_batching or not engine.is_autocommit:
                 return
             for bucket in self.due_buckets() if scopes is None else self._numbers(scopes):
@@ -340,7 +340,7 @@ class Maintainer:
             StoreError: the commit failed; the old graphs stay.
         """
         engine = self.engine
-        with engine.lock:
+        with engine.changing():
             orphaned = engine.store.maintain(lambda view: publish(view, graphs))
             engine.store.commit()
         for built in orphaned:
@@ -363,12 +363,12 @@ class Maintainer:
             found = [(built, prune_pending(view, built, b"")) for built in graphs]
             return [(built, start) for built, start in found if start is not None]
 
-        with self.engine.lock:
+        with self.engine.changing():
             return self.engine.store.maintain(prune)
 
     def prune_pending(self, built: Built, start: bytes) -> bytes | None:
         """Delete some of the pending words that a published graph holds; return where to go on, None: all are gone."""
-        with self.engine.lock:
+        with self.engine.changing():
             return self.engine.store.maintain(lambda view: prune_pending(view, built, start))
 
     def close_idle_graphs(self, seconds: float) -> None:
@@ -391,14 +391,19 @@ class Maintainer:
     def restore(self, folder: Path | str) -> None:
         """Replace the collections that a backup holds; see `Index.restore`."""
         check_backup(Path(folder), self.analyser())
-        with self.engine.lock, self.restoration(folder) as restoration:
-            for _ in restoration.fill():
-                pass
-            for bucket in restoration.staged_buckets():
-                self.consolidate_bucket(bucket)
-            restoration.switch()
+        store = self.engine.store
+        with self.engine.changing(), open_backup(Path(folder)) as environment, environment.reading() as transaction:
+            try:
+                restoration = Restoration(store, View(transaction), self.commit)
+                for _ in restoration.fill():
+                    pass
+                for bucket in restoration.staged_buckets():
+                    self.consolidate_bucket(bucket)
+                restoration.switch()
+            finally:
+                drop_staged(store)
             self.engine.finish()
-            self.engine.store.sync()  # the log does not hold it
+            store.sync()  # the log does not hold it
 
     @contextmanager
     def restoration(self, folder: Path | str) -> Iterator[Restoration]:
@@ -410,7 +415,7 @@ class Maintainer:
             try:
                 yield Restoration(self.engine.store, View(transaction), self.commit)
             finally:
-                with self.engine.lock:
+                with self.engine.changing():
                     drop_staged(self.engine.store)
 
     def verify(self) -> list[str]:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import Stemmer
 
+from sonicpy._native.held import Held
 from sonicpy._native.stem_ends import StemEnds
 from sonicpy.index.search.accents import APOSTROPHES, fold, goes_on, is_spelled, spellings, unmarked
 from sonicpy.index.search.new_words import NewWords, first_letters
@@ -278,7 +279,7 @@ class Families:
         state is behind the last of them."""
         if pending is None:
             return None, 0, False
-        with self._refreshing:
+        with Held(self._refreshing):
             recoveries, known = self._new.get(state.bucket, (-1, None))
             if known is None or recoveries != self._recoveries() or not known.refresh(pending, state):
                 known = NewWords(pending, state, ARTICLES)

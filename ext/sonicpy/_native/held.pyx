@@ -1,0 +1,150 @@
+"""Locks and other things that are held for a `with` block, and given back whatever exception comes at whatever moment.
+
+An exception of a signal handler, or one that another thread sets, comes when a call returns to Python, when a function
+of Python begins, or where a loop goes back: never inside native code. So what one native call takes and notes is
+always noted, and what one native call gives back is always given back. In Python 3.14 such an exception may also come
+between `__enter__` and the block, which then never ends: these objects are made for one block each, so nothing refers
+to them any more, and their deallocation gives back what they hold.
+"""
+
+cimport cython
+
+from os import close as close_number
+
+cdef enum:
+    TRIES = 3  # who interrupts twice is a person or a test
+
+
+@cython.freelist(16)
+@cython.no_gc  # it refers to a lock of Python: no cycle begins here
+cdef class Held:
+    """Holds a lock of `threading` for a block; the block gets whether it is held.
+
+    Args:
+        lock: a Lock or an RLock.
+        wait: wait for it; else the block may begin without it.
+    """
+    cdef object _lock
+    cdef bint _wait, _is_held
+
+    def __init__(self, lock, *, bint wait=True):
+        self._lock = lock
+        self._wait = wait
+
+    def __enter__(self) -> bool:
+        self._is_held = self._lock.acquire(self._wait)
+        return self._is_held
+
+    def __exit__(self, kind, error, trace) -> None:
+        self.leave()
+
+    def __dealloc__(self):
+        self.leave()
+
+    cdef int leave(self) except -1:
+        if self._is_held:
+            self._is_held = False
+            self._lock.release()
+        return 0
+
+
+cdef class Opened:
+    """Opens something for a block, which gets it, and closes it at the end.
+
+    Args:
+        opening: returns an object with a method `close`, which may be called again if it was interrupted.
+        args: of `opening`.
+    """
+    cdef object _opening, _args, _opened
+
+    def __init__(self, opening, *args):
+        self._opening, self._args = opening, args
+
+    def __enter__(self):
+        self._opened = self._opening(*self._args)
+        return self._opened
+
+    def __exit__(self, kind, error, trace) -> None:
+        self.close()
+
+    def __dealloc__(self):
+        self.close()
+
+    cdef int close(self) except -1:
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            insist(opened.close)
+        return 0
+
+
+cdef class Kept:
+    """What was opened, from the moment on at which opening it has ended.
+
+    Attributes:
+        held: what `open` returned; None: it was not called.
+    """
+    cdef readonly object held
+
+    def open(self, opening, *args, **kwargs):
+        """Return what `opening` returns, and keep it."""
+        self.held = opening(*args, **kwargs)
+        return self.held
+
+
+@cython.no_gc
+cdef class Descriptor:
+    """A descriptor of an open file, which is closed with this object at the latest.
+
+    Args:
+        opening: returns a descriptor, such as `os.open`.
+        args: of `opening`.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    cdef readonly int number
+    """The descriptor; -1 after `close`."""
+
+    def __cinit__(self):
+        self.number = -1
+
+    def __init__(self, opening, *args):
+        self.number = opening(*args)
+
+    def fileno(self) -> int:
+        """Return the descriptor, for functions that take files."""
+        return self.number
+
+    def close(self) -> None:
+        """Close the file; do nothing if it is closed. Raises OSError if the system tells of an error."""
+        cdef int number = self.number
+        self.number = -1
+        if number >= 0:
+            close_number(number)
+
+    def __dealloc__(self):
+        if self.number >= 0:
+            close_number(self.number)
+
+
+cpdef insist(work):
+    """Call a function without arguments; if it raises, call it again, at most TRIES times in all.
+
+    It is for what gives things back: an exception that comes from outside ends it at any moment, and the next call does
+    the rest.
+
+    Raises:
+        BaseException: the first error, when a later call has passed or the last one has failed.
+    """
+    cdef int left = TRIES
+    cdef object first = None
+    while left:
+        left -= 1
+        try:
+            work()
+            break
+        except BaseException as error:
+            if first is None:
+                first = error
+    if first is not None:
+        raise first

@@ -1,0 +1,152 @@
+"""The turn to change something: a lock, and what must be true when a thread gives it back.
+
+See `held.pyx` for the moments at which an exception may come: none of them lies inside of these methods, except in what
+they call of Python.
+"""
+
+from cpython.pythread cimport PyThread_get_thread_ident
+
+cimport cython
+
+import threading
+from time import sleep
+
+cdef object NewLock = threading.RLock
+cdef double LONG_S = 3600.0  # longer than a process takes to end
+
+
+cdef class Turn:
+    """Whose turn it is to change something; a thread that has it may take it again.
+
+    Attributes:
+        open: the OpenTransactions in which nothing may stay open for writing when the turn ends; None: it may.
+        finish: called without arguments for a transaction that is still open at the end of a turn without an error;
+            None: it is given up.
+        batches: blocks around this moment that commit less often.
+    """
+    cdef object _lock
+    cdef Py_ssize_t _depth
+    cdef unsigned long _owner
+    cdef unsigned long _last  # the thread that has it for ever, once `is_over`
+    cdef bint _is_over
+    cdef public object open
+    cdef public object finish
+    cdef public Py_ssize_t batches
+
+    def __init__(self):
+        self._lock = NewLock()
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether this thread has the turn."""
+        return self._depth > 0 and self._owner == PyThread_get_thread_ident()
+
+    def hold(self, begin=None, end=None) -> Hold:
+        """Return the context manager that takes the turn for a block, which gets what `begin` returns.
+
+        Args:
+            begin: called without arguments when the turn is taken, before the block.
+            end: called with the error of the block, or None, before the turn is given back.
+        """
+        return Hold(self, begin, end)
+
+    def end(self, double seconds) -> bool:
+        """Take the turn for ever: every other thread that asks for it waits until the process is gone.
+
+        Args:
+            seconds: how long to wait for the thread that has it.
+
+        Returns:
+            Whether this thread has it now.
+        """
+        self._last, self._is_over = PyThread_get_thread_ident(), True
+        if not self._lock.acquire(True, seconds):
+            return False
+        self._depth += 1
+        self._owner = self._last
+        return True
+
+    def renew(self) -> None:
+        """Forget who has the turn: in a forked process nobody may give it back."""
+        self._lock = NewLock()
+        self._depth = self.batches = 0
+        self._is_over = False
+        self.open = self.finish = None
+
+    cdef int settle(self, bint failed) except -1:
+        """Leave nothing open for writing at the end of a turn."""
+        open = self.open
+        if open is None or not open.is_changing:
+            return 0
+        try:
+            if self.finish is not None and not failed and not open.is_torn:
+                self.finish()
+        finally:
+            if open.is_changing:
+                open.give_up()
+        return 0
+
+
+@cython.freelist(8)
+@cython.no_gc_clear  # its deallocation needs what it refers to
+cdef class Hold:
+    """A turn for a block; made by `Turn.hold`."""
+    cdef Turn _turn
+    cdef object _begin, _end
+    cdef object _lock  # that is held; None: none is
+
+    def __cinit__(self, Turn turn not None, begin, end):
+        self._turn, self._begin, self._end = turn, begin, end
+
+    def __enter__(self):
+        cdef object lock = self._turn._lock
+        if self._turn._is_over:
+            self.wait_for_the_end()
+        lock.acquire()
+        self._lock = lock
+        self._turn._depth += 1
+        self._turn._owner = PyThread_get_thread_ident()
+        if self._begin is None:
+            return None
+        try:
+            return self._begin()
+        except BaseException:
+            self.leave(True)
+            raise
+
+    def __exit__(self, kind, error, trace) -> None:
+        if self._lock is None:
+            return
+        cdef bint failed = True
+        try:
+            if self._end is not None:
+                self._end(error)
+            failed = error is not None
+        finally:
+            self.leave(failed)
+
+    def __dealloc__(self):
+        if self._lock is not None:
+            self.leave(True)
+
+    cdef int wait_for_the_end(self) except -1:
+        cdef Turn turn = self._turn
+        while not turn.is_mine and turn._last != PyThread_get_thread_ident():
+            sleep(LONG_S)
+        return 0
+
+    cdef int leave(self, bint failed) except -1:
+        cdef Turn turn = self._turn
+        cdef object lock = self._lock
+        if lock is not turn._lock:  # in a forked process: see `Turn.renew`
+            self._lock = None
+            return 0
+        try:
+            if turn._depth == 1:
+                turn.batches = 0
+                turn.settle(failed)
+        finally:
+            self._lock = None
+            turn._depth -= 1
+            lock.release()
+        return 0

@@ -1,0 +1,28 @@
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Generic, TypeVar, overload
+
+from sonicpy._native.readers import OpenTransactions
+
+_Begun = TypeVar("_Begun")
+_Begun_co = TypeVar("_Begun_co", covariant=True)
+
+class Turn:
+    open: OpenTransactions[Any] | None
+    finish: Callable[[], object] | None
+    batches: int
+    is_mine: bool
+    @overload
+    def hold(self) -> Hold[None]: ...
+    @overload
+    def hold(
+        self, begin: Callable[[], _Begun], end: Callable[[BaseException | None], object] | None = None
+    ) -> Hold[_Begun]: ...
+    def end(self, seconds: float) -> bool: ...
+    def renew(self) -> None: ...
+
+class Hold(Generic[_Begun_co]):
+    def __enter__(self) -> _Begun_co: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
