@@ -24,8 +24,8 @@ PAUSE_S = 0.001
 """Between two looks whether all threads have ended."""
 
 Bell = SimpleQueue[None]
-"""Wakes a thread that waits for something to be put into it. An Event would not do: its methods are functions of Python,
-and an exception of a signal handler in one of them may leave its lock held."""
+"""Wakes a thread that waits for something to be put into it. An Event would not do: its methods are functions of
+Python, and an exception of a signal handler in one of them may leave its lock held."""
 
 
 class BackgroundSync:

@@ -268,6 +268,7 @@ class Store(StoreReader):
         self._owner = threading.get_ident()
         self.seal()
         if self._is_committed():
+            self._refusal = None
             self.uncommitted = 0  # an interrupted change may have been counted
             return
         try:
@@ -471,15 +472,12 @@ class Store(StoreReader):
         self._environment.leave_to_parent()
         self._lock.release()
 
-    def close(self, seconds: float = inf) -> bool:
+    def close(self, seconds: float = inf) -> None:
         """Commit, sync, and let other processes open the store; do the rest if an earlier call was interrupted.
 
         Args:
             seconds: how long to wait for the reads of other threads; if they take longer, the store stays as it is, and
                 the next start finds it as after a kill.
-
-        Returns:
-            Whether it is closed.
         """
         is_alone = True
         try:
@@ -488,7 +486,11 @@ class Store(StoreReader):
         finally:
             if is_alone:
                 insist(self._release)
-        return is_alone
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` has given everything back."""
+        return not self._closers
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -526,6 +528,8 @@ class Store(StoreReader):
         POSITION.write(view.transaction, self._log.position)
 
     def _check_accepting(self) -> None:
+        if self._refusal is not None and self._turn is not None:
+            self.commit()  # nobody else tries again
         refusal = self._refusal or self._held_back
         if refusal is not None:
             raise refusal
