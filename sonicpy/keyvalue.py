@@ -26,7 +26,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NoReturn, Self
 
-from sonicpy._native.held import Opened, insist
+from sonicpy._native.held import Opened, insist, keep_for_ever
 from sonicpy._native.readers import Reading
 from sonicpy._native.turn import Turn
 from sonicpy.errors import IndexClosed, InvalidArgument, ReadOnly, StoreError, StoreFull, StoreLocked
@@ -35,7 +35,7 @@ from sonicpy.store.backup import open_backup, write_backup
 from sonicpy.store.environment import DATA_FILE, Environment
 from sonicpy.store.folder import LMDB_LOCK_FILE, ReaderLock, WriterLock, holds_store
 from sonicpy.store.read_only import may_write
-from sonicpy.store.registry import Claim, Held, guard, keep_for_ever
+from sonicpy.store.registry import Claim, Held, guard
 from sonicpy.store.temporary import MEMORY, temporary_folder
 from sonicpy.store.transaction import KEY_BYTES_MAX, MapFull, Transaction
 
@@ -401,14 +401,11 @@ class _Held:
         """Return why changes are refused, because a file was deleted or replaced; None: they are not."""
         return self._lock.refusal() if isinstance(self._lock, WriterLock) else None
 
-    def close(self, seconds: float = inf) -> bool:
+    def close(self, seconds: float = inf) -> None:
         """Close the environment, and let other processes write the folder; do the rest if a call was interrupted.
 
         Args:
             seconds: how long to wait for reads of other threads; if they take longer, nothing is closed.
-
-        Returns:
-            Whether it is closed.
         """
         is_alone = True
         try:
@@ -416,7 +413,11 @@ class _Held:
         finally:
             if is_alone:
                 insist(self._release)
-        return is_alone
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` has given everything back."""
+        return not self._closers
 
     def leave_to_parent(self) -> None:
         """In a forked process: touch no transaction, and release the lock here; the parent keeps it."""

@@ -196,7 +196,7 @@ table, temporary = sonicpy.keyvalue.open(sys.argv[1]), sonicpy.keyvalue.open(":m
 table.set(b"a", b"1")
 temporary.set(b"a", b"1")
 if (child := os.fork()) == 0:
-    for use in (lambda: table.get(b"a"), lambda: table.set(b"a", b"2"), temporary.count, table.snapshot().__enter__):
+    for use in (lambda: table.get(b"a"), lambda: table.set(b"a", b"2"), temporary.count, table.snapshot):
         try:
             use()
         except sonicpy.errors.IndexClosed as error:
@@ -210,10 +210,12 @@ if (child := os.fork()) == 0:
 os.waitpid(child, 0)
 with table.batch():
     if (child := os.fork()) == 0:
-        table._writer.acquire()  # it is no longer the parent's
-        sys.stdout.flush()
-        os._exit(0)
-    os.waitpid(child, 0)
+        try:
+            table.set(b"a", b"3")  # it waits for no block of the parent
+        except sonicpy.errors.IndexClosed:
+            os._exit(0)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
     table.incr(b"n")
 print(table.get(b"a"), table.count(), temporary.get(b"a"))
 """

@@ -55,6 +55,7 @@ class PushReport:
 
     Attributes:
         indexed: how many rows were pushed.
+        rows: how many rows were read, and pushed or refused: the first ones.
         refused: the first 10,000 rows that were refused.
         refused_count: how many rows were refused.
     """
@@ -62,6 +63,7 @@ class PushReport:
     indexed: int = 0
     refused: list[Refused] = field(default_factory=list)
     refused_count: int = 0
+    rows: int = 0
 
     def refuse(self, row: Refused) -> None:
         """Note a refused row."""

@@ -155,6 +155,7 @@ class ReportBuilder:
         if self._progress is not None and self._done % BATCH_ROWS:
             self._progress(self._done)
         self._report.refused.sort()
+        self._report.rows = self._done
         return self._report
 
     def add_note_to(self, error: BaseException, first_open: int) -> None:

@@ -8,8 +8,9 @@ from contextlib import AbstractContextManager
 from functools import partial
 from math import inf
 from pathlib import Path
+from typing import Protocol
 
-from sonicpy._native.held import insist
+from sonicpy._native.held import insist, keep_for_ever
 from sonicpy._native.ids import are_names
 from sonicpy._native.terms import Terms
 from sonicpy._native.turn import Turn
@@ -24,7 +25,7 @@ from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.any_store import AnyStore, ClosedStore, EndedStore
 from sonicpy.store.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
 from sonicpy.store.mutations import Mutation, PushTerms
-from sonicpy.store.registry import Claim, guard, keep_for_ever
+from sonicpy.store.registry import Claim, guard
 from sonicpy.store.restore import drop_staged
 from sonicpy.store.store import Store
 from sonicpy.store.view import View
@@ -170,12 +171,24 @@ class Engine:
             self._finish_change()
             return result
 
-    def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool) -> list[int]:
-        """Carry out many pushes as one change; return the places of those left out, as `Store.apply_pushes` does."""
+    def apply_pushes(self, change: "Pushes", *, new: bool) -> None:
+        """Carry out many pushes as one change; set its `there` to the places of those left out.
+
+        If an exception comes from outside when `there` is set, the next commit makes the change visible.
+
+        Raises:
+            StoreError: the change was not stored.
+        """
         with self.changing():
-            left_out = self.store.apply_pushes(pushes, new=new)
-            self._finish_change()
-            return left_out
+            store = self.store
+            before = store.log_position
+            change.there = store.apply_pushes(change.pushes, new=new)
+            try:
+                self._finish_change()
+            except StoreError:
+                if store.log_position == before:  # the log has not taken it
+                    change.there = None
+                raise
 
     def finish(self) -> None:
         """Seal and commit all changes; with durability "commit" wait for the disk; delete some flushed rows."""
@@ -304,6 +317,15 @@ class Engine:
                 self.finish()
         elif self.is_autocommit:
             self.finish()
+
+
+class Pushes(Protocol):
+    """Pushes that are one change; see `Engine.apply_pushes`."""
+
+    there: list[int] | None
+
+    @property
+    def pushes(self) -> Sequence[PushTerms]: ...
 
 
 def sync_names(folder: Path) -> None:

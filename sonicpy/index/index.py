@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
+from sonicpy._native.held import insist
 from sonicpy._native.ids import are_names
 from sonicpy._native.terms import Terms
 from sonicpy.api.arguments import language_of, not_unicode, path_of, switch_of, text_of
@@ -25,7 +26,7 @@ from sonicpy.errors import GraphError, InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, Scope, check_collection, check_names, object_name, shown
 from sonicpy.index.answers import Answers, lexed
 from sonicpy.index.engine import Engine
-from sonicpy.index.ingest.push_many import push_rows
+from sonicpy.index.ingest.push_many import Chunk, push_rows
 from sonicpy.index.ingest.terms import NO_TERMS, packed_terms
 from sonicpy.index.listing import Listing
 from sonicpy.index.maintenance.maintainer import Maintainer
@@ -35,7 +36,7 @@ from sonicpy.index.report.stats import Figures
 from sonicpy.index.report.term_stats import ObjectStats, TermStats
 from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.index.settings import Settings, config_of
-from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, PopTerms, PushTerms
+from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, PopTerms
 
 logger = logging.getLogger(__name__)
 
@@ -83,13 +84,19 @@ class Index(Answers, Listing):
         temporary: bool = False,
     ) -> None:
         folder = None if path is None else path_of("path", path)
-        self._engine = self._engine_class(folder, config_of(config), autocommit=autocommit, temporary=temporary)
-        self.folder = self._engine.folder
-        self.config = self._engine.config
-        self.maintainer = Maintainer(self._engine)
-        self._kept = AnswerCache()
-        if self._engine.was_converted:
-            self._build_graphs()
+        engine = self._engine = self._engine_class(
+            folder, config_of(config), autocommit=autocommit, temporary=temporary
+        )
+        try:
+            self.folder = engine.folder
+            self.config = engine.config
+            self.maintainer = Maintainer(engine)
+            self._kept = AnswerCache()
+            if engine.was_converted:
+                self._build_graphs()
+        except BaseException:
+            insist(engine.close)
+            raise
 
     # -- changes -------------------------------------------------------------------------------------------------------
 
@@ -147,8 +154,12 @@ class Index(Answers, Listing):
         lang: str | None = None,
         new: bool = False,
         progress: Progress | None = None,
+        report: PushReport | None = None,
     ) -> PushReport:
         """Push many texts, thousands to a commit; return how many were indexed, and which were refused and why.
+
+        Chunks of at most 4,096 rows are stored one after the other, each as a whole. If an exception comes, also one of
+        a signal handler, the chunks before it stay: a note of the exception, and `report`, say how many rows they had.
 
         Args:
             rows: an iterable of tuples or lists (object, text), (object, text, lang), (collection, bucket, object,
@@ -161,6 +172,7 @@ class Index(Answers, Listing):
             lang: as in `push`, of all rows; None: each row's column `lang`, if there is one.
             new: refuse rows whose object exists already.
             progress: called after each chunk with the number of rows that are done.
+            report: a new PushReport, which is filled chunk by chunk and returned.
 
         Raises:
             InvalidArgument: an argument is not valid, `rows` is not of these types, or a table lacks a column.
@@ -168,23 +180,25 @@ class Index(Answers, Listing):
         """
         shape = Shape(collection, bucket, object, text, lang, compat=self._engine.is_compat)
         new = switch_of("new", new)
+        report = PushReport() if report is None else report
         touched: set[Scope] = set()
-        report = push_rows(
+        push_rows(
             read_rows(rows, shape),
             self._engine.lexer.lex_push,
             partial(self._push_chunk, touched),
+            self._engine.commit_before_reading,
+            report,
             new=new,
             progress=progress,
         )
         self.maintainer.consolidate_backlogged(touched)
         return report
 
-    def _push_chunk(self, touched: set[Scope], pushes: list[PushTerms], *, new: bool) -> list[int]:
-        there = self._engine.apply_pushes(pushes, new=new)
-        some = {Scope(push.collection, push.bucket) for push in pushes}
+    def _push_chunk(self, touched: set[Scope], chunk: Chunk, *, new: bool) -> None:
+        self._engine.apply_pushes(chunk, new=new)
+        some = {Scope(push.collection, push.bucket) for push in chunk.pushes}
         touched |= some
         self.maintainer.consolidate_backlogged(some, BACKLOGS_BETWEEN_CHUNKS)
-        return there
 
     def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int:
         """Remove the words of a text from an object; return how many were removed. Raises like `push`."""

@@ -10,14 +10,14 @@ from sonicpy._native.terms import Terms
 from sonicpy.config import Config
 from sonicpy.errors import StoreError
 from sonicpy.graph.pool import GraphPool, graph_folder
-from sonicpy.index.engine import Engine, sync_names
+from sonicpy.index.engine import Engine, Pushes, sync_names
 from sonicpy.index.index import Index
 from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.index.spread import SpreadParts, SpreadReader
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.any_store import AnyStore
-from sonicpy.store.mutations import Mutation, PushTerms, pack_mutation, pack_push
+from sonicpy.store.mutations import Mutation, pack_mutation, pack_push
 from sonicpy.store.registry import Claim
 from sonicpy.store.replica import Progress, ReplicaStore
 
@@ -55,9 +55,9 @@ class RecorderEngine(Engine):
             )
         self.record = record
 
-    def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool) -> list[int]:
+    def apply_pushes(self, change: Pushes, *, new: bool) -> None:
         """Refuse: a node changes one object at a time. Raises StoreError."""
-        raise StoreError(f"{len(pushes)} changes at once are refused: a node of a cluster takes them one by one")
+        raise StoreError(f"{len(change.pushes)} changes at once are refused: a node of a cluster takes them one by one")
 
 
 class Recorder(SpreadReader, Index):

@@ -5,12 +5,15 @@ language of the text, so the same run gives the same words at PUSH, POP and QUER
 """
 
 import importlib
+import importlib.util
 from collections.abc import Callable
-from functools import partial
-from importlib.util import find_spec
+from functools import cache, partial
 from typing import Any
 
 Segment = Callable[[str], list[str]]
+
+find_spec = cache(importlib.util.find_spec)
+"""Once a process: an exception of a signal handler in it may leave the lock of all imports held."""
 
 HIRAGANA_TO_KATAKANA = ("\u3041", "\u30ff")
 HAN = (("\u3400", "\u9fff"), ("\uf900", "\ufaff"), ("\U00020000", "\U000323af"))

@@ -86,7 +86,9 @@ class AnyStore(Protocol):
     def forget_pending_bucket(self, bucket: int) -> None: ...
 
     def leave_to_parent(self) -> None: ...
-    def close(self, seconds: float = ...) -> bool: ...
+    @property
+    def is_closed(self) -> bool: ...
+    def close(self, seconds: float = ...) -> None: ...
 
 
 class RefusesChanges:
@@ -281,6 +283,11 @@ class ClosedStore(RefusesChanges):
     def drop_idle_reads(self) -> NoReturn:
         """Refuse."""
         raise self.refusal()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it is closed."""
+        return True
 
     def leave_to_parent(self) -> NoReturn:
         """Refuse."""

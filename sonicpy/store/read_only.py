@@ -128,7 +128,7 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
         if self._reader_lock is not None:
             self._reader_lock.release()
 
-    def close(self, seconds: float = inf) -> bool:
+    def close(self, seconds: float = inf) -> None:
         """End reading, once other threads have; see `Store.close`."""
         is_alone = True
         try:
@@ -137,7 +137,11 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
         finally:
             if is_alone:
                 insist(self._release)
-        return is_alone
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` has given everything back."""
+        return not self._closers
 
     def _release(self) -> None:
         """Give everything back; do the rest if an earlier call was interrupted."""

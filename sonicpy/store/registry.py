@@ -7,7 +7,6 @@ forked     in a child process: makes what the parent has open unusable there
 """
 
 import atexit
-import importlib
 import os
 import shutil
 import sys
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 
 from sonicpy._native.held import Held as Locked
-from sonicpy._native.held import Kept, insist
+from sonicpy._native.held import Kept, insist, keep_for_ever
 from sonicpy.errors import StoreLocked
 from sonicpy.files import PRIVATE, Access
 from sonicpy.store.platform import make_folder
@@ -43,7 +42,9 @@ _opened: "dict[Folder, weakref.ref[Claim] | str]" = {}
 class Held(Protocol):
     """What keeps a folder open."""
 
-    def close(self, seconds: float = ..., /) -> bool: ...
+    @property
+    def is_closed(self) -> bool: ...
+    def close(self, seconds: float = ..., /) -> object: ...
     def leave_to_parent(self) -> None: ...
 
 
@@ -131,13 +132,13 @@ class Claim:
         if self.is_closed or self._process != os.getpid():
             return True  # all of it belongs to the process that forked
         held = self._kept.held
-        is_closed = True
         try:
-            is_closed = held is None or held.close(seconds)
+            if held is not None:
+                held.close(seconds)
         finally:
-            if is_closed:
+            if held is None or held.is_closed:
                 insist(self._release)
-        return is_closed
+        return self.is_closed
 
     def _release(self) -> None:
         if self._folder is not None and _owner_of(self._folder) is self:
@@ -191,6 +192,7 @@ def _forked() -> None:
     for owner in list(_guarded):
         held = owner.abandon(parent)
         if held is not None:
+            # Freeing it would clear the parent's slots in LMDB's table of readers, which both processes share.
             keep_for_ever(held)
             held.leave_to_parent()
     _guarded.clear()
@@ -199,16 +201,6 @@ def _forked() -> None:
             f"was open in process {parent} when this one was forked from it: "
             "open it behind the fork alone, or in processes that are started afresh (spawn)"
         )
-
-
-def keep_for_ever(held: object) -> None:
-    """Keep something from being freed, even when the interpreter ends.
-
-    In a forked process, freeing what the parent holds would clear the parent's slots in LMDB's table of readers, which
-    both processes share, and release its locks.
-    """
-    ctypes = importlib.import_module("ctypes")  # needed here alone
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
 
 
 os.register_at_fork(after_in_child=_forked)

@@ -278,6 +278,7 @@ class Store(StoreReader):
         self._refuse_if_replaced()
         self.seal()
         if self._is_committed():
+            self._refusal = None
             self.uncommitted = 0  # an interrupted change may have been counted
             return
         began = time.monotonic()
@@ -487,15 +488,12 @@ class Store(StoreReader):
         self._environment.leave_to_parent()
         self._lock.release()
 
-    def close(self, seconds: float = inf) -> bool:
+    def close(self, seconds: float = inf) -> None:
         """Commit, sync, and let other processes open the store; do the rest if an earlier call was interrupted.
 
         Args:
             seconds: how long to wait for the reads of other threads; if they take longer, the store stays as it is, and
                 the next start finds it as after a kill.
-
-        Returns:
-            Whether it is closed.
         """
         is_alone = True
         try:
@@ -504,7 +502,11 @@ class Store(StoreReader):
         finally:
             if is_alone:
                 insist(self._release)
-        return is_alone
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` has given everything back."""
+        return not self._closers
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -546,8 +548,11 @@ class Store(StoreReader):
     def _check_accepting(self) -> None:
         if self._transactions.view is None:  # a change of an open transaction is as good as those before it
             self._refuse_if_replaced()
-        if self._refusal is not None and self._replaced is None and time.monotonic() >= self._next_try_s:
-            self._try_again()
+        if self._refusal is not None and self._replaced is None:
+            if self._turn is not None:
+                self.commit()  # nobody else tries again
+            elif time.monotonic() >= self._next_try_s:
+                self._try_again()
         refusal = self._refusal or self._held_back
         if refusal is not None:
             raise refusal.with_traceback(None)  # of the last one that was refused

@@ -7,6 +7,8 @@ between `__enter__` and the block, which then never ends: these objects are made
 to them any more, and their deallocation gives back what they hold.
 """
 
+from cpython.ref cimport Py_INCREF
+
 cimport cython
 
 from os import close as close_number
@@ -125,6 +127,11 @@ cdef class Descriptor:
     def __dealloc__(self):
         if self.number >= 0:
             close_number(self.number)
+
+
+def keep_for_ever(it) -> None:
+    """Keep something from being freed, even when the interpreter ends."""
+    Py_INCREF(it)
 
 
 cpdef insist(work):

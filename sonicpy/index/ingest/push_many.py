@@ -6,12 +6,14 @@ itself use the index.
 
 import gc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Protocol
 
+from sonicpy._native.held import insist
 from sonicpy._native.terms import Terms
-from sonicpy.api.rows import Progress, PushReport, Refused, Row
+from sonicpy.api.rows import REFUSED_MAX, Progress, PushReport, Refused, Row
 from sonicpy.errors import StoreError
 from sonicpy.store.log import RECORD_MAX_BYTES
 from sonicpy.store.mutations import PushTerms
@@ -23,80 +25,119 @@ CHUNK_CHARACTERS = 1 << 20
 """Characters of texts at which a chunk ends too: the whole chunk is in memory."""
 
 
-class Taker(Protocol):
-    """Stores the rows of a chunk; returns the places of the rows that were left out, because their objects exist."""
+@dataclass(slots=True)
+class Chunk:
+    """Rows that are pushed as a whole.
 
-    def __call__(self, pushes: list[PushTerms], *, new: bool) -> list[int]: ...
+    Attributes:
+        first: the number of the first one.
+        rows: all of them.
+        places: the numbers of those that can be pushed.
+        pushes: of these.
+        refused: the others.
+        there: the places, among `pushes`, of rows that were left out because their objects exist; None: the chunk was
+            not applied.
+    """
+
+    first: int
+    rows: list[Row | Refused]
+    places: list[int] = field(default_factory=list)
+    pushes: list[PushTerms] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    there: list[int] | None = None
+
+
+class Taker(Protocol):
+    """Stores the rows of a chunk, and sets its `there`."""
+
+    def __call__(self, chunk: Chunk, *, new: bool) -> None: ...
 
 
 def push_rows(
     rows: Iterator[Row | Refused],
     lex: Callable[[str, str | None], Terms],
     take: Taker,
+    settle: Callable[[], None],
+    report: PushReport,
     *,
     new: bool,
     progress: Progress | None,
-) -> PushReport:
-    """Push all rows; return how many were indexed, and which were refused.
+) -> None:
+    """Push all rows, chunk by chunk.
 
     Args:
         lex: returns the terms of a text in a language.
         take: stores the pushes of a chunk.
+        settle: makes sure, after an exception, that a chunk that was applied is stored.
+        report: notes what is done, also of a chunk that is in when an exception comes.
         new: refuse rows whose object exists already.
         progress: called after each chunk with the number of rows that are done.
 
     Raises:
         StoreError: rows could not be stored; its note says how many were.
     """
-    report = PushReport()
-    done = 0
-    while chunk := _next_chunk(rows):
-        with _collector_paused():
-            places, pushes = _analyzed_chunk(chunk, done, lex, report)
-            try:
-                there = take(pushes, new=new)
-            except StoreError as error:
-                error.add_note(f"{report.indexed} rows were indexed before, up to row {done}")
-                raise
-        for number in there:
-            report.refuse(Refused(places[number], pushes[number].oid, "the object exists already"))
-        report.indexed += len(pushes) - len(there)
-        done += len(chunk)
+    while rows_of_chunk := _next_chunk(rows):
+        chunk = Chunk(report.rows, rows_of_chunk)
+        note_it = partial(_note_interrupted, chunk, report, settle)
+        try:
+            _push(chunk, lex, take, new=new)
+            _note(chunk, report)
+        except BaseException as error:
+            insist(note_it)
+            error.add_note(f"{report.indexed} rows were indexed before, up to row {report.rows}")
+            raise
         if progress is not None:
-            progress(done)
-    report.refused.sort()
-    return report
+            progress(report.rows)
 
 
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Pause the collector of garbage cycles for a `with` block: it would traverse thousands of live terms again and
-    again."""
+def _push(chunk: Chunk, lex: Callable[[str, str | None], Terms], take: Taker, *, new: bool) -> None:
     was_on = gc.isenabled()
-    gc.disable()
     try:
-        yield
+        gc.disable()  # the collector of garbage cycles would traverse thousands of live terms again and again
+        _analyze(chunk, lex)
+        take(chunk, new=new)
     finally:
         if was_on:
             gc.enable()
 
 
-def _analyzed_chunk(
-    chunk: list[Row | Refused], first: int, lex: Callable[[str, str | None], Terms], report: PushReport
-) -> tuple[list[int], list[PushTerms]]:
-    """Return the numbers of the rows that can be pushed, and their PUSHes; report the others."""
-    places, pushes = [], []
-    for place, row in enumerate(chunk, first):
+def _note_interrupted(chunk: Chunk, report: PushReport, settle: Callable[[], None]) -> None:
+    """Note a chunk if it was applied before an exception came from outside."""
+    if chunk.there is None or report.rows > chunk.first:
+        return
+    try:
+        settle()
+    except StoreError:  # the error that is on its way says why it is not stored
+        return
+    _note(chunk, report)
+
+
+def _note(chunk: Chunk, report: PushReport) -> None:
+    """Note what was done with the rows of a chunk, unless that was noted."""
+    there = chunk.there or []
+    refused = [*chunk.refused]
+    for number in there:
+        refused.append(Refused(chunk.places[number], chunk.pushes[number].oid, "the object exists already"))
+    refused.sort()
+    kept = report.refused + refused[: REFUSED_MAX - len(report.refused)]
+    indexed, count = report.indexed + len(chunk.pushes) - len(there), report.refused_count + len(refused)
+    # No exception comes between these.
+    report.refused, report.refused_count = kept, count
+    report.indexed, report.rows = indexed, chunk.first + len(chunk.rows)
+
+
+def _analyze(chunk: Chunk, lex: Callable[[str, str | None], Terms]) -> None:
+    """Find the rows of a chunk that can be pushed, and their PUSHes; refuse the others."""
+    for place, row in enumerate(chunk.rows, chunk.first):
         if isinstance(row, Refused):
-            report.refuse(row)
+            chunk.refused.append(row)
             continue
         push = _analyzed(row, lex)
         if isinstance(push, str):
-            report.refuse(Refused(place, row.object, push))
+            chunk.refused.append(Refused(place, row.object, push))
             continue
-        pushes.append(push)
-        places.append(place)
-    return places, pushes
+        chunk.pushes.append(push)
+        chunk.places.append(place)
 
 
 def _next_chunk(rows: Iterator[Row | Refused]) -> list[Row | Refused]:
