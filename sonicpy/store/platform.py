@@ -1,5 +1,6 @@
 """Folders, files and holes in them that are on the disk when a call returns, and what identifies a boot."""
 
+import contextlib
 import ctypes
 import errno
 import os
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sonicpy.disk import sync_file, sync_folder
-from sonicpy.files import PRIVATE, Access, make_all, new_bytes
+from sonicpy.files import PRIVATE, Access, keep_mode, make_all, new_bytes
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 """A random id of this boot; Linux alone has it."""
@@ -57,9 +58,11 @@ def make_folder(folder: Path, access: Access = PRIVATE) -> None:
 
 
 def replace_file(path: Path, content: bytes, access: Access = PRIVATE) -> None:
-    """Replace the content of a file on the disk, whole or not at all. Raises OSError."""
+    """Replace the content of a file on the disk, whole or not at all; it keeps its mode. Raises OSError."""
     fresh = path.with_name(f"{path.name}.new")
     with new_bytes(fresh, access) as file:
+        with contextlib.suppress(FileNotFoundError):
+            keep_mode(path, file.fileno())
         file.write(content)
         file.flush()
         sync_file(file.fileno())
