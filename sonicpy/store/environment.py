@@ -12,6 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from threading import get_ident
 from typing import Final, NamedTuple
@@ -93,11 +94,15 @@ class Environment:
             if not read_only:
                 make_folder(folder, access)
                 reserve_lock_file(folder / LOCK_FILE, access)
-            self._env = lmdb.open(
-                os.fsencode(folder), map_size=map_bytes, max_dbs=len(tables), max_readers=MAX_READERS,
+            opened = partial(
+                lmdb.open, os.fsencode(folder), map_size=map_bytes, max_dbs=len(tables), max_readers=MAX_READERS,
                 sync=bool(sync), metasync=bool(sync), max_spare_txns=8, readonly=read_only, create=not read_only,
                 subdir=not copied, lock=not (copied or unlocked), mode=access.file,
             )  # fmt: skip
+            self._env = opened()
+            if self._has_left_slots():
+                self._env.close()  # which clears them
+                self._env = opened()
             try:
                 self._begin(tables, writes=not read_only, saves=not read_only and sync is None)
             except BaseException:
@@ -118,12 +123,20 @@ class Environment:
     def _begin(self, tables: Sequence[bytes], *, writes: bool, saves: bool) -> None:
         """Save a checkpoint before the first commit, which may use pages again; open the tables."""
         self._page_bytes: int = self._env.stat()["psize"]
-        self._env.begin().abort()  # LMDB notes the process id of this process now, or refuses it
         if saves:
             self._checkpoints = Checkpoints(self._folder, self.data_file, self._pin, self._sync_data, self._access)
             self._checkpoints.save()
         self._tables = [self._open_table(name, create=writes) for name in tables]
         self._env.reader_check()
+
+    def _has_left_slots(self) -> bool:
+        """Let LMDB note the process id of this process, which it may refuse, and return whether slots of readers with
+        that id are in use: those of a process that was killed, as in a container that was started again.
+
+        LMDB takes them for those of this process, and would keep their pages for ever.
+        """
+        self._env.begin().abort()
+        return any(reader.process == os.getpid() for reader in self._slots())
 
     def _open_table(self, name: bytes, *, create: bool) -> lmdb._Database:
         """Open a table. One that may not be created and is missing gives the main table, which has none of our rows.
@@ -298,13 +311,17 @@ class Environment:
         """
         try:
             self._env.reader_check()
-            table: str = self._env.readers()
+            readers = self._slots()
         except lmdb.Error as error:
             raise translated(error) from error
-        rows = (line.split() for line in table.splitlines()[1:])
-        readers = [Reader(int(row[0]), row[1], int(row[2])) for row in rows if len(row) == 3 and row[2].isdigit()]
         kept = None if self._checkpoints is None else (os.getpid(), self._checkpoints.saved)
         return [reader for reader in readers if (reader.process, reader.commit) != kept]
+
+    def _slots(self) -> list[Reader]:
+        """Return the slots of readers that are in use."""
+        table: str = self._env.readers()
+        rows = (line.split() for line in table.splitlines()[1:])
+        return [Reader(int(row[0]), row[1], int(row[2])) for row in rows if len(row) == 3 and row[2].isdigit()]
 
     def _writer_checkpoints(self) -> Checkpoints:
         if self._checkpoints is None:
