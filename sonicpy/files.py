@@ -167,6 +167,13 @@ def make_all(folder: Path, access: Access = PRIVATE) -> list[Path]:
     return missing[::-1]
 
 
+def keep_mode(path: Path, descriptor: int) -> None:
+    """Give a new file the mode of the regular file that it will replace. Raises OSError."""
+    held = path.lstat()
+    if stat.S_ISREG(held.st_mode):
+        os.fchmod(descriptor, stat.S_IMODE(held.st_mode))
+
+
 def wider(folder: Path, paths: Iterable[Path], access: Access) -> Iterator[tuple[Path, int]]:
     """Yield what more users may read or write than `access` says, with its mode: a folder, and files inside it.
 

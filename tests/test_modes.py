@@ -115,7 +115,11 @@ def test_files_that_exist_keep_their_modes_and_a_start_says_so(tmp_path: Path) -
         assert "may use 1 files of the store" in line
         assert "data.mdb with mode 644" in line
         assert "chmod -R u=rwX,g=,o= " in line
+    sonicpy.open(store).close()
     assert modes(store)["data.mdb"] == 0o644
+    (store / "sonicpy.boot").chmod(0o644)
+    sonicpy.open(store).close()
+    assert modes(store)["sonicpy.boot"] == 0o644, "its content is replaced, as a file of its own"
 
 
 def makes(node: ast.AST) -> str | None:

@@ -103,11 +103,15 @@ class Environment:
             if not read_only:
                 make_folder(folder, access)
                 reserve_lock_file(folder / LOCK_FILE, access)
-            self._env = lmdb.open(
-                os.fsencode(folder), map_size=map_bytes, max_dbs=len(tables), max_readers=MAX_READERS,
+            opened = partial(
+                lmdb.open, os.fsencode(folder), map_size=map_bytes, max_dbs=len(tables), max_readers=MAX_READERS,
                 sync=bool(sync), metasync=bool(sync), max_spare_txns=8, readonly=read_only, create=not read_only,
                 subdir=not copied, lock=not (copied or unlocked), mode=access.file,
             )  # fmt: skip
+            self._env = opened()
+            if self._has_left_slots():
+                self._env.close()  # which clears them
+                self._env = opened()
             self._begin(self._env, tables, saves=not read_only and sync is None)
         except lmdb.LockError as error:
             insist(self._close)
@@ -134,13 +138,21 @@ class Environment:
         # Where another process writes, every read needs a new transaction.
         self.transactions = _transactions(env, self._opened, 0 if self._read_only else IDLE_MAX)
         self._page_bytes: int = env.stat()["psize"]
-        env.begin().abort()  # LMDB notes the process id of this process now, or refuses it
         if saves:
             work = partial(_pin, env), partial(_sync_data, env)
             self._checkpoints = Checkpoints(self._folder, self.data_file, *work, self._access)
             self._checkpoints.save()
         self._opened += [self._open_table(name, create=not self._read_only) for name in tables]
         env.reader_check()
+
+    def _has_left_slots(self) -> bool:
+        """Let LMDB note the process id of this process, which it may refuse, and return whether slots of readers with
+        that id are in use: those of a process that was killed, as in a container that was started again.
+
+        LMDB takes them for those of this process, and would keep their pages for ever.
+        """
+        self._env.begin().abort()
+        return any(reader.process == os.getpid() for reader in self._slots())
 
     def _open_table(self, name: bytes, *, create: bool) -> lmdb._Database:
         """Open a table. One that may not be created and is missing gives the main table, which has none of our rows.
@@ -264,13 +276,17 @@ class Environment:
         """
         try:
             self._env.reader_check()
-            table: str = self._env.readers()
+            readers = self._slots()
         except lmdb.Error as error:
             raise translated(error) from error
-        rows = (line.split() for line in table.splitlines()[1:])
-        readers = [Reader(int(row[0]), row[1], int(row[2])) for row in rows if len(row) == 3 and row[2].isdigit()]
         kept = None if self._checkpoints is None else (os.getpid(), self._checkpoints.saved)
         return [reader for reader in readers if (reader.process, reader.commit) != kept]
+
+    def _slots(self) -> list[Reader]:
+        """Return the slots of readers that are in use."""
+        table: str = self._env.readers()
+        rows = (line.split() for line in table.splitlines()[1:])
+        return [Reader(int(row[0]), row[1], int(row[2])) for row in rows if len(row) == 3 and row[2].isdigit()]
 
     def _writer_checkpoints(self) -> Checkpoints:
         if self._checkpoints is None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import sonicpy
-from sonicpy.errors import StoreError
+from sonicpy.errors import SonicError
 from sonicpy.index.maintenance.verify import verify_store_in_child
 from tests.attacks.outcome import Outcome
 
@@ -70,7 +70,7 @@ def umask(mask: int) -> Iterator[None]:
 
 
 def use(place: Path, name: str, thing: int, target: Path) -> Iterator[str]:
-    """Make an index, put a thing in its way, and back up, restore and open it again; yield what else than a StoreError
+    """Make an index, put a thing in its way, and back up, restore and open it again; yield what else than a SonicError
     was raised, and changes that are gone."""
     with sonicpy.open(place) as index:
         index.push("c", "b", "o", "found")
@@ -86,11 +86,11 @@ def use(place: Path, name: str, thing: int, target: Path) -> Iterator[str]:
             for act in (index.backup, index.restore):
                 try:
                     act(place)
-                except StoreError:
+                except SonicError:
                     continue
             if index.query("c", "b", "found") != ["o"]:
                 yield "the object is gone"
-    except StoreError:
+    except SonicError:
         return
     except Exception as error:  # noqa: BLE001 - whatever it is, it is the result
         yield f"raised {error!r}"

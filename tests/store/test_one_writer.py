@@ -25,7 +25,9 @@ try:
     with sonicpy.open(sys.argv[1], read_only=sys.argv[2] == "read") as index:
         print("open", flush=True)
         for line in sys.stdin:
-            if line == "push\\n":
+            if line == "readers\\n":
+                print(*(reader.commit for reader in index.maintainer.readers()), "end", flush=True)
+            elif line == "push\\n":
                 index.push("c", "b", "o", "found")
                 print("pushed", flush=True)
             else:
@@ -200,6 +202,19 @@ def test_a_namespace_reads_while_another_one_closes(tmp_path: Path) -> None:
         for _ in range(3):
             assert writer.ask("push") == "pushed"
             assert reader.ask() == "21"
+
+
+@needs_namespaces
+@FULL
+def test_what_a_killed_process_with_the_same_id_read_is_forgotten(tmp_path: Path) -> None:
+    """A container that is started again gives its server the same process id."""
+    filled(tmp_path)
+    killed = "import lmdb, os, sys; environment = lmdb.open(sys.argv[1]); kept = environment.begin(); os.abort()"
+    command = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", killed, str(tmp_path)]
+    with opener(tmp_path, "read"):  # which keeps LMDB from making its table of readers anew
+        subprocess.run(command, capture_output=True, check=False)
+        with opener(tmp_path, "write", namespace=True) as server:
+            assert server.ask("readers") == "end"
 
 
 def filled(folder: Path) -> None:
