@@ -10,11 +10,12 @@ import sonicpy
 
 PACKAGE = Path(sonicpy.__file__).parent
 
-EVERYBODY = {"errors", "ids", "langcodes", "version"}
+EVERYBODY = {"arguments", "errors", "ids", "langcodes", "options", "search", "version"}
 ALLOWED = {
     "__init__": EVERYBODY | {"api", "checkout", "client", "config", "index"},
     "__main__": {"cli"},
     "_native": set(),
+    "arguments": {"errors", "ids", "langcodes"},
     "api": EVERYBODY | {"_native", "config", "lexer"},
     "channel": EVERYBODY | {"_native"},
     "checkout": set(),
@@ -36,7 +37,9 @@ ALLOWED = {
     "langcodes": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
+    "options": {"arguments", "errors", "langcodes"},
     "pytest_plugin": {"__init__", "client", "config", "index"},
+    "search": {"ids", "options"},
     "server": EVERYBODY | {"channel", "children", "config", "http", "index"},
     "store": EVERYBODY | {"_native", "disk"},
     "version": set(),

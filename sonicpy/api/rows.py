@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple, cast
 
 from sonicpy._native.ids import are_names
-from sonicpy.api.arguments import language_of
+from sonicpy.arguments import language_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_bucket, check_collection, check_names, object_name, shown
 

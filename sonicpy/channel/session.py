@@ -30,6 +30,7 @@ from sonicpy.channel.syntax import (
 )
 from sonicpy.errors import CommandError, SessionEnded, ShuttingDown
 from sonicpy.langcodes import LANG_CODES, SONIC_LANG_CODES
+from sonicpy.options import Languages
 
 MANUAL = "commands"
 """The only manual there is."""
@@ -78,7 +79,8 @@ class Session:
         """START brought a wrong password, which ended the session."""
         self._version = version
         self._password = None if password is None else password.encode(errors="surrogateescape")
-        self._rules = Rules(limits, SONIC_LANG_CODES if compat else LANG_CODES, has_tags=not compat)
+        languages = Languages(SONIC_LANG_CODES if compat else LANG_CODES, has_tags=not compat)
+        self._rules = Rules(limits, languages)
         self._commands = SONIC_COMMANDS_OF_MODE if compat else COMMANDS_OF_MODE
         self._lines = LineBuffer()
         self._plain = NOTHING_PLAIN

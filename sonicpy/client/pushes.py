@@ -7,8 +7,8 @@ same effect as to push it once.
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from sonicpy.api.arguments import language_of
 from sonicpy.api.rows import Progress, PushReport, Refused, Row
+from sonicpy.arguments import language_of
 from sonicpy.client.conversation import Answer, ServerInfo
 from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX
 from sonicpy.client.lines import check_push, push_lines

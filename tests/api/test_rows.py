@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from sonicpy.api.arguments import LANGUAGES
 from sonicpy.api.rows import REFUSED_MAX, PushReport, Refused, Row, Shape, read_rows
+from sonicpy.arguments import LANGUAGES
 from sonicpy.errors import CommandError, InvalidArgument
 from tests.processes import environment
 

@@ -23,7 +23,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     MOST_WORDS = 4
-    MOST_FIELDS = 9
+    MOST_FIELDS = 32
     NAME_SLOTS = 64     # a power of two
 
 cdef struct Meta:
@@ -77,8 +77,10 @@ cdef class PlainLine:
         self.fields = len(names)
         if not issubclass(result, tuple) or not 0 <= words <= MOST_WORDS:
             raise ValueError(f"{result.__name__} is not a tuple with 0 to {MOST_WORDS} words, but {words} words are asked for")
-        if words + has_text + len(rest) != self.fields or not 0 < self.fields <= MOST_FIELDS:
+        if words + has_text + len(rest) != self.fields:
             raise ValueError(f"{result.__name__} has {self.fields} fields, not {words + has_text + len(rest)}")
+        if not 0 < self.fields <= MOST_FIELDS:
+            raise ValueError(f"{result.__name__} has {self.fields} fields; allowed are 1 to {MOST_FIELDS}")
         if limit_maximum:
             self.limit_at = names.index("limit", words + has_text)
         if has_offset:
