@@ -156,6 +156,8 @@ PARTS = [
         "LANG(FRA)",
         "SCORES(1)",
         "TOTAL(1)",
+        'AFTER("a LIMIT(5) b")',
+        'PREFIX("',
     ),
 ]
 LINES = st.lists(st.sampled_from(PARTS).map(str.encode) | st.just(b"\xc3") | st.binary(max_size=3), max_size=12).map(
