@@ -257,6 +257,18 @@ COMMANDS = {row.name: row for row in ROWS}
 COMMANDS_OF_MODE = {mode: {name: row for name, row in COMMANDS.items() if mode in row.modes} for mode in Mode}
 
 
+def additions(mode: Mode) -> list[str]:
+    """Return the commands of a mode that Sonic lacks, and the options that commands of Sonic take besides."""
+    rows = COMMANDS_OF_MODE[mode].values()
+    return [
+        f"{row.name} {option.usage}"
+        for row in rows
+        if not row.is_ours
+        for option in row.options.values()
+        if option.is_ours
+    ] + [row.usage for row in rows if row.is_ours]
+
+
 def _of_sonic(row: Syntax) -> dict[str, Option]:
     return {key: option for key, option in row.options.items() if not option.is_ours}
 
