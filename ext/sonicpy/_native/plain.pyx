@@ -20,6 +20,7 @@ cdef extern from "Python.h":
     unsigned char* PyUnicode_1BYTE_DATA(object)
     Py_ssize_t PyUnicode_GET_LENGTH(object)
     object PyType_GenericAlloc(PyTypeObject*, Py_ssize_t)
+    void PyObject_GC_UnTrack(void*)
 
 cdef enum:
     MOST_WORDS = 4
@@ -217,6 +218,8 @@ cdef object tuple_of(type kind, PyObject** fields, Py_ssize_t count):
         raise
     for at in range(count):
         PyTuple_SET_ITEM(command, at, <object>fields[at])
+    # Texts and numbers make no cycles. Caches keep commands, and the garbage collector would look at each again and again.
+    PyObject_GC_UnTrack(<PyObject*>command)
     return command
 
 
