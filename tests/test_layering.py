@@ -10,13 +10,14 @@ import sonicpy
 
 PACKAGE = Path(sonicpy.__file__).parent
 
-EVERYBODY = {"errors", "ids", "langcodes", "version"}
+EVERYBODY = {"arguments", "errors", "ids", "langcodes", "options", "search", "version"}
 SYSTEM = {"children", "disk", "files", "interpreter"}
 """What differs from one operating system to the next."""
 ALLOWED = {
     "__init__": EVERYBODY | {"api", "checkout", "client", "config", "index"},
     "__main__": {"cli"},
     "_native": set(),
+    "arguments": {"errors", "ids", "langcodes"},
     "api": EVERYBODY | {"_native", "config", "lexer"},
     "channel": EVERYBODY | {"_native"},
     "checkout": set(),
@@ -40,7 +41,9 @@ ALLOWED = {
     "langcodes": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
+    "options": {"arguments", "errors", "langcodes"},
     "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},
+    "search": {"ids", "options"},
     "server": EVERYBODY | SYSTEM | {"channel", "config", "http", "index"},
     "store": EVERYBODY | SYSTEM | {"_native"},
     "version": set(),

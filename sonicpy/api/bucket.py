@@ -1,7 +1,7 @@
 """Bucket: the methods of an index or a client, without the names of collection and bucket."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
 from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
@@ -11,6 +11,8 @@ from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport
 from sonicpy.api.shown_names import user_names
 from sonicpy.errors import SonicError
 from sonicpy.ids import ObjectName, check_bucket, check_collection
+from sonicpy.options import with_options
+from sonicpy.search import ExplainOptions, QueryOptions
 
 
 class Searchable(Protocol):
@@ -30,28 +32,8 @@ class Searchable(Protocol):
         progress: Progress | None = None,
     ) -> PushReport: ...
     def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int: ...
-    def query(
-        self,
-        collection: str,
-        bucket: str,
-        text: str,
-        *,
-        limit: int = 10,
-        offset: int = 0,
-        lang: str | None = None,
-        stem: bool = True,
-        total: bool = False,
-    ) -> Hits: ...
-    def explain(
-        self,
-        collection: str,
-        bucket: str,
-        text: str,
-        *,
-        limit: int = 10,
-        lang: str | None = None,
-        stem: bool = True,
-    ) -> Explanation: ...
+    def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits: ...
+    def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation: ...
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]: ...
     def words(
         self,
@@ -139,24 +121,15 @@ class Bucket:
         """Remove the words of a text from an object; return how many were removed."""
         return self._index.pop(self.collection, self.bucket, object, text)
 
-    def query(
-        self,
-        text: str,
-        *,
-        limit: int = 10,
-        offset: int = 0,
-        lang: str | None = None,
-        stem: bool = True,
-        total: bool = False,
-    ) -> Hits:
+    @with_options("QUERY")
+    def query(self, text: str, **options: Unpack[QueryOptions]) -> Hits:
         """Return the objects that answer a text, best first; see `Index.query`."""
-        return self._index.query(
-            self.collection, self.bucket, text, limit=limit, offset=offset, lang=lang, stem=stem, total=total
-        )
+        return self._index.query(self.collection, self.bucket, text, **options)
 
-    def explain(self, text: str, *, limit: int = 10, lang: str | None = None, stem: bool = True) -> Explanation:
+    @with_options("EXPLAIN")
+    def explain(self, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
         """Return the reasons for the answer of `query` with the same arguments."""
-        return self._index.explain(self.collection, self.bucket, text, limit=limit, lang=lang, stem=stem)
+        return self._index.explain(self.collection, self.bucket, text, **options)
 
     def suggest(self, word: str, *, limit: int = 5) -> list[str]:
         """Return words that complete or correct `word`."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sonicpy._native.ids import are_names
-from sonicpy.api.arguments import language_of
 from sonicpy.api.missing import is_missing, joined
 from sonicpy.api.row_parts import NoParts, Parts, Reader, no_row, reader_of
 from sonicpy.api.shape import OBJECT_COLUMNS, TEXT_COLUMN, Shape
 from sonicpy.api.tables import Columns, batches, is_table
+from sonicpy.arguments import language_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_names, object_name
 

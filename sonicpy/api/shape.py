@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sonicpy.api.arguments import language_of
+from sonicpy.arguments import language_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_bucket, check_collection, shown
 

@@ -7,6 +7,8 @@ commands, not the commands: they are tuples, so two of different types can be eq
 from enum import StrEnum
 from typing import NamedTuple
 
+from sonicpy.search import Search
+
 
 class Mode(StrEnum):
     """What a connection may do; START chooses it for as long as the connection lives."""
@@ -16,35 +18,16 @@ class Mode(StrEnum):
     CONTROL = "control"
 
 
-class Query(NamedTuple):
+class Query(Search):
     """Find objects by text."""
 
-    collection: str
-    bucket: str
-    text: str
-    limit: int
-    offset: int
-    lang: str | None
-    """A code in lower case; "none": the text is in no language; None: guess."""
-    scores: bool = False
-    """Return the score of each object too."""
-    stem: bool = True
-    """Words stand for their other forms too, where search.stemming allows it."""
-    total: bool = False
-    """Return the number of all objects that answer too."""
+    __slots__ = ()
 
 
-class Explain(NamedTuple):
+class Explain(Search):
     """Explain the result of a query."""
 
-    collection: str
-    bucket: str
-    text: str
-    limit: int
-    lang: str | None
-    """As in Query."""
-    stem: bool = True
-    """As in Query."""
+    __slots__ = ()
 
 
 class Suggest(NamedTuple):
@@ -116,7 +99,7 @@ class Push(NamedTuple):
     object: str
     text: str
     lang: str | None
-    """As in Query."""
+    """A code in lower case; "none": the text is in no language; None: guess."""
 
 
 class Pop(NamedTuple):

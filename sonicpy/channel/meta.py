@@ -1,137 +1,104 @@
 """META arguments: the `KEY(VALUE)` parts that may follow the fixed arguments of a command.
 
+A value that is a text may stand in quotes: `KEY("...")`, in which white space, brackets and commas are free; `\\"` is a
+quote, `\\\\` a backslash, `\\n` a line feed and `\\r` a carriage return. Without quotes, a text goes to the end of the
+word and may hold brackets.
+
 All parts are read, even behind a wrong one: the last error is the one reported, and of a key given twice the last value
 holds.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from sonicpy._native.quoting import take_words
 from sonicpy.errors import CommandError
-from sonicpy.langcodes import NO_LANGUAGE, language_code
+from sonicpy.options import ESCAPES, Languages, Option
 
-LIMIT_CEILING = 2**16 - 1
-OFFSET_CEILING = 2**32 - 1
-POSITION_CEILING = 2**53 - 1
-"""The largest number that every reader of JSON takes: answers name positions."""
-LANG_NONE = NO_LANGUAGE
+_QUOTED = re.compile(rb'\("((?:[^"\\]|\\.)*)"\)', re.DOTALL)
+"""The rest of an argument behind its key, if the value stands in quotes."""
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_UNESCAPED = {escape[1]: character for character, escape in ESCAPES.items()}
 
-
-class Meta(NamedTuple):
-    """The META arguments of one command; each field is named like its key, in lower case."""
-
-    limit: int | None = None
-    offset: int = 0
-    lang: str | None = None
-    """A language code in lower case; LANG_NONE; or None: guess."""
-    scores: bool = False
-    stem: bool = True
-    total: bool = False
-    prefix: str = ""
-    after: str | None = None
-    position: int | None = None
+Part = tuple[str, str] | CommandError
+"""A key and its value, or the reason why a part is neither."""
 
 
-NO_META = Meta()
-
-
-class Languages(NamedTuple):
-    """The values of LANG beside LANG_NONE."""
-
-    codes: frozenset[str]
-    """In lower case."""
-    has_tags: bool = False
-    """Also every other tag that names a language (BCP 47)."""
-
-
-Reader = Callable[[str, str, Languages], object]
-"""Makes the field of a key from the key, its value and the values of LANG."""
-
-NAME_KEYS = frozenset({"AFTER", "PREFIX"})
-"""Keys whose value may hold brackets: everything between the first one and the end of the word."""
-
-
-def read_meta(
-    parts: Iterable[str], allowed: frozenset[str], lang_codes: frozenset[str], *, has_tags: bool = False
-) -> Meta:
-    """Return the META arguments in `parts`.
+def read_meta(line: bytes, offset: int, options: Mapping[str, Option], languages: Languages) -> dict[str, Any]:
+    """Return the values of META arguments by the names of their options.
 
     Args:
-        parts: the words of the line from the first META argument on.
-        allowed: the keys that this command takes.
-        lang_codes: the values of LANG beside LANG_NONE, in lower case.
-        has_tags: LANG also takes every other tag of these languages, as ISO 639-1 and BCP 47 have them.
+        line: the line of a command.
+        offset: where its META arguments begin.
+        options: those of the command, by key.
 
     Raises:
         CommandError: `invalid_meta_key` or `invalid_meta_value`, for the last wrong part.
+        UnicodeDecodeError: a part is not UTF-8.
     """
     values: dict[str, Any] = {}
     last: CommandError | None = None
-    languages = Languages(lang_codes, has_tags)
-    for part in parts:
+    for part in _parts(line, offset, options):
         try:
-            key, value = _split(part, allowed)
-            if key not in allowed:
+            if isinstance(part, CommandError):
+                raise part
+            key, value = part
+            if key not in options:
                 raise CommandError("invalid_meta_key", f"{key}[{value}]")
-            values[key.lower()] = READERS[key](key, value, languages)
+            values[options[key].name] = _value(options[key], value, languages)
         except CommandError as error:
             last = error
     if last is not None:
         raise last
-    return Meta(**values)
+    return values
 
 
-def _split(part: str, allowed: frozenset[str]) -> tuple[str, str]:
+def _value(option: Option, value: str, languages: Languages) -> Any:
+    try:
+        return option.kind.read(value, languages)
+    except ValueError:
+        raise CommandError("invalid_meta_value", f"{option.key}[{value}]") from None
+
+
+def _parts(line: bytes, offset: int, options: Mapping[str, Option]) -> Iterator[Part]:
+    texts = [key for key, option in options.items() if option.kind.is_text]
+    _, offset = take_words(line, offset, 0)
+    while offset < len(line):
+        quoted = _quoted(line, offset, texts) if texts else None
+        if quoted is None:
+            (word,), offset = take_words(line, offset, 1)
+            yield _split(word, options)
+        else:
+            part, offset = quoted
+            yield part
+
+
+def _quoted(line: bytes, offset: int, keys: list[str]) -> tuple[Part, int] | None:
+    """Return the argument at `offset` and where the next one begins; None: its value does not stand in quotes."""
+    for key in keys:
+        name = key.encode()
+        if line.startswith(name + b'("', offset) and (found := _QUOTED.match(line, offset + len(name))) is not None:
+            _, following = take_words(line, found.end(), 0)
+            if following == found.end() < len(line):
+                return None  # something is glued to it
+            return (key, _ESCAPE.sub(_unescaped, found[1].decode())), following
+    return None
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    return _UNESCAPED.get(escape[1], escape[0])
+
+
+def _split(part: str, options: Mapping[str, Option]) -> Part:
     key, bracket, rest = part.partition("(")
     if not bracket:
         return part, ""
     if not rest.endswith(")"):
-        raise CommandError("invalid_meta_key", f"?[{part}]")
+        return CommandError("invalid_meta_key", f"?[{part}]")
     value = rest[:-1]
-    if key in NAME_KEYS and key in allowed:
+    if key in options and options[key].kind.is_text:
         return key, value
     if ")" in key or "(" in value or ")" in value:
-        raise CommandError("invalid_meta_key", f"{key}[{value}]")
+        return CommandError("invalid_meta_key", f"{key}[{value}]")
     return key, value
-
-
-def _number(key: str, value: str, ceiling: int) -> int:
-    digits = value.removeprefix("+")
-    if digits.isascii() and digits.isdigit():
-        significant = digits.lstrip("0") or "0"
-        if len(significant) <= len(str(ceiling)):  # int() refuses thousands of digits
-            number = int(significant)
-            if number <= ceiling:
-                return number
-    raise CommandError("invalid_meta_value", f"{key}[{value}]")
-
-
-def _lang(key: str, value: str, languages: Languages) -> str:
-    if value == LANG_NONE:
-        return value
-    code: str | None = value.lower()
-    if code not in languages.codes:
-        code = language_code(value) if languages.has_tags else None
-    if code is None:
-        raise CommandError("invalid_meta_value", f"{key}[{value}]")
-    return code
-
-
-def _name(key: str, value: str, languages: Languages) -> str:
-    if not value:
-        raise CommandError("invalid_meta_value", f"{key}[]")
-    return value
-
-
-READERS: dict[str, Reader] = {
-    "LIMIT": lambda key, value, languages: _number(key, value, LIMIT_CEILING),
-    "OFFSET": lambda key, value, languages: _number(key, value, OFFSET_CEILING),
-    "LANG": _lang,
-    "SCORES": lambda key, value, languages: _number(key, value, 1) == 1,
-    "STEM": lambda key, value, languages: _number(key, value, 1) == 1,
-    "TOTAL": lambda key, value, languages: _number(key, value, 1) == 1,
-    "PREFIX": _name,
-    "AFTER": _name,
-    "POSITION": lambda key, value, languages: _number(key, value, POSITION_CEILING),
-}
-"""How the value of each key is read."""

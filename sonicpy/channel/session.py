@@ -25,14 +25,18 @@ from sonicpy.channel.syntax import (
     Limits,
     Rules,
     Syntax,
+    additions,
     parse,
     plain_reader,
 )
 from sonicpy.errors import CommandError, SessionEnded, ShuttingDown
 from sonicpy.langcodes import LANG_CODES, SONIC_LANG_CODES
+from sonicpy.options import Languages
 
 MANUAL = "commands"
-"""The only manual there is."""
+"""The only manual that `HELP` names, because clients compare its line."""
+ADDITIONS = "additions"
+"""The manual of what Sonic lacks, in the default mode."""
 WRONG_PASSWORD = "authentication_failed"
 NOTHING_PLAIN = PlainReader([])
 """Before START no line is plain."""
@@ -78,7 +82,8 @@ class Session:
         """START brought a wrong password, which ended the session."""
         self._version = version
         self._password = None if password is None else password.encode(errors="surrogateescape")
-        self._rules = Rules(limits, SONIC_LANG_CODES if compat else LANG_CODES, has_tags=not compat)
+        languages = Languages(SONIC_LANG_CODES if compat else LANG_CODES, has_tags=not compat)
+        self._rules = Rules(limits, languages)
         self._commands = SONIC_COMMANDS_OF_MODE if compat else COMMANDS_OF_MODE
         self._lines = LineBuffer()
         self._plain = NOTHING_PLAIN
@@ -217,12 +222,14 @@ class Session:
         raise SessionEnded("quit")
 
     def _help(self, command: Help) -> bytes:
+        assert self.mode is not None
         if command.manual is None:
             return replies.listing("manuals", [MANUAL])
-        if command.manual != MANUAL:
-            raise CommandError("not_found")
-        assert self.mode is not None
-        return replies.listing(MANUAL, SONIC_COMMANDS_OF_MODE[self.mode])
+        if command.manual == MANUAL:
+            return replies.listing(MANUAL, SONIC_COMMANDS_OF_MODE[self.mode])
+        if command.manual == ADDITIONS and self._commands is COMMANDS_OF_MODE:
+            return replies.listing(ADDITIONS, additions(self.mode))
+        raise CommandError("not_found")
 
     def _actions(self, command: Actions) -> bytes:
         return replies.listing("actions", ACTIONS)

@@ -8,15 +8,19 @@ usage text of the row, which clients show to people and which therefore never ch
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
 
 from sonicpy._native.plain import PlainLine, PlainReader
 from sonicpy._native.quoting import take_text, take_words
 from sonicpy.channel import commands
 from sonicpy.channel.commands import Command, Mode, SessionCommand
 from sonicpy.channel.lines import LINE_MAX_BYTES
-from sonicpy.channel.meta import LANG_NONE, LIMIT_CEILING, NO_META, Meta, read_meta
+from sonicpy.channel.meta import read_meta
 from sonicpy.errors import CommandError
+from sonicpy.langcodes import NO_LANGUAGE
+from sonicpy.options import LIMIT_CEILING, OPTIONS, Languages, Option
 
 SEARCH = frozenset({Mode.SEARCH})
 INGEST = frozenset({Mode.INGEST})
@@ -28,10 +32,6 @@ ANY_NUMBER = LINE_MAX_BYTES
 
 ACTIONS = {"consolidate": "", "backup": " <path>", "restore": " <path>"}
 """The actions of TRIGGER, and what follows each name in the usage text."""
-
-
-OUR_META_KEYS = frozenset({"SCORES", "STEM", "TOTAL", "PREFIX", "AFTER", "POSITION"})
-"""Keys that Sonic lacks: compat mode refuses them, and usage texts, which clients compare, do not name them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +51,13 @@ class Rules:
     """What decides, beside the line, which command it is."""
 
     limits: Limits
-    lang_codes: frozenset[str]
-    has_tags: bool = False
-    """LANG also takes every other tag of these languages."""
+    languages: Languages
 
 
-Rest = Callable[[Meta, Rules], tuple[object, ...]]
-"""Returns the fields of a command that follow its words and its text."""
+NO_META: Mapping[str, Any] = MappingProxyType({})
 
-Build = Callable[[list[str], Meta, Rules], Command | SessionCommand]
-"""Makes a command from its words (the text is the last of them) and its META arguments."""
+Build = Callable[[list[str], Mapping[str, Any], Rules], Command | SessionCommand]
+"""Makes a command from its words (the text is the last of them) and the values of its options by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +71,8 @@ class Syntax:
     words: int = 0
     optional_words: int = 0
     has_text: bool = False
-    meta_keys: frozenset[str] = frozenset()
-    """If there are none, nothing may follow the words and the text."""
+    options: Mapping[str, Option] = field(default_factory=dict)
+    """By key. If there are none, nothing may follow the words and the text."""
     is_ours: bool = False
     """Sonic lacks the command: compat mode refuses it, and HELP, whose lines clients compare, does not name it."""
 
@@ -96,25 +93,40 @@ def parse(syntax: Syntax, line: bytes, offset: int, rules: Rules) -> Command | S
         words.append(text)
     if offset == len(line):
         return syntax.build(words, NO_META, rules)
-    if not syntax.meta_keys:
+    if not syntax.options:
         raise CommandError("invalid_format", syntax.usage)
-    parts, _ = take_words(line, offset)
-    meta = read_meta(parts, syntax.meta_keys, rules.lang_codes, has_tags=rules.has_tags)
-    return syntax.build(words, meta, rules)
+    return syntax.build(words, read_meta(line, offset, syntax.options, rules.languages), rules)
 
 
 @dataclass(frozen=True, slots=True)
 class CommandBuilder:
-    """Makes a command whose fields are its words, then `rest`."""
+    """Makes a command whose fields are its words, its text, and its options by name.
 
-    kind: Callable[..., Command | SessionCommand]
-    rest: Rest
+    Attributes:
+        words: number of the fields that are words or a text.
+        bounds: returns the default and the maximum of LIMIT; None: the command has no LIMIT.
+    """
+
+    kind: type[Any]
+    words: int
     bounds: Callable[[Limits], tuple[int, int]] | None = None
-    """Returns the default and the maximum of LIMIT; None: the command has no LIMIT."""
 
-    def __call__(self, words: list[str], meta: Meta, rules: Rules) -> Command | SessionCommand:
+    def __call__(self, words: list[str], values: Mapping[str, Any], rules: Rules) -> Any:
         """Return the command."""
-        return self.kind(*words, *self.rest(meta, rules))
+        return self.kind(*words, *self.rest(values, rules))
+
+    def rest(self, values: Mapping[str, Any], rules: Rules) -> tuple[Any, ...]:
+        """Return the fields that follow the words. Raises CommandError if LIMIT is out of bounds."""
+        return tuple(self._field(name, values, rules) for name in self.kind._fields[self.words :])
+
+    def _field(self, name: str, values: Mapping[str, Any], rules: Rules) -> Any:
+        if name == "limit" and self.bounds is not None:
+            return _within(values.get(name), *self.bounds(rules.limits))
+        return values.get(name, EVERY_DEFAULT[name])
+
+
+EVERY_DEFAULT = {option.name: option.default for options in OPTIONS.values() for option in options}
+"""The value of each option that a line does not give, but for LIMIT."""
 
 
 def plain_reader(rows: Iterable[Syntax], rules: Rules, answers: Mapping[str, bytes]) -> PlainReader:
@@ -135,34 +147,9 @@ def _plain_line(row: Syntax, builder: CommandBuilder, rules: Rules) -> PlainLine
         row.has_text,
         builder.rest(NO_META, rules),
         limit_maximum=0 if builder.bounds is None else min(builder.bounds(rules.limits)[1], LIMIT_CEILING),
-        has_offset="OFFSET" in row.meta_keys,
-        lang_codes=rules.lang_codes | {LANG_NONE} if "LANG" in row.meta_keys else frozenset(),
+        has_offset="OFFSET" in row.options,
+        lang_codes=rules.languages.codes | {NO_LANGUAGE} if "LANG" in row.options else frozenset(),
     )
-
-
-def _query(meta: Meta, rules: Rules) -> tuple[object, ...]:
-    limit = _within(meta.limit, *_of_query(rules.limits))
-    return limit, meta.offset, meta.lang, meta.scores, meta.stem, meta.total
-
-
-def _explain(meta: Meta, rules: Rules) -> tuple[object, ...]:
-    return _within(meta.limit, *_of_query(rules.limits)), meta.lang, meta.stem
-
-
-def _suggest(meta: Meta, rules: Rules) -> tuple[object, ...]:
-    return (_within(meta.limit, *_of_suggest(rules.limits)),)
-
-
-def _list(meta: Meta, rules: Rules) -> tuple[object, ...]:
-    return _within(meta.limit, *_of_list(rules.limits)), meta.offset, meta.prefix, meta.after
-
-
-def _names(meta: Meta, rules: Rules) -> tuple[object, ...]:
-    return _within(meta.limit, *_of_list(rules.limits)), meta.after
-
-
-def _objects(meta: Meta, rules: Rules) -> tuple[object, ...]:
-    return _within(meta.limit, *_of_list(rules.limits)), meta.prefix, meta.after, meta.position
 
 
 def _of_query(limits: Limits) -> tuple[int, int]:
@@ -185,11 +172,7 @@ def _within(limit: int | None, default: int, maximum: int) -> int:
     return limit
 
 
-def _push(meta: Meta, rules: Rules) -> tuple[object, ...]:
-    return (meta.lang,)
-
-
-def _trigger(words: list[str], meta: Meta, rules: Rules) -> Command | SessionCommand:
+def _trigger(words: list[str], values: Mapping[str, Any], rules: Rules) -> Command | SessionCommand:
     if not words:
         return commands.Actions()
     action, *arguments = words
@@ -202,115 +185,69 @@ def _trigger(words: list[str], meta: Meta, rules: Rules) -> Command | SessionCom
     return commands.Trigger(action, arguments[0] if arguments else None)
 
 
-def _plain(kind: Callable[..., Command | SessionCommand]) -> Build:
-    return CommandBuilder(kind, lambda meta, rules: ())
-
-
 def _always(command: Command | SessionCommand) -> Build:
-    return lambda words, meta, rules: command
+    return lambda words, values, rules: command
 
+
+def _row(
+    name: str,
+    modes: frozenset[Mode],
+    arguments: str,
+    kind: type[Any],
+    bounds: Callable[[Limits], tuple[int, int]] | None = None,
+    *,
+    optional_words: int = 0,
+    is_ours: bool = False,
+) -> Syntax:
+    """Return the row of a command whose fields are its arguments and its options.
+
+    Args:
+        arguments: as the usage text names them: words, `"<text>"` for a quoted text, optional words at the end.
+    """
+    options = OPTIONS.get(name, ())
+    named = [f"[{option.usage}]?" for option in options if is_ours or not option.is_ours]
+    has_text = '"<' in arguments
+    words = arguments.count("<") - has_text - optional_words
+    return Syntax(
+        name,
+        modes,
+        " ".join(filter(None, (name, arguments, *named))),
+        CommandBuilder(kind, words + optional_words + has_text, bounds),
+        words,
+        optional_words,
+        has_text,
+        {option.key: option for option in options},
+        is_ours,
+    )
+
+
+BUCKET = "<collection> <bucket>"
+OBJECT = f"{BUCKET} <object>"
 
 ROWS = (
-    Syntax(
-        "QUERY",
-        SEARCH,
-        'QUERY <collection> <bucket> "<terms>" [LIMIT(<count>)]? [OFFSET(<count>)]? [LANG(<locale>)]?',
-        CommandBuilder(commands.Query, _query, _of_query),
-        words=2,
-        has_text=True,
-        meta_keys=frozenset({"LIMIT", "OFFSET", "LANG", "SCORES", "STEM", "TOTAL"}),
-    ),
-    Syntax(
-        "EXPLAIN",
-        SEARCH,
-        'EXPLAIN <collection> <bucket> "<terms>" [LIMIT(<count>)]? [LANG(<locale>)]? [STEM(0)]?',
-        CommandBuilder(commands.Explain, _explain, _of_query),
-        words=2,
-        has_text=True,
-        meta_keys=frozenset({"LIMIT", "LANG", "STEM"}),
-        is_ours=True,
-    ),
-    Syntax(
-        "SUGGEST",
-        SEARCH,
-        'SUGGEST <collection> <bucket> "<word>" [LIMIT(<count>)]?',
-        CommandBuilder(commands.Suggest, _suggest, _of_suggest),
-        words=2,
-        has_text=True,
-        meta_keys=frozenset({"LIMIT"}),
-    ),
-    Syntax(
-        "LIST",
-        SEARCH,
-        "LIST <collection> <bucket> [LIMIT(<count>)]? [OFFSET(<count>)]?",
-        CommandBuilder(commands.List, _list, _of_list),
-        words=2,
-        meta_keys=frozenset({"LIMIT", "OFFSET", "PREFIX", "AFTER"}),
-    ),
-    Syntax(
-        "COLLECTIONS",
-        SEARCH,
-        "COLLECTIONS [LIMIT(<count>)]? [AFTER(<collection>)]?",
-        CommandBuilder(commands.Collections, _names, _of_list),
-        meta_keys=frozenset({"LIMIT", "AFTER"}),
-        is_ours=True,
-    ),
-    Syntax(
-        "BUCKETS",
-        SEARCH,
-        "BUCKETS <collection> [LIMIT(<count>)]? [AFTER(<bucket>)]?",
-        CommandBuilder(commands.Buckets, _names, _of_list),
-        words=1,
-        meta_keys=frozenset({"LIMIT", "AFTER"}),
-        is_ours=True,
-    ),
-    Syntax(
-        "OBJECTS",
-        SEARCH,
-        "OBJECTS <collection> <bucket> [LIMIT(<count>)]? [PREFIX(<letters>)]? [AFTER(<object>)]? [POSITION(<number>)]?",
-        CommandBuilder(commands.Objects, _objects, _of_list),
-        words=2,
-        meta_keys=frozenset({"LIMIT", "PREFIX", "AFTER", "POSITION"}),
-        is_ours=True,
-    ),
-    Syntax("EXISTS", SEARCH, "EXISTS <collection> <bucket> <object>", _plain(commands.Exists), words=3, is_ours=True),
-    Syntax(
-        "PUSH",
-        INGEST,
-        'PUSH <collection> <bucket> <object> "<text>" [LANG(<locale>)]?',
-        CommandBuilder(commands.Push, _push),
-        words=3,
-        has_text=True,
-        meta_keys=frozenset({"LANG"}),
-    ),
-    Syntax("POP", INGEST, 'POP <collection> <bucket> <object> "<text>"', _plain(commands.Pop), words=3, has_text=True),
-    Syntax(
-        "COUNT",
-        INGEST,
-        "COUNT <collection> [<bucket> [<object>]?]?",
-        _plain(commands.Count),
-        words=1,
-        optional_words=2,
-    ),
-    Syntax("COUNTC", INGEST, "COUNTC <collection>", _plain(commands.CountC), words=1),
-    Syntax("COUNTB", INGEST, "COUNTB <collection> <bucket>", _plain(commands.CountB), words=2),
-    Syntax("COUNTO", INGEST, "COUNTO <collection> <bucket> <object>", _plain(commands.CountO), words=3),
-    Syntax("FLUSHC", INGEST, "FLUSHC <collection>", _plain(commands.FlushC), words=1),
-    Syntax("FLUSHB", INGEST, "FLUSHB <collection> <bucket>", _plain(commands.FlushB), words=2),
-    Syntax("FLUSHO", INGEST, "FLUSHO <collection> <bucket> <object>", _plain(commands.FlushO), words=3),
+    _row("QUERY", SEARCH, f'{BUCKET} "<terms>"', commands.Query, _of_query),
+    _row("EXPLAIN", SEARCH, f'{BUCKET} "<terms>"', commands.Explain, _of_query, is_ours=True),
+    _row("SUGGEST", SEARCH, f'{BUCKET} "<word>"', commands.Suggest, _of_suggest),
+    _row("LIST", SEARCH, BUCKET, commands.List, _of_list),
+    _row("COLLECTIONS", SEARCH, "", commands.Collections, _of_list, is_ours=True),
+    _row("BUCKETS", SEARCH, "<collection>", commands.Buckets, _of_list, is_ours=True),
+    _row("OBJECTS", SEARCH, BUCKET, commands.Objects, _of_list, is_ours=True),
+    _row("EXISTS", SEARCH, OBJECT, commands.Exists, is_ours=True),
+    _row("PUSH", INGEST, f'{OBJECT} "<text>"', commands.Push),
+    _row("POP", INGEST, f'{OBJECT} "<text>"', commands.Pop),
+    _row("COUNT", INGEST, "<collection> [<bucket> [<object>]?]?", commands.Count, optional_words=2),
+    _row("COUNTC", INGEST, "<collection>", commands.CountC),
+    _row("COUNTB", INGEST, BUCKET, commands.CountB),
+    _row("COUNTO", INGEST, OBJECT, commands.CountO),
+    _row("FLUSHC", INGEST, "<collection>", commands.FlushC),
+    _row("FLUSHB", INGEST, BUCKET, commands.FlushB),
+    _row("FLUSHO", INGEST, OBJECT, commands.FlushO),
     Syntax("TRIGGER", CONTROL, "TRIGGER [<action>]? [<data>]?", _trigger, optional_words=ANY_NUMBER),
     Syntax("INFO", CONTROL, "INFO", _always(commands.Info())),
-    Syntax(
-        "STATS",
-        CONTROL,
-        "STATS [<collection> [<bucket>]?]?",
-        _plain(commands.Stats),
-        optional_words=2,
-        is_ours=True,
-    ),
+    _row("STATS", CONTROL, "[<collection> [<bucket>]?]?", commands.Stats, optional_words=2, is_ours=True),
     Syntax("VERIFY", CONTROL, "VERIFY", _always(commands.Verify()), is_ours=True),
     Syntax("PING", EVERY_MODE, "PING", _always(commands.Ping())),
-    Syntax("HELP", EVERY_MODE, "HELP [<manual>]?", _plain(commands.Help), optional_words=1),
+    _row("HELP", EVERY_MODE, "[<manual>]?", commands.Help, optional_words=1),
     Syntax("QUIT", EVERY_MODE, "QUIT", _always(commands.Quit())),
 )
 
@@ -319,8 +256,25 @@ COMMANDS = {row.name: row for row in ROWS}
 
 COMMANDS_OF_MODE = {mode: {name: row for name, row in COMMANDS.items() if mode in row.modes} for mode in Mode}
 
+
+def additions(mode: Mode) -> list[str]:
+    """Return the commands of a mode that Sonic lacks, and the options that commands of Sonic take besides."""
+    rows = COMMANDS_OF_MODE[mode].values()
+    return [
+        f"{row.name} {option.usage}"
+        for row in rows
+        if not row.is_ours
+        for option in row.options.values()
+        if option.is_ours
+    ] + [row.usage for row in rows if row.is_ours]
+
+
+def _of_sonic(row: Syntax) -> dict[str, Option]:
+    return {key: option for key, option in row.options.items() if not option.is_ours}
+
+
 SONIC_COMMANDS_OF_MODE = {
-    mode: {name: replace(row, meta_keys=row.meta_keys - OUR_META_KEYS) for name, row in rows.items() if not row.is_ours}
+    mode: {name: replace(row, options=_of_sonic(row)) for name, row in rows.items() if not row.is_ours}
     for mode, rows in COMMANDS_OF_MODE.items()
 }
 """The commands that Sonic has too."""

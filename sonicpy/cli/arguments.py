@@ -2,12 +2,13 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from typing import BinaryIO, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, BinaryIO, TypeAlias
 
 from sonicpy.errors import CommandError, ConfigError, SonicError
 from sonicpy.ids import check_bucket, check_collection, check_object
 from sonicpy.langcodes import language_code
+from sonicpy.options import ARGUMENTS, Language, Number, Option, Switch
 
 STDIN = "-"
 LANGUAGES = "a code or tag such as en, eng or en-GB, and none"
@@ -72,14 +73,36 @@ def add_lang(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_limit(parser: argparse.ArgumentParser, default: int) -> None:
-    """Add --limit."""
-    parser.add_argument("--limit", metavar="N", type=number, default=default, help=f"at most N (default: {default})")
+def add_options(parser: argparse.ArgumentParser, verb: str, *, without: Sequence[str] = ()) -> None:
+    """Add a flag for each option of a command of the channel.
+
+    Args:
+        without: names of options that the verb of the command line does not offer.
+    """
+    for option in ARGUMENTS[verb].values():
+        if option.name not in without:
+            _add_option(parser, option)
 
 
-def add_offset(parser: argparse.ArgumentParser) -> None:
-    """Add --offset."""
-    parser.add_argument("--offset", metavar="N", type=number, default=0, help="skip the first N (default: 0)")
+def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
+    said = option.sentence.replace("`", "")
+    match option.kind:
+        case Switch() if option.default:
+            parser.add_argument(f"--no-{option.name}", dest=option.name, action="store_false", help=f"not: {said}")
+        case Switch():
+            parser.add_argument(f"--{option.name}", action="store_true", help=said)
+        case Number():
+            said += f" (default: {option.default})"
+            parser.add_argument(f"--{option.name}", metavar="N", type=number, default=option.default, help=said)
+        case Language():
+            parser.add_argument(f"--{option.name}", metavar="CODE", type=language, default=option.default, help=said)
+        case _:
+            parser.add_argument(f"--{option.name}", metavar="TEXT", default=option.default, help=said)
+
+
+def options_given(arguments: argparse.Namespace, verb: str) -> dict[str, Any]:
+    """Return the options of a command of the channel by name, as the flags gave them."""
+    return {name: getattr(arguments, name) for name in ARGUMENTS[verb] if hasattr(arguments, name)}
 
 
 def text_given(words: list[str]) -> str:

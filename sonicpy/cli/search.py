@@ -11,16 +11,15 @@ from sonicpy.api.hits import Hits
 from sonicpy.cli.arguments import (
     STDIN,
     Verbs,
-    add_lang,
-    add_limit,
     add_names,
-    add_offset,
+    add_options,
     add_scope,
     add_text,
     bucket_name,
     checked,
     collection_name,
     has_words,
+    options_given,
     read_lines,
     text_given,
 )
@@ -51,7 +50,6 @@ server has the folder open, this reads its last commit. {WHERE}"""
 STATS = f"""\
 Print figures about the whole index, a collection or a bucket: objects, words, sizes. {WHERE}"""
 
-LIMIT, SUGGEST_LIMIT, LIST_LIMIT = 10, 5, 100
 KINDS = sorted({kind for kinds in COUNTED.values() for kind in kinds})
 NO_WORD = "query_error"
 """The code of the error that a text is not one word."""
@@ -63,13 +61,12 @@ def add_verbs(verbs: Verbs) -> None:
     parser = verbs.add_parser("suggest", description=SUGGEST, epilog="example: sonicpy suggest messages default nan")
     add_scope(parser)
     parser.add_argument("word", metavar="WORD", nargs="+", help="a word or its beginning")
-    add_limit(parser, SUGGEST_LIMIT)
+    add_options(parser, "SUGGEST")
     add_target_flags(parser)
     parser.set_defaults(run=suggest)
     parser = verbs.add_parser("list", description=LIST, epilog="example: sonicpy list messages default --limit 1000")
     add_scope(parser)
-    add_limit(parser, LIST_LIMIT)
-    add_offset(parser)
+    add_options(parser, "LIST")
     add_target_flags(parser)
     parser.set_defaults(run=list_words)
     parser = verbs.add_parser("count", description=COUNT, epilog="example: sonicpy count messages default")
@@ -91,12 +88,8 @@ def _add_query(verbs: Verbs) -> None:
     )
     add_scope(parser)
     add_text(parser, "the text to search for")
-    add_limit(parser, LIMIT)
-    add_offset(parser)
-    add_lang(parser)
-    _add_no_stem(parser)
+    add_options(parser, "QUERY")
     parser.add_argument("--scores", action="store_true", help="print a tab and the score behind each object")
-    parser.add_argument("--total", action="store_true", help="also print how many objects match")
     add_target_flags(parser)
     parser.set_defaults(run=query)
 
@@ -107,15 +100,9 @@ def _add_explain(verbs: Verbs) -> None:
     )
     add_scope(parser)
     add_text(parser, "the text of the query")
-    add_limit(parser, LIMIT)
-    add_lang(parser)
-    _add_no_stem(parser)
+    add_options(parser, "EXPLAIN")
     add_target_flags(parser)
     parser.set_defaults(run=explain)
-
-
-def _add_no_stem(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--no-stem", dest="stem", action="store_false", help="words do not stand for their other forms")
 
 
 def query(arguments: argparse.Namespace) -> int:
@@ -136,10 +123,7 @@ def _one_text(words: list[str]) -> Iterator[str]:
 
 
 def _hits(index: Target, arguments: argparse.Namespace, text: str) -> Hits:
-    return index.query(
-        arguments.collection, arguments.bucket, text,
-        limit=arguments.limit, offset=arguments.offset, lang=arguments.lang, stem=arguments.stem, total=arguments.total,
-    )  # fmt: skip
+    return index.query(arguments.collection, arguments.bucket, text, **options_given(arguments, "QUERY"))
 
 
 def _show_hits(arguments: argparse.Namespace, text: str, hits: Hits, before: str) -> None:
@@ -173,7 +157,7 @@ def suggest(arguments: argparse.Namespace) -> int:
 def list_words(arguments: argparse.Namespace) -> int:
     """Print words. Raises SonicError if that fails."""
     with open_target(arguments) as index:
-        words = index.words(arguments.collection, arguments.bucket, limit=arguments.limit, offset=arguments.offset)
+        words = index.words(arguments.collection, arguments.bucket, **options_given(arguments, "LIST"))
     show(arguments, words, *words)
     return 0
 
@@ -194,10 +178,7 @@ def explain(arguments: argparse.Namespace) -> int:
     """Print an explanation. Raises SonicError if that fails."""
     text = text_given(arguments.text)
     with open_target(arguments) as index:
-        explained = index.explain(
-            arguments.collection, arguments.bucket, text,
-            limit=arguments.limit, lang=arguments.lang, stem=arguments.stem,
-        )  # fmt: skip
+        explained = index.explain(arguments.collection, arguments.bucket, text, **options_given(arguments, "EXPLAIN"))
     print(explained.to_json() if arguments.json else explained)
     return 0
 

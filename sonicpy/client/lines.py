@@ -1,13 +1,16 @@
 """Lines of commands, without line ends: valid names, texts cut to fit, META arguments."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sonicpy.api.arguments import language_of, not_unicode, path_of, text_of
+from sonicpy.arguments import language_of, not_unicode, path_of, text_of
 from sonicpy.channel.quoting import SMALLEST_ROOM, quoted, quoted_pieces
 from sonicpy.client.conversation import ServerInfo
 from sonicpy.errors import InvalidArgument, TooLong
 from sonicpy.ids import check_bucket, check_collection, check_object, object_name, shown
+from sonicpy.options import OPTIONS, written
+from sonicpy.search import Search
 
 NO_WORDS = quoted("\n")
 """A text without words; servers refuse an empty one."""
@@ -53,7 +56,7 @@ def push_lines(server: ServerInfo, collection: str, bucket: str, object: str, te
 
     Raises as `text_lines`.
     """
-    head, tail = f"PUSH {collection} {bucket} {object} ", meta(LANG=lang)
+    head, tail = f"PUSH {collection} {bucket} {object} ", meta("PUSH", {"lang": lang})
     return text_lines(server, head, text, tail) or [f"{head}{NO_WORDS}{tail}"]
 
 
@@ -85,17 +88,25 @@ def sendable(argument: str, text: Any) -> str:
     return quoted(given)
 
 
-def meta(**values: int | str | None) -> str:
-    """Return META arguments, each with a space before it, without those that are None."""
-    return "".join(f" {key}({value})" for key, value in values.items() if value is not None)
+def meta(verb: str, values: Mapping[str, Any] | Search, *, is_sonic: bool = False) -> str:
+    """Return the META arguments of a command, each with a space before it: LIMIT, and those that are not the default.
 
+    Args:
+        verb: the command, a key of OPTIONS.
+        values: of options by name, or a search.
+        is_sonic: the server is Sonic, or answers as Sonic: options without a meaning there are left out.
 
-def one_word(argument: str, text: Any) -> str:
-    """Return what has to be one word of a line. Raises InvalidArgument if it holds white space."""
-    word = text_of(argument, text)
-    if any(character.isspace() for character in word) or not _is_unicode(word):
-        raise InvalidArgument(f"{argument} is {ascii(word)}; allowed is Unicode without white space", "invalid_format")
-    return word
+    Raises:
+        InvalidArgument: a value is not Unicode.
+    """
+    given = values._asdict() if isinstance(values, Search) else values
+    return "".join(
+        written(option, given[option.name])
+        for option in OPTIONS[verb]
+        if option.name in given
+        and (option.name == "limit" or given[option.name] != option.default)
+        and not (is_sonic and option.is_dropped)
+    )
 
 
 def _is_unicode(text: str) -> bool:

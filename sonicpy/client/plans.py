@@ -9,12 +9,11 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sonicpy.api.arguments import language_of, nothing_behind, number_of, switch_of, text_of
 from sonicpy.api.counted import Counted, counted, need_no
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hit, Hits
+from sonicpy.arguments import language_of, nothing_behind, number_of, text_of
 from sonicpy.channel.commands import Mode
-from sonicpy.channel.meta import LIMIT_CEILING
 from sonicpy.client.conversation import OUR_NAME, Kind, ServerInfo
 from sonicpy.client.exchange import Exchange, Reply
 from sonicpy.client.lines import (
@@ -23,7 +22,6 @@ from sonicpy.client.lines import (
     meta,
     object_word,
     one_line,
-    one_word,
     path_word,
     push_lines,
     sendable,
@@ -31,6 +29,8 @@ from sonicpy.client.lines import (
 )
 from sonicpy.errors import CommandError, InvalidArgument, NotOffered
 from sonicpy.ids import ObjectName, check_collection, shown
+from sonicpy.options import LIMIT_CEILING
+from sonicpy.search import Search
 
 Value = TypeVar("Value")
 Item = TypeVar("Item")
@@ -85,35 +85,24 @@ def flush(collection: str, bucket: str | None, object: ObjectName | None) -> Pla
 # -- search ------------------------------------------------------------------------------------------------------
 
 
-def query(
-    collection: str, bucket: str, text: str, limit: int, offset: int, lang: str | None, stem: bool, total: bool
-) -> Plan[Hits]:
+def query(search: Search) -> Plan[Hits]:
     """Plan QUERY, with scores if the server gives them, and with the total, if it is asked for, in the first answer."""
-    check_scope(collection, bucket)
-    limit, offset, code = number_of("limit", limit), number_of("offset", offset), language_of(lang)
-    stem, total = switch_of("stem", stem), switch_of("total", total)
-    head = f"QUERY {collection} {bucket} {sendable('text', text)}"
+    head = _search_head("QUERY", search)
     totals: list[int] = []
 
     def line(server: ServerInfo, limit: int, offset: int) -> str:
-        scores = 1 if _has_scores(server) else None
-        return head + meta(
-            LIMIT=limit,
-            OFFSET=offset or None,
-            LANG=code,
-            SCORES=scores,
-            STEM=None if stem or scores is None else 0,
-            TOTAL=1 if total and not totals else None,
-        )
+        has_scores = _has_scores(server)
+        page = search._replace(limit=limit, offset=offset, scores=has_scores, total=search.total and not totals)
+        return head + meta("QUERY", page, is_sonic=not has_scores)
 
     def read(answer: str, server: ServerInfo) -> list[Hit]:
         items = _items(answer)
-        if total and not totals:
+        if search.total and not totals:
             totals.append(int(items.pop(0)))
         return _hits(items, server)
 
-    wanted = max(limit, 1) if total else limit  # a server would refuse LIMIT(0)
-    found = (yield from _paged(Kind.QUERY, line, read, wanted, offset, QUERY_PAGE))[:limit]
+    wanted = max(search.limit, 1) if search.total else search.limit  # a server would refuse LIMIT(0)
+    found = (yield from _paged(Kind.QUERY, line, read, wanted, search.offset, QUERY_PAGE))[: search.limit]
     scores = [hit.score for hit in found if hit.score is not None]
     return Hits(map(str, found), scores if len(scores) == len(found) else None, totals[0] if totals else None)
 
@@ -122,7 +111,7 @@ def suggest(collection: str, bucket: str, word: str, limit: int) -> Plan[list[st
     """Plan SUGGEST."""
     check_scope(collection, bucket)
     limit = number_of("limit", limit)
-    line = f"SUGGEST {collection} {bucket} {sendable('word', word)}{meta(LIMIT=limit)}"
+    line = f"SUGGEST {collection} {bucket} {sendable('word', word)}{meta('SUGGEST', {'limit': limit})}"
     if limit == 0:  # a server would refuse it
         return []
     return _items((yield _search("SUGGEST", Kind.SUGGEST, line)).answers[0])
@@ -131,10 +120,10 @@ def suggest(collection: str, bucket: str, word: str, limit: int) -> Plan[list[st
 def words(collection: str, bucket: str, limit: int, offset: int, prefix: str, after: str | None) -> Plan[list[str]]:
     """Plan LIST, with PREFIX and AFTER only where they are given: Sonic lacks them."""
     check_scope(collection, bucket)
-    start, behind = one_word("prefix", prefix) or None, None if after is None else one_word("after", after) or None
+    given = {"prefix": text_of("prefix", prefix), "after": None if after is None else text_of("after", after) or None}
 
     def line(server: ServerInfo, limit: int, offset: int) -> str:
-        return f"LIST {collection} {bucket}{meta(LIMIT=limit, OFFSET=offset or None, PREFIX=start, AFTER=behind)}"
+        return f"LIST {collection} {bucket}{meta('LIST', {**given, 'limit': limit, 'offset': offset})}"
 
     limit, offset = number_of("limit", limit), number_of("offset", offset)
     return (yield from _paged(Kind.LIST, line, lambda answer, server: _items(answer), limit, offset, LIST_PAGE))
@@ -180,11 +169,9 @@ def names(collection: str, bucket: str, object: ObjectName) -> tuple[str, str, s
     return collection, bucket, object_word(object)
 
 
-def explain(collection: str, bucket: str, text: str, limit: int, lang: str | None, stem: bool) -> Plan[Explanation]:
+def explain(search: Search) -> Plan[Explanation]:
     """Plan EXPLAIN."""
-    check_scope(collection, bucket)
-    options = meta(LIMIT=number_of("limit", limit), LANG=language_of(lang), STEM=None if switch_of("stem", stem) else 0)
-    line = f"EXPLAIN {collection} {bucket} {sendable('text', text)}{options}"
+    line = _search_head("EXPLAIN", search) + meta("EXPLAIN", search)
     return Explanation.from_json((yield _search("EXPLAIN", Kind.RESULT, line)).answers[0])
 
 
@@ -227,9 +214,9 @@ def object_page(
         position: where the page before ended; replaces `after`.
     """
     check_scope(collection, bucket)
-    start = one_word("prefix", prefix) or None
+    given = {"prefix": text_of("prefix", prefix), "after": after if position is None else None, "position": position}
     while True:
-        options = meta(LIMIT=limit, PREFIX=start, AFTER=after if position is None else None, POSITION=position)
+        options = meta("OBJECTS", {**given, "limit": limit})
         try:
             reply = yield _search("OBJECTS", Kind.RESULT, f"OBJECTS {collection} {bucket}{options}")
         except CommandError as refusal:
@@ -254,7 +241,7 @@ def _all_names(command: str, *names: str) -> Plan[list[str]]:
     found: list[str] = []
     while True:
         after = found[-1] if found else None
-        line = " ".join((command, *names)) + meta(AFTER=after)
+        line = " ".join((command, *names)) + meta(command, {"after": after})
         more: list[str] = json.loads((yield _search(command, Kind.RESULT, line)).answers[0])
         if not more:
             return found
@@ -313,6 +300,11 @@ def control(
     timeout_s = None if command == "INFO" else MAINTENANCE_TIMEOUT_S
     reply = yield Exchange(Mode.CONTROL, command, kind, lambda server: [line], changes, timeout_s)
     return read(reply.answers[0])
+
+
+def _search_head(command: str, search: Search) -> str:
+    check_scope(search.collection, search.bucket)
+    return f"{command} {search.collection} {search.bucket} {sendable('text', search.text)}"
 
 
 def _search(command: str, kind: Kind, line: str) -> Exchange:

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import count
 
-from sonicpy.api.arguments import language_of
 from sonicpy.api.rows import Progress, PushReport, Refused, Row
+from sonicpy.arguments import language_of
 from sonicpy.client.conversation import Answer, ServerInfo
 from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX
 from sonicpy.client.lines import check_push, push_lines

@@ -35,9 +35,14 @@ from sonicpy.server.dispatch import CALLS
 from sonicpy.version import VERSION
 
 COMMANDS: dict[str, Any] = {
-    kind.__name__: kind
-    for kind in (Count, CountB, CountO, Exists, Explain, FlushB, FlushC, FlushO, List, Objects, Pop, Query, Suggest)
+    **{
+        kind.__name__: kind
+        for kind in (Count, CountB, CountO, Exists, FlushB, FlushC, FlushO, List, Objects, Pop, Query, Suggest)
+    },
+    "Reasons": Explain,
 }
+NAMES = {kind: name for name, kind in COMMANDS.items()}
+"""What a question of each command is called."""
 DEFAULTS: dict[str, tuple[Any, ...]] = {
     name: tuple(reversed(kind._field_defaults.values())) for name, kind in COMMANDS.items()
 }
@@ -84,6 +89,11 @@ def is_read(question: Question) -> bool:
     return question.kind not in CHANGES
 
 
+def question_of(command: Any) -> Question:
+    """Return the question that a command is."""
+    return Question(NAMES[type(command)], tuple(command))
+
+
 def subject_of_questions(partition: int) -> str:
     """Return the subject on which the replicas of a partition are asked."""
     return f"sonicpy.ask.{partition}"
@@ -98,7 +108,7 @@ def pack_question(partition: int, question: Question) -> bytes:
 
 def pack_command(partition: int, command: Any, position: int, is_strong: bool) -> bytes:
     """Return the question that a command is as bytes, as `pack_question` does."""
-    kind = type(command).__name__
+    kind = NAMES[type(command)]
     fields = without_defaults(command, DEFAULTS[kind])
     return json.dumps((partition, kind, fields, position, is_strong)).encode()
 
@@ -156,8 +166,22 @@ def make_record(recorder: Recorder, question: Question) -> bytes:
     return recorder.take_record()
 
 
+def reasons_of(question: Question) -> Question:
+    """Return a question for the reasons of an answer as version 1.0 asks it, in the form of this version."""
+    try:
+        collection, bucket, text, limit, lang, *stem = question.fields
+    except ValueError:
+        return question
+    return replace(question, kind="Reasons", fields=(collection, bucket, text, limit, 0, lang, False, *stem))
+
+
+OLD_FORMS: dict[str, Callable[[Question], Question]] = {"Explain": reasons_of}
+"""Questions that an older version asks in another form."""
+
+
 def command_of(question: Question) -> Any:
     """Return the command that a question is. Raises UnknownQuestion."""
+    question = OLD_FORMS.get(question.kind, replace)(question)
     kind = COMMANDS.get(question.kind)
     count = len(question.fields)
     if kind is None or not len(kind._fields) - len(kind._field_defaults) <= count <= len(kind._fields):

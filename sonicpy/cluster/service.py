@@ -38,7 +38,7 @@ from sonicpy.channel.commands import (
 from sonicpy.cluster.limits import ANSWER_S, RELAYED_S
 from sonicpy.cluster.merge import NAMED_MAX, merge_figures, merge_names
 from sonicpy.cluster.node import Node
-from sonicpy.cluster.questions import Question
+from sonicpy.cluster.questions import Question, question_of
 from sonicpy.cluster.spread import Spread
 from sonicpy.config import Config
 from sonicpy.errors import StoreError
@@ -244,7 +244,7 @@ class NodeService(BaseService):
 
     async def _ask(self, command: Any) -> bytes:
         partition = self.node.partition_of(command.collection, command.bucket)
-        return await self.node.ask(partition, Question(type(command).__name__, tuple(command)))
+        return await self.node.ask(partition, question_of(command))
 
     async def _ask_all(self, kind: str, *fields: Any) -> list[Any]:
         """Return the answers of all partitions.

@@ -32,7 +32,7 @@ from sonicpy.channel.commands import (
     Suggest,
 )
 from sonicpy.cluster.merge import merge_figures
-from sonicpy.cluster.questions import Question
+from sonicpy.cluster.questions import Question, question_of
 from sonicpy.errors import StoreError
 from sonicpy.ids import check_names
 from sonicpy.index.search.spread import (
@@ -44,6 +44,7 @@ from sonicpy.index.search.spread import (
     suggest_whole,
 )
 from sonicpy.index.spread import pack_terms
+from sonicpy.search import Search
 
 if TYPE_CHECKING:
     from sonicpy.cluster.node import Node
@@ -66,7 +67,7 @@ class Spread:
 
     def __init__(self, node: "Node") -> None:
         self._node = node
-        self._plans: dict[tuple[Any, ...], tuple[float, SpreadPlan]] = {}
+        self._plans: dict[Search, tuple[float, SpreadPlan]] = {}
 
     async def execute(self, command: Command) -> bytes:
         """Return the reply to a command.
@@ -106,7 +107,7 @@ class Spread:
 
     async def _of_object(self, command: Any) -> bytes:
         partition = self._node.partition_of(command.collection, command.bucket, command.object)
-        return await self._node.ask(partition, Question(type(command).__name__, tuple(command)))
+        return await self._node.ask(partition, question_of(command))
 
     async def _ask(self, collection: str, bucket: str, kind: str, *fields: Any) -> list[bytes]:
         """Return the answers of all parts of a bucket. Raises StoreError if one does not answer."""
@@ -127,7 +128,9 @@ class Spread:
 
     async def _query(self, command: Query) -> bytes:
         plan = await self._plan(command)
-        collection, bucket, _, limit, offset, _, scores, _, total = command
+        collection, bucket, limit, offset, total = (
+            command.collection, command.bucket, command.limit, command.offset, command.total,
+        )  # fmt: skip
         names: list[str] = []
         shown: Sequence[float | None] | None = None
         counts: Sequence[int] = []
@@ -138,22 +141,21 @@ class Spread:
             names, shown = best_of([rows for rows, _ in found], plan, ranking, limit, offset)
             counts = [count for _, count in found]
         pairs = zip(names, shown or [None] * len(names), strict=True)
-        return replies.hits(pairs, sum(counts) if total else None, scores=scores)  # an object lies in one part
+        return replies.hits(pairs, sum(counts) if total else None, scores=command.scores)  # an object lies in one part
 
     async def _plan(self, command: Query) -> SpreadPlan | None:
         """Return the plan of a query, not older than CACHED_S; None: its text has no words."""
-        collection, bucket, text, _, _, lang, _, stem, _ = command
-        key = (collection, bucket, text, lang, stem)
+        key = command.question
         cached = self._plans.get(key)
         if cached is not None and time.monotonic() - cached[0] < CACHED_S and not self._node.is_strong:
             return cached[1]
         recorder = self._node.recorder
-        terms, matching = recorder.read_query(collection, bucket, text, lang, stem)
+        terms, matching = recorder.read_query(key)
         if not len(terms):
             return None
         began = time.monotonic()
         packed = None if matching is None else list(matching)
-        found = await self._ask(collection, bucket, "spread_terms", collection, bucket, pack_terms(terms), packed)
+        found = await self._ask(*key.scope, "spread_terms", *key.scope, pack_terms(terms), packed)
         plan = plan_whole(WholeLexicon([json.loads(sketch) for sketch in found]), terms, recorder.config, matching)
         if len(self._plans) >= CACHED_MAX:
             self._plans.clear()

@@ -5,6 +5,7 @@ The route of the framework has the others. Both give the same answers; `tests/ht
 
 from collections.abc import Mapping
 from json import JSONEncoder
+from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.middleware.gzip import GZipMiddleware
@@ -16,10 +17,13 @@ from sonicpy.http.backend import Backend
 from sonicpy.http.caching import Tagged, tagged
 from sonicpy.http.models import LIMIT_MAX, NAME_MAX, OFFSET_MAX, QUERY_TEXT_MAX
 from sonicpy.http.problems import refusal
+from sonicpy.langcodes import language_code
+from sonicpy.options import ARGUMENTS, Language, Number, Switch
 
 COMPRESSED_BYTES = 1000
 """Shorter answers are not worth compressing."""
-PLAIN = frozenset({"collection", "bucket", "text", "limit", "offset"})
+PLAIN = frozenset({"collection", "bucket", "text", *ARGUMENTS["QUERY"]})
+SWITCHES = {"true": True, "false": False, "1": True, "0": False}
 VARY = (b"vary", b"Accept-Encoding")
 encode = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -35,9 +39,9 @@ class LeanQuery:
         asked = plain_query(scope["query_string"])
         if asked is None:
             return False
-        collection, bucket, text, limit, offset = asked
+        collection, bucket, text, options = asked
         try:
-            hits = await self._backend.call("query", collection, bucket, text, limit=limit, offset=offset)
+            hits = await self._backend.call("query", collection, bucket, text, **options)
         except SonicError as error:  # not asked again by the route: an absent server is waited for
             await refusal(error, scope.get("sonicpy.request_id"))(scope, _nothing, send)
             return True
@@ -59,8 +63,8 @@ async def _nothing() -> dict[str, str]:
     return {"type": "http.disconnect"}
 
 
-def plain_query(query: bytes) -> tuple[str, str, str, int, int] | None:
-    """Return collection, bucket, text, limit and offset; None: something is unusual, missing, or not allowed."""
+def plain_query(query: bytes) -> tuple[str, str, str, dict[str, Any]] | None:
+    """Return collection, bucket, text and options; None: something is unusual, missing, or not allowed."""
     try:
         pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, max_num_fields=len(PLAIN))
     except ValueError:
@@ -68,17 +72,23 @@ def plain_query(query: bytes) -> tuple[str, str, str, int, int] | None:
     given = dict(pairs)
     if len(given) != len(pairs) or not given.keys() <= PLAIN:
         return None
-    collection, bucket, text = given.get("collection", ""), given.get("bucket", ""), given.get("text")
-    limit, offset = _number(given.get("limit", "10"), LIMIT_MAX), _number(given.get("offset", "0"), OFFSET_MAX)
-    if text is None or limit is None or offset is None or len(text) > QUERY_TEXT_MAX:
+    collection, bucket, text = given.pop("collection", ""), given.pop("bucket", ""), given.pop("text", None)
+    if text is None or len(text) > QUERY_TEXT_MAX:
         return None
     if not (0 < len(collection) <= NAME_MAX and 0 < len(bucket) <= NAME_MAX):
         return None
-    return collection, bucket, text, limit, offset
+    options = {name: _plain(name, value) for name, value in given.items()}
+    return None if None in options.values() else (collection, bucket, text, options)
 
 
-def _number(text: str, most: int) -> int | None:
-    if not (text.isascii() and text.isdigit()) or len(text) > 10:
-        return None
-    number = int(text)
-    return number if number <= most else None
+def _plain(name: str, value: str) -> int | str | None:
+    """Return the value of an option; None: it is unusual, or not allowed."""
+    match ARGUMENTS["QUERY"][name].kind:
+        case Number():
+            is_number = value.isascii() and value.isdigit() and len(value) <= 10
+            return int(value) if is_number and int(value) <= (LIMIT_MAX if name == "limit" else OFFSET_MAX) else None
+        case Switch():
+            return SWITCHES.get(value)
+        case Language():
+            return language_code(value)
+    return None

@@ -1,12 +1,20 @@
 """The JSON of requests and answers."""
 
-from typing import Annotated, Any
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Query
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError
 
 from sonicpy.ids import EXACT_MAX
+from sonicpy.langcodes import TAG_MAX
+from sonicpy.options import ARGUMENTS, Number, Switch
+from sonicpy.options import Language as LanguageKind
+from sonicpy.options import Name as NameKind
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 LIMIT_MAX = 1000
 """Most items of one answer: more go page by page."""
@@ -35,13 +43,50 @@ ObjectName = Annotated[Name | int, BeforeValidator(_named)]
 Collection = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the collection")]
 Bucket = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the bucket")]
 Text = Annotated[str, Query(max_length=QUERY_TEXT_MAX, description="what to look for")]
-Language = Annotated[
-    str | None, Query(max_length=35, description="ISO 639-1, ISO 639-3 or BCP 47, or none; left out: it is guessed")
-]
 Limit = Annotated[int, Query(ge=0, le=LIMIT_MAX, description="at most so many items")]
 Prefix = Annotated[str, Query(max_length=NAME_MAX, description="only those that begin with it")]
 After = Annotated[str | None, Query(max_length=NAME_MAX, description="only those behind it: the last one of a page")]
-Offset = Annotated[int, Query(ge=0, le=OFFSET_MAX, description="so many of the first ones are skipped")]
+
+BOUNDS: dict[type, tuple[Any, dict[str, Any]]] = {
+    Number: (int, {"ge": 0, "le": OFFSET_MAX}),
+    Switch: (bool, {}),
+    LanguageKind: (str | None, {"max_length": TAG_MAX}),
+    NameKind: (str | None, {"max_length": NAME_MAX}),
+}
+"""The type of an option in JSON, and its bounds, by its kind."""
+LIMITED = {"limit": {"le": LIMIT_MAX}}
+"""Bounds of one option alone."""
+
+
+def parameters_of(verb: str, make: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
+    """Return the options of a command as parameters: the type, and what `make` makes of the default and the bounds.
+
+    Args:
+        verb: the command, a key of OPTIONS.
+        make: `Query` of FastAPI, or `Field` of pydantic.
+    """
+    made = {}
+    for option in ARGUMENTS[verb].values():
+        kind, bounds = BOUNDS[type(option.kind)]
+        bounds = {**bounds, **LIMITED.get(option.name, {})}
+        made[option.name] = kind, make(option.default, description=option.sentence, **bounds)
+    return made
+
+
+def takes_options(verb: str) -> Callable[[Handler], Handler]:
+    """Return a decorator for a handler with `**options`: FastAPI sees the options of a command as its parameters."""
+
+    def decorate(handler: Handler) -> Handler:
+        shown = inspect.signature(handler)
+        own = [one for one in shown.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        taken = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+            for name, (kind, default) in parameters_of(verb, Query).items()
+        ]
+        handler.__signature__ = shown.replace(parameters=[*own, *taken])  # type: ignore[attr-defined]
+        return handler
+
+    return decorate
 
 
 class Strict(BaseModel):
@@ -146,17 +191,20 @@ class ProblemJson(BaseModel):
     request_id: str | None = None
 
 
-class QueryBody(Strict):
-    """A query whose text is too long for an address."""
+class LongText(Strict):
+    """A text that is too long for an address, and where it is asked for."""
 
     collection: Name
     bucket: Name
     text: str = Field(max_length=QUERY_BODY_MAX)
-    limit: int = Field(default=10, ge=0, le=LIMIT_MAX)
-    offset: int = Field(default=0, ge=0, le=OFFSET_MAX)
-    lang: str | None = Field(default=None, max_length=35)
-    stem: bool = True
-    total: bool = False
+
+
+QueryBody: Any = create_model(
+    "QueryBody",
+    __base__=LongText,
+    __doc__="A query whose text is too long for an address.",
+    **parameters_of("QUERY", Field),  # type: ignore[call-overload]
+)
 
 
 class PushBody(Strict):

@@ -20,15 +20,14 @@ from sonicpy.http.models import (
     Figures,
     HitJson,
     HitsJson,
-    Language,
     Limit,
     NamesJson,
-    Offset,
     Prefix,
     QueryBody,
     SearchJson,
     Text,
     WordsJson,
+    takes_options,
 )
 from sonicpy.http.routes import Operation
 
@@ -60,12 +59,9 @@ class SearchOperations:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
 
-    async def query(
-        self, collection: Collection, bucket: Bucket, text: Text, limit: Limit = 10, offset: Offset = 0,
-        lang: Language = None, stem: bool = True, total: bool = False,
-    ) -> HitsJson:  # fmt: skip
+    @takes_options("QUERY")
+    async def query(self, collection: Collection, bucket: Bucket, text: Text, **options: Any) -> HitsJson:
         """Return the objects that answer a text, best first."""
-        options: dict[str, Any] = {"limit": limit, "offset": offset, "lang": lang, "stem": stem, "total": total}
         return hits_json(await self._backend.call("query", collection, bucket, text, **options))
 
     async def query_by_body(self, body: QueryBody) -> HitsJson:
@@ -79,13 +75,13 @@ class SearchOperations:
         """Return words that complete or correct a word."""
         return WordsJson(words=await self._backend.call("suggest", collection, bucket, word, limit=limit))
 
+    @takes_options("QUERY")
     async def search(
-        self, collection: Collection, bucket: Bucket, text: Text, limit: Limit = 10, offset: Offset = 0,
-        lang: Language = None, suggestions: Limit = 5,
-    ) -> SearchJson:  # fmt: skip
+        self, collection: Collection, bucket: Bucket, text: Text, suggestions: Limit = 5, **options: Any
+    ) -> SearchJson:
         """Return hits, words that complete the last word, and what was probably meant: all that a search box needs."""
         hits, words, meant = await asyncio.gather(
-            self._backend.call("query", collection, bucket, text, limit=limit, offset=offset, lang=lang),
+            self._backend.call("query", collection, bucket, text, **options),
             suggested(self._backend, collection, bucket, text.split()[-1:], suggestions),
             did_you_mean(self._backend, collection, bucket, text),
         )
@@ -99,12 +95,10 @@ class SearchOperations:
         found = await self._backend.call("words", collection, bucket, limit=limit, prefix=prefix, after=after)
         return WordsJson(words=found)
 
-    async def explain(
-        self, collection: Collection, bucket: Bucket, text: Text, limit: Limit = 10,
-        lang: Language = None, stem: bool = True,
-    ) -> Figures:  # fmt: skip
+    @takes_options("EXPLAIN")
+    async def explain(self, collection: Collection, bucket: Bucket, text: Text, **options: Any) -> Figures:
         """Return why a query gives its hits, or none."""
-        found = await self._backend.call("explain", collection, bucket, text, limit=limit, lang=lang, stem=stem)
+        found = await self._backend.call("explain", collection, bucket, text, **options)
         held: Figures = json.loads(found.to_json())
         return held
 

@@ -1,26 +1,28 @@
 """Answers: the methods of Index that search and count. Any thread may call them."""
 
 from collections.abc import Callable, Hashable
-from typing import TypeVar
+from typing import TypeVar, Unpack
 
 from sonicpy._native.ids import are_names
 from sonicpy._native.terms import PART, STOP, Terms
-from sonicpy.api.arguments import language_of, not_unicode, number_of, switch_of, text_of
 from sonicpy.api.counted import Counted, counted
 from sonicpy.api.explanation import DetectedLanguage, Explanation
 from sonicpy.api.hits import Hits
+from sonicpy.arguments import language_of, not_unicode, number_of, text_of
 from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.engine import Engine
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
-from sonicpy.index.search.explain import Asked, explain
+from sonicpy.index.search.explain import Analysed, explain
 from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.langcodes import NO_LANGUAGE
+from sonicpy.options import with_options
+from sonicpy.search import ExplainOptions, QueryOptions, Search, asked
 
 Found = TypeVar("Found")
 
@@ -37,97 +39,71 @@ class Answers:
     _engine: Engine
     _kept: AnswerCache
 
-    def query(
-        self,
-        collection: str,
-        bucket: str,
-        text: str,
-        *,
-        limit: int = 10,
-        offset: int = 0,
-        lang: str | None = None,
-        stem: bool = True,
-        total: bool = False,
-    ) -> Hits:
+    @with_options("QUERY")
+    def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits:
         """Return the objects that answer a text, best first, with their scores.
 
         Args:
-            limit: at most this many objects.
-            offset: skip this many of the best.
-            lang: as in `push`.
-            stem: words also stand for their other forms, where search.stemming allows it.
-            total: also count in `Hits.total` all objects that answer.
+            options: see [the options of a query](#options).
 
         Raises:
-            InvalidArgument: like `push`; a number is below 0.
+            InvalidArgument: like `push`; an option has a value that is not allowed.
         """
-        limit, offset = number_of("limit", limit), number_of("offset", offset)
-        stem, total = switch_of("stem", stem), switch_of("total", total)
-        terms, matching = self._query_terms(collection, bucket, text, lang, stem)
-        with self._engine.read_words(collection, bucket) as lexicon:
-            if lexicon is None:
-                return Hits(total=0 if total else None)
-            return query_hits(lexicon, terms, self.config, limit, offset, matching, total=total)
+        return self.find_hits(asked("QUERY", collection, bucket, text, options))
 
-    def query_ids(
-        self,
-        collection: str,
-        bucket: str,
-        text: str,
-        *,
-        limit: int = 10,
-        offset: int = 0,
-        lang: str | None = None,
-        stem: bool = True,
-    ) -> list[str]:
-        """Return the objects of `query` as a plain list of names, as the server sends them."""
-        limit, offset = number_of("limit", limit), number_of("offset", offset)
-        question = (collection, bucket, text, limit, offset, lang, stem)
+    @with_options("EXPLAIN")
+    def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
+        """Return the reasons for the answer of `query` with the same arguments. Raises like `query`."""
+        return self.find_reasons(asked("EXPLAIN", collection, bucket, text, options))
+
+    def find_hits(self, search: Search) -> Hits:
+        """Return the answer to a search. Raises like `query`."""
+        terms, matching = self._query_terms(search)
+        with self._engine.read_words(search.collection, search.bucket) as lexicon:
+            if lexicon is None:
+                return Hits(total=0 if search.total else None)
+            return query_hits(lexicon, terms, self.config, search, matching)
+
+    def find_ids(self, search: Search) -> list[str]:
+        """Return the answer to a search as a plain list of names, as the server sends them. Raises like `query`."""
         store = self._engine.store
         stamp = store.readable_stamp()
-        kept = self._kept_answer(question)
+        kept = self._kept_answer(search)
         if kept is not None and kept[0] == stamp:
             return kept[2].copy()
-        terms, matching = self._query_terms(collection, bucket, text, lang, stem)
-        with store.reading(self._engine.lexicons.of, collection, bucket) as lexicon:
+        terms, matching = self._query_terms(search)
+        with store.reading(self._engine.lexicons.of, search.collection, search.bucket) as lexicon:
             if lexicon is None:
                 return []
             moment = _moment(lexicon)
             if kept is not None and kept[1] == moment:
                 answer = kept[2]
             else:
-                answer = query(lexicon, terms, self.config, limit, offset, matching)
-        self._keep(question, stamp, moment, answer)
+                answer = query(lexicon, terms, self.config, search, matching)
+        self._keep(search, stamp, moment, answer)
         return answer.copy()
 
-    def explain(
-        self,
-        collection: str,
-        bucket: str,
-        text: str,
-        *,
-        limit: int = 10,
-        lang: str | None = None,
-        stem: bool = True,
-    ) -> Explanation:
-        """Return the reasons for the answer of `query` with the same arguments. Raises like `query`."""
-        limit, stem, lang = number_of("limit", limit), switch_of("stem", stem), language_of(lang)
-        terms, matching = self._query_terms(collection, bucket, text, lang, stem)
-        code, how = self._engine.lexer.language(text, lang)
+    def query_ids(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> list[str]:
+        """Return the objects of `query` as a plain list of names."""
+        return self.find_ids(asked("QUERY", collection, bucket, text, options))
+
+    def find_reasons(self, search: Search) -> Explanation:
+        """Return the reasons for the answer to a search. Raises like `query`."""
+        terms, matching = self._query_terms(search)
+        lexer = self._engine.lexer
+        lang = language_of(search.lang)
+        code, how = lexer.language(search.text, lang)
         held = set(terms.words)
-        asked = Asked(
-            collection,
-            bucket,
-            text,
+        analysed = Analysed(
+            search,
             DetectedLanguage(code, how),
             terms,
-            [word for word in self._engine.lexer.dropped(text, lang) if word not in held],
-            frozenset(word for word in terms.words if self._engine.lexer.is_stop_word(word, code)),
-            limit,
+            [word for word in lexer.dropped(search.text, lang) if word not in held],
+            frozenset(word for word in terms.words if lexer.is_stop_word(word, code)),
             matching,
         )
-        with self._engine.read_words(collection, bucket) as lexicon:
-            return explain(asked, lexicon, self.config)
+        with self._engine.read_words(search.collection, search.bucket) as lexicon:
+            return explain(analysed, lexicon, self.config)
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
         """Return words of the bucket that complete or correct `word`.
@@ -263,10 +239,9 @@ class Answers:
                 found = suggest_alphabetical(lexicon, term, limit, typed_bytes)
         return list(map(bytes.decode, found)), moment
 
-    def _query_terms(
-        self, collection: str, bucket: str, text: str, lang: str | None, stem: bool
-    ) -> tuple[Terms, Matching | None]:
-        """Return the terms of a query, and how they lead to families; None: they have none."""
+    def _query_terms(self, search: Search) -> tuple[Terms, Matching | None]:
+        """Return the terms of a search, and how they lead to families; None: they have none."""
+        collection, bucket, text, lang = search.collection, search.bucket, search.text, search.lang
         if not are_names(collection, bucket):
             check_names(collection, bucket)
         if type(text) is not str:
@@ -279,7 +254,7 @@ class Answers:
             raise not_unicode("text", error) from error
         if not len(terms) and not self._engine.is_compat:
             terms = lexed(self._engine.lexer.lex_plain, text)
-        if not stem or code == NO_LANGUAGE or self.config.search.stemming == "off":
+        if not search.stem or code == NO_LANGUAGE or self.config.search.stemming == "off":
             return terms, None
         return terms, Matching(code, text.isascii())
 

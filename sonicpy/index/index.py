@@ -16,12 +16,12 @@ from typing import Any, NoReturn, Self
 from sonicpy._native.held import insist
 from sonicpy._native.ids import are_names
 from sonicpy._native.terms import Terms
-from sonicpy.api.arguments import language_of, not_unicode, path_of, switch_of, text_of
 from sonicpy.api.bucket import Bucket
 from sonicpy.api.counted import need_no
 from sonicpy.api.html import figures_table, index_tables
 from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
 from sonicpy.api.shown_names import user_names
+from sonicpy.arguments import language_of, not_unicode, path_of, switch_of, text_of
 from sonicpy.errors import GraphError, InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, Scope, check_collection, check_names, object_name, shown
 from sonicpy.index.answers import Answers, lexed
@@ -46,7 +46,10 @@ few times, not after every chunk."""
 
 
 FOR_THE_SERVER = frozenset(
-    {"buckets_after", "collections_after", "maintainer", "objects_from", "position_after", "query_ids"}
+    {
+        *("buckets_after", "collections_after", "find_hits", "find_ids", "find_reasons"),
+        *("maintainer", "objects_from", "position_after", "query_ids"),
+    }
 )
 """Names that tab completion leaves out."""
 

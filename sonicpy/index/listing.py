@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from sonicpy.api.arguments import nothing_behind, number_of, text_of
+from sonicpy.arguments import nothing_behind, number_of, text_of
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.engine import Engine
 from sonicpy.store import listing

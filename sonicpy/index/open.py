@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from sonicpy.api.arguments import path_of, switch_of
+from sonicpy.arguments import path_of, switch_of
 from sonicpy.errors import StoreError
 from sonicpy.index.index import Index
 from sonicpy.index.read_only import ReadOnlyIndex

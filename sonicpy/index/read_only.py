@@ -118,8 +118,8 @@ class ReadOnlyIndex(Index):
     read_only = True
 
     # The methods that look into word graphs.
-    query = retried(Index.query)
-    query_ids = retried(Index.query_ids)
-    explain = retried(Index.explain)
+    find_hits = retried(Index.find_hits)
+    find_ids = retried(Index.find_ids)
+    find_reasons = retried(Index.find_reasons)
     suggest = retried(Index.suggest)
     words = retried(Index.words)

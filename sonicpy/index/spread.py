@@ -17,6 +17,7 @@ from sonicpy.index.search.spread import (
     sketch_query,
     sketch_suggest,
 )
+from sonicpy.search import Search
 
 
 class SpreadParts(Answers):
@@ -64,11 +65,9 @@ class SpreadParts(Answers):
 class SpreadReader(Answers):
     """Reads texts; it needs no folder."""
 
-    def read_query(
-        self, collection: str, bucket: str, text: str, lang: str | None, stem: bool
-    ) -> tuple[Terms, Matching | None]:
-        """Return the terms of a query, and how they lead to families. Raises as `query`."""
-        return self._query_terms(collection, bucket, text, lang, stem)
+    def read_query(self, search: Search) -> tuple[Terms, Matching | None]:
+        """Return the terms of a search, and how they lead to families. Raises as `query`."""
+        return self._query_terms(search)
 
     def read_word(self, word: str) -> tuple[bytes, int]:
         """Return the only word of a text, and how many bytes it had as typed. Raises as `suggest`."""

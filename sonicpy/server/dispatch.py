@@ -104,18 +104,14 @@ def flush_object(index: "Index", command: FlushO) -> bytes:
 
 
 def query(index: "Index", command: Query) -> bytes:
-    collection, bucket, text, limit, offset, lang, scores, stem, total = command
-    if scores or total:
-        hits = index.query(collection, bucket, text, limit=limit, offset=offset, lang=lang, stem=stem, total=total)
-        return replies.hits(hits.pairs(), hits.total, scores=scores)
-    found = index.query_ids(collection, bucket, text, limit=limit, offset=offset, lang=lang, stem=stem)
-    return replies.event("QUERY", found)
+    if command.scores or command.total:
+        hits = index.find_hits(command)
+        return replies.hits(hits.pairs(), hits.total, scores=command.scores)
+    return replies.event("QUERY", index.find_ids(command))
 
 
 def explain(index: "Index", command: Explain) -> bytes:
-    collection, bucket, text, limit, lang, stem = command
-    explained = index.explain(collection, bucket, text, limit=limit, lang=lang, stem=stem)
-    return replies.result(explained.to_json())
+    return replies.result(index.find_reasons(command).to_json())
 
 
 def suggest(index: "Index", command: Suggest) -> bytes:

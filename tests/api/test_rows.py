@@ -12,8 +12,8 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from sonicpy.api.arguments import LANGUAGES
 from sonicpy.api.rows import REFUSED_MAX, PushReport, Refused, Row, Shape, read_rows
+from sonicpy.arguments import LANGUAGES
 from sonicpy.errors import CommandError, InvalidArgument
 from tests.processes import environment
 from tests.support.patience import WAIT_S

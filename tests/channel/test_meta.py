@@ -1,44 +1,60 @@
 """META arguments: every shape and value, and which error is reported."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonicpy.channel.meta import READERS, Meta, read_meta
+from sonicpy.channel.meta import read_meta
 from sonicpy.errors import CommandError
 from sonicpy.langcodes import LANG_CODES, SONIC_LANG_CODES, language_code
 from sonicpy.langcodes import TAGS as TAGS_TO_CODES
+from sonicpy.options import OPTIONS, Languages, Option, written
 
-ALL_KEYS = frozenset(READERS)
+EVERY_OPTION = {option.key: option for options in OPTIONS.values() for option in options}
 
 
-def read(text: str, allowed: frozenset[str] = ALL_KEYS) -> Meta:
-    return read_meta(text.split(), allowed, LANG_CODES)
+def read(text: str, options: Mapping[str, Option] = EVERY_OPTION) -> dict[str, Any]:
+    return read_meta(text.encode(), 0, options, Languages(LANG_CODES))
 
 
 VALUES = [
-    ("", Meta(None, 0, None), "nothing given"),
-    ("LIMIT(1)", Meta(limit=1), "a number"),
-    ("LIMIT(+3)", Meta(limit=3), "a plus sign"),
-    ("LIMIT(003)", Meta(limit=3), "leading zeros"),
-    ("LIMIT(0)", Meta(limit=0), "bounds are not checked here"),
-    ("LIMIT(65535)", Meta(limit=65535), "the largest of 16 bits"),
-    (f"LIMIT({'0' * 9000}7)", Meta(limit=7), "more digits than int() takes"),
-    ("OFFSET(4294967295)", Meta(offset=4294967295), "the largest of 32 bits"),
-    ("OFFSET(+0)", Meta(offset=0), "zero"),
-    ("LANG(eng)", Meta(lang="eng"), "a code"),
-    ("LANG(EnG)", Meta(lang="eng"), "in any case"),
-    ("LANG(none)", Meta(lang="none"), "no language"),
-    ("LANG(hau)", Meta(lang="hau"), "a code that the rules allow"),
-    ("SCORES(1)", Meta(scores=True), "yes"),
-    ("SCORES(1) SCORES(0)", Meta(scores=False), "no"),
-    ("TOTAL(1)", Meta(total=True), "yes"),
-    ("PREFIX(a(b)c) AFTER(:)", Meta(prefix="a(b)c", after=":"), "names may hold brackets"),
-    ("AFTER(a) AFTER())", Meta(after=")"), "even nothing else"),
-    ("POSITION(7)", Meta(position=7), "a number"),
-    ("POSITION(9007199254740991)", Meta(position=2**53 - 1), "the highest position"),
-    ("LIMIT(2) LIMIT(3)", Meta(limit=3), "the last value holds"),
-    ("LIMIT(0) OFFSET(9) LANG(deu) LIMIT(5)", Meta(5, 9, "deu"), "any order"),
+    ("", {}, "nothing given"),
+    ("LIMIT(1)", {"limit": 1}, "a number"),
+    ("LIMIT(+3)", {"limit": 3}, "a plus sign"),
+    ("LIMIT(003)", {"limit": 3}, "leading zeros"),
+    ("LIMIT(0)", {"limit": 0}, "bounds are not checked here"),
+    ("LIMIT(65535)", {"limit": 65535}, "the largest of 16 bits"),
+    (f"LIMIT({'0' * 9000}7)", {"limit": 7}, "more digits than int() takes"),
+    ("OFFSET(4294967295)", {"offset": 4294967295}, "the largest of 32 bits"),
+    ("OFFSET(+0)", {"offset": 0}, "zero"),
+    ("LANG(eng)", {"lang": "eng"}, "a code"),
+    ("LANG(EnG)", {"lang": "eng"}, "in any case"),
+    ("LANG(none)", {"lang": "none"}, "no language"),
+    ("LANG(hau)", {"lang": "hau"}, "a code that the rules allow"),
+    ("SCORES(1)", {"scores": True}, "yes"),
+    ("SCORES(1) SCORES(0)", {"scores": False}, "no"),
+    ("TOTAL(1)", {"total": True}, "yes"),
+    ("PREFIX(a(b)c) AFTER(:)", {"prefix": "a(b)c", "after": ":"}, "names may hold brackets"),
+    ("AFTER(a) AFTER())", {"after": ")"}, "even nothing else"),
+    ("POSITION(7)", {"position": 7}, "a number"),
+    ("POSITION(9007199254740991)", {"position": 2**53 - 1}, "the highest position"),
+    ('AFTER("two words")', {"after": "two words"}, "white space in quotes"),
+    ('AFTER("a) b(c), LIMIT(3)") LIMIT(2)', {"after": "a) b(c), LIMIT(3)", "limit": 2}, "everything in quotes"),
+    (r'PREFIX("say \"x\" \\ \n\r")', {"prefix": 'say "x" \\ \n\r'}, "escapes"),
+    (r'PREFIX("\t\x")', {"prefix": r"\t\x"}, "other pairs stay"),
+    ('PREFIX("  a\u00a0 b ")', {"prefix": "  a\u00a0 b "}, "white space stays as it is"),
+    ('PREFIX("x"y)', {"prefix": '"x"y'}, "a quote that does not end the value is a letter"),
+    ('PREFIX("x)', {"prefix": '"x'}, "so is one that is not closed"),
+    (
+        'PREFIX("a"b") AFTER("c")',
+        {"prefix": '"a"b"', "after": "c"},
+        "quotes in between are escaped",
+    ),
+    ("LIMIT(2) LIMIT(3)", {"limit": 3}, "the last value holds"),
+    ("LIMIT(0) OFFSET(9) LANG(deu) LIMIT(5)", {"limit": 5, "offset": 9, "lang": "deu"}, "any order"),
 ]
 
 FAULTS = [
@@ -60,6 +76,11 @@ FAULTS = [
     ("SCORES(2)", "invalid_meta_value(SCORES[2])", "more than yes"),
     ("AFTER()", "invalid_meta_value(AFTER[])", "no name"),
     ("AFTER(x", "invalid_meta_key(?[AFTER(x])", "not closed"),
+    ('AFTER("")', "invalid_meta_value(AFTER[])", "no name in quotes"),
+    ('AFTER("a b"x)', 'invalid_meta_key(b"x)[])', "quotes that do not end the value hold no white space"),
+    ('AFTER("a b")x', 'invalid_meta_key(b")x[])', "something is glued to it: the last part is wrong"),
+    ('LIMIT("1")', 'invalid_meta_value(LIMIT["1"])', "numbers have no quotes"),
+    ('LANG("e ng")', 'invalid_meta_key(ng")[])', "languages neither"),
     ("LANG()", "invalid_meta_value(LANG[])", "an empty code"),
     ("LANG(NONE)", "invalid_meta_value(LANG[NONE])", "none is lower case"),
     ("LANG(en)", "invalid_meta_value(LANG[en])", "two letters"),
@@ -86,7 +107,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("text", "expected", "why"), VALUES)
-def test_values(text: str, expected: Meta, why: str) -> None:
+def test_values(text: str, expected: dict[str, Any], why: str) -> None:
     assert read(text) == expected, why
 
 
@@ -109,7 +130,9 @@ TAGS = [
 @pytest.mark.parametrize(("tag", "code"), TAGS)
 def test_tags_of_languages(tag: str, code: str | None) -> None:
     def read_tag(tag: str) -> str | None:
-        return read_meta([f"LANG({tag})"], frozenset({"LANG"}), LANG_CODES, has_tags=True).lang
+        languages = Languages(LANG_CODES, has_tags=True)
+        code: str = read_meta(f"LANG({tag})".encode(), 0, EVERY_OPTION, languages)["lang"]
+        return code
 
     assert language_code(tag) == code
     if code is not None:
@@ -125,19 +148,34 @@ def test_every_code_of_two_letters_leads_to_a_language() -> None:
     assert sum(len(tag) == 2 for tag in TAGS_TO_CODES) >= 70
 
 
-def test_every_field_has_a_reader() -> None:
-    assert {key.lower() for key in READERS} == set(Meta._fields)
-
-
 def test_a_key_of_another_command_is_unknown() -> None:
     with pytest.raises(CommandError, match=r"^invalid_meta_key\(OFFSET\[1\]\)$"):
-        read("LIMIT(1) OFFSET(1)", frozenset({"LIMIT"}))
+        read("LIMIT(1) OFFSET(1)", {"LIMIT": EVERY_OPTION["LIMIT"]})
+
+
+@given(st.sampled_from(["PREFIX", "AFTER"]), st.text(st.characters(codec="utf-8"), min_size=1))
+def test_a_text_comes_as_it_was_written(key: str, text: str) -> None:
+    option = EVERY_OPTION[key]
+    line = written(option, text)
+    assert "\n" not in line and "\r" not in line
+    assert read(f"{line} LIMIT(7){line}") == {option.name: text, "limit": 7}
+
+
+@given(st.text('AFTER("\\ )xn', max_size=24))
+def test_parts_are_read_or_refused(text: str) -> None:
+    try:
+        values = read(f"AFTER({text}")
+    except CommandError as error:
+        assert error.code in ("invalid_meta_key", "invalid_meta_value")
+    else:
+        assert values["after"]
+        assert read(written(EVERY_OPTION["AFTER"], values["after"]))["after"] == values["after"]
 
 
 @given(st.integers(0, 2**33))
 def test_every_number_is_taken_or_too_large(number: int) -> None:
     try:
-        assert read(f"OFFSET({number})").offset == number < 2**32
+        assert read(f"OFFSET({number})")["offset"] == number < 2**32
     except CommandError as error:
         assert number >= 2**32
         assert error.code == "invalid_meta_value"

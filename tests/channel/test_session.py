@@ -261,6 +261,13 @@ def test_commands_of_our_own_are_unknown_in_compat_mode_and_elsewhere_than_in_co
 def test_help_tells_what_sonic_does_in_both_modes() -> None:
     expected = b"RESULT commands(TRIGGER, INFO, PING, HELP, QUIT)\r\n"
     assert answers(started("control"), b"HELP commands\n") == expected
+    assert answers(started("control"), b"HELP additions\n") == (
+        b"RESULT additions(STATS [<collection> [<bucket>]?]?, VERIFY)\r\n"
+    )
+    told = answers(started("search"), b"HELP additions\n")
+    assert told.startswith(b"RESULT additions(QUERY SCORES(1), QUERY STEM(0), QUERY TOTAL(1), LIST PREFIX(<letters>), ")
+    assert b"EXISTS <collection> <bucket> <object>" in told
+    assert answers(started("control", compat=True), b"HELP additions\n") == b"ERR not_found\r\n"
     assert answers(started("control", compat=True), b"HELP commands\n") == expected
 
 

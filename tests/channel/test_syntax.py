@@ -5,11 +5,9 @@ import pytest
 from sonicpy._native.quoting import split_head
 from sonicpy.channel import commands
 from sonicpy.channel.commands import Mode
-from sonicpy.channel.meta import READERS
 from sonicpy.channel.syntax import (
     COMMANDS,
     COMMANDS_OF_MODE,
-    OUR_META_KEYS,
     SONIC_COMMANDS_OF_MODE,
     Limits,
     Rules,
@@ -17,8 +15,9 @@ from sonicpy.channel.syntax import (
 )
 from sonicpy.errors import CommandError
 from sonicpy.langcodes import LANG_CODES
+from sonicpy.options import OPTIONS, Languages
 
-RULES = Rules(Limits(query_default=9, query_maximum=50, suggest_default=3, suggest_maximum=7), LANG_CODES)
+RULES = Rules(Limits(query_default=9, query_maximum=50, suggest_default=3, suggest_maximum=7), Languages(LANG_CODES))
 
 
 def read(line: str) -> tuple[object, ...]:
@@ -33,8 +32,8 @@ READ = [
     ('QUERY c b "x" SCORES(1)', commands.Query("c", "b", "x", 9, 0, None, True), "with scores"),
     ('QUERY c b "x" TOTAL(1) STEM(0)', commands.Query("c", "b", "x", 9, 0, None, False, False, True), "with the total"),
     ('QUERY c b "x" SCORES(0) LIMIT(2)', commands.Query("c", "b", "x", 2, 0, None), "without"),
-    ('EXPLAIN c b "two words"', commands.Explain("c", "b", "two words", 9, None), "the limits of QUERY"),
-    ('EXPLAIN c b "x" LANG(none) LIMIT(50)', commands.Explain("c", "b", "x", 50, "none"), "all META"),
+    ('EXPLAIN c b "two words"', commands.Explain("c", "b", "two words", 9, 0, None), "the limits of QUERY"),
+    ('EXPLAIN c b "x" LANG(none) LIMIT(50)', commands.Explain("c", "b", "x", 50, 0, "none"), "all META"),
     ('SUGGEST c b "wo"', commands.Suggest("c", "b", "wo", 3), "its own default"),
     ('SUGGEST c b "wo" LIMIT(7)', commands.Suggest("c", "b", "wo", 7), "its own maximum"),
     ("LIST c b", commands.List("c", "b", 100, 0), "no text"),
@@ -147,13 +146,34 @@ def test_usage_shows_what_the_row_takes(name: str) -> None:
     row = COMMANDS[name]
     assert row.usage.split()[0] == name
     assert row.has_text == ('"<' in row.usage)
-    assert all(f"[{key}(<" in row.usage for key in row.meta_keys - OUR_META_KEYS)
+    assert all(
+        f"[{option.usage}]?" in row.usage for option in row.options.values() if row.is_ours or not option.is_ours
+    )
 
 
-def test_keys_that_rows_take() -> None:
-    taken = frozenset().union(*(row.meta_keys for row in COMMANDS.values()))
-    assert taken == READERS.keys()
-    assert taken >= OUR_META_KEYS
+def test_rows_take_the_options_of_the_table() -> None:
+    assert {name: tuple(row.options.values()) for name, row in COMMANDS.items() if row.options} == OPTIONS
+
+
+USAGES = {
+    "QUERY": 'QUERY <collection> <bucket> "<terms>" [LIMIT(<count>)]? [OFFSET(<count>)]? [LANG(<locale>)]?',
+    "SUGGEST": 'SUGGEST <collection> <bucket> "<word>" [LIMIT(<count>)]?',
+    "LIST": "LIST <collection> <bucket> [LIMIT(<count>)]? [OFFSET(<count>)]?",
+    "PUSH": 'PUSH <collection> <bucket> <object> "<text>" [LANG(<locale>)]?',
+    "POP": 'POP <collection> <bucket> <object> "<text>"',
+    "COUNT": "COUNT <collection> [<bucket> [<object>]?]?",
+    "FLUSHO": "FLUSHO <collection> <bucket> <object>",
+    "HELP": "HELP [<manual>]?",
+    "EXPLAIN": 'EXPLAIN <collection> <bucket> "<terms>" [LIMIT(<count>)]? [LANG(<locale>)]? [STEM(0)]?',
+    "OBJECTS": "OBJECTS <collection> <bucket> [LIMIT(<count>)]? [PREFIX(<letters>)]? [AFTER(<object>)]?"
+    " [POSITION(<number>)]?",
+}
+"""Clients show these to people, so they stay."""
+
+
+@pytest.mark.parametrize("name", USAGES)
+def test_usage_texts_stay(name: str) -> None:
+    assert COMMANDS[name].usage == USAGES[name]
 
 
 def test_commands_of_each_mode_in_the_order_of_help() -> None:
@@ -168,5 +188,5 @@ def test_commands_of_each_mode_in_the_order_of_help() -> None:
 def test_sonic_knows_neither_our_commands_nor_our_keys() -> None:
     rows = SONIC_COMMANDS_OF_MODE[Mode.SEARCH]
     assert list(rows) == ["QUERY", "SUGGEST", "LIST", "PING", "HELP", "QUIT"]
-    assert rows["QUERY"].meta_keys == {"LIMIT", "OFFSET", "LANG"}
+    assert rows["QUERY"].options.keys() == {"LIMIT", "OFFSET", "LANG"}
     assert rows["QUERY"].usage == COMMANDS["QUERY"].usage

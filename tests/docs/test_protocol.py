@@ -3,7 +3,8 @@
 import re
 import socket
 
-from sonicpy.channel.syntax import ACTIONS, OUR_META_KEYS, ROWS
+from sonicpy.channel.syntax import ACTIONS, ROWS
+from sonicpy.options import OPTIONS
 from sonicpy.version import VERSION
 from tests.docs.pages import DOCS
 from tests.processes import HOST, Server
@@ -17,7 +18,7 @@ def test_every_command_is_told_with_its_arguments() -> None:
         told = re.findall(rf"`({row.name}\b[^`]*)`", PAGE)
         assert told, row.name
         named = "".join(told)
-        assert all(f"{key}(" in named for key in row.meta_keys), row.name
+        assert all(f"{key}(" in named for key in row.options), row.name
         assert named.count("<") >= row.words, row.name
     for action in ACTIONS:
         assert f"`TRIGGER {action}" in PAGE
@@ -25,7 +26,8 @@ def test_every_command_is_told_with_its_arguments() -> None:
 
 def test_what_sonicpy_adds() -> None:
     added = PAGE.partition("## What sonicpy adds")[2].partition("\n## ")[0]
-    for name in [*(row.name for row in ROWS if row.is_ours), *OUR_META_KEYS]:
+    ours = {option.key for options in OPTIONS.values() for option in options if option.is_ours}
+    for name in [*(row.name for row in ROWS if row.is_ours), *ours]:
         assert f"`{name}" in added, name
 
 

@@ -19,11 +19,17 @@ SCOPE = "collection=messages&bucket=default"
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        (b"collection=c&bucket=b&text=two+words", ("c", "b", "two words", 10, 0)),
-        (b"text=%C3%A9t%C3%A9&bucket=b&collection=c&limit=5&offset=7", ("c", "b", "été", 5, 7)),
-        (b"collection=c&bucket=b&text=", ("c", "b", "", 10, 0)),
+        (b"collection=c&bucket=b&text=two+words", ("c", "b", "two words", {})),
+        (b"text=%C3%A9t%C3%A9&bucket=b&collection=c&limit=5&offset=7", ("c", "b", "été", {"limit": 5, "offset": 7})),
+        (b"collection=c&bucket=b&text=", ("c", "b", "", {})),
         (b"collection=c&bucket=b&text=a&text=b", None),
-        (b"collection=c&bucket=b&text=a&lang=eng", None),
+        (
+            b"collection=c&bucket=b&text=a&lang=en-GB&stem=false&total=1",
+            ("c", "b", "a", {"lang": "eng", "stem": False, "total": True}),
+        ),
+        (b"collection=c&bucket=b&text=a&lang=klingon", None),
+        (b"collection=c&bucket=b&text=a&total=yes", None),
+        (b"collection=c&bucket=b&text=a&scores=1", None),
         (b"collection=c&bucket=b", None),
         (b"collection=&bucket=b&text=a", None),
         (b"collection=" + b"c" * 129 + b"&bucket=b&text=a", None),
@@ -55,6 +61,8 @@ def test_plain_queries(query: bytes, expected: Any) -> None:
         "collection=a%20b&bucket=c&text=d",
         "bucket=c&text=d",
         f"{SCOPE}&text=weather&colour=blue",
+        f"{SCOPE}&text=weather&total=true&lang=en",
+        f"{SCOPE}&text=weather&total=1&lang=none&limit=2",
     ],
 )
 def test_both_routes_answer_the_same(query: str) -> None:
@@ -62,7 +70,7 @@ def test_both_routes_answer_the_same(query: str) -> None:
         for number in range(5):
             index.push("messages", "default", f"café:{number}", f"weather café {number}")
         client = TestClient(app(index))
-        lean, whole = client.get(f"/v1/query?{query}"), client.get(f"/v1/query?{query}&stem=true")
+        lean, whole = client.get(f"/v1/query?{query}"), client.get(f"/v1/query?{query}&stem=yes")
     assert (lean.status_code, lean.headers.get("etag")) == (whole.status_code, whole.headers.get("etag"))
     left, right = lean.json(), whole.json()
     for held in (left, right):

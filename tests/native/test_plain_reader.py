@@ -9,7 +9,6 @@ from sonicpy._native.plain import PlainLine, PlainReader
 from sonicpy._native.quoting import split_head
 from sonicpy.channel import commands, replies
 from sonicpy.channel.commands import Mode
-from sonicpy.channel.meta import LIMIT_CEILING
 from sonicpy.channel.syntax import (
     COMMANDS_OF_MODE,
     SONIC_COMMANDS_OF_MODE,
@@ -20,9 +19,10 @@ from sonicpy.channel.syntax import (
 )
 from sonicpy.errors import CommandError
 from sonicpy.langcodes import LANG_CODES
+from sonicpy.options import LIMIT_CEILING, Languages
 from tests.support.examples import examples
 
-RULES = Rules(Limits(query_default=9, query_maximum=50), LANG_CODES)
+RULES = Rules(Limits(query_default=9, query_maximum=50), Languages(LANG_CODES))
 READERS = {mode: plain_reader(rows.values(), RULES, {"PING": replies.PONG}) for mode, rows in COMMANDS_OF_MODE.items()}
 
 PLAIN = [
@@ -106,7 +106,7 @@ def test_lines_that_are_not_utf8_are_left(line: bytes) -> None:
 
 
 def test_keys_that_sonic_lacks_and_limits_above_the_ceiling() -> None:
-    rules = Rules(Limits(query_maximum=10**6), LANG_CODES)
+    rules = Rules(Limits(query_maximum=10**6), Languages(LANG_CODES))
     reader = plain_reader(SONIC_COMMANDS_OF_MODE[Mode.SEARCH].values(), rules, {})
     assert reader.read(b'QUERY c b "x" SCORES(1)') is None
     assert reader.read(b'QUERY c b "x" TOTAL(1)') is None
@@ -156,6 +156,8 @@ PARTS = [
         "LANG(FRA)",
         "SCORES(1)",
         "TOTAL(1)",
+        'AFTER("a LIMIT(5) b")',
+        'PREFIX("',
     ),
 ]
 LINES = st.lists(st.sampled_from(PARTS).map(str.encode) | st.just(b"\xc3") | st.binary(max_size=3), max_size=12).map(

@@ -20,10 +20,11 @@ cdef extern from "Python.h":
     unsigned char* PyUnicode_1BYTE_DATA(object)
     Py_ssize_t PyUnicode_GET_LENGTH(object)
     object PyType_GenericAlloc(PyTypeObject*, Py_ssize_t)
+    void PyObject_GC_UnTrack(void*)
 
 cdef enum:
     MOST_WORDS = 4
-    MOST_FIELDS = 9
+    MOST_FIELDS = 32
     NAME_SLOTS = 64     # a power of two
 
 cdef struct Meta:
@@ -77,8 +78,10 @@ cdef class PlainLine:
         self.fields = len(names)
         if not issubclass(result, tuple) or not 0 <= words <= MOST_WORDS:
             raise ValueError(f"{result.__name__} is not a tuple with 0 to {MOST_WORDS} words, but {words} words are asked for")
-        if words + has_text + len(rest) != self.fields or not 0 < self.fields <= MOST_FIELDS:
+        if words + has_text + len(rest) != self.fields:
             raise ValueError(f"{result.__name__} has {self.fields} fields, not {words + has_text + len(rest)}")
+        if not 0 < self.fields <= MOST_FIELDS:
+            raise ValueError(f"{result.__name__} has {self.fields} fields; allowed are 1 to {MOST_FIELDS}")
         if limit_maximum:
             self.limit_at = names.index("limit", words + has_text)
         if has_offset:
@@ -215,6 +218,8 @@ cdef object tuple_of(type kind, PyObject** fields, Py_ssize_t count):
         raise
     for at in range(count):
         PyTuple_SET_ITEM(command, at, <object>fields[at])
+    # Texts and numbers make no cycles. Caches keep commands, and the garbage collector would look at each again and again.
+    PyObject_GC_UnTrack(<PyObject*>command)
     return command
 
 

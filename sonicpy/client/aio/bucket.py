@@ -1,7 +1,7 @@
 """AsyncBucket: the methods of an AsyncClient for one bucket, as Bucket has them for Index and Client."""
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
 from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
@@ -9,6 +9,8 @@ from sonicpy.api.hits import Hits
 from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport
 from sonicpy.api.shown_names import user_names
 from sonicpy.ids import ObjectName, check_bucket, check_collection
+from sonicpy.options import with_options
+from sonicpy.search import ExplainOptions, QueryOptions
 
 
 class AsyncSearchable(Protocol):
@@ -30,27 +32,9 @@ class AsyncSearchable(Protocol):
         progress: Progress | None = None,
     ) -> PushReport: ...
     async def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int: ...
-    async def query(
-        self,
-        collection: str,
-        bucket: str,
-        text: str,
-        *,
-        limit: int = 10,
-        offset: int = 0,
-        lang: str | None = None,
-        stem: bool = True,
-        total: bool = False,
-    ) -> Hits: ...
+    async def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits: ...
     async def explain(
-        self,
-        collection: str,
-        bucket: str,
-        text: str,
-        *,
-        limit: int = 10,
-        lang: str | None = None,
-        stem: bool = True,
+        self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]
     ) -> Explanation: ...
     async def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]: ...
     async def words(
@@ -142,24 +126,15 @@ class AsyncBucket:
         """Remove the words of a text from an object; return how many were removed."""
         return await self._client.pop(self.collection, self.bucket, object, text)
 
-    async def query(
-        self,
-        text: str,
-        *,
-        limit: int = 10,
-        offset: int = 0,
-        lang: str | None = None,
-        stem: bool = True,
-        total: bool = False,
-    ) -> Hits:
-        """Return the objects that match a text, best first; see `AsyncClient.query`."""
-        return await self._client.query(
-            self.collection, self.bucket, text, limit=limit, offset=offset, lang=lang, stem=stem, total=total
-        )
+    @with_options("QUERY")
+    async def query(self, text: str, **options: Unpack[QueryOptions]) -> Hits:
+        """Return the objects that answer a text, best first; see `AsyncClient.query`."""
+        return await self._client.query(self.collection, self.bucket, text, **options)
 
-    async def explain(self, text: str, *, limit: int = 10, lang: str | None = None, stem: bool = True) -> Explanation:
-        """Return why a query gives the hits that it gives."""
-        return await self._client.explain(self.collection, self.bucket, text, limit=limit, lang=lang, stem=stem)
+    @with_options("EXPLAIN")
+    async def explain(self, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
+        """Return the reasons for the answer of `query` with the same arguments."""
+        return await self._client.explain(self.collection, self.bucket, text, **options)
 
     async def suggest(self, word: str, *, limit: int = 5) -> list[str]:
         """Return words that complete or correct `word`."""

@@ -4,9 +4,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, Unpack
 
-from sonicpy.api.arguments import switch_of
 from sonicpy.api.bucket import Bucket
 from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
@@ -14,6 +13,7 @@ from sonicpy.api.hits import Hits
 from sonicpy.api.html import figures_table, index_tables
 from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport, Row, Shape, read_rows
 from sonicpy.api.shown_names import user_names
+from sonicpy.arguments import switch_of
 from sonicpy.channel.commands import Mode
 from sonicpy.client import plans
 from sonicpy.client.blocking.pool import Pool
@@ -23,6 +23,8 @@ from sonicpy.client.servers import Servers
 from sonicpy.client.settings import ClientSettings
 from sonicpy.errors import NotOffered, SonicError
 from sonicpy.ids import ObjectName
+from sonicpy.options import with_options
+from sonicpy.search import ExplainOptions, QueryOptions, asked
 
 
 class Client:
@@ -146,33 +148,15 @@ class Client:
 
     # -- search --------------------------------------------------------------------------------------------------
 
-    def query(
-        self,
-        collection: str,
-        bucket: str,
-        text: str,
-        *,
-        limit: int = 10,
-        offset: int = 0,
-        lang: str | None = None,
-        stem: bool = True,
-        total: bool = False,
-    ) -> Hits:
-        """Return the objects that match a text, best first, with scores if the server gives them."""
-        return self._run(plans.query(collection, bucket, text, limit, offset, lang, stem, total))
+    @with_options("QUERY")
+    def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits:
+        """Return the objects that match a text, best first, with scores if the server gives them; see `Index.query`."""
+        return self._run(plans.query(asked("QUERY", collection, bucket, text, options)))
 
-    def explain(
-        self,
-        collection: str,
-        bucket: str,
-        text: str,
-        *,
-        limit: int = 10,
-        lang: str | None = None,
-        stem: bool = True,
-    ) -> Explanation:
+    @with_options("EXPLAIN")
+    def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
         """Return why a query gives the hits that it gives."""
-        return self._run(plans.explain(collection, bucket, text, limit, lang, stem))
+        return self._run(plans.explain(asked("EXPLAIN", collection, bucket, text, options)))
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
         """Return words of the bucket that complete or correct `word`."""

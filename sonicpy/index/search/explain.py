@@ -27,6 +27,7 @@ from sonicpy.index.search.plan import NO_BUDGET, NOTHING_LEFT_OUT, lists_by_term
 from sonicpy.index.search.query import WHOLLY, share_of_best, shown_score
 from sonicpy.index.search.ranking import RANKINGS, Answer
 from sonicpy.index.search.walk import Parts, Walk
+from sonicpy.search import Search
 
 TERMS_SHOWN = 100
 ALTERNATES_SHOWN = 20
@@ -42,8 +43,8 @@ HOWS = ("whole", "exact", "completion", "correction")
 EXACT = 1
 
 
-class Asked(NamedTuple):
-    """A query after the analysis of its text.
+class Analysed(NamedTuple):
+    """A search after the analysis of its text.
 
     Attributes:
         terms: the terms to look for.
@@ -52,36 +53,33 @@ class Asked(NamedTuple):
         matching: how words lead to families; None: no word has one.
     """
 
-    collection: str
-    bucket: str
-    text: str
+    search: Search
     language: DetectedLanguage
     terms: Terms
     dropped: list[bytes]
     stops: frozenset[bytes]
-    limit: int
     matching: Matching | None = None
 
 
-def explain(asked: Asked, lexicon: Lexicon | None, config: Config) -> Explanation:
+def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Explanation:
     """Return the answer of a query and the reasons for it; `lexicon` is None for a bucket that does not exist."""
     plan = Plan([], NOTHING_LEFT_OUT, None)
     hits: tuple[ExplainedHit, ...] = ()
     total = 0
-    if lexicon is not None and len(asked.terms):
-        plan, answer = RANKINGS[config.search.ranking](lexicon, asked.terms, config, asked.matching)
-        hits, total = _hits(asked, lexicon, answer, config.search.ranking), answer.total()
+    if lexicon is not None and len(analysed.terms):
+        plan, answer = RANKINGS[config.search.ranking](lexicon, analysed.terms, config, analysed.matching)
+        hits, total = _hits(analysed, lexicon, answer, config.search.ranking), answer.total()
     state = None if lexicon is None else lexicon.reader.state
     return Explanation(
-        collection=asked.collection,
-        bucket=asked.bucket,
-        text=asked.text,
+        collection=analysed.search.collection,
+        bucket=analysed.search.bucket,
+        text=analysed.search.text,
         ranking=config.search.ranking,
         objects=0 if state is None else state.objects,
-        language=asked.language,
+        language=analysed.language,
         analysis=analysis(config),
-        terms=_terms(asked, plan, config)[:TERMS_SHOWN],
-        more_terms=max(0, len(asked.terms) + len(asked.dropped) - TERMS_SHOWN),
+        terms=_terms(analysed, plan, config)[:TERMS_SHOWN],
+        more_terms=max(0, len(analysed.terms) + len(analysed.dropped) - TERMS_SHOWN),
         hits=hits,
         total=total,
         unseen_words=state is not None and not config.search.live_words and state.pending_seq > state.graph_seq,
@@ -101,24 +99,25 @@ def analysis(config: Config) -> Analysis:
     )
 
 
-def _terms(asked: Asked, plan: Plan, config: Config) -> tuple[Term, ...]:
+def _terms(analysed: Analysed, plan: Plan, config: Config) -> tuple[Term, ...]:
     lists = lists_by_term(plan)
-    shown = range(min(len(asked.terms), TERMS_SHOWN))
-    dropped = [Term(word.decode(), "left out", DROPPED, 0, 0, None, (), None) for word in asked.dropped[:TERMS_SHOWN]]
-    return (*(_term(asked, number, lists.get(number, []), plan, config) for number in shown), *dropped)
+    shown = range(min(len(analysed.terms), TERMS_SHOWN))
+    left_out = analysed.dropped[:TERMS_SHOWN]
+    dropped = [Term(word.decode(), "left out", DROPPED, 0, 0, None, (), None) for word in left_out]
+    return (*(_term(analysed, number, lists.get(number, []), plan, config) for number in shown), *dropped)
 
 
-def _term(asked: Asked, number: int, lists: list[PlannedList], plan: Plan, config: Config) -> Term:
-    word, flags = asked.terms.words[number], asked.terms.flags[number]
+def _term(analysed: Analysed, number: int, lists: list[PlannedList], plan: Plan, config: Config) -> Term:
+    word, flags = analysed.terms.words[number], analysed.terms.flags[number]
     exact = next((one for one in lists if one.how == "exact"), None)
     others = [one for one in lists if one.word != word and one.row is not None]
     row = None if exact is None else exact.row
     is_scored = config.search.ranking != "newest"
-    role, why = _role(asked, number, exact, plan, config.search.ranking)
+    role, why = _role(analysed, number, exact, plan, config.search.ranking)
     exact_only = None
     if not others and exact is not None:
-        is_dropped = word in asked.stops and config.stopwords.mode == "drop"
-        why_not = why_not_expanded(plan, exact, flags, only_stops=all(each & STOP for each in asked.terms.flags))
+        is_dropped = word in analysed.stops and config.stopwords.mode == "drop"
+        why_not = why_not_expanded(plan, exact, flags, only_stops=all(each & STOP for each in analysed.terms.flags))
         exact_only = STOPS_DROPPED if is_dropped else why_not or _why_no_expansion(word, config)
     return Term(
         word=word.decode(),
@@ -143,16 +142,18 @@ def _kept(row: TermInfo, config: Config) -> int:
     return min(row.df, window) if window else row.df
 
 
-def _role(asked: Asked, number: int, exact: PlannedList | None, plan: Plan, ranking: str) -> tuple[str, str | None]:
+def _role(
+    analysed: Analysed, number: int, exact: PlannedList | None, plan: Plan, ranking: str
+) -> tuple[str, str | None]:
     """Return the role of a term, and the reason for it if the term finds no objects by itself."""
     if exact is None:
         if number in plan.left_out:
             return "left out", plan.left_out[number]
     elif not exact.inserts:
-        return "adds", STOP_WORD if asked.terms.words[number] in asked.stops else SINGLE_LETTER
+        return "adds", STOP_WORD if analysed.terms.words[number] in analysed.stops else SINGLE_LETTER
     elif exact.required:
         return "required", None
-    if ranking == "newest" or (ranking == "sonic" and any(each & SPECIAL for each in asked.terms.flags)):
+    if ranking == "newest" or (ranking == "sonic" and any(each & SPECIAL for each in analysed.terms.flags)):
         return "required", None
     return "searched", None
 
@@ -173,18 +174,18 @@ def _why_no_expansion(word: bytes, config: Config) -> str:
 # -- hits ---------------------------------------------------------------------------------------------------------
 
 
-def _hits(asked: Asked, lexicon: Lexicon, answer: Answer, ranking: str) -> tuple[ExplainedHit, ...]:
-    best = answer.best(0, asked.limit)
+def _hits(analysed: Analysed, lexicon: Lexicon, answer: Answer, ranking: str) -> tuple[ExplainedHit, ...]:
+    best = answer.best(0, analysed.search.limit)
     iids = [iid for iid, _, _ in best]
     parts = answer.parts(iids, PARTS_SHOWN)
     return tuple(
-        _hit(asked, answer, oid, kind, score, part, ranking != "newest")
+        _hit(analysed, answer, oid, kind, score, part, ranking != "newest")
         for oid, (_, kind, score), part in zip(lexicon.reader.oids(iids), best, parts, strict=True)
     )
 
 
 def _hit(
-    asked: Asked, answer: Answer, oid: str, kind: int, score: float, parts: Parts, is_scored: bool
+    analysed: Analysed, answer: Answer, oid: str, kind: int, score: float, parts: Parts, is_scored: bool
 ) -> ExplainedHit:
     named, more, more_score = parts
     is_tiered = is_scored and isinstance(answer, Walk)
@@ -202,7 +203,7 @@ def _hit(
         how=HOWS[kind],
         base=float(WHOLLY - kind) if is_tiered else 0.0,
         parts=tuple(
-            Part(_shown(asked.terms.words[one.term]), _shown(one.word), times, shown(score))
+            Part(_shown(analysed.terms.words[one.term]), _shown(one.word), times, shown(score))
             for one, times, score in named
         ),
         more=more,

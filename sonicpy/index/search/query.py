@@ -7,6 +7,7 @@ from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.ranking import RANKINGS, Answer
 from sonicpy.index.search.walk import Walk
+from sonicpy.search import Search
 
 WHOLLY = 3
 """The whole number of the score of an object that holds every word as typed; 2 stands for some of the words, 1 for
@@ -16,42 +17,32 @@ HIGHEST_SHARE = 0.999999
 
 
 def query(
-    lexicon: Lexicon, terms: Terms, config: Config, limit: int, offset: int, matching: Matching | None = None
+    lexicon: Lexicon, terms: Terms, config: Config, search: Search, matching: Matching | None = None
 ) -> list[str]:
-    """Return the names of at most `limit` objects of a bucket, from place `offset` on.
+    """Return the names of the objects on a page of the answer to a search.
 
     Args:
         lexicon: the bucket's words.
-        terms: the distinct terms of the query's text.
+        terms: the distinct terms of the search's text.
         matching: how words lead to families; None: no word has one.
     """
     if not len(terms):
         return []
     _, answer = RANKINGS[config.search.ranking](lexicon, terms, config, matching)
-    return lexicon.reader.oids([iid for iid, _, _ in answer.best(offset, limit)])
+    return lexicon.reader.oids([iid for iid, _, _ in answer.best(search.offset, search.limit)])
 
 
 def query_hits(
-    lexicon: Lexicon,
-    terms: Terms,
-    config: Config,
-    limit: int,
-    offset: int,
-    matching: Matching | None = None,
-    *,
-    total: bool,
+    lexicon: Lexicon, terms: Terms, config: Config, search: Search, matching: Matching | None = None
 ) -> Hits:
-    """Return the same objects with their scores.
-
-    Args:
-        total: also tell how many objects answer.
-    """
+    """Return the same objects with their scores, and the number of all that answer, if the search asks for it."""
     if not len(terms):
-        return Hits(total=0 if total else None)
+        return Hits(total=0 if search.total else None)
     ranking = config.search.ranking
     _, answer = RANKINGS[ranking](lexicon, terms, config, matching)
-    iids, scores = shown_best(answer, offset, limit)
-    return Hits(lexicon.reader.oids(iids), None if ranking == "newest" else scores, answer.total() if total else None)
+    iids, scores = shown_best(answer, search.offset, search.limit)
+    total = answer.total() if search.total else None
+    return Hits(lexicon.reader.oids(iids), None if ranking == "newest" else scores, total)
 
 
 def shown_best(answer: Answer, offset: int, limit: int) -> tuple[list[int], list[float]]:

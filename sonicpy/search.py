@@ -1,0 +1,73 @@
+"""Search: the value of what is asked. Each way in makes one, once; the caches of answers and plans use it as their key.
+
+A new option of QUERY is a row of `sonicpy.options`, a field of Search and a key of QueryOptions.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypedDict
+
+from sonicpy.ids import Scope
+from sonicpy.options import checked
+
+
+class Search(NamedTuple):
+    """A search for objects.
+
+    Attributes:
+        collection, bucket: the bucket that is searched.
+        text: the text to look for.
+        limit, offset: the page: at most `limit` objects behind the first `offset`.
+        lang: language of the text, as an ISO 639-3 code; "none": of no language; None: it is guessed.
+        scores: the scores are wanted, too.
+        stem: words also stand for their other forms, where search.stemming allows it.
+        total: the number of all objects that answer is wanted, too.
+    """
+
+    collection: str
+    bucket: str
+    text: str
+    limit: int
+    offset: int
+    lang: str | None
+    scores: bool = False
+    stem: bool = True
+    total: bool = False
+
+    @property
+    def scope(self) -> Scope:
+        """The bucket that is searched."""
+        return Scope(self.collection, self.bucket)
+
+    @property
+    def question(self) -> "Search":
+        """The same search without its page and without what is wanted: searches with one question have one plan."""
+        return Search(self.collection, self.bucket, self.text, 0, 0, self.lang, stem=self.stem)
+
+
+class ExplainOptions(TypedDict, total=False):
+    """The options of `explain`."""
+
+    limit: int
+    lang: str | None
+    stem: bool
+
+
+class QueryOptions(ExplainOptions, total=False):
+    """The options of `query`."""
+
+    offset: int
+    total: bool
+
+
+def asked(verb: str, collection: str, bucket: str, text: str, options: Mapping[str, Any]) -> Search:
+    """Return the search that a program asks for.
+
+    Args:
+        verb: QUERY or EXPLAIN.
+        collection, bucket, text: checked where they are used.
+        options: those that were given.
+
+    Raises:
+        TypeError, InvalidArgument: see `sonicpy.options.checked`.
+    """
+    return Search(collection, bucket, text, **{"offset": 0, **checked(verb, options)})
