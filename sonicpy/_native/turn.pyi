@@ -13,7 +13,7 @@ class Turn:
     batches: int
     is_mine: bool
     @overload
-    def hold(self) -> Hold[None]: ...
+    def hold(self, begin: None = None, end: Callable[[BaseException | None], object] | None = None) -> Hold[None]: ...
     @overload
     def hold(
         self, begin: Callable[[], _Begun], end: Callable[[BaseException | None], object] | None = None

@@ -15,6 +15,7 @@ from tests.docs.pages import DOCS, blocks
 REFERENCE = DOCS / "reference"
 INTERNAL = {
     "abandon": "what a forked process calls",
+    "end": "what the end of the interpreter calls",
     "buckets_after": "what the server sends",
     "collections_after": "what the server sends",
     "objects_from": "what the server sends",

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import re
 import signal
 import subprocess
@@ -223,13 +222,6 @@ def test_the_client_that_a_configured_proxy_names_is_counted(tmp_path: Path) -> 
         for _ in range(FREE):
             ask("127.0.0.2")
         assert ask("127.0.0.3") >= FIRST_DELAY_S * 0.9, "a connection from elsewhere, for the same client"
-
-
-def test_a_password_of_the_environment_that_is_not_utf8(tmp_path: Path) -> None:
-    password = os.fsdecode(b"p\xe4ss")
-    with WithHttp(tmp_path, password) as server, raw(server.http_port) as peer:
-        peer.sendall(b"GET /v1/collections HTTP/1.0\r\nAuthorization: Bearer p\xe4ss\r\n\r\n")
-        assert ends(peer).startswith(b"HTTP/1.1 200 ")
 
 
 def test_a_foreign_host_and_odd_targets(tmp_path: Path) -> None:

@@ -86,9 +86,9 @@ def test_inside_a_batch_and_from_another_thread(tmp_path: Path) -> None:
 
 def test_a_step_of_a_removal_is_a_change(tmp_path: Path) -> None:
     """Another thread that asks meanwhile sees the last commit; its answer is not given to who takes the steps."""
-    with open_index(tmp_path) as index:
+    with Index(tmp_path, autocommit=False) as index:
         push(index, "many", " ".join(f"word{number}" for number in range(2 * TERMS_PER_STEP)))
-        index.maintainer.engine.is_autocommit = False
+        index.maintainer.commit()
         index.flush_object(C, B, "many")
         index.maintainer.commit()
         assert index.maintainer.remove_step()
@@ -100,20 +100,18 @@ def test_a_step_of_a_removal_is_a_change(tmp_path: Path) -> None:
         assert shown == [index.suggest(C, B, f"word{number}") for number in range(50)]
         while index.maintainer.remove_step():
             pass
-        index.maintainer.engine.is_autocommit = True
 
 
 def test_undone_changes_are_not_remembered(tmp_path: Path) -> None:
-    with open_index(tmp_path) as index:
+    with Index(tmp_path, autocommit=False) as index:
         push(index, "o1", "amber")
-        index.maintainer.engine.is_autocommit = False
+        index.maintainer.commit()
         push(index, "o2", "amble")
         assert index.suggest(C, B, "am") == ["amber", "amble"]
         assert index.query_ids(C, B, "amble") == ["o2"]
         roll_back(index.maintainer.engine.store)
         assert index.suggest(C, B, "am") == ["amber"]
         assert index.query_ids(C, B, "amble") == []
-        index.maintainer.engine.is_autocommit = True
 
 
 def test_an_answer_belongs_to_who_asked(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "forget_pending_bucket": (1,), "give_back": (None,), "backup": (Path(),), "note_server": ("",), "refuse": (None,),
 }  # fmt: skip
 
-MEMBERS = sorted(name for name in vars(AnyStore) if not name.startswith("_"))
+MEMBERS = sorted(name for name in vars(AnyStore) if not name.startswith("_") and name != "is_closed")
 CHANGES = sorted(
     name
     for name in vars(RefusesChanges)
@@ -35,6 +35,7 @@ def use(store: object, name: str) -> None:
 def test_a_closed_store_refuses_everything(name: str) -> None:
     with pytest.raises(IndexClosed, match="it was closed"):
         use(ClosedStore("it was closed"), name)
+    assert ClosedStore("it was closed").is_closed
 
 
 def test_a_store_that_is_read_refuses_changes(tmp_path: Path) -> None:
