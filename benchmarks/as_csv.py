@@ -17,9 +17,13 @@ def rows_as_csv(rows: Iterable[Sequence[str]]) -> str:
 
 
 def markdown_as_csv(table: str) -> str:
-    """Return a Markdown table as CSV."""
-    lines = [line for line in table.splitlines() if not RULE.fullmatch(line)]
-    return rows_as_csv([cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines)
+    """Return a Markdown table as CSV; an empty first cell repeats that of the row above."""
+    rows: list[list[str]] = []
+    for line in table.splitlines():
+        if not RULE.fullmatch(line):
+            first, *others = (cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|"))
+            rows.append([first or (rows[-1][0] if rows else ""), *others])
+    return rows_as_csv(rows)
 
 
 def plain(cell: str) -> str:

@@ -95,9 +95,9 @@ def test_table() -> None:
 def test_tables_as_csv() -> None:
     text = table(
         ["bar", "limit", "ours"],
-        [["PUSH, 1 connection", ">= 1.4", "x 1.75"], ["SET", "", "10,000.5"], ["!", "9!", "-"]],
+        [["PUSH, 1 connection", ">= 1.4", "x 1.75"], ["SET", "", "10,000.5"], ["", "9!", "-"]],
     )
-    assert markdown_as_csv(text) == 'bar,limit,ours\n"PUSH, 1 connection",>= 1.4,1.75\nSET,,10000.5\n!,9!,-\n'
+    assert markdown_as_csv(text) == 'bar,limit,ours\n"PUSH, 1 connection",>= 1.4,1.75\nSET,,10000.5\nSET,9!,-\n'
 
 
 def test_tables_show_ratios_and_a_client_at_its_limit() -> None:
