@@ -29,7 +29,7 @@ COLUMNS = (
     "CPU us", "in flight", "after a crash", "note",
 )  # fmt: skip
 
-ONE, EIGHT = "QUERY of one to three words, 1 connections", "QUERY of one to three words, 8 connections"
+ONE = "QUERY of one to three words, 1 connections"
 TYPO, UPDATE = "QUERY with a typo, 1 connections", "update, then a query that finds it"
 ADD, NEW = "add, checked, 1000 a commit", "add, known to be new, 1000 a commit"
 OURS, SERVED, TYPED, KEYS, CLUSTER = (
@@ -54,63 +54,47 @@ SHOWN: Mapping[str, tuple[tuple[str, str, str, str, str, str], ...]] = {
         ("S1, PUSH, one connection", "S1", "PUSH, 1 connection", NETWORK, OURS, SONIC),
         ("S1, QUERY of one to three words, one connection", "S1", ONE, NETWORK, OURS, SONIC),
         ("the same", "S1", ONE, NETWORK, "sonicpy, newest first", SONIC),
-        ("the same", "S1", ONE, NETWORK, "sonicpy, compat", SONIC),
-        ("S1, the same, eight connections", "S1", EIGHT, NETWORK, OURS, SONIC),
         ("S1, QUERY with a typo", "S1", TYPO, NETWORK, OURS, SONIC),
         ("S1, consolidate at 1,000,000 texts", "S1", "consolidate at 1000000 texts", NETWORK, OURS, SONIC),
-        ("S2, consolidate 10 articles", "S2", "consolidate 10 articles", NETWORK, OURS, SONIC),
         ("S2, consolidate 1,000 articles", "S2", "consolidate 1000 articles", NETWORK, OURS, SONIC),
         ("S2, push articles and consolidate", "S2", "push and consolidate", NETWORK, OURS, SONIC),
-        ("S3, questions", "S3", "questions found again", IN_PROCESS, OURS, FTS5),
         ("S3, questions", "S3", "questions found again", IN_PROCESS, OURS, TANTIVY),
     ),
     "R": (
         ("R1, by number, in process", "R1", "by number", IN_PROCESS, OURS, TANTIVY),
         ("R1, through a client", "R1", "by number", CLIENT, TYPED, POSTGRES),
-        ("R1, 50 connections", "R1", "by number", NETWORK, SERVED, "Redis"),
         ("R3, one word, in process", "R3", "one word", IN_PROCESS, OURS, TANTIVY),
-        ("R3, one word, through a client", "R3", "one word", CLIENT, TYPED, POSTGRES),
         ("R3, both words, in process", "R3", "both words", IN_PROCESS, OURS, TANTIVY),
-        ("the same", "R3", "both words", IN_PROCESS, OURS, FTS5),
         ("R3, both words, through a client", "R3", "both words", CLIENT, TYPED, POSTGRES),
         ("R3, either word, in process", "R3", "either word", IN_PROCESS, OURS, TANTIVY),
         ("R3, either word, 50 connections", "R3", "either word", NETWORK, SERVED, SONIC),
         ("R4, in process", "R4", "prefix", IN_PROCESS, OURS, TANTIVY),
-        ("R4, through a client", "R4", "prefix", CLIENT, TYPED, POSTGRES),
         ("R5, in process", "R5", "typo", IN_PROCESS, OURS, TANTIVY),
-        ("the same", "R5", "typo", IN_PROCESS, OURS, REINDEXER),
         ("R5, through a client", "R5", "typo", CLIENT, TYPED, SONIC),
-        ("R6, in process", "R6", UPDATE, IN_PROCESS, OURS, FTS5),
-        ("the same", "R6", UPDATE, IN_PROCESS, OURS, REINDEXER),
-        ("the same", "R6", UPDATE, IN_PROCESS, OURS, TANTIVY),
+        ("R6, in process", "R6", UPDATE, IN_PROCESS, OURS, REINDEXER),
         ("R6, through a client", "R6", UPDATE, CLIENT, TYPED, POSTGRES),
     ),
     "Y": (
         ("Y1, add, checked, in process", "Y1", ADD, IN_PROCESS, OURS, "lmdb"),
-        ("the same", "Y1", ADD, IN_PROCESS, OURS, "sqlite3"),
         ("Y1, through a client", "Y1", ADD, CLIENT, SERVED, POSTGRES),
         ("Y2, add, new, in process", "Y2", NEW, IN_PROCESS, OURS, "sqlite3"),
-        ("Y2, through a client", "Y2", NEW, CLIENT, SERVED, POSTGRES),
         ("Y3, look up, in process", "Y3", "look up", IN_PROCESS, OURS, "lmdb"),
-        ("the same", "Y3", "look up", IN_PROCESS, OURS, "sqlite3"),
         ("Y3, through a client", "Y3", "look up", CLIENT, SERVED, POSTGRES),
         ("Y4, add over three servers", "Y4", "add over 3 servers", NETWORK, CLUSTER, SERVED),
     ),
     "K": (
-        *((f"K1, {case}", "K1", case, IN_PROCESS, KEYS, peer) for case in ("set", "get", "delete")
-          for peer in ("lmdb", "LevelDB (plyvel)", "sqlite3")),
+        *((f"K1, {case}", "K1", case, IN_PROCESS, KEYS, "lmdb") for case in ("set", "get", "delete")),
+        ("K1, delete", "K1", "delete", IN_PROCESS, KEYS, "LevelDB (plyvel)"),
         ("K2, get beside a writer", "K2", "get beside a writer", IN_PROCESS, KEYS, "lmdb"),
         ("K2, set beside a reader", "K2", "set beside a reader", IN_PROCESS, KEYS, "lmdb"),
         *((f"K4, {case}", "K4", case, NETWORK, SERVED, SONIC) for case in ("PING", "PUSH", "COUNT", "QUERY")),
     ),
     "L": (
         ("L1, load articles", "L1", "load articles", NETWORK, "3 sonicpy serve", "3 Sonic"),
-        ("the same", "L1", "load articles", NETWORK, CLUSTER, "3 Sonic"),
         *((f"L2, {case}, 10 agents", "L2", f"{case}, 10 agents", NETWORK, ours, "3 Sonic")
-          for case in ("common", "mixed", "pair", "simple", "suggest") for ours in ("3 sonicpy serve", CLUSTER)),
+          for case in ("mixed", "pair", "suggest") for ours in ("3 sonicpy serve", CLUSTER)),
         ("L3, the first 100 queries after a start", "L3", "the first 100 queries after a start", NETWORK,
          "3 sonicpy serve", CLUSTER),
-        ("L3, the same again", "L3", "the same again", NETWORK, "3 sonicpy serve", CLUSTER),
     ),
 }  # fmt: skip
 """By slot: the text, its row, case and place, our figure, and the peer beside it."""
