@@ -147,7 +147,7 @@ def cells(figure: Mapping[str, Any]) -> list[str]:
 def content(held: Mapping[str, Any], slot: str) -> str:
     """Return the lines that belong into a slot of a page, each with its line end."""
     lines = [about(held)] if slot == "about" else [
-        "| | ours | | beside | | times as fast |", "|---|---|---:|---|---:|---:|", *shown(held, slot)
+        "| | ours | beside | times as fast |", "|---|---:|---:|---:|", *shown(held, slot)
     ]  # fmt: skip
     return "".join(f"{line}\n" for line in lines)
 
@@ -165,8 +165,10 @@ def shown(held: Mapping[str, Any], slot: str) -> list[str]:
             first, second = found[ours], found[theirs]
             share = median(first["rounds"]) / median(second["rounds"])
             times = share if first["unit"].endswith("/s") else 1 / share
-            lines.append(f"| {what} | {ours} | {with_share(first)} | {theirs} | {with_share(second)} "
-                         f"| x {times:,.{1 if times >= 10 else 2}f} |")  # fmt: skip
+            lines.append(
+                f"| {what} | {ours}: {with_share(first)} | {theirs}: {with_share(second)} "
+                f"| x {times:,.{1 if times >= 10 else 2}f} |"
+            )
     return lines
 
 

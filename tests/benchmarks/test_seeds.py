@@ -129,8 +129,8 @@ def test_pages_hold_the_figures_of_their_rows(tmp_path: Path) -> None:
         assert write(tmp_path / "results.json", tmp_path)[0] == page
         text = page.read_text()
         assert text.startswith("before\n<!-- about -->\nProfile tiny, ") and ", Peer 1.2.\n" in text
-        assert text.count("| R3, one word, in process | sonicpy | 900/s | tantivy | 300/s | x 3.00 |") == 1
-        assert "| one word, in process | sonicpy | 900/s | tantivy | 300/s | x 3.00 |" in text
+        assert text.count("| R3, one word, in process | sonicpy: 900/s | tantivy: 300/s | x 3.00 |") == 1
+        assert "| one word, in process | sonicpy: 900/s | tantivy: 300/s | x 3.00 |" in text
         assert "old" not in text
     with (tmp_path / "data" / "reindexer.csv").open(newline="") as lines:
         rows = list(csv.DictReader(lines))
@@ -145,7 +145,7 @@ def test_more_time_is_slower_and_shares_of_right_answers_are_shown(tmp_path: Pat
         table.add(Figure("S2", "consolidate 1000 articles", peer, NETWORK, unit=" ms", rounds=[took], note=note))
     table.write(tmp_path)
     (line,) = shown(json.loads((tmp_path / "results.json").read_text()), "S")
-    assert line.endswith("| sonicpy | 20 ms (right in 90%) | Sonic | 10 ms | x 0.50 |")
+    assert line.endswith("| sonicpy: 20 ms (right in 90%) | Sonic: 10 ms | x 0.50 |")
 
 
 def test_every_row_that_a_page_shows_was_measured() -> None:
