@@ -144,30 +144,12 @@ def plan(objects: int, measured: Mapping[str, float], assumed: Mapping[str, floa
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 
-TOLD = (
-    "machine",
-    "store bytes per object",
-    "query us",
-    "entry us",
-    "replica us",
-    "brokers us",
-    "64 under way: entry us",
-    "64 under way: replica us",
-    "64 under way: brokers us",
-    "64 under way: wire bytes per change",
-    "broker disk bytes per change",
-    "passing on: nodes us",
-)
-"""The measured values that the page shows; measured.json has all."""
-
-
 def tables(found: Mapping[str, float | int | str]) -> dict[str, str]:
     """Return the tables of the page by name, in Markdown."""
     measured = {key: float(value) for key, value in found.items() if not isinstance(value, str)}
     assumed = {key: value for key, (value, _) in ASSUMED.items()}
     plans = [plan(objects, measured, assumed) for objects in SIZES]
     return {
-        "measured": table(["measured", "value"], [[key, shown(found[key])] for key in TOLD]),
         "assumed": table(
             ["assumed", "value", "why"], [[key, shown(value), why] for key, (value, why) in ASSUMED.items()]
         ),
