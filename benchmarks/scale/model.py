@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 SIZES = (10**9, 10**10, 10**11)
 PARTITIONS_MAX = 1024
-"""Of the clusters that were measured."""
 DAY_S = 86_400
 GIB = 1 << 30
 TIB = 1 << 40
