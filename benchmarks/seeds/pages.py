@@ -92,7 +92,7 @@ SHOWN: Mapping[str, tuple[tuple[str, str, str, str, str, str], ...]] = {
     "L": (
         ("L1, load articles", "L1", "load articles", NETWORK, "3 sonicpy serve", "3 Sonic"),
         *((f"L2, {case}, 10 agents", "L2", f"{case}, 10 agents", NETWORK, ours, "3 Sonic")
-          for case in ("mixed", "pair", "suggest") for ours in ("3 sonicpy serve", CLUSTER)),
+          for case in ("mixed", "suggest") for ours in ("3 sonicpy serve", CLUSTER)),
         ("L3, the first 100 queries after a start", "L3", "the first 100 queries after a start", NETWORK,
          "3 sonicpy serve", CLUSTER),
     ),
