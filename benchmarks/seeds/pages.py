@@ -87,7 +87,7 @@ SHOWN: Mapping[str, tuple[tuple[str, str, str, str, str, str], ...]] = {
         ("K1, delete", "K1", "delete", IN_PROCESS, KEYS, "LevelDB (plyvel)"),
         ("K2, get beside a writer", "K2", "get beside a writer", IN_PROCESS, KEYS, "lmdb"),
         ("K2, set beside a reader", "K2", "set beside a reader", IN_PROCESS, KEYS, "lmdb"),
-        *((f"K4, {case}", "K4", case, NETWORK, SERVED, SONIC) for case in ("PING", "PUSH", "COUNT", "QUERY")),
+        *((f"K4, {case}", "K4", case, NETWORK, SERVED, SONIC) for case in ("PING", "PUSH", "QUERY")),
     ),
     "L": (
         ("L1, load articles", "L1", "load articles", NETWORK, "3 sonicpy serve", "3 Sonic"),
@@ -174,7 +174,8 @@ def shown(held: Mapping[str, Any], slot: str) -> list[str]:
 
 def with_share(figure: Mapping[str, Any]) -> str:
     """Return the median of a figure, and the share of right answers if it was measured."""
-    right = f" ({figure['note']})" if figure["note"].endswith("%") else ""
+    share = re.search(r"(?:right|meant) in ([\d.]+%)$", figure["note"])
+    right = f" ({share[1]} right)" if share else ""
     return f"{rounded(median(figure['rounds']))}{figure['unit']}{right}"
 
 

@@ -145,7 +145,7 @@ def test_more_time_is_slower_and_shares_of_right_answers_are_shown(tmp_path: Pat
         table.add(Figure("S2", "consolidate 1000 articles", peer, NETWORK, unit=" ms", rounds=[took], note=note))
     table.write(tmp_path)
     (line,) = shown(json.loads((tmp_path / "results.json").read_text()), "S")
-    assert line.endswith("| sonicpy: 20 ms (right in 90%) | Sonic: 10 ms | x 0.50 |")
+    assert line.endswith("| sonicpy: 20 ms (90% right) | Sonic: 10 ms | x 0.50 |")
 
 
 def test_every_row_that_a_page_shows_was_measured() -> None:
