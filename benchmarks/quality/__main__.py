@@ -1,6 +1,6 @@
 """Print the tables of docs/quality.md: our server beside plain BM25, stemming engines, and the original Sonic.
 
-    SONIC_BIN=/path/to/sonic python -m benchmarks.quality [PART ...] [--data ../shared/data] [--typos 5000]
+    SONIC_BIN=/path/to/sonic python -m benchmarks.quality [PART ...] [--data ../shared/data] [--typos 5000] [--tables F]
 
 Parts: finding, relevance, typos, languages, window, guesses, pieces, extras (default: all). Needs the extra [eval].
 """
@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.as_csv import markdown_as_csv
 from benchmarks.quality import variants
 from benchmarks.quality.finding import finding_table
 from benchmarks.quality.peers import Fts5Porter, TantivyStem
@@ -31,8 +32,8 @@ def collections(data: Path) -> list[Collection]:
     return [given for given in read_inputs(data / "ir") if isinstance(given, Collection)]
 
 
-def print_relevance(data: Path, _: int) -> None:
-    """Print the relevance of every system on every collection."""
+def relevance_of_all(data: Path, _: int) -> str:
+    """Return the relevance of every system on every collection."""
     given = collections(data)
     with tempfile.TemporaryDirectory() as folder, all_systems(Path(folder)) as systems:
         systems = {**systems, BM25: PlainBm25(), "SQLite FTS5, porter": Fts5Porter()}
@@ -42,11 +43,11 @@ def print_relevance(data: Path, _: int) -> None:
             name: [relevance.evaluate(system, f"relevance{number}", of) for number, of in enumerate(given)]
             for name, system in systems.items()
         }
-    print(relevance_table(figures))
+    return relevance_table(figures)
 
 
-def print_typos(data: Path, most: int) -> None:
-    """Print how systems correct a sample of misspellings by people and by a program; each word is indexed once."""
+def typos_of_all(data: Path, most: int) -> str:
+    """Return how systems correct a sample of misspellings by people and by a program; each word is indexed once."""
     words = dict.fromkeys(read_words(data / "words" / "en_freq_82765_symspell.tsv"), 1)
     lists = []
     for name in ("typos", "symspell_noisy_en_1000"):
@@ -59,11 +60,11 @@ def print_typos(data: Path, most: int) -> None:
             name: [typos.evaluate(system, f"typos{number}", given, words) for number, given in enumerate(lists)]
             for name, system in systems.items()
         }
-    print(typos_table(figures))
+    return typos_table(figures)
 
 
-def print_languages(data: Path, _: int) -> None:
-    """Print how systems find sentences of many languages by parts of them, and how well we guess languages."""
+def languages_of_all(data: Path, _: int) -> str:
+    """Return how systems find sentences of many languages by parts of them, and how well we guess languages."""
     given = read_rows(data / "multilingual" / "sentences.tsv")
     assert isinstance(given, Sentences), given
     with tempfile.TemporaryDirectory() as folder, all_systems(Path(folder)) as systems:
@@ -72,42 +73,47 @@ def print_languages(data: Path, _: int) -> None:
             name: languages.evaluate(system, "languages", given, guesses=name == OURS)
             for name, system in systems.items()
         }
-    print(languages_table(figures))
     ours = figures[OURS]
     shares = ", ".join(f"{share:.1%} at {size} bytes" for size, share in ours.guessed.items())
-    print(f"\nLanguages guessed right: {shares}; {ours.guess_us:.1f} us a guess at the largest.")
+    guessed = f"Languages guessed right: {shares}; {ours.guess_us:.1f} us a guess at the largest."
+    return f"{languages_table(figures)}\n\n{guessed}"
 
 
-def print_window(data: Path, _: int) -> None:
-    """Print the effect of the window on documents among many chat messages."""
+def window_of_one(data: Path, _: int) -> str:
+    """Return the effect of the window on documents among many chat messages."""
     (given,) = [of for of in collections(data) if of.name == "squad_sentences_dev"]
-    print(variants.window_table(given, MESSAGES_BESIDE))
+    return variants.window_table(given, MESSAGES_BESIDE)
 
 
-PARTS: dict[str, Callable[[Path, int], None]] = {
-    "finding": lambda data, _: print(finding_table(data)),
-    "relevance": print_relevance,
-    "typos": print_typos,
-    "languages": print_languages,
-    "window": print_window,
-    "guesses": lambda data, _: print(variants.language_table(collections(data))),
-    "pieces": lambda data, _: print(variants.pieces_table(collections(data))),
-    "extras": lambda data, _: print(
-        variants.extras_table([of for of in collections(data) if of.name in ("jaquad_dev", "xquad_zh")])
+PARTS: dict[str, Callable[[Path, int], str]] = {
+    "finding": lambda data, _: finding_table(data),
+    "relevance": relevance_of_all,
+    "typos": typos_of_all,
+    "languages": languages_of_all,
+    "window": window_of_one,
+    "guesses": lambda data, _: variants.language_table(collections(data)),
+    "pieces": lambda data, _: variants.pieces_table(collections(data)),
+    "extras": lambda data, _: variants.extras_table(
+        [of for of in collections(data) if of.name in ("jaquad_dev", "xquad_zh")]
     ),
 }
 
 
 def main() -> None:
-    """Print the selected parts."""
+    """Print the selected parts, and write their tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("parts", nargs="*", metavar="PART", choices=[*PARTS, []], help=", ".join(PARTS))
     parser.add_argument("--data", type=Path, default=SHARED, help="the folder of ir, typos, words and multilingual")
     parser.add_argument("--typos", type=int, default=5000, metavar="N", help="at most N misspellings per list")
+    parser.add_argument("--tables", type=Path, metavar="FOLDER", help="also write the tables to FOLDER as CSV")
     arguments = parser.parse_args()
     for name in arguments.parts or PARTS:
         print(f"\n## {name}\n", flush=True)
-        PARTS[name](arguments.data, arguments.typos)
+        text = PARTS[name](arguments.data, arguments.typos)
+        print(text, flush=True)
+        if arguments.tables:
+            table = text.partition("\n\n")[0]
+            (arguments.tables / f"quality-{name}.csv").write_text(markdown_as_csv(table), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 SIZES = (10**9, 10**10, 10**11)
 PARTITIONS_MAX = 1024
-MEASURED_PARTITIONS = 16
-"""Of the clusters that were measured."""
 DAY_S = 86_400
 GIB = 1 << 30
 TIB = 1 << 40
@@ -150,16 +148,14 @@ def tables(found: Mapping[str, float | int | str]) -> dict[str, str]:
     assumed = {key: value for key, (value, _) in ASSUMED.items()}
     plans = [plan(objects, measured, assumed) for objects in SIZES]
     return {
-        "measured": table(["measured", "value"], [[key, shown(value)] for key, value in found.items()]),
         "assumed": table(
             ["assumed", "value", "why"], [[key, shown(value), why] for key, (value, why) in ASSUMED.items()]
         ),
-        "needed": needed_table(plans),
-        "partitions": partition_table(plans, measured),
+        "needed": needed_table(plans, measured),
     }
 
 
-def needed_table(plans: list[Plan]) -> str:
+def needed_table(plans: list[Plan], measured: Mapping[str, float]) -> str:
     """Return what each number of objects needs."""
     rows: list[tuple[str, list[str]]] = [
         ("changes per second", [shown(round(one.changes_per_s)) for one in plans]),
@@ -182,35 +178,23 @@ def needed_table(plans: list[Plan]) -> str:
         ("cores that only pass queries on", [shown(round(one.passing_cores, 1)) for one in plans]),
         ("hours to push all objects once, 64 under way", [shown(round(one.fill_hours, 1)) for one in plans]),
         ("minutes to copy a lost machine's replicas", [shown(round(one.replace_minutes)) for one in plans]),
+        *partition_rows(plans, measured),
     ]
     return table(["", *(named(one.objects) for one in plans)], [[name, *values] for name, values in rows])
 
 
-def partition_table(plans: list[Plan], measured: Mapping[str, float]) -> str:
-    """Return what partitions become, for the default number and for the largest one."""
+def partition_rows(plans: list[Plan], measured: Mapping[str, float]) -> list[tuple[str, list[str]]]:
+    """Return rows about partitions, for the default number and for the largest one."""
     size = measured["store bytes per object"] + measured["graph bytes per object"]
     rows = []
-    for partitions in (16, 128, PARTITIONS_MAX):
+    for partitions in (16, PARTITIONS_MAX):
         for name, value in (
-            ("objects in a partition, million", lambda one, p: one.objects / p / 1e6),
             ("GiB of a replica", lambda one, p: one.objects / p * size / GIB),
             ("replicas on a node", lambda one, p: p * 3 / one.nodes),
         ):
-            rows.append(
-                [f"P = {shown(partitions)}: {name}", *(shown(rounded(value(one, partitions))) for one in plans)]
-            )
-    idle = measured["idle broker, share of a core"] / MEASURED_PARTITIONS * 3
-    for partitions in (16, 128, PARTITIONS_MAX):
-        cores = shown(round(partitions * idle, 2))
-        rows.append([f"P = {shown(partitions)}: cores of the brokers while nothing happens", *(cores for _ in plans)])
-    whole_us = measured["passing on: nodes us"] + measured["passing on: brokers us"]
-    rows.append(
-        [
-            "processor time of a command that asks all 1,024, ms",
-            *(shown(round(1024 * whole_us / 1000, 1)) for _ in plans),
-        ]
-    )
-    return table(["", *(named(one.objects) for one in plans)], rows)
+            values = [shown(rounded(value(one, partitions))) for one in plans]
+            rows.append((f"{name}, P = {shown(partitions)}", values))
+    return rows
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:

@@ -1,8 +1,9 @@
-"""Write the figures of results.json into the pages of docs/benchmarks, and draw their plots.
+"""Write the figures of results.json into the pages of docs/benchmarks, draw their plots, and write all figures as CSV.
 
     python -m benchmarks.seeds.pages [RESULTS.json] [FOLDER]
 
-A page says where they go: between `<!-- S1 -->` and `<!-- end -->`.
+A page says where its rows go: between `<!-- S -->` and `<!-- end -->`. SHOWN names these rows; `data/sonic.csv` and its
+like hold every figure.
 """
 
 import json
@@ -13,28 +14,90 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.as_csv import rows_as_csv
 from benchmarks.seeds.__main__ import IN_DOCS
 from benchmarks.seeds.plots import draw
-from benchmarks.seeds.table import about, rounded, tables
+from benchmarks.seeds.table import CLIENT, IN_PROCESS, NETWORK, about, note_of, rounded
 from tests.support.paths import ROOT
 
 PAGES = ROOT / "docs" / "benchmarks"
 SLOT = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-SHOWN: tuple[tuple[str, str, str, str, str, str], ...] = (
-    ("PUSH over one connection", "S1", "PUSH, 1 connection", "", "sonicpy", "Sonic"),
-    ("QUERY of one to three words", "S1", "QUERY of one to three words, 1 connections", "", "sonicpy", "Sonic"),
-    ("QUERY with a typo", "S1", "QUERY with a typo, 1 connections", "", "sonicpy", "Sonic"),
-    ("one word, in process", "R3", "one word", "in process", "sonicpy", "tantivy"),
-    ("both words, in process", "R3", "both words", "in process", "sonicpy", "SQLite FTS5"),
-    ("a prefix, in process", "R4", "prefix", "in process", "sonicpy", "Reindexer, embedded"),
-    ("a typo, in process", "R5", "typo", "in process", "sonicpy", "tantivy"),
-    ("an update and a query that finds it", "R6", "update, then a query that finds it", "in process", "sonicpy",
-     "Reindexer, embedded"),
-    ("add, checked, 1,000 a commit", "Y1", "add, checked, 1000 a commit", "over", "sonicpy serve",
-     "PostgreSQL, Unix socket"),
-    ("get a key", "K1", "get", "in process", "sonicpy.keyvalue", "sqlite3"),
+DATA = {"S": "sonic", "R": "reindexer", "Y": "synapse", "K": "sniper", "L": "letarette"}
+"""The file of all figures, by the letter of the rows."""
+COLUMNS = (
+    "row", "place", "case", "peer", "median", "unit", "lowest", "highest",
+    "CPU us", "in flight", "after a crash", "note",
 )  # fmt: skip
-"""The first page: what, its row, case and place, our figure, and the peer beside it."""
+
+ONE = "QUERY of one to three words, 1 connections"
+TYPO, UPDATE = "QUERY with a typo, 1 connections", "update, then a query that finds it"
+ADD, NEW = "add, checked, 1000 a commit", "add, known to be new, 1000 a commit"
+OURS, SERVED, TYPED, KEYS, CLUSTER = (
+    "sonicpy", "sonicpy serve", "sonicpy serve, words as typed", "sonicpy.keyvalue", "3 nodes of a cluster",
+)  # fmt: skip
+SONIC, TANTIVY, FTS5, REINDEXER = "Sonic", "tantivy", "SQLite FTS5", "Reindexer, embedded"
+POSTGRES = "PostgreSQL, Unix socket"
+SHOWN: Mapping[str, tuple[tuple[str, str, str, str, str, str], ...]] = {
+    "summary": (
+        ("PUSH over one connection", "S1", "PUSH, 1 connection", NETWORK, OURS, SONIC),
+        ("QUERY of one to three words", "S1", ONE, NETWORK, OURS, SONIC),
+        ("QUERY with a typo", "S1", TYPO, NETWORK, OURS, SONIC),
+        ("one word, in process", "R3", "one word", IN_PROCESS, OURS, TANTIVY),
+        ("both words, in process", "R3", "both words", IN_PROCESS, OURS, FTS5),
+        ("a prefix, in process", "R4", "prefix", IN_PROCESS, OURS, REINDEXER),
+        ("a typo, in process", "R5", "typo", IN_PROCESS, OURS, TANTIVY),
+        ("an update and a query that finds it", "R6", UPDATE, IN_PROCESS, OURS, REINDEXER),
+        ("add, checked, 1,000 a commit", "Y1", ADD, CLIENT, SERVED, POSTGRES),
+        ("get a key", "K1", "get", IN_PROCESS, KEYS, "sqlite3"),
+    ),
+    "S": (
+        ("S1, PUSH, one connection", "S1", "PUSH, 1 connection", NETWORK, OURS, SONIC),
+        ("S1, QUERY of one to three words, one connection", "S1", ONE, NETWORK, OURS, SONIC),
+        ("the same", "S1", ONE, NETWORK, "sonicpy, newest first", SONIC),
+        ("S1, QUERY with a typo", "S1", TYPO, NETWORK, OURS, SONIC),
+        ("S1, consolidate at 1,000,000 texts", "S1", "consolidate at 1000000 texts", NETWORK, OURS, SONIC),
+        ("S2, consolidate 1,000 articles", "S2", "consolidate 1000 articles", NETWORK, OURS, SONIC),
+        ("S2, push articles and consolidate", "S2", "push and consolidate", NETWORK, OURS, SONIC),
+        ("S3, questions", "S3", "questions found again", IN_PROCESS, OURS, TANTIVY),
+    ),
+    "R": (
+        ("R1, by number, in process", "R1", "by number", IN_PROCESS, OURS, TANTIVY),
+        ("R1, through a client", "R1", "by number", CLIENT, TYPED, POSTGRES),
+        ("R3, one word, in process", "R3", "one word", IN_PROCESS, OURS, TANTIVY),
+        ("R3, both words, in process", "R3", "both words", IN_PROCESS, OURS, TANTIVY),
+        ("R3, both words, through a client", "R3", "both words", CLIENT, TYPED, POSTGRES),
+        ("R3, either word, in process", "R3", "either word", IN_PROCESS, OURS, TANTIVY),
+        ("R3, either word, 50 connections", "R3", "either word", NETWORK, SERVED, SONIC),
+        ("R4, in process", "R4", "prefix", IN_PROCESS, OURS, TANTIVY),
+        ("R5, in process", "R5", "typo", IN_PROCESS, OURS, TANTIVY),
+        ("R5, through a client", "R5", "typo", CLIENT, TYPED, SONIC),
+        ("R6, in process", "R6", UPDATE, IN_PROCESS, OURS, REINDEXER),
+        ("R6, through a client", "R6", UPDATE, CLIENT, TYPED, POSTGRES),
+    ),
+    "Y": (
+        ("Y1, add, checked, in process", "Y1", ADD, IN_PROCESS, OURS, "lmdb"),
+        ("Y1, through a client", "Y1", ADD, CLIENT, SERVED, POSTGRES),
+        ("Y2, add, new, in process", "Y2", NEW, IN_PROCESS, OURS, "sqlite3"),
+        ("Y3, look up, in process", "Y3", "look up", IN_PROCESS, OURS, "lmdb"),
+        ("Y3, through a client", "Y3", "look up", CLIENT, SERVED, POSTGRES),
+        ("Y4, add over three servers", "Y4", "add over 3 servers", NETWORK, CLUSTER, SERVED),
+    ),
+    "K": (
+        *((f"K1, {case}", "K1", case, IN_PROCESS, KEYS, "lmdb") for case in ("set", "get", "delete")),
+        ("K1, delete", "K1", "delete", IN_PROCESS, KEYS, "LevelDB (plyvel)"),
+        ("K2, get beside a writer", "K2", "get beside a writer", IN_PROCESS, KEYS, "lmdb"),
+        ("K2, set beside a reader", "K2", "set beside a reader", IN_PROCESS, KEYS, "lmdb"),
+        *((f"K4, {case}", "K4", case, NETWORK, SERVED, SONIC) for case in ("PING", "PUSH", "QUERY")),
+    ),
+    "L": (
+        ("L1, load articles", "L1", "load articles", NETWORK, "3 sonicpy serve", "3 Sonic"),
+        *((f"L2, {case}, 10 agents", "L2", f"{case}, 10 agents", NETWORK, ours, "3 Sonic")
+          for case in ("mixed", "suggest") for ours in ("3 sonicpy serve", CLUSTER)),
+        ("L3, the first 100 queries after a start", "L3", "the first 100 queries after a start", NETWORK,
+         "3 sonicpy serve", CLUSTER),
+    ),
+}  # fmt: skip
+"""By slot: the text, its row, case and place, our figure, and the peer beside it."""
 
 
 def main() -> None:
@@ -46,7 +109,7 @@ def main() -> None:
 
 
 def write(results: Path, folder: Path) -> list[Path]:
-    """Fill the pages in a folder with results, and draw the plots beside them; return the files."""
+    """Fill the pages in a folder with results, write plots beside them and all figures below; return the files."""
     held = json.loads(results.read_text())
     written = []
     for page in sorted(folder.glob("*.md")):
@@ -55,37 +118,65 @@ def write(results: Path, folder: Path) -> list[Path]:
         if filled != text or SLOT.search(text):
             page.write_text(filled)
             written.append(page)
-    return [*written, *draw(results, folder)]
+    return [*written, *write_data(held, folder / "data"), *draw(results, folder)]
+
+
+def write_data(held: Mapping[str, Any], folder: Path) -> list[Path]:
+    """Write the figures of each benchmark that was measured as CSV; return the files."""
+    folder.mkdir(exist_ok=True)
+    written = []
+    for letter, name in DATA.items():
+        own = [cells(figure) for figure in held["figures"] if figure["row"].startswith(letter)]
+        if own:
+            path = folder / f"{name}.csv"
+            path.write_text(rows_as_csv([COLUMNS, *own]))
+            written.append(path)
+    return written
+
+
+def cells(figure: Mapping[str, Any]) -> list[str]:
+    """Return a figure as a row of a file."""
+    rates = figure["rounds"]
+    spread = [rounded(min(rates)), rounded(max(rates))] if len(rates) > 1 else ["", ""]
+    middle = ["", ""] if figure["median"] is None else [rounded(figure["median"]), figure["unit"].strip()]
+    cpu = "" if figure["cpu_us"] is None else f"{figure['cpu_us']:.1f}"
+    named = [figure[what] for what in ("row", "place", "case", "peer")]
+    return [*named, *middle, *spread, cpu, figure["in_flight"], figure["durability"], note_of(figure)]
 
 
 def content(held: Mapping[str, Any], slot: str) -> str:
     """Return the lines that belong into a slot of a page, each with its line end."""
-    if slot == "about":
-        lines = [about(held)]
-    elif slot == "summary":
-        lines = ["| what | ours | | beside | | times |", "|---|---|---:|---|---:|---:|", *summary(held)]
-    else:
-        lines = [line.replace("### ", "## ") for line in tables(held, slot)]
+    lines = [about(held)] if slot == "about" else [
+        "| | ours | beside | times as fast |", "|---|---:|---:|---:|", *shown(held, slot)
+    ]  # fmt: skip
     return "".join(f"{line}\n" for line in lines)
 
 
-def summary(held: Mapping[str, Any]) -> list[str]:
-    """Return the rows of the first page, without those that were not measured."""
+def shown(held: Mapping[str, Any], slot: str) -> list[str]:
+    """Return the rows of a slot, without those that were not measured."""
     lines = []
-    for what, row, case, place, ours, theirs in SHOWN:
-        rates = {
-            figure["peer"]: median(figure["rounds"])
-            for figure in held["figures"]
-            if figure["row"] == row
-            and figure["case"] == case
-            and figure["place"].startswith(place)
-            and figure["rounds"]
+    for what, row, case, place, ours, theirs in SHOWN[slot]:
+        found = {
+            figure["peer"]: figure
+            for figure in reversed(held["figures"])  # of several depths of a pipe, the first is taken
+            if (figure["row"], figure["case"], figure["place"]) == (row, case, place) and figure["rounds"]
         }
-        if ours in rates and theirs in rates:
-            share = rates[ours] / rates[theirs]
-            lines.append(f"| {what} | {ours} | {rounded(rates[ours])}/s | {theirs} | {rounded(rates[theirs])}/s "
-                         f"| x {share:,.{1 if share >= 10 else 2}f} |")  # fmt: skip
+        if ours in found and theirs in found:
+            first, second = found[ours], found[theirs]
+            share = median(first["rounds"]) / median(second["rounds"])
+            times = share if first["unit"].endswith("/s") else 1 / share
+            lines.append(
+                f"| {what} | {ours}: {with_share(first)} | {theirs}: {with_share(second)} "
+                f"| x {times:,.{1 if times >= 10 else 2}f} |"
+            )
     return lines
+
+
+def with_share(figure: Mapping[str, Any]) -> str:
+    """Return the median of a figure, and the share of right answers if it was measured."""
+    share = re.search(r"(?:right|meant) in ([\d.]+%)$", figure["note"])
+    right = f" ({share[1]} right)" if share else ""
+    return f"{rounded(median(figure['rounds']))}{figure['unit']}{right}"
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 
+from benchmarks.as_csv import markdown_as_csv
 from benchmarks.versus import libraries, report, scenes
 from benchmarks.versus.bars import BARS, OURS, THEIRS
 from benchmarks.versus.checks import right_share
@@ -32,7 +33,7 @@ PARTS = (RATES, DURABILITY, GROWTH, CHURN, LIBRARIES)
 
 
 def main() -> None:
-    """Measure, print the tables, and write the JSON."""
+    """Measure, print the tables, and write the JSON and the CSV."""
     arguments = parse()
     profile = PROFILES[arguments.profile]
     began = time.monotonic()
@@ -46,8 +47,14 @@ def main() -> None:
         arguments.json.write_text(json.dumps({**about, **results.as_json(), **bars}, indent=1) + "\n")
     print(f"{machine()}; profile {profile.name}: {profile.messages} messages, {took_s:.0f} s")
     print("; ".join(f"{name} is {version}" for name, version in versions.items()), end="\n\n")
-    print(report.rate_table(results), report.figure_table(results), report.bar_table(results), sep="\n\n")
+    tables = {
+        "rates": report.rate_table(results), "figures": report.figure_table(results), "bars": report.bar_table(results)
+    }  # fmt: skip
+    print(*tables.values(), sep="\n\n")
     print(f"\n{report.summary(results)}")
+    if arguments.tables:
+        for name, table in tables.items():
+            (arguments.tables / f"versus-{name}.csv").write_text(markdown_as_csv(table))
 
 
 def parse() -> argparse.Namespace:
@@ -56,6 +63,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--profile", choices=list(PROFILES), default="quick", help="sizes and durations")
     parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS, help="measure these parts only")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to FILE")
+    parser.add_argument("--tables", type=Path, metavar="FOLDER", help="also write the tables to FOLDER as CSV")
     parser.add_argument("--folder", type=Path, help="create the temporary folder of all stores here")
     parser.add_argument(
         "--checkout",

@@ -4,6 +4,7 @@ from array import array
 
 import pytest
 
+from benchmarks.as_csv import markdown_as_csv
 from benchmarks.versus import scenes
 from benchmarks.versus.bars import BARS, MET, MISSED, NOT_RUN, OURS, THEIRS, Bar, cpu, figure, share, speed
 from benchmarks.versus.report import bar_table, figure_table, rate_table, summary, table
@@ -89,6 +90,14 @@ def test_table() -> None:
     assert table(["a", "long"], [["first", "1"], ["x", "10,000"]]) == (
         "| a     |   long |\n| ----- | -----: |\n| first |      1 |\n| x     | 10,000 |"
     )
+
+
+def test_tables_as_csv() -> None:
+    text = table(
+        ["bar", "limit", "ours"],
+        [["PUSH, 1 connection", ">= 1.4", "x 1.75"], ["SET", "", "10,000.5"], ["", "9!", "-"]],
+    )
+    assert markdown_as_csv(text) == 'bar,limit,ours\n"PUSH, 1 connection",>= 1.4,1.75\nSET,,10000.5\nSET,9!,-\n'
 
 
 def test_tables_show_ratios_and_a_client_at_its_limit() -> None:

@@ -103,4 +103,4 @@ def test_it_measures() -> None:
         found = measure.measure()
     assert set(found) == set(read())
     assert found["store bytes per object"] > 0
-    assert tables(found).keys() == {"measured", "assumed", "needed", "partitions"}
+    assert tables(found).keys() == {"assumed", "needed"}

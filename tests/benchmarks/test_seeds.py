@@ -1,5 +1,6 @@
 """The rows of the published benchmarks, in a tiny profile, and the oracle that judges them."""
 
+import csv
 import hashlib
 import json
 import re
@@ -12,11 +13,11 @@ import pytest
 from benchmarks.seeds import cluster_nodes, corpora
 from benchmarks.seeds.__main__ import IN_DOCS, NUMBERS, ROWS
 from benchmarks.seeds.oracle import BOTH, EITHER, PREFIX, TYPO, WORD, Oracle
-from benchmarks.seeds.pages import PAGES, write
+from benchmarks.seeds.pages import OURS, PAGES, SHOWN, SONIC, shown, write
 from benchmarks.seeds.plots import draw
 from benchmarks.seeds.profiles import TINY
 from benchmarks.seeds.synapse_rows import shard_of
-from benchmarks.seeds.table import IN_PROCESS, Figure, Table
+from benchmarks.seeds.table import IN_PROCESS, NETWORK, Figure, Table
 
 IN_THE_GATE = "K"
 
@@ -122,19 +123,39 @@ def test_pages_hold_the_figures_of_their_rows(tmp_path: Path) -> None:
     table.write(tmp_path)
     page = tmp_path / "page.md"
     page.write_text(
-        "before\n<!-- about -->\nold\n<!-- end -->\n<!-- R3 -->\n<!-- end -->\n<!-- summary -->\n<!-- end -->\n"
+        "before\n<!-- about -->\nold\n<!-- end -->\n<!-- R -->\n<!-- end -->\n<!-- summary -->\n<!-- end -->\n"
     )
     for _ in range(2):  # writing again changes nothing
         assert write(tmp_path / "results.json", tmp_path)[0] == page
         text = page.read_text()
         assert text.startswith("before\n<!-- about -->\nProfile tiny, ") and ", Peer 1.2.\n" in text
-        assert text.count("| one word | sonicpy | 900/s |") == 1 and "## R3, in process" in text
-        assert "| one word, in process | sonicpy | 900/s | tantivy | 300/s | x 3.00 |" in text
+        assert text.count("| R3, one word, in process | sonicpy: 900/s | tantivy: 300/s | x 3.00 |") == 1
+        assert "| one word, in process | sonicpy: 900/s | tantivy: 300/s | x 3.00 |" in text
         assert "old" not in text
+    with (tmp_path / "data" / "reindexer.csv").open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert [(row["row"], row["case"], row["peer"], row["median"], row["unit"]) for row in rows] == [
+        ("R3", "one word", "sonicpy", "900", "/s"), ("R3", "one word", "tantivy", "300", "/s"),
+    ]  # fmt: skip
+
+
+def test_more_time_is_slower_and_shares_of_right_answers_are_shown(tmp_path: Path) -> None:
+    table = Table("tiny", lambda line: None)
+    for peer, took, note in ((OURS, 20.0, "right in 90%"), (SONIC, 10.0, "many words")):
+        table.add(Figure("S2", "consolidate 1000 articles", peer, NETWORK, unit=" ms", rounds=[took], note=note))
+    table.write(tmp_path)
+    (line,) = shown(json.loads((tmp_path / "results.json").read_text()), "S")
+    assert line.endswith("| sonicpy: 20 ms (90% right) | Sonic: 10 ms | x 0.50 |")
+
+
+def test_every_row_that_a_page_shows_was_measured() -> None:
+    held = json.loads(IN_DOCS.read_text())
+    assert {slot: len(shown(held, slot)) for slot in SHOWN} == {slot: len(rows) for slot, rows in SHOWN.items()}
 
 
 def test_the_pages_of_the_docs_are_those_of_the_last_results(tmp_path: Path) -> None:
     folder = shutil.copytree(PAGES, tmp_path / "pages")
     write(IN_DOCS, folder)
-    for page in folder.iterdir():
-        assert page.read_bytes() == (PAGES / page.name).read_bytes(), page.name
+    for path in filter(Path.is_file, folder.rglob("*")):
+        name = path.relative_to(folder)
+        assert path.read_bytes() == (PAGES / name).read_bytes(), name

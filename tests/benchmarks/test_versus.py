@@ -22,7 +22,7 @@ def test_a_tiny_run(tmp_path: Path) -> None:
     written = tmp_path / "results.json"
     command = [sys.executable, "-m", "benchmarks.versus", "--profile", "tiny"]
     run = subprocess.run(
-        [*command, "--json", str(written), "--folder", str(tmp_path)],
+        [*command, "--json", str(written), "--tables", str(tmp_path), "--folder", str(tmp_path)],
         cwd=ROOT,
         env={**os.environ, "SONIC_BIN": str(tmp_path / "none")},
         capture_output=True,
@@ -39,4 +39,5 @@ def test_a_tiny_run(tmp_path: Path) -> None:
     not_run = {bar["name"] for bar in results["bars"] if bar["verdict"] == NOT_RUN}
     assert not_run == {bar.name for bar in BARS if "Sonic" in bar.name}, "only what needs Sonic was not run"
     assert results["versions"] == {OURS: f"sonicpy v{VERSION}"}
-    assert list(tmp_path.iterdir()) == [written], "the stores are gone"
+    tables = [f"versus-{name}.csv" for name in ("bars", "figures", "rates")]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [written.name, *tables], "the stores are gone"

