@@ -14,10 +14,10 @@ from itertools import count, cycle
 from pathlib import Path
 from statistics import median
 
-from benchmarks.versus.client import Lane, drive
+from benchmarks.client import Lane, drive
+from benchmarks.measure import Run, percentile
+from benchmarks.peers.servers import Server, Sonicpy, ask
 from benchmarks.versus.rates import push_run, read_run
-from benchmarks.versus.results import Run, percentile
-from benchmarks.versus.servers import Server, Sonicpy, ask
 from benchmarks.versus.workload import COLLECTION, EIGHT, QUERY_3, SIXTEEN, Commands, push_line, texts
 
 READY_S = 1.5

@@ -17,10 +17,10 @@ from itertools import cycle, islice
 from pathlib import Path
 
 import sonicpy
+from benchmarks.accounting import BLOCK_BYTES, allocated_bytes
+from benchmarks.peers.servers import Server, Sonic, Sonicpy, ask
 from benchmarks.tables import MB, print_tables
-from benchmarks.versus.accounting import BLOCK_BYTES, allocated_bytes
 from benchmarks.versus.rates import push_run
-from benchmarks.versus.servers import Server, Sonic, Sonicpy, ask
 from benchmarks.versus.workload import SIXTEEN, push_line
 from sonicpy.store.environment import Environment
 from tests.support.server_process import find_sonic

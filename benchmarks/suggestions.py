@@ -16,9 +16,9 @@ from pathlib import Path
 from statistics import median
 
 import sonicpy
+from benchmarks.client import Lane, drive
 from benchmarks.command_line import parse_count
-from benchmarks.versus.client import Lane, drive
-from benchmarks.versus.servers import Sonicpy
+from benchmarks.peers.servers import Sonicpy
 from benchmarks.versus.workload import BUCKET, COLLECTION, plain_words, texts
 from tests.support.texts import SEED, oid
 

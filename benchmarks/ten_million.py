@@ -24,11 +24,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from benchmarks import corpus
-from benchmarks.seeds.plots import Plot, svg
-from benchmarks.versus.client import Lane, connect, drive
+from benchmarks.client import Lane, connect, drive
+from benchmarks.measure import percentile
+from benchmarks.peers.servers import Sonicpy, ask, read_lines
+from benchmarks.published.plots import Plot, svg
 from benchmarks.versus.rates import read_run, run, wait_until_quiet
-from benchmarks.versus.results import percentile
-from benchmarks.versus.servers import Sonicpy, ask, read_lines
 from benchmarks.versus.workload import EIGHT, ONE, PUSH, QUERY_3, SUGGEST, Commands, push_line
 from tests.processes import HOST
 from tests.support.server_process import PASSWORD

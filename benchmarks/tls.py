@@ -13,10 +13,10 @@ from pathlib import Path
 from statistics import median
 
 import sonicpy
+from benchmarks.accounting import own_cpu_s
 from benchmarks.command_line import parse_count
-from benchmarks.versus.accounting import own_cpu_s
+from benchmarks.peers.servers import Sonicpy
 from benchmarks.versus.rates import read_run
-from benchmarks.versus.servers import Sonicpy
 from benchmarks.versus.workload import BUCKET, COLLECTION, EIGHT, PING, QUERY_3, Commands, texts
 from tests.processes import HOST
 from tests.server.certificates import Certificates, write_certificates

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.versus.servers import Server, Sonic, Sonicpy
+from benchmarks.peers.servers import Server, Sonic, Sonicpy
 from sonicpy.client.blocking.connect import connect
 from sonicpy.evaluation.searched import Searched
 from tests.processes import HOST

@@ -17,13 +17,13 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 
+from benchmarks.measure import Results
+from benchmarks.peers.servers import Redis, Server, Sonic, Sonicpy, find_redis
 from benchmarks.versus import libraries, report, scenes
 from benchmarks.versus.bars import BARS, OURS, THEIRS
 from benchmarks.versus.checks import right_share
 from benchmarks.versus.profiles import PROFILES, Profile
 from benchmarks.versus.rates import floor_rates, push_rates, read_rates
-from benchmarks.versus.results import Results
-from benchmarks.versus.servers import Redis, Server, Sonic, Sonicpy, find_redis
 from benchmarks.versus.workload import MODES, Commands, texts
 from tests.support.server_process import find_sonic
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from rapidfuzz.distance import Levenshtein
 
-from benchmarks.versus.client import Lane
-from benchmarks.versus.servers import Server, ask
+from benchmarks.client import Lane
+from benchmarks.peers.servers import Server, ask
 from benchmarks.versus.workload import (
     PING,
     PUSH,

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.versus.accounting import allocated_bytes
-from benchmarks.versus.results import Results
+from benchmarks.accounting import allocated_bytes
+from benchmarks.measure import Results
 from benchmarks.versus.workload import BUCKET, COLLECTION, QUERY_1, QUERY_2, QUERY_3, Commands, oid
 from sonicpy import Index
 

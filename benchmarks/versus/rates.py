@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import repeat
 
+from benchmarks.client import Lane, drive
+from benchmarks.measure import Rate, Run
+from benchmarks.peers.servers import Server
 from benchmarks.versus.checks import check_replies
-from benchmarks.versus.client import Lane, drive
 from benchmarks.versus.profiles import Profile
-from benchmarks.versus.results import Rate, Run
-from benchmarks.versus.servers import Server
 from benchmarks.versus.workload import MODES, PING, PUSH, READS, SET, Commands, Mode, push_line, reply_lines, set_lines
 
 Key = tuple[str, str, str]

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from itertools import cycle, repeat
 from pathlib import Path
 
-from benchmarks.versus.accounting import MemoryWatch
+from benchmarks.accounting import MemoryWatch
+from benchmarks.client import Lane, drive
+from benchmarks.measure import Rate, Results, Run
+from benchmarks.peers.servers import Server, Sonicpy, ask
 from benchmarks.versus.checks import RIGHT_SHARE, WrongAnswers, check_replies
-from benchmarks.versus.client import Lane, drive
 from benchmarks.versus.profiles import Profile
 from benchmarks.versus.rates import push_run
-from benchmarks.versus.results import Rate, Results, Run
-from benchmarks.versus.servers import Server, Sonicpy, ask
 from benchmarks.versus.workload import (
     BUCKET,
     COLLECTION,

@@ -12,14 +12,16 @@ from itertools import cycle
 from pathlib import Path
 
 import sonicpy
-from benchmarks.seeds import corpora, postgres, served, texts
-from benchmarks.seeds.oracle import BOTH, EITHER, PREFIX, TYPO, WORD, Oracle
-from benchmarks.seeds.profiles import Profile
-from benchmarks.seeds.table import CLIENT, IN_PROCESS, NETWORK, Figure, Table, in_rounds
-from benchmarks.seeds.texts import Item, TextPeer
-from benchmarks.versus.accounting import cpu_s
-from benchmarks.versus.client import Lane, drive
-from benchmarks.versus.servers import Redis, Server, Sonic, Sonicpy, ask, find_redis
+from benchmarks import corpora
+from benchmarks.accounting import cpu_s
+from benchmarks.client import Lane, drive
+from benchmarks.peers import postgres
+from benchmarks.peers.servers import Redis, Server, Sonic, Sonicpy, ask, find_redis
+from benchmarks.published import served, texts
+from benchmarks.published.oracle import BOTH, EITHER, PREFIX, TYPO, WORD, Oracle
+from benchmarks.published.profiles import Profile
+from benchmarks.published.table import CLIENT, IN_PROCESS, NETWORK, Figure, Table, in_rounds
+from benchmarks.published.texts import Item, TextPeer
 from tests.support.server_process import find_sonic
 
 CHECKED = 200

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.seeds.oracle import BOTH, EITHER, LIMIT, PREFIX, TYPO
+from benchmarks.published.oracle import BOTH, EITHER, LIMIT, PREFIX, TYPO
 
 USER = "postgres"
 SETTINGS = "-c listen_addresses='' -c fsync=off -c synchronous_commit=off -c full_page_writes=off"

@@ -13,14 +13,15 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from benchmarks.seeds import corpora, keyvalues
-from benchmarks.seeds.keyvalues import KeyValuePeer
-from benchmarks.seeds.profiles import Profile
-from benchmarks.seeds.table import IN_PROCESS, NETWORK, SYSTEM_CACHE, Figure, Table
-from benchmarks.versus.accounting import cpu_s
-from benchmarks.versus.client import Lane, drive
-from benchmarks.versus.results import percentile
-from benchmarks.versus.servers import Redis, Server, Sonic, Sonicpy, find_redis
+from benchmarks import corpora
+from benchmarks.accounting import cpu_s
+from benchmarks.client import Lane, drive
+from benchmarks.measure import percentile
+from benchmarks.peers.servers import Redis, Server, Sonic, Sonicpy, find_redis
+from benchmarks.published import keyvalues
+from benchmarks.published.keyvalues import KeyValuePeer
+from benchmarks.published.profiles import Profile
+from benchmarks.published.table import IN_PROCESS, NETWORK, SYSTEM_CACHE, Figure, Table
 from sonicpy import keyvalue
 from tests.support.server_process import find_sonic
 

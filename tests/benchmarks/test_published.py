@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.seeds import cluster_nodes, corpora
-from benchmarks.seeds.__main__ import IN_DOCS, NUMBERS, ROWS
-from benchmarks.seeds.oracle import BOTH, EITHER, PREFIX, TYPO, WORD, Oracle
-from benchmarks.seeds.pages import PAGES, write
-from benchmarks.seeds.plots import draw
-from benchmarks.seeds.profiles import TINY
-from benchmarks.seeds.synapse_rows import shard_of
-from benchmarks.seeds.table import IN_PROCESS, Figure, Table
+from benchmarks import corpora
+from benchmarks.peers import cluster
+from benchmarks.published.__main__ import IN_DOCS, NUMBERS, ROWS
+from benchmarks.published.oracle import BOTH, EITHER, PREFIX, TYPO, WORD, Oracle
+from benchmarks.published.pages import PAGES, write
+from benchmarks.published.plots import draw
+from benchmarks.published.profiles import TINY
+from benchmarks.published.synapse_rows import shard_of
+from benchmarks.published.table import IN_PROCESS, Figure, Table
 
 IN_THE_GATE = "K"
 
@@ -42,11 +43,11 @@ def test_every_row_runs(letter: str, tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("letter", ["Y", "L"])
 def test_rows_over_a_cluster(letter: str, tmp_path: Path) -> None:
-    if reason := cluster_nodes.missing():
+    if reason := cluster.missing():
         pytest.skip(reason)
     table = Table("tiny", lambda line: None)
     ROWS[letter].run(table, replace(TINY, has_cluster=True), tmp_path / "work", lambda row: True)
-    assert {figure.row for figure in table.figures if figure.peer == cluster_nodes.NAME} == (
+    assert {figure.row for figure in table.figures if figure.peer == cluster.NAME} == (
         {"Y4"} if letter == "Y" else {"L1", "L2", "L3"}
     )
 

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.versus import accounting
-from benchmarks.versus.client import connect
+from benchmarks import accounting
+from benchmarks.client import connect
 from tests.processes import HOST, environment
 from tests.support.paths import ROOT
 from tests.support.server_process import PASSWORD, ServerProcess, SonicProcess

@@ -17,13 +17,14 @@ from multiprocessing.pool import Pool
 from pathlib import Path
 from typing import Any
 
-from benchmarks.seeds import cluster_nodes, corpora
-from benchmarks.seeds.profiles import Profile
-from benchmarks.seeds.synapse_rows import shard_of
-from benchmarks.seeds.table import NETWORK, Figure, Table
-from benchmarks.versus.client import Lane, drive
-from benchmarks.versus.results import percentile
-from benchmarks.versus.servers import Server, Sonic, Sonicpy, ask
+from benchmarks import corpora
+from benchmarks.client import Lane, drive
+from benchmarks.measure import percentile
+from benchmarks.peers import cluster
+from benchmarks.peers.servers import Server, Sonic, Sonicpy, ask
+from benchmarks.published.profiles import Profile
+from benchmarks.published.synapse_rows import shard_of
+from benchmarks.published.table import NETWORK, Figure, Table
 from sonicpy.client.address import Address
 from sonicpy.load.agent import measure as ask_servers
 from sonicpy.load.report import timings
@@ -57,10 +58,10 @@ def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bo
         systems["3 Sonic"] = [Sonic(f"Sonic {number}", folder / f"sonic {number}", sonic) for number in range(SHARDS)]
     else:
         table.skip("L", "Sonic", "not installed ($SONIC_BIN)")
-    if reason := cluster_nodes.missing():
-        table.skip("L", cluster_nodes.NAME, reason)
+    if reason := cluster.missing():
+        table.skip("L", cluster.NAME, reason)
     elif profile.has_cluster:
-        systems[cluster_nodes.NAME] = list(cluster_nodes.Cluster(folder / "cluster", "wp").nodes)
+        systems[cluster.NAME] = list(cluster.Cluster(folder / "cluster", "wp").nodes)
     with multiprocessing.get_context("spawn").Pool(max(profile.agents)) as pool, ExitStack() as stack:
         pool.map(len, ["warm"] * max(profile.agents), chunksize=1)
         asked: dict[str, Shards] = {}
@@ -69,12 +70,12 @@ def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bo
                 stack.enter_context(server)
             load(table, name, servers, sharded if len(servers) > 1 else [rows])
             # A node of a cluster merges the answers of all parts; agents merge those of single servers.
-            given = servers[:1] if name == cluster_nodes.NAME else servers
+            given = servers[:1] if name == cluster.NAME else servers
             asked[name] = Shards("L2", [(HOST, server.port) for server in given])
         if wanted("L4"):
             asked["3 SQLite FTS5"] = Shards("L4", [], fts5_files(folder, sharded))
         sets(table, pool, profile, {name: shards for name, shards in asked.items() if wanted(shards.row)})
-    for name in ("3 sonicpy serve", cluster_nodes.NAME):
+    for name in ("3 sonicpy serve", cluster.NAME):
         if wanted("L3") and name in systems:
             first_queries(table, name, systems[name])
 
@@ -83,7 +84,7 @@ def load(table: Table, name: str, servers: Sequence[Server], rows: Sequence[Sequ
     """L1: push each article to its server, in lines that fit."""
     size = sum(len(text) for some in rows for _, text in some)
     count = sum(map(len, rows))
-    before_s, began = cluster_nodes.cpu_of(servers), time.perf_counter()
+    before_s, began = cluster.cpu_of(servers), time.perf_counter()
     for server, some in zip(servers, rows, strict=True):
         lines = [line for article, text in some for line in push_lines(article, text)]
         with server.connect("ingest") as connection:
@@ -94,7 +95,7 @@ def load(table: Table, name: str, servers: Sequence[Server], rows: Sequence[Sequ
             ask(connection, b"TRIGGER consolidate\n")
     figure = Figure("L1", "load articles", name, NETWORK, in_flight="16")
     figure.rounds = [count / took_s]
-    figure.cpu_us = (cluster_nodes.cpu_of(servers) - before_s) / count * 1e6
+    figure.cpu_us = (cluster.cpu_of(servers) - before_s) / count * 1e6
     figure.more = {"MB/s": size / took_s / 1e6, "text MB": size / 1e6,
                    "disk MB": sum(server.disk_bytes() for server in servers) / 1e6}  # fmt: skip
     table.add(figure)

@@ -18,15 +18,16 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from benchmarks.seeds import corpora, texts
-from benchmarks.seeds.oracle import Oracle
-from benchmarks.seeds.profiles import Profile
-from benchmarks.seeds.table import IN_PROCESS, NETWORK, Figure, Table
-from benchmarks.seeds.texts import TextPeer
-from benchmarks.versus.accounting import MemoryWatch
-from benchmarks.versus.client import Lane, drive
-from benchmarks.versus.results import percentile
-from benchmarks.versus.servers import Server, Sonic, Sonicpy, ask
+from benchmarks import corpora
+from benchmarks.accounting import MemoryWatch
+from benchmarks.client import Lane, drive
+from benchmarks.measure import percentile
+from benchmarks.peers.servers import Server, Sonic, Sonicpy, ask
+from benchmarks.published import texts
+from benchmarks.published.oracle import Oracle
+from benchmarks.published.profiles import Profile
+from benchmarks.published.table import IN_PROCESS, NETWORK, Figure, Table
+from benchmarks.published.texts import TextPeer
 from tests.support.paths import ROOT
 from tests.support.server_process import find_sonic
 

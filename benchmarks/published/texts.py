@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import sonicpy
-from benchmarks.seeds.oracle import BOTH, EITHER, LIMIT, PREFIX, TYPO, WORD
-from benchmarks.seeds.table import IN_BACKGROUND, SYSTEM_CACHE
+from benchmarks.published.oracle import BOTH, EITHER, LIMIT, PREFIX, TYPO, WORD
+from benchmarks.published.table import IN_BACKGROUND, SYSTEM_CACHE
 
 COLLECTION, BUCKET = "items", "default"
 Item = tuple[int, str, int, str]

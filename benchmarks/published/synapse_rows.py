@@ -16,12 +16,13 @@ from pathlib import Path
 import lmdb
 
 import sonicpy
-from benchmarks.seeds import cluster_nodes, corpora, postgres
-from benchmarks.seeds.profiles import Profile
-from benchmarks.seeds.served import address
-from benchmarks.seeds.table import CLIENT, IN_PROCESS, NETWORK, NOTHING, SYSTEM_CACHE, Figure, Table, in_rounds
-from benchmarks.versus.client import Lane, drive
-from benchmarks.versus.servers import Server, Sonicpy, ask
+from benchmarks import corpora
+from benchmarks.client import Lane, drive
+from benchmarks.peers import cluster, postgres
+from benchmarks.peers.servers import Server, Sonicpy, ask
+from benchmarks.published.profiles import Profile
+from benchmarks.published.served import address
+from benchmarks.published.table import CLIENT, IN_PROCESS, NETWORK, NOTHING, SYSTEM_CACHE, Figure, Table, in_rounds
 
 COLLECTION, BUCKET = "intel", "fqdn"
 COMMIT = 1000
@@ -273,10 +274,10 @@ def three_servers(table: Table, profile: Profile, folder: Path) -> None:
         ("sonicpy serve", [Sonicpy(f"server {number}", folder / f"{shards} {number}") for number in range(shards)])
         for shards in (1, SHARDS)
     ]
-    if reason := cluster_nodes.missing():
-        table.skip("Y4", cluster_nodes.NAME, reason)
+    if reason := cluster.missing():
+        table.skip("Y4", cluster.NAME, reason)
     elif profile.has_cluster:
-        systems.append((cluster_nodes.NAME, cluster_nodes.Cluster(folder / "cluster", "e").nodes))
+        systems.append((cluster.NAME, cluster.Cluster(folder / "cluster", "e").nodes))
     for name, started in systems:
         shards = len(started)
         with ExitStack() as stack:
@@ -285,14 +286,14 @@ def three_servers(table: Table, profile: Profile, folder: Path) -> None:
             for event, text in events:
                 lines[shard_of(event, shards)].append(f'PUSH e b {event} "{text}" LANG(none)\n'.encode())
             connections = [stack.enter_context(server.connect("ingest")) for server in servers]
-            before_s = cluster_nodes.cpu_of(servers)
+            before_s = cluster.cpu_of(servers)
             # A generator a server: one thread would be the limit.
             threads = [
                 threading.Thread(target=drive, args=([Lane(connection, own, in_flight=16)],))
                 for connection, own in zip(connections, lines, strict=True)
             ]
             took_s = drive_all(threads)
-            spent_s = cluster_nodes.cpu_of(servers) - before_s
+            spent_s = cluster.cpu_of(servers) - before_s
             counts = [int(ask(connection, b"COUNT e b\n").split()[1]) > 0 for connection in connections]
         if name == "sonicpy serve":
             rates[shards] = len(events) / took_s

@@ -1,6 +1,6 @@
 """Write the figures of results.json into the pages of docs/benchmarks, and draw their plots.
 
-    python -m benchmarks.seeds.pages [RESULTS.json] [FOLDER]
+    python -m benchmarks.published.pages [RESULTS.json] [FOLDER]
 
 A page says where they go: between `<!-- S1 -->` and `<!-- end -->`.
 """
@@ -13,9 +13,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.seeds.__main__ import IN_DOCS
-from benchmarks.seeds.plots import draw
-from benchmarks.seeds.table import about, rounded, tables
+from benchmarks.published.__main__ import IN_DOCS
+from benchmarks.published.plots import draw
+from benchmarks.published.table import about, rounded, tables
 from tests.support.paths import ROOT
 
 PAGES = ROOT / "docs" / "benchmarks"

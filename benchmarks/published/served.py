@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import sonicpy
-from benchmarks.seeds import postgres
-from benchmarks.seeds.oracle import LIMIT, PREFIX, TYPO
-from benchmarks.seeds.texts import BUCKET, COLLECTION, Item, TextPeer
-from benchmarks.versus.servers import Server
+from benchmarks.peers import postgres
+from benchmarks.peers.servers import Server
+from benchmarks.published.oracle import LIMIT, PREFIX, TYPO
+from benchmarks.published.texts import BUCKET, COLLECTION, Item, TextPeer
 from tests.processes import HOST
 from tests.support.server_process import PASSWORD
 

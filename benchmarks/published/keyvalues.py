@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import lmdb
 
-from benchmarks.seeds.table import NOTHING, SYSTEM_CACHE
-from benchmarks.versus.accounting import allocated_bytes
+from benchmarks.accounting import allocated_bytes
+from benchmarks.published.table import NOTHING, SYSTEM_CACHE
 from sonicpy import keyvalue
 
 MAP_BYTES = 16 << 30
