@@ -18,8 +18,7 @@ from statistics import quantiles
 
 import sonicpy
 from benchmarks.command_line import parse_count
-from benchmarks.library import index_by_tantivy
-from benchmarks.versus.libraries import find_tantivy
+from benchmarks.peers import tantivy
 from benchmarks.versus.workload import texts as texts_in_passes
 from tests.support.texts import SEED, oid, queries
 
@@ -50,18 +49,14 @@ def main() -> None:
         ):
             with sonicpy.open(folder / "ours", sonicpy.Config.model_validate(settings)) as index:
                 ask_all(title, lambda text, index=index: index.query(C, B, text), texts)  # type: ignore[misc]
-        tantivy = find_tantivy()
-        if tantivy is None:
+        if not tantivy.is_installed():
             print("  tantivy is not installed")
             return
-        index_by_tantivy(tantivy, folder / "tantivy", rows, count)
-        theirs = tantivy.Index.open(str(folder / "tantivy"))
-        searcher = theirs.searcher()
+        theirs = tantivy.Tantivy(folder / "tantivy", counts=True)
+        theirs.add(rows)
 
         def search(text: str) -> object:
-            words = [word for word in "".join(c if c.isalnum() else " " for c in text.lower()).split()]
-            query = theirs.parse_query(" ".join(words), ["text"]) if words else tantivy.Query.empty_query()
-            return searcher.search(query, 10).hits
+            return theirs.hits("".join(c if c.isalnum() else " " for c in text.lower()).split())
 
         ask_all("tantivy", search, texts)
 

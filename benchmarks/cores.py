@@ -16,7 +16,7 @@ from statistics import median
 
 from benchmarks.client import Lane, drive
 from benchmarks.measure import Run, percentile
-from benchmarks.peers.servers import Server, Sonicpy, ask
+from benchmarks.peers.servers import Server, Sonicpy
 from benchmarks.versus.rates import push_run, read_run
 from benchmarks.versus.workload import COLLECTION, EIGHT, QUERY_3, SIXTEEN, Commands, push_line, texts
 
@@ -46,8 +46,7 @@ def main() -> None:
     ):
         for server in (one, more):
             push_run(server, SIXTEEN, [push_line(number, text) for number, text in enumerate(pushed)])
-            with server.connect("control") as control:
-                ask(control, b"TRIGGER consolidate\n")
+            server.consolidate()
         time.sleep(READY_S)
         found: dict[Server, Figures] = {one: {}, more: {}}
         numbers = count(len(pushed))
@@ -95,8 +94,8 @@ def line_of(number: int, text: str, bucket: str | None) -> bytes:
 
 def note(figures: Figures, name: str, run: Run) -> None:
     """Note the rate and the CPU time of a run."""
-    figures.setdefault(f"{name}/s over 8 connections", []).append(len(run.latencies_s) / run.seconds)
-    figures.setdefault(f"CPU us a {name}", []).append(run.cpu_s / len(run.latencies_s) * 1e6)
+    figures.setdefault(f"{name}/s over 8 connections", []).append(run.per_s)
+    figures.setdefault(f"CPU us a {name}", []).append(run.cpu_us)
 
 
 if __name__ == "__main__":

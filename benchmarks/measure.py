@@ -1,19 +1,46 @@
-"""The results: rates by operation, mode and server, and single figures by name and server."""
+"""How everything is measured: one run of a system, systems in turns, percentiles and CPU times of runs."""
 
+import time
 from array import array
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from statistics import median
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from benchmarks.client import Lane, drive
+from benchmarks.peers.servers import Server
+
+QUIET_S, QUIET_SHARE, QUIET_TRIES = 0.1, 0.1, 50
+"""A server is quiet if it used less than QUIET_SHARE of a core for QUIET_S; check at most QUIET_TRIES times."""
+
+Key = TypeVar("Key", bound=Hashable)
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of one server."""
+    """One run of one system."""
 
     seconds: float
     cpu_s: float
     client_cpu_s: float
     latencies_s: "array[float]"
+
+    @property
+    def per_s(self) -> float:
+        """Operations per second."""
+        return len(self.latencies_s) / self.seconds
+
+    @property
+    def cpu_us(self) -> float:
+        """CPU microseconds of the system per operation."""
+        return self.cpu_s / len(self.latencies_s) * 1e6
+
+    def percentile_s(self, percent: float) -> float:
+        """Return a percentile of the latencies in seconds."""
+        return percentile(sorted(self.latencies_s), percent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +67,7 @@ class Rate:
         count = len(latencies)
         return cls(
             operations=count,
-            operations_s=median(len(run.latencies_s) / run.seconds for run in runs),
+            operations_s=median(run.per_s for run in runs),
             mean_us=sum(latencies) / count * 1e6,
             p50_us=percentile(latencies, 50) * 1e6,
             p95_us=percentile(latencies, 95) * 1e6,
@@ -60,31 +87,108 @@ def percentile(rising: Sequence[float], percent: float) -> float:
     return rising[max(0, -int(-percent * len(rising) // 100) - 1)]
 
 
-@dataclass(slots=True)
-class Results:
-    """All results of one call of the harness."""
+class Taken:
+    """Wall-clock and CPU seconds of a `with` block.
 
-    rates: dict[tuple[str, str, str], Rate] = field(default_factory=dict)
-    """By operation, mode and server."""
-    figures: dict[tuple[str, str], float] = field(default_factory=dict)
-    """By name and server."""
+    Args:
+        clock: the CPU seconds that were used so far; by default those of this process.
+    """
 
-    def ratio(self, operation: str, mode: str, what: str, ours: str, theirs: str) -> float | None:
-        """Return a field of one server's rate divided by the other's, or None if either was not measured."""
-        first, second = (self.rates.get((operation, mode, server)) for server in (ours, theirs))
-        if first is None or second is None or not getattr(second, what):
-            return None
-        value: float = getattr(first, what) / getattr(second, what)
-        return value
+    def __init__(self, clock: Callable[[], float] = time.process_time) -> None:
+        self.seconds = self.cpu_s = 0.0
+        self._clock = clock
 
-    def as_json(self) -> dict[str, object]:
-        """Return the results as JSON data."""
-        return {
-            "rates": [
-                {"operation": operation, "mode": mode, "server": server, **asdict(rate)}
-                for (operation, mode, server), rate in self.rates.items()
-            ],
-            "figures": [
-                {"name": name, "server": server, "value": value} for (name, server), value in self.figures.items()
-            ],
-        }
+    def __enter__(self) -> Self:
+        self._before_s, self._began = self._clock(), time.perf_counter()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.seconds, self.cpu_s = time.perf_counter() - self._began, self._clock() - self._before_s
+
+
+def in_turns(acts: Mapping[Key, Callable[[int], Found]], rounds: int) -> dict[Key, list[Found]]:
+    """Call each act with the number of each round; in a round they take turns, so that a busy moment affects all."""
+    found: dict[Key, list[Found]] = {key: [] for key in acts}
+    for number in range(rounds):
+        for key, act in acts.items():
+            found[key].append(act(number))
+    return found
+
+
+def share(operations: Sequence[Any], number: int, rounds: int) -> Sequence[Any]:
+    """Return the operations of a round."""
+    return operations[number * len(operations) // rounds : (number + 1) * len(operations) // rounds]
+
+
+def load(
+    server: Server,
+    mode: str,
+    lines: Sequence[bytes] | Iterator[bytes],
+    *,
+    connections: int = 1,
+    in_flight: int = 1,
+    reply_lines: int = 1,
+    seconds: float = float("inf"),
+    rest_s: float = 0.0,
+    check: Callable[[Lane], None] | None = None,
+) -> Run:
+    """Send lines over connections of a mode of the channel.
+
+    Args:
+        lines: a sequence is divided among the connections; they take in turn what an iterator yields.
+        in_flight: commands under way on each connection.
+        reply_lines: lines of each reply.
+        seconds, rest_s, check: as in `run`.
+    """
+    with ExitStack() as stack:
+        lanes = [
+            Lane(
+                stack.enter_context(server.connect(mode)),
+                lines[number::connections] if isinstance(lines, Sequence) else lines,
+                in_flight=in_flight,
+                reply_lines=reply_lines,
+            )
+            for number in range(connections)
+        ]
+        return run(server, lanes, seconds, rest_s=rest_s, check=check)
+
+
+def run(
+    server: Server,
+    lanes: Sequence[Lane],
+    seconds: float = float("inf"),
+    *,
+    rest_s: float = 0.0,
+    check: Callable[[Lane], None] | None = None,
+) -> Run:
+    """Drive lanes to a server.
+
+    Args:
+        seconds: the longest time.
+        rest_s: a pause, and the wait for a quiet server behind it, whose CPU time counts for the lanes.
+        check: raises an error if the replies that a lane received are wrong.
+    """
+    before_s = server.cpu_s()
+    took_s, client_cpu_s = drive(lanes, seconds)
+    if rest_s:
+        time.sleep(rest_s)
+        wait_until_quiet(server)
+    cpu_s = server.cpu_s() - before_s
+    latencies_s = array("d")
+    for lane in lanes:
+        if check is not None:
+            check(lane)
+        latencies_s.extend(lane.latencies_s)
+    return Run(took_s, cpu_s, client_cpu_s, latencies_s)
+
+
+def wait_until_quiet(server: Server) -> None:
+    """Wait until a server is quiet, at most QUIET_TRIES times QUIET_S."""
+    cpu_s = server.cpu_s()
+    for _ in range(QUIET_TRIES):
+        time.sleep(QUIET_S)
+        before_s, cpu_s = cpu_s, server.cpu_s()
+        if cpu_s - before_s < QUIET_S * QUIET_SHARE:
+            return

@@ -16,8 +16,9 @@ from pathlib import Path
 from statistics import median
 
 import sonicpy
-from benchmarks.client import Lane, drive
+from benchmarks.client import Lane
 from benchmarks.command_line import parse_count
+from benchmarks.measure import run
 from benchmarks.peers.servers import Sonicpy
 from benchmarks.versus.workload import BUCKET, COLLECTION, plain_words, texts
 from tests.support.texts import SEED, oid
@@ -80,9 +81,7 @@ def measure(server: Sonicpy, asked: Sequence[str]) -> list[dict[str, float]]:
 
 def cpu_us(server: Sonicpy, lane: Lane) -> float:
     """Return the CPU microseconds of the server for a command of a lane."""
-    before_s = server.cpu_s()
-    drive([lane])
-    return (server.cpu_s() - before_s) / len(lane.latencies_s) * 1e6
+    return run(server, [lane]).cpu_us
 
 
 if __name__ == "__main__":

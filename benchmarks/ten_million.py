@@ -25,11 +25,11 @@ from pathlib import Path
 
 from benchmarks import corpus
 from benchmarks.client import Lane, connect, drive
-from benchmarks.measure import percentile
+from benchmarks.measure import Taken, percentile, wait_until_quiet
 from benchmarks.peers.servers import Sonicpy, ask, read_lines
 from benchmarks.published.plots import Plot, svg
-from benchmarks.versus.rates import read_run, run, wait_until_quiet
-from benchmarks.versus.workload import EIGHT, ONE, PUSH, QUERY_3, SUGGEST, Commands, push_line
+from benchmarks.versus.rates import push_run, read_run
+from benchmarks.versus.workload import EIGHT, ONE, QUERY_3, SIXTEEN, SUGGEST, Commands, push_line
 from tests.processes import HOST
 from tests.support.server_process import PASSWORD
 from tests.support.texts import messages
@@ -101,10 +101,7 @@ def lines(first: int, end: int, passed: list[str]) -> Iterator[bytes]:
 
 def push_chunk(server: Sonicpy, pushes: Iterator[bytes]) -> float:
     """Push lines; return the CPU time of one in microseconds."""
-    with server.connect("ingest") as connection:
-        lane = Lane(connection, pushes, in_flight=16)
-        done = run(server, PUSH, [lane])
-    return done.cpu_s / len(done.latencies_s) * 1e6
+    return push_run(server, SIXTEEN, pushes).cpu_us
 
 
 def measure(server: Sonicpy, figures: Figures, asked: Commands, more: Iterator[bytes], seconds: float) -> None:
@@ -118,10 +115,10 @@ def measure(server: Sonicpy, figures: Figures, asked: Commands, more: Iterator[b
         with probed(server, figures, f"longest pause, {operation}, ms"):
             read_run(server, operation, EIGHT, asked.lines(operation), seconds)  # fills the caches
             done = read_run(server, operation, EIGHT, asked.lines(operation), seconds)
-        figures[f"{operation}, CPU us"] = done.cpu_s / len(done.latencies_s) * 1e6
+        figures[f"{operation}, CPU us"] = done.cpu_us
         for mode in (EIGHT, ONE):
             alone = read_run(server, operation, mode, asked.lines(operation), seconds)
-            figures[f"{operation}, {mode.name}, p99 ms"] = percentile(sorted(alone.latencies_s), 99) * 1e3
+            figures[f"{operation}, {mode.name}, p99 ms"] = alone.percentile_s(99) * 1e3
     with server.connect("search") as asking, server.connect("ingest") as pushing:
         queries = Lane(asking, asked.lines(QUERY_3), reply_lines=2, endless=True)
         pushes = Lane(pushing, islice(more, CHUNK), in_flight=16)
@@ -145,10 +142,9 @@ def timed(server: Sonicpy, figures: Figures, name: str, line: bytes) -> None:
     """
     with server.connect("control") as control, probed(server, figures, f"longest pause, {name}, ms"):
         control.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", PATIENCE_S, 0))
-        began, before_s = time.perf_counter(), server.cpu_s()
-        answer = ask(control, line)
-        figures[f"{name}, s"] = time.perf_counter() - began
-        figures[f"{name}, CPU s"] = server.cpu_s() - before_s
+        with Taken(server.cpu_s) as taken:
+            answer = ask(control, line)
+        figures[f"{name}, s"], figures[f"{name}, CPU s"] = taken.seconds, taken.cpu_s
     if answer.startswith("ERR"):
         raise RuntimeError(f"{line!r}: {answer}")
 
@@ -158,9 +154,8 @@ def restart(server: Sonicpy, figures: Figures, line: bytes) -> None:
     server.stop()
     began = time.perf_counter()
     server.start()
-    with server.connect("search") as connection:
-        ask(connection, line, 2)
-        figures["start to first answer, s"] = time.perf_counter() - began
+    server.say("search", line, 2)
+    figures["start to first answer, s"] = time.perf_counter() - began
 
 
 def measure_with_cache(server: Sonicpy, figures: Figures, asked: Commands, seconds: float) -> None:
@@ -173,8 +168,8 @@ def measure_with_cache(server: Sonicpy, figures: Figures, asked: Commands, secon
         for _ in range(4):  # fills the cache
             read_run(larger, QUERY_3, EIGHT, asked.lines(QUERY_3), seconds)
         done = read_run(larger, QUERY_3, EIGHT, asked.lines(QUERY_3), seconds)
-        figures[f"{QUERY_3}, {cache}, CPU us"] = done.cpu_s / len(done.latencies_s) * 1e6
-        figures[f"{QUERY_3}, {cache}, p99 ms"] = percentile(sorted(done.latencies_s), 99) * 1e3
+        figures[f"{QUERY_3}, {cache}, CPU us"] = done.cpu_us
+        figures[f"{QUERY_3}, {cache}, p99 ms"] = done.percentile_s(99) * 1e3
         figures[f"anonymous memory, {cache}, MB"] = larger.memory_bytes() / 1e6
     finally:
         larger.stop()

@@ -68,7 +68,7 @@ def measure(servers: tuple[TlsServer, TlsServer], commands: Commands) -> None:
                 done = read_run(server, operation, EIGHT, commands.lines(operation), SECONDS)
                 main_s, asked = own_cpu_s(server.pid) - before_s, len(done.latencies_s)
                 if number:
-                    figures = asked / done.seconds, main_s / asked * 1e6, done.cpu_s / asked * 1e6
+                    figures = done.per_s, main_s / asked * 1e6, done.cpu_us
                     found.setdefault((operation, server.name), []).append(figures)
     print("over TLS, 8 connections                 per second   us, main process   us, all processes")
     for (operation, name), figures in found.items():

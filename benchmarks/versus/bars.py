@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks.measure import Results
 from benchmarks.versus import scenes
+from benchmarks.versus.results import Results
 from benchmarks.versus.workload import EIGHT, MODES, ONE, PING, PUSH, QUERIES, SIXTEEN, SUGGEST
 
 OURS = "sonicpy"

@@ -24,6 +24,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 PING = "PING"
 PUSH = "PUSH"
+POP = "POP"
 SET = "SET"
 QUERY_1, QUERY_2, QUERY_3 = "QUERY 1 word", "QUERY 2 words", "QUERY 3 words"
 QUERY_TYPO, QUERY_MISS = "QUERY with a typo", "QUERY of no text"

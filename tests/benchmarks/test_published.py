@@ -11,8 +11,9 @@ import pytest
 
 from benchmarks import corpora
 from benchmarks.peers import cluster
+from benchmarks.peers.kinds import BOTH, EITHER, PREFIX, TYPO, WORD
 from benchmarks.published.__main__ import IN_DOCS, NUMBERS, ROWS
-from benchmarks.published.oracle import BOTH, EITHER, PREFIX, TYPO, WORD, Oracle
+from benchmarks.published.oracle import Oracle
 from benchmarks.published.pages import PAGES, write
 from benchmarks.published.plots import draw
 from benchmarks.published.profiles import TINY

@@ -1,0 +1,35 @@
+"""The results: rates by operation, mode and server, and single figures by name and server."""
+
+from dataclasses import asdict, dataclass, field
+
+from benchmarks.measure import Rate
+
+
+@dataclass(slots=True)
+class Results:
+    """All results of one call of the harness."""
+
+    rates: dict[tuple[str, str, str], Rate] = field(default_factory=dict)
+    """By operation, mode and server."""
+    figures: dict[tuple[str, str], float] = field(default_factory=dict)
+    """By name and server."""
+
+    def ratio(self, operation: str, mode: str, what: str, ours: str, theirs: str) -> float | None:
+        """Return a field of one server's rate divided by the other's, or None if either was not measured."""
+        first, second = (self.rates.get((operation, mode, server)) for server in (ours, theirs))
+        if first is None or second is None or not getattr(second, what):
+            return None
+        value: float = getattr(first, what) / getattr(second, what)
+        return value
+
+    def as_json(self) -> dict[str, object]:
+        """Return the results as JSON data."""
+        return {
+            "rates": [
+                {"operation": operation, "mode": mode, "server": server, **asdict(rate)}
+                for (operation, mode, server), rate in self.rates.items()
+            ],
+            "figures": [
+                {"name": name, "server": server, "value": value} for (name, server), value in self.figures.items()
+            ],
+        }
