@@ -262,7 +262,7 @@ def measure(table: Table, server: Server, case: str, lines: Sequence[bytes], mod
     done = len(run.latencies_s)
     if done != len(lines) and run.seconds < CASE_S:
         raise AssertionError(f"{server.name} answered {done} of {len(lines)} commands")
-    figure = Figure("K4", case, server.name, NETWORK, in_flight=f"{depth} on each of {CONNECTIONS}")
+    figure = Figure("K4", case, server.name, NETWORK, in_flight=f"{depth} on each of {CONNECTIONS}").take([run])
     figure.note = "" if done == len(lines) else f"stopped after {CASE_S:.0f} s"
     latencies = sorted(run.latencies_s)
     figure.more = {f"p{share}_ms": percentile(latencies, share) * 1e3 for share in (50, 95, 99)}
