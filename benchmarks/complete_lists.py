@@ -18,8 +18,8 @@ from statistics import quantiles
 
 import sonicpy
 from benchmarks.command_line import parse_count
+from benchmarks.corpora import chat_messages
 from benchmarks.peers import tantivy
-from benchmarks.versus.workload import texts as texts_in_passes
 from tests.support.texts import SEED, oid, queries
 
 TEXTS = 1_000_000
@@ -33,7 +33,7 @@ C, B = "messages", "default"
 
 def main() -> None:
     count = parse_count("complete_lists", __doc__, "TEXTS", TEXTS)
-    texts = texts_in_passes(count)
+    texts = chat_messages(count)
     rows = [(oid(number), text) for number, text in enumerate(texts)]
     print(f"{count} texts of {sum(map(len, texts)) / count:.0f} characters")
     with tempfile.TemporaryDirectory() as name:

@@ -15,10 +15,11 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.client import Lane, drive
+from benchmarks.corpora import chat_messages
 from benchmarks.measure import Run, percentile
 from benchmarks.peers.servers import Server, Sonicpy
 from benchmarks.versus.rates import push_run, read_run
-from benchmarks.versus.workload import COLLECTION, EIGHT, QUERY_3, SIXTEEN, Commands, push_line, texts
+from benchmarks.versus.workload import COLLECTION, EIGHT, QUERY_3, SIXTEEN, Commands, push_line
 
 READY_S = 1.5
 """After this time the search processes are there, and what the pushes left behind is done."""
@@ -37,7 +38,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=1.0)
     given = parser.parse_args()
-    pushed = texts(given.messages)
+    pushed = chat_messages(given.messages)
     commands = Commands(pushed)
     with (
         tempfile.TemporaryDirectory() as folder,

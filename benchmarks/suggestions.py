@@ -18,9 +18,10 @@ from statistics import median
 import sonicpy
 from benchmarks.client import Lane
 from benchmarks.command_line import parse_count
+from benchmarks.corpora import chat_messages
 from benchmarks.measure import run
 from benchmarks.peers.servers import Sonicpy
-from benchmarks.versus.workload import BUCKET, COLLECTION, plain_words, texts
+from benchmarks.versus.workload import BUCKET, COLLECTION, plain_words
 from tests.support.texts import SEED, oid
 
 TEXTS = 100_000
@@ -36,7 +37,7 @@ PING, FIRST, AGAIN = "PING", "SUGGEST", "SUGGEST again"
 def main() -> None:
     """Fill a server, ask it, and print the figures."""
     count = parse_count("suggestions", __doc__, "TEXTS", TEXTS)
-    given = texts(count)
+    given = chat_messages(count)
     asked = prefixes(given, ROUNDS * COMMANDS)
     with tempfile.TemporaryDirectory() as folder:
         with sonicpy.open(Path(folder, "ours", "store")) as index:

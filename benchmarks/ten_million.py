@@ -2,7 +2,7 @@
 
     python -m benchmarks.ten_million [--objects N] [--marks SHARE ...] [--folder F] [--seconds S]
 
-A server with default settings takes the corpus of `corpus.py` over one connection, 16 in flight. At each mark, a
+A server with default settings takes the corpus of `corpora.growing` over one connection, 16 in flight. At each mark, a
 share of the objects (1, 2, 5, 10 ... %), it is measured: CPU time of a PUSH, a QUERY of three words and a SUGGEST
 over eight connections, QUERY beside PUSH, consolidation, backup and VERIFY, memory and disk, a new start up to the
 first answer, and QUERY and memory with a larger cache. Another process sends PING every two milliseconds all the
@@ -23,7 +23,7 @@ from itertools import islice
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from benchmarks import corpus
+from benchmarks import corpora
 from benchmarks.client import Lane, connect, drive
 from benchmarks.measure import Taken, percentile, wait_until_quiet
 from benchmarks.peers.servers import Sonicpy, ask, read_lines
@@ -51,7 +51,7 @@ Figures = dict[str, float]
 def main() -> None:
     """Measure, print a table, and write it and the plot."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ten_million", description=__doc__.splitlines()[0])
-    parser.add_argument("--objects", type=int, default=corpus.OBJECTS)
+    parser.add_argument("--objects", type=int, default=corpora.GROWN)
     parser.add_argument(
         "--marks", type=float, nargs="+", default=SHARES, help="shares of the objects (default: 0.01 ... 1)"
     )
@@ -74,7 +74,7 @@ def main() -> None:
 
 def measured(server: Sonicpy, marks: list[int], seconds: float) -> dict[int, Figures]:
     """Return the figures at each mark."""
-    passed, asked = messages(corpus.MESSAGES), Commands(messages(ASKED))
+    passed, asked = messages(corpora.PASS), Commands(messages(ASKED))
     found: dict[int, Figures] = {}
     server.start()
     done = 0
@@ -95,7 +95,7 @@ def measured(server: Sonicpy, marks: list[int], seconds: float) -> dict[int, Fig
 
 def lines(first: int, end: int, passed: list[str]) -> Iterator[bytes]:
     """Yield the PUSH lines of some objects."""
-    for number, (_, text) in enumerate(corpus.texts(first, end, passed), first):
+    for number, (_, text) in enumerate(corpora.growing(first, end, passed), first):
         yield push_line(number, text)
 
 

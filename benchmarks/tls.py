@@ -15,9 +15,10 @@ from statistics import median
 import sonicpy
 from benchmarks.accounting import own_cpu_s
 from benchmarks.command_line import parse_count
+from benchmarks.corpora import chat_messages
 from benchmarks.peers.servers import Sonicpy
 from benchmarks.versus.rates import read_run
-from benchmarks.versus.workload import BUCKET, COLLECTION, EIGHT, PING, QUERY_3, Commands, texts
+from benchmarks.versus.workload import BUCKET, COLLECTION, EIGHT, PING, QUERY_3, Commands
 from tests.processes import HOST
 from tests.server.certificates import Certificates, write_certificates
 from tests.support.texts import oid
@@ -42,7 +43,7 @@ class TlsServer(Sonicpy):
 def main() -> None:
     """Fill the servers, ask them, and print the figures."""
     count = parse_count("tls", __doc__, "TEXTS", TEXTS)
-    given = texts(count)
+    given = chat_messages(count)
     commands = Commands(given)
     with tempfile.TemporaryDirectory() as name:
         certificates = write_certificates(Path(name, "certificates"))

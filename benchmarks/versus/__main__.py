@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 
+from benchmarks.corpora import chat_messages
 from benchmarks.peers import tantivy
 from benchmarks.peers.servers import Server, Sonicpy, open_redis, open_sonic
 from benchmarks.versus import libraries, report, scenes
@@ -25,7 +26,7 @@ from benchmarks.versus.checks import right_share
 from benchmarks.versus.profiles import PROFILES, Profile
 from benchmarks.versus.rates import floor_rates, push_rates, read_rates
 from benchmarks.versus.results import Results
-from benchmarks.versus.workload import MODES, Commands, texts
+from benchmarks.versus.workload import MODES, Commands
 
 RATES, DURABILITY, GROWTH, CHURN, LIBRARIES = "rates", "durability", "growth", "churn", "libraries"
 PARTS = (RATES, DURABILITY, GROWTH, CHURN, LIBRARIES)
@@ -86,7 +87,7 @@ def measure(
 ) -> dict[str, str]:
     """Run the parts one after the other; return the versions of the servers by name."""
     versions = {}
-    pushed = texts(profile.messages)
+    pushed = chat_messages(profile.messages)
     commands = Commands(pushed)
     if RATES in parts:
         servers = find_servers(folder, checkouts)
@@ -98,7 +99,7 @@ def measure(
     if GROWTH in parts:
         say("growth")
         with Sonicpy(OURS, folder / "growth") as server:
-            scenes.growth(server, results, profile, texts(profile.grown[1]))
+            scenes.growth(server, results, profile, chat_messages(profile.grown[1]))
     if CHURN in parts:
         say("churn")
         with Sonicpy(OURS, folder / "churn") as server:
