@@ -18,7 +18,7 @@ import tempfile
 from itertools import islice
 from pathlib import Path
 
-from benchmarks import corpus
+from benchmarks import corpora
 from benchmarks.instructions import VALGRIND, parse_counter
 from benchmarks.stages import BUCKET, COLLECTION
 from sonicpy import Config
@@ -72,7 +72,7 @@ def filled(folder: Path, count: int) -> Path:
         building = store.with_suffix(".part")
         shutil.rmtree(building, ignore_errors=True)
         with opened(building) as index:
-            for number, (oid, text) in enumerate(corpus.texts(0, count, messages(corpus.MESSAGES))):
+            for number, (oid, text) in enumerate(corpora.growing(0, count, messages(corpora.PASS))):
                 index.push(COLLECTION, BUCKET, oid, text)
                 if number % CHANGES == CHANGES - 1:
                     index.maintainer.commit()
@@ -137,7 +137,7 @@ def read_count(errors: str, status: int) -> int:
 
 def rounds_of(count: int, rounds: int) -> list[list[tuple[str, str]]]:
     """Return what each round pushes behind the objects of a store."""
-    more = corpus.texts(count, count + rounds * PUSHED, messages(ASKED_AND_PUSHED))
+    more = corpora.growing(count, count + rounds * PUSHED, messages(ASKED_AND_PUSHED))
     return [list(islice(more, PUSHED)) for _ in range(rounds)]
 
 

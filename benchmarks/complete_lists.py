@@ -18,9 +18,8 @@ from statistics import quantiles
 
 import sonicpy
 from benchmarks.command_line import parse_count
-from benchmarks.library import index_by_tantivy
-from benchmarks.versus.libraries import find_tantivy
-from benchmarks.versus.workload import texts as texts_in_passes
+from benchmarks.corpora import chat_messages
+from benchmarks.peers import tantivy
 from tests.support.texts import SEED, oid, queries
 
 TEXTS = 1_000_000
@@ -34,7 +33,7 @@ C, B = "messages", "default"
 
 def main() -> None:
     count = parse_count("complete_lists", __doc__, "TEXTS", TEXTS)
-    texts = texts_in_passes(count)
+    texts = chat_messages(count)
     rows = [(oid(number), text) for number, text in enumerate(texts)]
     print(f"{count} texts of {sum(map(len, texts)) / count:.0f} characters")
     with tempfile.TemporaryDirectory() as name:
@@ -50,18 +49,14 @@ def main() -> None:
         ):
             with sonicpy.open(folder / "ours", sonicpy.Config.model_validate(settings)) as index:
                 ask_all(title, lambda text, index=index: index.query(C, B, text), texts)  # type: ignore[misc]
-        tantivy = find_tantivy()
-        if tantivy is None:
+        if not tantivy.is_installed():
             print("  tantivy is not installed")
             return
-        index_by_tantivy(tantivy, folder / "tantivy", rows, count)
-        theirs = tantivy.Index.open(str(folder / "tantivy"))
-        searcher = theirs.searcher()
+        theirs = tantivy.Tantivy(folder / "tantivy", counts=True)
+        theirs.add(rows)
 
         def search(text: str) -> object:
-            words = [word for word in "".join(c if c.isalnum() else " " for c in text.lower()).split()]
-            query = theirs.parse_query(" ".join(words), ["text"]) if words else tantivy.Query.empty_query()
-            return searcher.search(query, 10).hits
+            return theirs.hits("".join(c if c.isalnum() else " " for c in text.lower()).split())
 
         ask_all("tantivy", search, texts)
 

@@ -14,11 +14,12 @@ from itertools import count, cycle
 from pathlib import Path
 from statistics import median
 
-from benchmarks.versus.client import Lane, drive
+from benchmarks.client import Lane, drive
+from benchmarks.corpora import chat_messages
+from benchmarks.measure import Run, percentile
+from benchmarks.peers.servers import Server, Sonicpy
 from benchmarks.versus.rates import push_run, read_run
-from benchmarks.versus.results import Run, percentile
-from benchmarks.versus.servers import Server, Sonicpy, ask
-from benchmarks.versus.workload import COLLECTION, EIGHT, QUERY_3, SIXTEEN, Commands, push_line, texts
+from benchmarks.versus.workload import COLLECTION, EIGHT, QUERY_3, SIXTEEN, Commands, push_line
 
 READY_S = 1.5
 """After this time the search processes are there, and what the pushes left behind is done."""
@@ -37,7 +38,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=1.0)
     given = parser.parse_args()
-    pushed = texts(given.messages)
+    pushed = chat_messages(given.messages)
     commands = Commands(pushed)
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -46,8 +47,7 @@ def main() -> None:
     ):
         for server in (one, more):
             push_run(server, SIXTEEN, [push_line(number, text) for number, text in enumerate(pushed)])
-            with server.connect("control") as control:
-                ask(control, b"TRIGGER consolidate\n")
+            server.consolidate()
         time.sleep(READY_S)
         found: dict[Server, Figures] = {one: {}, more: {}}
         numbers = count(len(pushed))
@@ -95,8 +95,8 @@ def line_of(number: int, text: str, bucket: str | None) -> bytes:
 
 def note(figures: Figures, name: str, run: Run) -> None:
     """Note the rate and the CPU time of a run."""
-    figures.setdefault(f"{name}/s over 8 connections", []).append(len(run.latencies_s) / run.seconds)
-    figures.setdefault(f"CPU us a {name}", []).append(run.cpu_s / len(run.latencies_s) * 1e6)
+    figures.setdefault(f"{name}/s over 8 connections", []).append(run.per_s)
+    figures.setdefault(f"CPU us a {name}", []).append(run.cpu_us)
 
 
 if __name__ == "__main__":

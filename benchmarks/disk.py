@@ -17,13 +17,12 @@ from itertools import cycle, islice
 from pathlib import Path
 
 import sonicpy
+from benchmarks.accounting import BLOCK_BYTES, allocated_bytes
+from benchmarks.peers.servers import Server, Sonicpy, open_sonic
 from benchmarks.tables import MB, print_tables
-from benchmarks.versus.accounting import BLOCK_BYTES, allocated_bytes
 from benchmarks.versus.rates import push_run
-from benchmarks.versus.servers import Server, Sonic, Sonicpy, ask
 from benchmarks.versus.workload import SIXTEEN, push_line
 from sonicpy.store.environment import Environment
-from tests.support.server_process import find_sonic
 from tests.support.texts import messages, oid
 
 MESSAGES, JOINED = "messages", "joined"
@@ -50,12 +49,9 @@ def compare(folder: Path, kind: str, rest_s: float) -> None:
     texts = list(texts_of(kind))
     print(f"{kind}: {len(texts)} texts, {sum(map(len, texts)) / len(texts):.0f} characters on average")
     ours = Sonicpy("sonicpy", folder / "sonicpy")
-    servers: list[Server] = [ours]
-    binary = find_sonic()
-    if binary is None:
+    servers: list[Server] = [ours, *open_sonic("sonic", folder / "sonic")]
+    if len(servers) == 1:
         print("skipped: Sonic, which is not installed ($SONIC_BIN, or `sonic` on the PATH)")
-    else:
-        servers.append(Sonic("sonic", folder / "sonic", binary))
     taken = {server.name: load(server, texts, rest_s) for server in servers}
     for name, size in taken.items():
         print(f"{name:10} {size / MB:8.2f} MB, {size / taken[servers[-1].name]:.3f} of {servers[-1].name}'s")
@@ -104,8 +100,7 @@ def load(server: Server, texts: list[str], rest_s: float) -> int:
             end="",
             flush=True,
         )
-        with server.connect("control") as control:
-            ask(control, b"TRIGGER consolidate\n")
+        server.consolidate()
         memory = server.memory_bytes()
         print(f", consolidated {server.disk_bytes() / MB:.2f} (memory {memory / MB:.1f} MB)", end="", flush=True)
         server.stop()

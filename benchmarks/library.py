@@ -13,11 +13,10 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from statistics import quantiles
-from typing import Any
 
 import sonicpy
 from benchmarks.command_line import parse_count
-from benchmarks.versus.libraries import find_tantivy
+from benchmarks.peers import tantivy
 from tests.support.texts import messages, oid, queries
 
 TEXTS = 330_000
@@ -54,17 +53,17 @@ def main() -> None:
 
 def push(folder: Path, rows: Rows) -> None:
     """Print the indexing rates; our index stays in `folder`."""
-    tantivy = find_tantivy()
+    has_tantivy = tantivy.is_installed()
     with sonicpy.open(folder / "ours") as index:
         line("push_many", rate(lambda: index.push_many(rows, collection=C, bucket=B), len(rows)), TEXTS_PER_S_BAR)
         index.consolidate()
-    if tantivy is not None:
-        once = rate(lambda: index_by_tantivy(tantivy, folder / "tantivy", rows, len(rows)), len(rows))
+    if has_tantivy:
+        once = rate(lambda: tantivy.Tantivy(folder / "tantivy").add(rows), len(rows))
         line("tantivy, one commit", once)
     some = rows[:FREQUENT_TEXTS]
     theirs = None
-    if tantivy is not None:
-        theirs = rate(lambda: index_by_tantivy(tantivy, folder / "often", some, FREQUENT), len(some))
+    if has_tantivy:
+        theirs = rate(lambda: tantivy.Tantivy(folder / "often").add(some, FREQUENT), len(some))
     with sonicpy.open(folder / "ours often") as index:
         line(f"push_many, {FREQUENT} rows a call", rate(lambda: push_often(index, some), len(some)), theirs)
     if theirs is not None:
@@ -75,20 +74,6 @@ def push_often(index: sonicpy.Index, rows: Rows) -> None:
     left = iter(rows)
     while some := list(islice(left, FREQUENT)):
         index.push_many(some, collection=C, bucket=B)
-
-
-def index_by_tantivy(tantivy: Any, folder: Path, rows: Rows, commit_every: int) -> None:
-    folder.mkdir()
-    schema = tantivy.SchemaBuilder()
-    schema.add_text_field("oid", stored=True, tokenizer_name="raw")
-    schema.add_text_field("text", stored=False)
-    writer = tantivy.Index(schema.build(), path=str(folder)).writer(num_threads=1)
-    for number, (name, text) in enumerate(rows, 1):
-        writer.add_document(tantivy.Document(oid=name, text=text))
-        if number % commit_every == 0:
-            writer.commit()
-    writer.commit()
-    writer.wait_merging_threads()
 
 
 def rate(work: Callable[[], object], texts: int) -> float:

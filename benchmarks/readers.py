@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 
 import sonicpy
-from benchmarks import corpus
+from benchmarks import corpora
 from benchmarks.stages import BUCKET, COLLECTION
 from tests.support.texts import messages, oid, queries
 
@@ -45,7 +45,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "index")
         with sonicpy.open(path) as index:
-            index.push_many(corpus.texts(0, given.objects, messages(PASS)), collection=COLLECTION, bucket=BUCKET)
+            index.push_many(corpora.growing(0, given.objects, messages(PASS)), collection=COLLECTION, bucket=BUCKET)
         with readers(path, given.readers) as links:
             ask(links, given.seconds)  # fills the caches
             for number in range(given.rounds):

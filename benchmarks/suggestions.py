@@ -16,10 +16,12 @@ from pathlib import Path
 from statistics import median
 
 import sonicpy
+from benchmarks.client import Lane
 from benchmarks.command_line import parse_count
-from benchmarks.versus.client import Lane, drive
-from benchmarks.versus.servers import Sonicpy
-from benchmarks.versus.workload import BUCKET, COLLECTION, plain_words, texts
+from benchmarks.corpora import chat_messages
+from benchmarks.measure import run
+from benchmarks.peers.servers import Sonicpy
+from benchmarks.versus.workload import BUCKET, COLLECTION, plain_words
 from tests.support.texts import SEED, oid
 
 TEXTS = 100_000
@@ -35,7 +37,7 @@ PING, FIRST, AGAIN = "PING", "SUGGEST", "SUGGEST again"
 def main() -> None:
     """Fill a server, ask it, and print the figures."""
     count = parse_count("suggestions", __doc__, "TEXTS", TEXTS)
-    given = texts(count)
+    given = chat_messages(count)
     asked = prefixes(given, ROUNDS * COMMANDS)
     with tempfile.TemporaryDirectory() as folder:
         with sonicpy.open(Path(folder, "ours", "store")) as index:
@@ -80,9 +82,7 @@ def measure(server: Sonicpy, asked: Sequence[str]) -> list[dict[str, float]]:
 
 def cpu_us(server: Sonicpy, lane: Lane) -> float:
     """Return the CPU microseconds of the server for a command of a lane."""
-    before_s = server.cpu_s()
-    drive([lane])
-    return (server.cpu_s() - before_s) / len(lane.latencies_s) * 1e6
+    return run(server, [lane]).cpu_us
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.accounting import BLOCK_BYTES
 from benchmarks.command_line import parse_count
 from benchmarks.stages import BUCKET, COLLECTION
-from benchmarks.versus.accounting import BLOCK_BYTES
 from sonicpy.index.index import Index
 from sonicpy.server.committer import COMMIT_CHANGES
 from sonicpy.store.environment import DATA_FILE, Environment

@@ -2,7 +2,7 @@
 
     python -m benchmarks.ten_million [--objects N] [--marks SHARE ...] [--folder F] [--seconds S]
 
-A server with default settings takes the corpus of `corpus.py` over one connection, 16 in flight. At each mark, a
+A server with default settings takes the corpus of `corpora.growing` over one connection, 16 in flight. At each mark, a
 share of the objects (1, 2, 5, 10 ... %), it is measured: CPU time of a PUSH, a QUERY of three words and a SUGGEST
 over eight connections, QUERY beside PUSH, consolidation, backup and VERIFY, memory and disk, a new start up to the
 first answer, and QUERY and memory with a larger cache. Another process sends PING every two milliseconds all the
@@ -23,14 +23,14 @@ from itertools import islice
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from benchmarks import corpus
+from benchmarks import corpora
 from benchmarks.as_csv import markdown_as_csv
-from benchmarks.seeds.plots import Plot, svg
-from benchmarks.versus.client import Lane, connect, drive
-from benchmarks.versus.rates import read_run, run, wait_until_quiet
-from benchmarks.versus.results import percentile
-from benchmarks.versus.servers import Sonicpy, ask, read_lines
-from benchmarks.versus.workload import EIGHT, ONE, PUSH, QUERY_3, SUGGEST, Commands, push_line
+from benchmarks.client import Lane, connect, drive
+from benchmarks.measure import Taken, percentile, wait_until_quiet
+from benchmarks.peers.servers import Sonicpy, ask, read_lines
+from benchmarks.published.plots import Plot, svg
+from benchmarks.versus.rates import push_run, read_run
+from benchmarks.versus.workload import EIGHT, ONE, QUERY_3, SIXTEEN, SUGGEST, Commands, push_line
 from tests.processes import HOST
 from tests.support.server_process import PASSWORD
 from tests.support.texts import messages
@@ -52,7 +52,7 @@ Figures = dict[str, float]
 def main() -> None:
     """Measure, print a table, and write it and the plot."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ten_million", description=__doc__.splitlines()[0])
-    parser.add_argument("--objects", type=int, default=corpus.OBJECTS)
+    parser.add_argument("--objects", type=int, default=corpora.GROWN)
     parser.add_argument(
         "--marks", type=float, nargs="+", default=SHARES, help="shares of the objects (default: 0.01 ... 1)"
     )
@@ -75,7 +75,7 @@ def main() -> None:
 
 def measured(server: Sonicpy, marks: list[int], seconds: float) -> dict[int, Figures]:
     """Return the figures at each mark."""
-    passed, asked = messages(corpus.MESSAGES), Commands(messages(ASKED))
+    passed, asked = messages(corpora.PASS), Commands(messages(ASKED))
     found: dict[int, Figures] = {}
     server.start()
     done = 0
@@ -96,16 +96,13 @@ def measured(server: Sonicpy, marks: list[int], seconds: float) -> dict[int, Fig
 
 def lines(first: int, end: int, passed: list[str]) -> Iterator[bytes]:
     """Yield the PUSH lines of some objects."""
-    for number, (_, text) in enumerate(corpus.texts(first, end, passed), first):
+    for number, (_, text) in enumerate(corpora.growing(first, end, passed), first):
         yield push_line(number, text)
 
 
 def push_chunk(server: Sonicpy, pushes: Iterator[bytes]) -> float:
     """Push lines; return the CPU time of one in microseconds."""
-    with server.connect("ingest") as connection:
-        lane = Lane(connection, pushes, in_flight=16)
-        done = run(server, PUSH, [lane])
-    return done.cpu_s / len(done.latencies_s) * 1e6
+    return push_run(server, SIXTEEN, pushes).cpu_us
 
 
 def measure(server: Sonicpy, figures: Figures, asked: Commands, more: Iterator[bytes], seconds: float) -> None:
@@ -119,10 +116,10 @@ def measure(server: Sonicpy, figures: Figures, asked: Commands, more: Iterator[b
         with probed(server, figures, f"longest pause, {operation}, ms"):
             read_run(server, operation, EIGHT, asked.lines(operation), seconds)  # fills the caches
             done = read_run(server, operation, EIGHT, asked.lines(operation), seconds)
-        figures[f"{operation}, CPU us"] = done.cpu_s / len(done.latencies_s) * 1e6
+        figures[f"{operation}, CPU us"] = done.cpu_us
         for mode in (EIGHT, ONE):
             alone = read_run(server, operation, mode, asked.lines(operation), seconds)
-            figures[f"{operation}, {mode.name}, p99 ms"] = percentile(sorted(alone.latencies_s), 99) * 1e3
+            figures[f"{operation}, {mode.name}, p99 ms"] = alone.percentile_s(99) * 1e3
     with server.connect("search") as asking, server.connect("ingest") as pushing:
         queries = Lane(asking, asked.lines(QUERY_3), reply_lines=2, endless=True)
         pushes = Lane(pushing, islice(more, CHUNK), in_flight=16)
@@ -146,10 +143,9 @@ def timed(server: Sonicpy, figures: Figures, name: str, line: bytes) -> None:
     """
     with server.connect("control") as control, probed(server, figures, f"longest pause, {name}, ms"):
         control.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", PATIENCE_S, 0))
-        began, before_s = time.perf_counter(), server.cpu_s()
-        answer = ask(control, line)
-        figures[f"{name}, s"] = time.perf_counter() - began
-        figures[f"{name}, CPU s"] = server.cpu_s() - before_s
+        with Taken(server.cpu_s) as taken:
+            answer = ask(control, line)
+        figures[f"{name}, s"], figures[f"{name}, CPU s"] = taken.seconds, taken.cpu_s
     if answer.startswith("ERR"):
         raise RuntimeError(f"{line!r}: {answer}")
 
@@ -159,9 +155,8 @@ def restart(server: Sonicpy, figures: Figures, line: bytes) -> None:
     server.stop()
     began = time.perf_counter()
     server.start()
-    with server.connect("search") as connection:
-        ask(connection, line, 2)
-        figures["start to first answer, s"] = time.perf_counter() - began
+    server.say("search", line, 2)
+    figures["start to first answer, s"] = time.perf_counter() - began
 
 
 def measure_with_cache(server: Sonicpy, figures: Figures, asked: Commands, seconds: float) -> None:
@@ -174,8 +169,8 @@ def measure_with_cache(server: Sonicpy, figures: Figures, asked: Commands, secon
         for _ in range(4):  # fills the cache
             read_run(larger, QUERY_3, EIGHT, asked.lines(QUERY_3), seconds)
         done = read_run(larger, QUERY_3, EIGHT, asked.lines(QUERY_3), seconds)
-        figures[f"{QUERY_3}, {cache}, CPU us"] = done.cpu_s / len(done.latencies_s) * 1e6
-        figures[f"{QUERY_3}, {cache}, p99 ms"] = percentile(sorted(done.latencies_s), 99) * 1e3
+        figures[f"{QUERY_3}, {cache}, CPU us"] = done.cpu_us
+        figures[f"{QUERY_3}, {cache}, p99 ms"] = done.percentile_s(99) * 1e3
         figures[f"anonymous memory, {cache}, MB"] = larger.memory_bytes() / 1e6
     finally:
         larger.stop()

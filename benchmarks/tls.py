@@ -13,11 +13,12 @@ from pathlib import Path
 from statistics import median
 
 import sonicpy
+from benchmarks.accounting import own_cpu_s
 from benchmarks.command_line import parse_count
-from benchmarks.versus.accounting import own_cpu_s
+from benchmarks.corpora import chat_messages
+from benchmarks.peers.servers import Sonicpy
 from benchmarks.versus.rates import read_run
-from benchmarks.versus.servers import Sonicpy
-from benchmarks.versus.workload import BUCKET, COLLECTION, EIGHT, PING, QUERY_3, Commands, texts
+from benchmarks.versus.workload import BUCKET, COLLECTION, EIGHT, PING, QUERY_3, Commands
 from tests.processes import HOST
 from tests.server.certificates import Certificates, write_certificates
 from tests.support.texts import oid
@@ -42,7 +43,7 @@ class TlsServer(Sonicpy):
 def main() -> None:
     """Fill the servers, ask them, and print the figures."""
     count = parse_count("tls", __doc__, "TEXTS", TEXTS)
-    given = texts(count)
+    given = chat_messages(count)
     commands = Commands(given)
     with tempfile.TemporaryDirectory() as name:
         certificates = write_certificates(Path(name, "certificates"))
@@ -68,7 +69,7 @@ def measure(servers: tuple[TlsServer, TlsServer], commands: Commands) -> None:
                 done = read_run(server, operation, EIGHT, commands.lines(operation), SECONDS)
                 main_s, asked = own_cpu_s(server.pid) - before_s, len(done.latencies_s)
                 if number:
-                    figures = asked / done.seconds, main_s / asked * 1e6, done.cpu_s / asked * 1e6
+                    figures = done.per_s, main_s / asked * 1e6, done.cpu_us
                     found.setdefault((operation, server.name), []).append(figures)
     print("over TLS, 8 connections                 per second   us, main process   us, all processes")
     for (operation, name), figures in found.items():

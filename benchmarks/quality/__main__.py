@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.as_csv import markdown_as_csv
 from benchmarks.quality import variants
 from benchmarks.quality.finding import finding_table
-from benchmarks.quality.peers import Fts5Porter, TantivyStem
+from benchmarks.quality.peers import stemming_engines
 from benchmarks.quality.systems import OURS, all_systems
 from benchmarks.quality.tables import languages_table, relevance_table, typos_table
 from sonicpy.evaluation import languages, relevance, typos
@@ -36,9 +36,7 @@ def relevance_of_all(data: Path, _: int) -> str:
     """Return the relevance of every system on every collection."""
     given = collections(data)
     with tempfile.TemporaryDirectory() as folder, all_systems(Path(folder)) as systems:
-        systems = {**systems, BM25: PlainBm25(), "SQLite FTS5, porter": Fts5Porter()}
-        if TantivyStem.is_installed():
-            systems["tantivy, en_stem"] = TantivyStem()
+        systems = {**systems, BM25: PlainBm25(), **stemming_engines()}
         figures = {
             name: [relevance.evaluate(system, f"relevance{number}", of) for number, of in enumerate(given)]
             for name, system in systems.items()

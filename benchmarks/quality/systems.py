@@ -1,43 +1,24 @@
 """The servers to compare: ours, and the original Sonic if it is installed."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from benchmarks.versus.servers import Server, Sonic, Sonicpy
-from sonicpy.client.blocking.connect import connect
+from benchmarks.peers.ours import connect
+from benchmarks.peers.servers import Sonicpy, open_sonic
 from sonicpy.evaluation.searched import Searched
-from tests.processes import HOST
-from tests.support.server_process import PASSWORD, find_sonic
 
 OURS, SONIC = "sonicpy", "Sonic"
 TIMEOUT_S = 600.0
 """A consolidation may take minutes."""
 
 
-def servers(folder: Path) -> list[Server]:
-    """Return the servers to compare, not started yet, each with its own folder below `folder`."""
-    found: list[Server] = [Sonicpy(OURS, folder / "ours")]
-    if binary := find_sonic():
-        found.append(Sonic(SONIC, folder / "sonic", binary))
-    return found
-
-
-@contextmanager
-def asked(server: Server) -> Iterator[Searched]:
-    """Start a server and yield a client of it."""
-    with server, connect(f"sonic://:{PASSWORD}@{HOST}:{server.port}", timeout_s=TIMEOUT_S) as client:
-        yield client
-
-
 @contextmanager
 def all_systems(folder: Path) -> Iterator[Mapping[str, Searched]]:
-    """Start the servers and yield every system by name."""
-    found = servers(folder)
-    with asked(found[0]) as ours:
-        systems: dict[str, Searched] = {OURS: ours}
-        if len(found) == 1:
-            yield systems
-            return
-        with asked(found[1]) as sonic:
-            yield systems | {SONIC: sonic}
+    """Start the servers that are installed, each with a folder of its own; yield a client of each by its name."""
+    with ExitStack() as stack:
+        found: dict[str, Searched] = {}
+        for server in (Sonicpy(OURS, folder / "ours"), *open_sonic(SONIC, folder / "sonic")):
+            stack.enter_context(server)
+            found[server.name] = stack.enter_context(connect(server, timeout_s=TIMEOUT_S))
+        yield found

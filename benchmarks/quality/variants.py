@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
+from benchmarks.accounting import allocated_bytes
 from benchmarks.quality.tables import table
-from benchmarks.versus.accounting import allocated_bytes
 from sonicpy import Index
 from sonicpy.config import load
 from sonicpy.evaluation import relevance

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.seeds.plots import Plot, svg
+from benchmarks.published.plots import Plot, svg
 from benchmarks.soak.world import World, children, disk_bytes
 
 EVERY_S = 1.0

@@ -18,15 +18,16 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.as_csv import markdown_as_csv
+from benchmarks.corpora import chat_messages
+from benchmarks.peers import tantivy
+from benchmarks.peers.servers import Server, Sonicpy, open_redis, open_sonic
 from benchmarks.versus import libraries, report, scenes
 from benchmarks.versus.bars import BARS, OURS, THEIRS
 from benchmarks.versus.checks import right_share
 from benchmarks.versus.profiles import PROFILES, Profile
 from benchmarks.versus.rates import floor_rates, push_rates, read_rates
 from benchmarks.versus.results import Results
-from benchmarks.versus.servers import Redis, Server, Sonic, Sonicpy, find_redis
-from benchmarks.versus.workload import MODES, Commands, texts
-from tests.support.server_process import find_sonic
+from benchmarks.versus.workload import MODES, Commands
 
 RATES, DURABILITY, GROWTH, CHURN, LIBRARIES = "rates", "durability", "growth", "churn", "libraries"
 PARTS = (RATES, DURABILITY, GROWTH, CHURN, LIBRARIES)
@@ -94,7 +95,7 @@ def measure(
 ) -> dict[str, str]:
     """Run the parts one after the other; return the versions of the servers by name."""
     versions = {}
-    pushed = texts(profile.messages)
+    pushed = chat_messages(profile.messages)
     commands = Commands(pushed)
     if RATES in parts:
         servers = find_servers(folder, checkouts)
@@ -106,13 +107,13 @@ def measure(
     if GROWTH in parts:
         say("growth")
         with Sonicpy(OURS, folder / "growth") as server:
-            scenes.growth(server, results, profile, texts(profile.grown[1]))
+            scenes.growth(server, results, profile, chat_messages(profile.grown[1]))
     if CHURN in parts:
         say("churn")
         with Sonicpy(OURS, folder / "churn") as server:
             scenes.churn(server, results, profile, pushed)
     if LIBRARIES in parts:
-        say("libraries" if libraries.find_tantivy() else "libraries; skipped: tantivy, which is not installed")
+        say("libraries" if tantivy.is_installed() else "libraries; skipped: tantivy, which is not installed")
         (folder / "libraries").mkdir()
         some = pushed[: profile.library]
         libraries.compare(folder / "libraries", results, some, Commands(some))
@@ -123,13 +124,13 @@ def find_servers(folder: Path, checkouts: dict[str, Path]) -> list[Server]:
     """Return our server and those to compare it with."""
     servers: list[Server] = [Sonicpy(OURS, folder / OURS)]
     servers += [Sonicpy(name, folder / name, checkout=checkout) for name, checkout in checkouts.items()]
-    binary = find_sonic()
     if THEIRS in checkouts:
         say(f"skipped: Sonic, because a checkout is named {THEIRS}")
-    elif binary is None:
-        say("skipped: Sonic, which is not installed ($SONIC_BIN, or `sonic` on the PATH)")
     else:
-        servers.append(Sonic(THEIRS, folder / THEIRS, binary))
+        sonic = open_sonic(THEIRS, folder / THEIRS)
+        if not sonic:
+            say("skipped: Sonic, which is not installed ($SONIC_BIN, or `sonic` on the PATH)")
+        servers += sonic
     return servers
 
 
@@ -169,13 +170,11 @@ def measure_servers(
 
 def measure_floor(folder: Path, results: Results, profile: Profile) -> None:
     """Measure Redis if it is installed."""
-    binary = find_redis()
-    if binary is None:
-        say("skipped: Redis, which is not installed (`redis-server` on the PATH)")
-        return
-    say("Redis")
-    with Redis("redis", folder / "redis", binary) as server:
-        results.rates.update(floor_rates(server, profile.rounds, profile.read_s))
+    servers = open_redis("redis", folder / "redis")
+    say("Redis" if servers else "skipped: Redis, which is not installed (`redis-server` on the PATH)")
+    for server in servers:
+        with server:
+            results.rates.update(floor_rates(server, profile.rounds, profile.read_s))
 
 
 def say(what: str) -> None:

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 from rapidfuzz.distance import Levenshtein
 
-from benchmarks.versus.client import Lane
-from benchmarks.versus.servers import Server, ask
+from benchmarks.client import Lane
+from benchmarks.peers.servers import Server, ask
 from benchmarks.versus.workload import (
     PING,
+    POP,
     PUSH,
     QUERIES,
     QUERY_MISS,
@@ -25,6 +26,7 @@ EDITS_MAX = 3
 SIGNS = {
     PING: b"PONG\r\n",
     PUSH: b"OK\r\n",
+    POP: b"RESULT ",
     SET: b"+OK\r\n",
     SUGGEST: b"\nEVENT SUGGEST ",
     **dict.fromkeys(QUERIES, b"\nEVENT QUERY "),

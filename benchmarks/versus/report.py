@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+from benchmarks.measure import Rate
 from benchmarks.versus.bars import BARS, NOT_RUN, OURS
-from benchmarks.versus.results import Rate, Results
+from benchmarks.versus.results import Results
 from benchmarks.versus.workload import MODES, OPERATIONS, SET
 
 CLIENT_BOUND = 0.9

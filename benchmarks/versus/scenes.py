@@ -4,26 +4,32 @@ Each scene records figures by name and server; bars.py has the limits of some of
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from itertools import cycle, repeat
 from pathlib import Path
+from statistics import median
 
-from benchmarks.versus.accounting import MemoryWatch
+from benchmarks.accounting import MemoryWatch
+from benchmarks.client import Lane, drive
+from benchmarks.measure import Run, in_turns, percentile
+from benchmarks.measure import load as load_lines
+from benchmarks.peers.servers import Server, Sonicpy, ask
 from benchmarks.versus.checks import RIGHT_SHARE, WrongAnswers, check_replies
-from benchmarks.versus.client import Lane, drive
 from benchmarks.versus.profiles import Profile
 from benchmarks.versus.rates import push_run
-from benchmarks.versus.results import Rate, Results, Run
-from benchmarks.versus.servers import Server, Sonicpy, ask
+from benchmarks.versus.results import Results
 from benchmarks.versus.workload import (
     BUCKET,
     COLLECTION,
     EIGHT,
+    POP,
     PUSH,
     QUERIES,
     QUERY_1,
     SIXTEEN,
     Commands,
+    Mode,
     pop_line,
     push_line,
 )
@@ -72,13 +78,12 @@ def load(server: Server, results: Results, profile: Profile, texts: Sequence[str
         loaded = server.memory_bytes()
         consolidate(server, results, profile)
     if run.latencies_s:
-        results.figures[LOAD_CPU_US, name] = run.cpu_s / len(run.latencies_s) * 1e6
+        results.figures[LOAD_CPU_US, name] = run.cpu_us
     results.figures[PEAK_MB, name] = watch.peak_bytes / MB
     time.sleep(profile.settle_s)
     results.figures[LOADED_MB, name] = max(loaded, server.memory_bytes()) / MB
     results.figures[DISK_MB, name] = server.disk_bytes() / MB
-    with server.connect("ingest") as connection:
-        answer = ask(connection, f"COUNTB {COLLECTION} {BUCKET}\n".encode())
+    answer = server.say("ingest", f"COUNTB {COLLECTION} {BUCKET}\n".encode())
     results.figures[OBJECTS, name] = objects = int(answer.removeprefix("RESULT "))
     if not RIGHT_SHARE * len(texts) <= objects <= len(texts):
         raise WrongAnswers(f"{name}: it counts {objects} objects after {len(texts)} were pushed")
@@ -120,8 +125,7 @@ def queries_beside_pushes(
         took_s, _ = drive([asked, pushed], profile.beside_s)
     check_replies(server, QUERY_1, asked)
     check_replies(server, PUSH, pushed)
-    rate = Rate.of([Run(took_s, 0.0, 0.0, asked.latencies_s)])
-    results.figures[BESIDE_P99_MS, server.name] = rate.p99_us / 1e3
+    results.figures[BESIDE_P99_MS, server.name] = percentile(sorted(asked.latencies_s), 99) * 1e3
     results.figures[BESIDE_PUSH_S, server.name] = len(pushed.latencies_s) / took_s
 
 
@@ -130,8 +134,7 @@ def restart(server: Server, results: Results, commands: Commands) -> None:
     server.stop()
     began = time.perf_counter()
     server.start()
-    with server.connect("search") as connection:
-        answer = ask(connection, commands.by_operation[QUERY_1][0].line, 2)
+    answer = server.say("search", commands.by_operation[QUERY_1][0].line, 2)
     results.figures[FIRST_ANSWER_S, server.name] = time.perf_counter() - began
     if "\nEVENT QUERY " not in answer:
         raise WrongAnswers(f"{server.name}: its first answer is {answer!r}")
@@ -143,14 +146,13 @@ def durability(folder: Path, results: Results, profile: Profile, texts: Sequence
         Sonicpy(name, folder / "interval") as interval,
         Sonicpy(name, folder / "commit", {"store.kv.durability": "commit"}) as commit,
     ):
-        runs: dict[str, list[Run]] = {INTERVAL_S: [], COMMIT_S: []}
-        for number in range(profile.rounds):
-            some = range(number * profile.pushes, (number + 1) * profile.pushes)
-            lines = [push_line(number, texts[number]) for number in some]
-            for figure, server in ((INTERVAL_S, interval), (COMMIT_S, commit)):
-                runs[figure].append(push_run(server, EIGHT, lines))
-    for figure, some_runs in runs.items():
-        results.figures[figure, name] = Rate.of(some_runs).operations_s
+
+        def push(server: Server, number: int) -> float:
+            return push_numbers(server, texts, number * profile.pushes, (number + 1) * profile.pushes, mode=EIGHT).per_s
+
+        acts = {INTERVAL_S: partial(push, interval), COMMIT_S: partial(push, commit)}
+        for figure, rates in in_turns(acts, profile.rounds).items():
+            results.figures[figure, name] = median(rates)
 
 
 def growth(server: Server, results: Results, profile: Profile, texts: Sequence[str]) -> None:
@@ -160,37 +162,30 @@ def growth(server: Server, results: Results, profile: Profile, texts: Sequence[s
     for until, cost, speed in ((small, EARLY_US, EARLY_S), (large, LATE_US, LATE_S)):
         push_numbers(server, texts, done, until - profile.window)
         run = push_numbers(server, texts, until - profile.window, until)
-        results.figures[cost, server.name] = run.cpu_s / profile.window * 1e6
-        results.figures[speed, server.name] = profile.window / run.seconds
+        results.figures[cost, server.name] = run.cpu_us
+        results.figures[speed, server.name] = run.per_s
         done = until
 
 
-def push_numbers(server: Server, texts: Sequence[str], start: int, end: int, rest_s: float = 0.0) -> Run:
-    """Push the texts from `start` to `end` with 16 in flight."""
-    return push_run(server, SIXTEEN, [push_line(number, texts[number]) for number in range(start, end)], rest_s)
+def push_numbers(
+    server: Server, texts: Sequence[str], start: int, end: int, rest_s: float = 0.0, mode: Mode = SIXTEEN
+) -> Run:
+    """Push the texts from `start` to `end`."""
+    return push_run(server, mode, [push_line(number, texts[number]) for number in range(start, end)], rest_s)
 
 
 def churn(server: Sonicpy, results: Results, profile: Profile, texts: Sequence[str]) -> None:
     """Pop and push the same objects again and again; record the size of the tables halfway and at the end."""
-    some = list(enumerate(texts[: profile.churned]))
-    push_run(server, SIXTEEN, [push_line(number, text) for number, text in some])
+    count = profile.churned
+    push_numbers(server, texts, 0, count)
     for done in range(1, profile.churns + 1):
-        pop_all(server, [pop_line(number, text) for number, text in some])
-        push_run(server, SIXTEEN, [push_line(number, text) for number, text in some])
+        pops = [pop_line(number, text) for number, text in enumerate(texts[:count])]
+        load_lines(server, "ingest", pops, in_flight=16, check=partial(check_replies, server, POP))
+        push_numbers(server, texts, 0, count)
         if done in (profile.churns // 2, profile.churns):
             time.sleep(profile.settle_s)
             figure = CHURNED_MB if done == profile.churns else HALF_CHURNED_MB
             results.figures[figure, server.name] = server.table_bytes() / MB
-
-
-def pop_all(server: Server, lines: Iterable[bytes]) -> None:
-    """Send POP lines with 16 in flight."""
-    with server.connect("ingest") as connection:
-        lane = Lane(connection, lines, in_flight=16)
-        drive([lane])
-    popped = b"".join(lane.received).count(b"RESULT ")
-    if popped != len(lane.latencies_s):
-        raise WrongAnswers(f"{server.name}: {popped} of {len(lane.latencies_s)} replies to POP are a RESULT")
 
 
 def interleaved(kinds: Sequence[Sequence[bytes]]) -> list[bytes]:

@@ -1,7 +1,4 @@
-"""The texts and commands that the harness sends: the same for every server, from a fixed seed.
-
-If a run needs more texts than there are messages, the messages repeat, with new OIDs and the number of the pass added.
-"""
+"""The commands that the harness sends: the same for every server, from a fixed seed."""
 
 import random
 import re
@@ -11,7 +8,7 @@ from itertools import cycle
 
 from sonicpy.langcodes import LANG_CODES
 from sonicpy.lexer.stopwords import StopWords
-from tests.support.texts import SEED, messages, oid, quoted
+from tests.support.texts import SEED, oid, quoted
 
 COLLECTION = "messages"
 BUCKET = "default"
@@ -24,6 +21,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 PING = "PING"
 PUSH = "PUSH"
+POP = "POP"
 SET = "SET"
 QUERY_1, QUERY_2, QUERY_3 = "QUERY 1 word", "QUERY 2 words", "QUERY 3 words"
 QUERY_TYPO, QUERY_MISS = "QUERY with a typo", "QUERY of no text"
@@ -54,17 +52,6 @@ class Command:
 
     line: bytes
     text: str
-
-
-def texts(count: int) -> list[str]:
-    """Return `count` texts, none of them blank; text `n` belongs to object `oid(n)`."""
-    once = [text.strip() for text in messages(min(count, 330_000)) if text.strip()]
-    return [once[number % len(once)] + pass_word(number // len(once)) for number in range(count)]
-
-
-def pass_word(number: int) -> str:
-    """Return the word that pass `number` over the messages adds to each text; empty for the first pass."""
-    return f" {number + 1}" if number else ""
 
 
 def push_line(number: int, text: str) -> bytes:

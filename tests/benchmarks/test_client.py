@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.versus import accounting
-from benchmarks.versus.client import Lane, connect, drive
+from benchmarks import accounting
+from benchmarks.client import Lane, connect, drive
 
 
 def answer_lines(connection: socket.socket, reply: bytes) -> None:

@@ -5,10 +5,11 @@ from array import array
 import pytest
 
 from benchmarks.as_csv import markdown_as_csv
+from benchmarks.measure import Rate, Run, percentile
 from benchmarks.versus import scenes
 from benchmarks.versus.bars import BARS, MET, MISSED, NOT_RUN, OURS, THEIRS, Bar, cpu, figure, share, speed
 from benchmarks.versus.report import bar_table, figure_table, rate_table, summary, table
-from benchmarks.versus.results import Rate, Results, Run, percentile
+from benchmarks.versus.results import Results
 from benchmarks.versus.workload import MODES, ONE, PING, PUSH, QUERIES, SUGGEST
 
 

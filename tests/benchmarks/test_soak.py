@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.seeds.plots import Plot, svg
+from benchmarks.published.plots import Plot, svg
 from benchmarks.soak.__main__ import soak
 from benchmarks.soak.clock import Clock
 from benchmarks.soak.history import SHARED_WORDS, Change, History, Key, Objects, Read, Value

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from benchmarks.corpora import chat_messages
 from benchmarks.suggestions import LETTERS_MAX, LETTERS_MIN, prefixes
 from benchmarks.versus.checks import answer_items, is_right
 from benchmarks.versus.workload import (
@@ -19,14 +20,13 @@ from benchmarks.versus.workload import (
     plain_words,
     push_line,
     stop_words,
-    texts,
 )
 from tests.support.texts import oid
 
 
 @pytest.fixture(scope="module")
 def pushed() -> list[str]:
-    return texts(500)
+    return chat_messages(500)
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +35,8 @@ def commands(pushed: list[str]) -> Commands:
 
 
 def test_texts_come_again_with_the_number_of_the_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchmarks.versus.workload.messages", lambda count: ["one", " ", "two "])
-    assert texts(7) == ["one", "two", "one 2", "two 2", "one 3", "two 3", "one 4"]
+    monkeypatch.setattr("benchmarks.corpora.real_messages", lambda count: ["one", " ", "two "])
+    assert chat_messages(7) == ["one", "two", "one 2", "two 2", "one 3", "two 3", "one 4"]
 
 
 def test_a_push_is_one_line_whatever_the_text() -> None:

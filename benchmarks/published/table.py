@@ -4,18 +4,22 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
+
+from benchmarks.measure import Run, Taken, in_turns, share
+from benchmarks.peers.kinds import SYSTEM_CACHE, Peer
+from benchmarks.peers.servers import Server, open_sonic
+
+Kind = TypeVar("Kind", bound=Peer)
 
 IN_PROCESS, NETWORK, CLIENT = "in process", "over a socket", "over a socket, through a client in Python"
 HEAD = "| case | peer | median | lowest to highest | CPU us | in flight | after a crash | note |"
 RULE = "|---|---|---:|---|---:|---|---|---|"
-NOTHING, SYSTEM_CACHE = "nothing is kept", "survives the process, not the machine"
-IN_BACKGROUND = "what was written in the background"
-"""Of a process that is killed after 200 changes, none is there."""
 
 
 @dataclass(slots=True)
@@ -43,6 +47,12 @@ class Figure:
         """The median of the rounds; None if the peer gave wrong answers or has no such function."""
         return median(self.rounds) if self.rounds else None
 
+    def take(self, runs: Sequence[Run]) -> "Figure":
+        """Take the rate of each run, and the CPU time of an operation in all of them; return the figure."""
+        self.rounds = [run.per_s for run in runs]
+        self.cpu_us = sum(run.cpu_s for run in runs) / max(1, sum(len(run.latencies_s) for run in runs)) * 1e6
+        return self
+
 
 @dataclass
 class Table:
@@ -66,6 +76,21 @@ class Table:
         """Note that a peer is missing."""
         self.missing.append(f"{row} {peer}: {reason}")
         self.say(f"{row:3} {peer}: {reason}")
+
+    def found(self, row: str, kinds: Iterable[type[Kind]]) -> list[type[Kind]]:
+        """Return the kinds of peers that can be measured here, and note why the others cannot."""
+        reasons = {kind: kind.missing() for kind in kinds}
+        for kind, reason in reasons.items():
+            if reason:
+                self.skip(row, kind.name, reason)
+        return [kind for kind, reason in reasons.items() if not reason]
+
+    def sonic(self, row: str, *folders: Path) -> list[Server]:
+        """Return the original Sonic in each folder, not started yet; none where it is not installed."""
+        servers = [server for folder in folders for server in open_sonic("Sonic", folder)]
+        if not servers:
+            self.skip(row, "Sonic", "not installed ($SONIC_BIN)")
+        return servers
 
     def keep(self, folder: Path, except_rows: Collection[str]) -> None:
         """Take over what a folder holds of other rows than these, if profile, machine and versions were the same."""
@@ -119,17 +144,17 @@ def in_rounds(
         operations: divided among the rounds.
         cpu_s: the CPU seconds that a peer has used; by default those of this process.
     """
-    spent = dict.fromkeys(acts, 0.0)
-    for number in range(rounds):
-        some = operations[number * len(operations) // rounds : (number + 1) * len(operations) // rounds]
-        for name, act in acts.items():
-            clock = (cpu_s or {}).get(name, time.process_time)
-            before_s, began = clock(), time.perf_counter()
-            act(some)
-            figures[name].rounds.append(len(some) / (time.perf_counter() - began))
-            spent[name] += clock() - before_s
+
+    def measured(name: str, number: int) -> Taken:
+        some = share(operations, number, rounds)
+        with Taken((cpu_s or {}).get(name, time.process_time)) as taken:
+            acts[name](some)
+        figures[name].rounds.append(len(some) / taken.seconds)
+        return taken
+
+    taken = in_turns({name: partial(measured, name) for name in acts}, rounds)
     for name, figure in figures.items():
-        figure.cpu_us = spent[name] / max(1, len(operations)) * 1e6
+        figure.cpu_us = sum(one.cpu_s for one in taken[name]) / max(1, len(operations)) * 1e6
         table.add(figure)
 
 

@@ -10,14 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.seeds import cluster_nodes, corpora
-from benchmarks.seeds.__main__ import IN_DOCS, NUMBERS, ROWS
-from benchmarks.seeds.oracle import BOTH, EITHER, PREFIX, TYPO, WORD, Oracle
-from benchmarks.seeds.pages import OURS, PAGES, SHOWN, SONIC, shown, write
-from benchmarks.seeds.plots import draw
-from benchmarks.seeds.profiles import TINY
-from benchmarks.seeds.synapse_rows import shard_of
-from benchmarks.seeds.table import IN_PROCESS, NETWORK, Figure, Table
+from benchmarks import corpora
+from benchmarks.peers import cluster
+from benchmarks.peers.kinds import BOTH, EITHER, PREFIX, TYPO, WORD
+from benchmarks.published.__main__ import IN_DOCS, NUMBERS, ROWS
+from benchmarks.published.oracle import Oracle
+from benchmarks.published.pages import OURS, PAGES, SHOWN, SONIC, shown, write
+from benchmarks.published.plots import draw
+from benchmarks.published.profiles import TINY
+from benchmarks.published.synapse_rows import shard_of
+from benchmarks.published.table import IN_PROCESS, NETWORK, Figure, Table
 
 IN_THE_GATE = "K"
 
@@ -34,6 +36,7 @@ def test_every_row_runs(letter: str, tmp_path: Path) -> None:
     assert rows == {f"{letter}{number}" for number in range(1, NUMBERS[letter] + 1)}
     wrong = [figure for figure in table.figures if figure.peer.startswith("sonicpy") and "wrong" in figure.note]
     assert not wrong
+    assert all(figure.rounds for figure in table.figures if not figure.note)
     held = json.loads((tmp_path / "results" / "results.json").read_text())
     assert len(held["figures"]) == len(table.figures)
     text = (tmp_path / "results" / "results.md").read_text()
@@ -43,11 +46,11 @@ def test_every_row_runs(letter: str, tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("letter", ["Y", "L"])
 def test_rows_over_a_cluster(letter: str, tmp_path: Path) -> None:
-    if reason := cluster_nodes.missing():
+    if reason := cluster.missing():
         pytest.skip(reason)
     table = Table("tiny", lambda line: None)
     ROWS[letter].run(table, replace(TINY, has_cluster=True), tmp_path / "work", lambda row: True)
-    assert {figure.row for figure in table.figures if figure.peer == cluster_nodes.NAME} == (
+    assert {figure.row for figure in table.figures if figure.peer == cluster.NAME} == (
         {"Y4"} if letter == "Y" else {"L1", "L2", "L3"}
     )
 

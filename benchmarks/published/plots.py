@@ -1,6 +1,6 @@
 """Draw results.json as SVG: rates by the number of connections, latencies, and costs by size.
 
-python -m benchmarks.seeds.plots [RESULTS.json] [FOLDER]
+python -m benchmarks.published.plots [RESULTS.json] [FOLDER]
 """
 
 import json
@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from benchmarks.seeds.__main__ import IN_DOCS
+from benchmarks.published.__main__ import IN_DOCS
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM, RIGHT = 720, 380, 80, 40, 50, 220
 COLOURS = ("#0b6e99", "#d9730d", "#448361", "#9065b0", "#c14c8a", "#787774", "#cb912f", "#337ea9")

@@ -7,23 +7,28 @@ verified, and times are measured, not computed from rates.
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
-from benchmarks.seeds import corpora, keyvalues
-from benchmarks.seeds.keyvalues import KeyValuePeer
-from benchmarks.seeds.profiles import Profile
-from benchmarks.seeds.table import IN_PROCESS, NETWORK, SYSTEM_CACHE, Figure, Table
-from benchmarks.versus.accounting import cpu_s
-from benchmarks.versus.client import Lane, drive
-from benchmarks.versus.results import percentile
-from benchmarks.versus.servers import Redis, Server, Sonic, Sonicpy, find_redis
+from benchmarks import corpora
+from benchmarks.measure import Taken, load, percentile
+from benchmarks.peers.dictionaries import DictKeys, SortedKeys
+from benchmarks.peers.kinds import KeyValuePeer
+from benchmarks.peers.lmdb import LmdbKeys
+from benchmarks.peers.lsm import LevelDb, RocksDb
+from benchmarks.peers.ours import OurKeys, OurKeysInMemory
+from benchmarks.peers.servers import Redis, Server, Sonicpy, open_redis
+from benchmarks.peers.sqlite import SqliteKeys
+from benchmarks.published.profiles import Profile
+from benchmarks.published.table import IN_PROCESS, NETWORK, Figure, Table
 from sonicpy import keyvalue
-from tests.support.server_process import find_sonic
 
+PEERS: tuple[type[KeyValuePeer], ...] = (
+    OurKeys, OurKeysInMemory, LmdbKeys, DictKeys, SortedKeys, LevelDb, RocksDb, SqliteKeys,
+)  # fmt: skip
 BATCH = 1000
 THREADS, COUNTERS, COUNTS = 8, 100, 1000
 CONNECTIONS = 50
@@ -31,15 +36,12 @@ CASE_S = 20.0
 """K4: the longest time of one case."""
 VALUE = bytes(256)
 
+Row = TypeVar("Row")
+
 
 def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bool]) -> None:
     """Measure the rows of K that are wanted."""
-    kinds = []
-    for kind in keyvalues.PEERS:
-        if reason := keyvalues.missing(kind):
-            table.skip("K", kind.name, reason)
-        else:
-            kinds.append(kind)
+    kinds = table.found("K", PEERS)
     if wanted("K1"):
         set_get_delete(table, profile, folder / "K1", kinds)
     if wanted("K2"):
@@ -74,15 +76,14 @@ def set_get_delete(table: Table, profile: Profile, folder: Path, kinds: Sequence
 
 def timed(figure: Figure, count: int, act: Callable[[], None]) -> None:
     """Add the rate of an act of `count` operations to a figure."""
-    before_s, began = time.process_time(), time.perf_counter()
-    act()
-    figure.rounds.append(count / (time.perf_counter() - began))
-    figure.cpu_us = (time.process_time() - before_s) / count * 1e6
+    with Taken() as taken:
+        act()
+    figure.rounds.append(count / taken.seconds)
+    figure.cpu_us = taken.cpu_s / count * 1e6
 
 
 def fill(peer: KeyValuePeer, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
-    rows = iter(zip(keys, values, strict=True))
-    while some := list(islice(rows, BATCH)):
+    for some in batches(zip(keys, values, strict=True)):
         with peer.writing() as (put, _):
             for key, value in some:
                 put(key, value)
@@ -96,10 +97,17 @@ def verify(peer: KeyValuePeer, keys: Sequence[bytes], values: Sequence[bytes], o
 
 
 def empty(peer: KeyValuePeer, keys: Sequence[bytes], order: Sequence[int]) -> None:
-    for start in range(0, len(order), BATCH):
+    for some in batches(order):
         with peer.writing() as (_, delete):
-            for number in order[start : start + BATCH]:
+            for number in some:
                 delete(keys[number])
+
+
+def batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Yield rows in lists of BATCH."""
+    left = iter(rows)
+    while some := list(islice(left, BATCH)):
+        yield some
 
 
 def phases(table: Table, profile: Profile, folder: Path, kinds: Sequence[type[KeyValuePeer]]) -> None:
@@ -166,17 +174,9 @@ def mixed(table: Table, peer: KeyValuePeer, seconds: float, count: int) -> None:
         writer.join()
     took = time.perf_counter() - began
     for case, number in (("get beside a writer", reads), ("set beside a reader", written)):
-        table.add(
-            Figure(
-                "K2",
-                case,
-                peer.name,
-                IN_PROCESS,
-                rounds=[number / took],
-                durability=peer.durability,
-                in_flight="2 threads",
-            )
-        )
+        figure = Figure("K2", case, peer.name, IN_PROCESS, durability=peer.durability, in_flight="2 threads")
+        figure.rounds = [number / took]
+        table.add(figure)
 
 
 def counters_and_space(table: Table, profile: Profile, folder: Path) -> None:
@@ -190,24 +190,22 @@ def counters_and_space(table: Table, profile: Profile, folder: Path) -> None:
                 held.incr(b"%d" % (number % COUNTERS))
 
         threads = [threading.Thread(target=count) for _ in range(THREADS)]
-        began = time.perf_counter()
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        took = time.perf_counter() - began
+        with Taken() as taken:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
         total = sum(held.incr(b"%d" % number, 0) for number in range(COUNTERS))
         if total != THREADS * counts:
             raise AssertionError(f"{THREADS * counts} counts became {total}")
         table.add(Figure("K3", "counters of 8 threads, exact", "sonicpy.keyvalue", IN_PROCESS,
-                         rounds=[THREADS * counts / took], in_flight="8 threads"))  # fmt: skip
+                         rounds=[THREADS * counts / taken.seconds], in_flight="8 threads"))  # fmt: skip
     keys = corpora.keys(profile.keys // 5)
     with keyvalue.open(folder / "space") as held:
         chance = random.Random(3)
         sizes = []
         for _ in range(10):
-            rows = iter(keys)
-            while some := list(islice(rows, BATCH)):
+            for some in batches(keys):
                 with held.batch():
                     for key in some:
                         held.set(key, bytes(chance.randrange(20, 2000)))
@@ -228,16 +226,10 @@ def counters_and_space(table: Table, profile: Profile, folder: Path) -> None:
 
 def channel(table: Table, profile: Profile, folder: Path) -> None:
     """K4: 50 connections, one command and 100 commands in flight on each."""
-    servers: list[Server] = [Sonicpy("sonicpy serve", folder / "ours")]
-    if sonic := find_sonic():
-        servers.append(Sonic("Sonic", folder / "sonic", sonic))
-    else:
-        table.skip("K4", "Sonic", "not installed ($SONIC_BIN)")
-    if redis := find_redis():
-        servers.append(Redis("Redis", folder / "redis", redis))
-    else:
+    redis = open_redis("Redis", folder / "redis")
+    if not redis:
         table.skip("K4", "Redis", "not installed")
-    for server in servers:
+    for server in (Sonicpy("sonicpy serve", folder / "ours"), *table.sonic("K4", folder / "sonic"), *redis):
         with server:
             for case, lines, mode, reply in cases(server, profile.requests):
                 for depth in (1, 100):
@@ -266,25 +258,12 @@ def cases(server: Server, requests: int) -> list[tuple[str, list[bytes], str, in
 
 
 def measure(table: Table, server: Server, case: str, lines: Sequence[bytes], mode: str, reply: int, depth: int) -> None:
-    with ExitStack() as stack:
-        lanes = [
-            Lane(
-                stack.enter_context(server.connect(mode)),
-                lines[number::CONNECTIONS],
-                in_flight=depth,
-                reply_lines=reply,
-            )
-            for number in range(CONNECTIONS)
-        ]
-        before_s = cpu_s(server.pid)
-        took_s, _ = drive(lanes, CASE_S)
-        spent_s = cpu_s(server.pid) - before_s
-    latencies = sorted(latency for lane in lanes for latency in lane.latencies_s)
-    if len(latencies) != len(lines) and took_s < CASE_S:
-        raise AssertionError(f"{server.name} answered {len(latencies)} of {len(lines)} commands")
-    figure = Figure("K4", case, server.name, NETWORK, rounds=[len(latencies) / took_s], durability=SYSTEM_CACHE,
-                    in_flight=f"{depth} on each of {CONNECTIONS}")  # fmt: skip
-    figure.cpu_us = spent_s / len(latencies) * 1e6
-    figure.note = "" if len(latencies) == len(lines) else f"stopped after {CASE_S:.0f} s"
+    run = load(server, mode, lines, connections=CONNECTIONS, in_flight=depth, reply_lines=reply, seconds=CASE_S)
+    done = len(run.latencies_s)
+    if done != len(lines) and run.seconds < CASE_S:
+        raise AssertionError(f"{server.name} answered {done} of {len(lines)} commands")
+    figure = Figure("K4", case, server.name, NETWORK, in_flight=f"{depth} on each of {CONNECTIONS}").take([run])
+    figure.note = "" if done == len(lines) else f"stopped after {CASE_S:.0f} s"
+    latencies = sorted(run.latencies_s)
     figure.more = {f"p{share}_ms": percentile(latencies, share) * 1e3 for share in (50, 95, 99)}
     table.add(figure)

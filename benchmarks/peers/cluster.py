@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from benchmarks.versus.servers import Server
+from benchmarks.peers.servers import Server
 from sonicpy.cli.cluster_room import load_cluster
 from sonicpy.errors import SonicError
 from tests.processes import HOST, environment

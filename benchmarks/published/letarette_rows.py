@@ -3,35 +3,34 @@
 L4 asks the same sets of three SQLite FTS5 files, what Letarette stands on, behind the same agents' loop.
 """
 
-import json
 import multiprocessing
 import random
 import sqlite3
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.pool import Pool
 from pathlib import Path
 from typing import Any
 
-from benchmarks.seeds import cluster_nodes, corpora
-from benchmarks.seeds.profiles import Profile
-from benchmarks.seeds.synapse_rows import shard_of
-from benchmarks.seeds.table import NETWORK, Figure, Table
-from benchmarks.versus.client import Lane, drive
-from benchmarks.versus.results import percentile
-from benchmarks.versus.servers import Server, Sonic, Sonicpy, ask
+from benchmarks import corpora
+from benchmarks.measure import Taken, in_turns, load, percentile
+from benchmarks.peers import cluster
+from benchmarks.peers.servers import Server, Sonicpy
+from benchmarks.peers.sqlite import Fts5, match, quoted
+from benchmarks.published.profiles import Profile
+from benchmarks.published.synapse_rows import shard_of
+from benchmarks.published.table import NETWORK, Figure, Table
 from sonicpy.client.address import Address
 from sonicpy.load.agent import measure as ask_servers
 from sonicpy.load.report import timings
-from sonicpy.load.test_set import TestSet, read_test_set
+from sonicpy.load.test_set import TestSet
 from tests.processes import HOST
-from tests.support.server_process import PASSWORD, find_sonic
+from tests.support.server_process import PASSWORD
 
-SETS = Path(__file__).parent / "loadsets"
 SHARDS = 3
 SET_S = 10.0
 """L2: the longest time of one set, which a slow system does not finish."""
@@ -53,49 +52,46 @@ def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bo
         "3 sonicpy serve": sonicpys,
         "1 sonicpy serve": [Sonicpy("one", folder / "one")],
     }
-    if sonic := find_sonic():
-        systems["3 Sonic"] = [Sonic(f"Sonic {number}", folder / f"sonic {number}", sonic) for number in range(SHARDS)]
-    else:
-        table.skip("L", "Sonic", "not installed ($SONIC_BIN)")
-    if reason := cluster_nodes.missing():
-        table.skip("L", cluster_nodes.NAME, reason)
+    if sonics := table.sonic("L", *(folder / f"sonic {number}" for number in range(SHARDS))):
+        systems["3 Sonic"] = sonics
+    if reason := cluster.missing():
+        table.skip("L", cluster.NAME, reason)
     elif profile.has_cluster:
-        systems[cluster_nodes.NAME] = list(cluster_nodes.Cluster(folder / "cluster", "wp").nodes)
+        systems[cluster.NAME] = list(cluster.Cluster(folder / "cluster", "wp").nodes)
     with multiprocessing.get_context("spawn").Pool(max(profile.agents)) as pool, ExitStack() as stack:
         pool.map(len, ["warm"] * max(profile.agents), chunksize=1)
         asked: dict[str, Shards] = {}
         for name, servers in systems.items():
             for server in servers:
                 stack.enter_context(server)
-            load(table, name, servers, sharded if len(servers) > 1 else [rows])
+            load_articles(table, name, servers, sharded if len(servers) > 1 else [rows])
             # A node of a cluster merges the answers of all parts; agents merge those of single servers.
-            given = servers[:1] if name == cluster_nodes.NAME else servers
+            given = servers[:1] if name == cluster.NAME else servers
             asked[name] = Shards("L2", [(HOST, server.port) for server in given])
         if wanted("L4"):
             asked["3 SQLite FTS5"] = Shards("L4", [], fts5_files(folder, sharded))
         sets(table, pool, profile, {name: shards for name, shards in asked.items() if wanted(shards.row)})
-    for name in ("3 sonicpy serve", cluster_nodes.NAME):
+    for name in ("3 sonicpy serve", cluster.NAME):
         if wanted("L3") and name in systems:
             first_queries(table, name, systems[name])
 
 
-def load(table: Table, name: str, servers: Sequence[Server], rows: Sequence[Sequence[tuple[str, str]]]) -> None:
+def load_articles(
+    table: Table, name: str, servers: Sequence[Server], rows: Sequence[Sequence[tuple[str, str]]]
+) -> None:
     """L1: push each article to its server, in lines that fit."""
     size = sum(len(text) for some in rows for _, text in some)
     count = sum(map(len, rows))
-    before_s, began = cluster_nodes.cpu_of(servers), time.perf_counter()
-    for server, some in zip(servers, rows, strict=True):
-        lines = [line for article, text in some for line in push_lines(article, text)]
-        with server.connect("ingest") as connection:
-            drive([Lane(connection, lines, in_flight=16)])
-    took_s = time.perf_counter() - began
-    for server in servers:
-        with server.connect("control") as connection:
-            ask(connection, b"TRIGGER consolidate\n")
-    figure = Figure("L1", "load articles", name, NETWORK, in_flight="16")
-    figure.rounds = [count / took_s]
-    figure.cpu_us = (cluster_nodes.cpu_of(servers) - before_s) / count * 1e6
-    figure.more = {"MB/s": size / took_s / 1e6, "text MB": size / 1e6,
+    with Taken(partial(cluster.cpu_of, servers)) as whole:
+        with Taken() as pushing:
+            for server, some in zip(servers, rows, strict=True):
+                lines = [line for article, text in some for line in push_lines(article, text)]
+                load(server, "ingest", lines, in_flight=16)
+        for server in servers:
+            server.consolidate()
+    figure = Figure("L1", "load articles", name, NETWORK, in_flight="16", rounds=[count / pushing.seconds])
+    figure.cpu_us = whole.cpu_s / count * 1e6
+    figure.more = {"MB/s": size / pushing.seconds / 1e6, "text MB": size / 1e6,
                    "disk MB": sum(server.disk_bytes() for server in servers) / 1e6}  # fmt: skip
     table.add(figure)
 
@@ -106,6 +102,10 @@ def push_lines(article: str, text: str) -> list[bytes]:
     for start in range(0, len(words), 1500):
         lines.append(f'PUSH wp default {article} "{" ".join(words[start : start + 1500])}" LANG(none)\n'.encode())
     return lines
+
+
+Result = tuple[float, float, int]
+"""(start, end, hits) of a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,55 +119,37 @@ class Shards:
 
 def sets(table: Table, pool: Pool, profile: Profile, systems: Mapping[str, Shards]) -> None:
     """Ask every set with every number of agents, each a process; the systems take turns, round by round."""
-    for path in sorted(SETS.glob("*.json")):
-        given, _ = read_test_set(path)
+    for set_name, given in made_sets().items():
         asked = given.model_copy(
             update={"Iterations": max(1, min(given.Iterations, profile.iterations) // profile.rounds)}
         )
         fit = {name: shards for name, shards in systems.items() if shards.files is None or asked.Op == "query"}
         for agents in profile.agents:
-            rates: dict[str, list[float]] = {name: [] for name in fit}
-            every: dict[str, list[tuple[float, float, int]]] = {name: [] for name in fit}
-            for _ in range(profile.rounds):
-                for name, shards in fit.items():
-                    seconds, results = run_agents(
-                        pool, agents, asked, shards.servers, shards.files, SET_S / profile.rounds
-                    )
-                    rates[name].append(len(results) / seconds)
-                    every[name] += results
-            for name, results in every.items():
-                case = f"{path.stem}, {agents} agents"
+            acts = {name: partial(run_agents, pool, agents, asked, fit[name], SET_S / profile.rounds) for name in fit}
+            for name, rounds in in_turns(acts, profile.rounds).items():
+                results = [result for some in rounds for result in some]
+                case = f"{set_name}, {agents} agents"
                 figure = Figure(fit[name].row, case, name, NETWORK, in_flight=f"1 on each of {agents}")
-                figure.rounds = rates[name]
+                figure.rounds = [len(some) / (max(end for _, end, _ in some) - min(some)[0]) for some in rounds]
                 found = sum(hits > 0 for _, _, hits in results) / len(results)
-                figure.note = "" if found > 0.5 or path.stem == "mixed" else f"finds something in {found:.0%}"
+                figure.note = "" if found > 0.5 or set_name == "mixed" else f"finds something in {found:.0%}"
                 roundtrips = [end - begun for begun, end, _ in results]
                 figure.more = {f"roundtrip {key} s": value for key, value in timings(roundtrips).items()}
                 table.add(figure)
 
 
-def run_agents(
-    pool: Pool,
-    agents: int,
-    asked: TestSet,
-    servers: list[tuple[str, int]],
-    files: list[str] | None,
-    seconds_max: float,
-) -> tuple[float, list[tuple[float, float, int]]]:
-    """Return the seconds of all agents together, and (start, end, hits) of each query."""
-    work = [(asked.model_dump(), servers, files, number, seconds_max) for number in range(agents)]
-    found = [row for some in pool.map(be_agent, work, chunksize=1) for row in some]
-    return max(row[1] for row in found) - min(row[0] for row in found), found
+def run_agents(pool: Pool, agents: int, asked: TestSet, shards: Shards, seconds_max: float, _: int) -> list[Result]:
+    """Return the results of all agents together."""
+    work = [(asked.model_dump(), shards, number, seconds_max) for number in range(agents)]
+    return [result for some in pool.map(be_agent, work, chunksize=1) for result in some]
 
 
-def be_agent(
-    work: tuple[dict[str, Any], list[tuple[str, int]], list[str] | None, int, float],
-) -> list[tuple[float, float, int]]:
+def be_agent(work: tuple[dict[str, Any], Shards, int, float]) -> list[Result]:
     """Ask the queries of one agent; clocks of processes of one machine are the same."""
-    held, servers, files, number, seconds_max = work
+    held, shards, number, seconds_max = work
     asked = TestSet.model_validate(held)
-    if files is None:
-        addresses = [Address(host, port, password=PASSWORD) for host, port in servers]
+    if shards.files is None:
+        addresses = [Address(host, port, password=PASSWORD) for host, port in shards.servers]
         stopped = threading.Event()
         timer = threading.Timer(seconds_max, stopped.set)
         timer.start()
@@ -177,34 +159,25 @@ def be_agent(
             raise AssertionError(next(result.error for result in results if result.error))
         return [(result.start, result.end, result.hits) for result in results]
     chance = random.Random(number)
-    databases = [sqlite3.connect(f"file:{path}?mode=ro", uri=True) for path in files]
-    limit = asked.limit_of_shard(len(files))
+    databases = [sqlite3.connect(f"file:{path}?mode=ro", uri=True) for path in shards.files]
+    limit = asked.limit_of_shard(len(databases))
     rows = []
     for _ in range(asked.Iterations):
-        query = " ".join(f'"{word}"' for word in chance.choice(asked.Queries).split())
+        query = quoted(chance.choice(asked.Queries).split())
         begun = time.perf_counter()
-        hits = 0
-        for database in databases:
-            hits += len(
-                database.execute(
-                    "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT ?", (query, limit)
-                ).fetchall()
-            )
+        hits = sum(len(match(database, query, limit)) for database in databases)
         rows.append((begun, time.perf_counter(), hits))
     return rows
 
 
 def fts5_files(folder: Path, sharded: Sequence[Sequence[tuple[str, str]]]) -> list[str]:
     """Return the paths of one FTS5 file for each shard."""
-    paths = []
-    for number, some in enumerate(sharded):
-        path = str(folder / f"shard{number}.db")
-        with sqlite3.connect(path) as database:
-            database.execute("CREATE VIRTUAL TABLE texts USING fts5(text)")
-            database.executemany("INSERT INTO texts(text) VALUES (?)", ((text,) for _, text in some))
-        database.close()
-        paths.append(path)
-    return paths
+    paths = [folder / f"shard{number}.db" for number in range(len(sharded))]
+    for path, some in zip(paths, sharded, strict=True):
+        texts = Fts5(path)
+        texts.add(enumerate((text for _, text in some), 1))
+        texts.close()
+    return list(map(str, paths))
 
 
 def first_queries(table: Table, name: str, servers: Sequence[Server]) -> None:
@@ -214,38 +187,28 @@ def first_queries(table: Table, name: str, servers: Sequence[Server]) -> None:
         for server in servers:
             stack.enter_context(server)
         for case in ("the first 100 queries after a start", "the same again"):
-            latencies: list[float] = []
-            for server in servers:
-                with server.connect("search") as connection:
-                    lane = Lane(connection, lines, reply_lines=2)
-                    drive([lane])
-                    latencies += lane.latencies_s
-            latencies.sort()
+            runs = [load(server, "search", lines, reply_lines=2) for server in servers]
+            latencies = sorted(latency for run in runs for latency in run.latencies_s)
             figure = Figure("L3", case, name, NETWORK, unit=" us p50")
             figure.rounds = [percentile(latencies, 50) * 1e6]
             figure.more = {"p99_us": percentile(latencies, 99) * 1e6}
             table.add(figure)
 
 
-def make_sets() -> None:
-    """Write the test sets; their words are those of the articles."""
-    SETS.mkdir(exist_ok=True)
+def made_sets() -> dict[str, TestSet]:
+    """Return the test sets by name; their words are those of the articles."""
     words = corpora.made_up_words(30_000, 5)
     middle = words[2000:2100]
     half = [middle[5][:6], f"{middle[6][:-1]}q", "qqqqqq"]
     prefixes = [word[:length] for word in middle for length in (2, 3, 4)]
     made: dict[str, tuple[list[str], dict[str, str]]] = {
-        "simple": ([middle[0]], {}),
-        "pair": ([f"{middle[1]} {words[50]}"], {}),
-        "mixed": ([middle[2], f"{middle[3]} {words[20]}", f"{middle[4]} {words[60]}", *half], {}),
         "common": (corpora.COMMON_WORDS, {}),
+        "mixed": ([middle[2], f"{middle[3]} {words[20]}", f"{middle[4]} {words[60]}", *half], {}),
+        "pair": ([f"{middle[1]} {words[50]}"], {}),
+        "simple": ([middle[0]], {}),
         "suggest": (prefixes, {"Op": "suggest"}),
     }
-    for name, (queries, more) in made.items():
-        held = {"Iterations": 250, "Spaces": ["wp/default"], "Queries": queries, "Limit": 10, **more}
-        (SETS / f"{name}.json").write_text(json.dumps(held, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    make_sets()
-    sys.exit(0)
+    return {
+        name: TestSet(Iterations=250, Spaces=["wp/default"], Queries=queries, Limit=10, **more)  # type: ignore[arg-type]
+        for name, (queries, more) in made.items()
+    }

@@ -5,8 +5,8 @@ import sqlite3
 import subprocess
 from importlib import metadata
 
-from benchmarks.seeds import postgres
-from benchmarks.versus.servers import find_redis
+from benchmarks.peers import postgres
+from benchmarks.peers.servers import find_redis
 from sonicpy.version import VERSION
 from tests.support.server_process import find_sonic
 

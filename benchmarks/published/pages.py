@@ -1,6 +1,6 @@
 """Write the figures of results.json into the pages of docs/benchmarks, draw their plots, and write all figures as CSV.
 
-    python -m benchmarks.seeds.pages [RESULTS.json] [FOLDER]
+    python -m benchmarks.published.pages [RESULTS.json] [FOLDER]
 
 A page says where its rows go: between `<!-- S -->` and `<!-- end -->`. SHOWN names these rows; `data/sonic.csv` and its
 like hold every figure.
@@ -15,9 +15,9 @@ from statistics import median
 from typing import Any
 
 from benchmarks.as_csv import rows_as_csv
-from benchmarks.seeds.__main__ import IN_DOCS
-from benchmarks.seeds.plots import draw
-from benchmarks.seeds.table import CLIENT, IN_PROCESS, NETWORK, about, note_of, rounded
+from benchmarks.published.__main__ import IN_DOCS
+from benchmarks.published.plots import draw
+from benchmarks.published.table import CLIENT, IN_PROCESS, NETWORK, about, note_of, rounded
 from tests.support.paths import ROOT
 
 PAGES = ROOT / "docs" / "benchmarks"

@@ -1,9 +1,9 @@
 """Measure the rows of five published benchmarks, ours and those of peers on this machine.
 
-    python -m benchmarks.seeds [--profile small|full|tiny] [--rows S1,R3,...] [--folder DIR]
+    python -m benchmarks.published [--profile small|full|tiny] [--rows S1,R3,...] [--folder DIR]
 
 `small` takes at most 8 minutes on two cores, `full` about an hour. The results are written to results.json and
-results.md in the folder, which is benchmarks/seeds/results/PROFILE by default; those of other rows that the folder
+results.md in the folder, which is benchmarks/published/results/PROFILE by default; those of other rows that the folder
 holds stay. The indexes go to a temporary folder.
 """
 
@@ -12,10 +12,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.seeds import letarette_rows, reindexer_rows, sniper_rows, sonic_rows, synapse_rows
-from benchmarks.seeds.profiles import PROFILES
-from benchmarks.seeds.table import Table
-from benchmarks.seeds.versions import versions
+from benchmarks.published import letarette_rows, reindexer_rows, sniper_rows, sonic_rows, synapse_rows
+from benchmarks.published.profiles import PROFILES
+from benchmarks.published.table import Table
+from benchmarks.published.versions import versions
 
 ROWS = {"S": sonic_rows, "R": reindexer_rows, "Y": synapse_rows, "K": sniper_rows, "L": letarette_rows}
 NUMBERS = {"S": 4, "R": 6, "Y": 4, "K": 4, "L": 4}
@@ -27,7 +27,7 @@ IN_DOCS = RESULTS / "full" / "results.json"
 def main() -> None:
     """Run the rows that are wanted and write the results."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.seeds", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks.published", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     every = [f"{letter}{number}" for letter, count in NUMBERS.items() for number in range(1, count + 1)]
     parser.add_argument("--profile", choices=list(PROFILES), default="small")
@@ -41,7 +41,7 @@ def main() -> None:
     table = Table(arguments.profile, lambda line: print(line, flush=True), versions=versions())
     table.keep(folder, except_rows=rows)
     profile = PROFILES[arguments.profile]
-    with tempfile.TemporaryDirectory(prefix="sonicpy-seeds-") as work:
+    with tempfile.TemporaryDirectory(prefix="sonicpy-published-") as work:
         for letter, module in ROWS.items():
             if any(row.startswith(letter) for row in rows):
                 began = time.perf_counter()

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.versus import accounting
-from benchmarks.versus.client import connect
+from benchmarks import accounting
+from benchmarks.client import connect
 from tests.processes import HOST, environment
 from tests.support.paths import ROOT
-from tests.support.server_process import PASSWORD, ServerProcess, SonicProcess
+from tests.support.server_process import PASSWORD, ServerProcess, SonicProcess, find_sonic
 
 
 class Server(ServerProcess):
@@ -33,6 +33,15 @@ class Server(ServerProcess):
     def open_socket(self) -> socket.socket:
         """Return a connection that waits for the greeting."""
         return connect(HOST, self.port)
+
+    def say(self, mode: str, line: bytes, reply_lines: int = 1) -> str:
+        """Return the reply to one line, sent over a connection of its own."""
+        with self.connect(mode) as connection:
+            return ask(connection, line, reply_lines)
+
+    def consolidate(self) -> None:
+        """Let the server build its word graphs now."""
+        self.say("control", b"TRIGGER consolidate\n")
 
     def version(self) -> str:
         """Return the version in the greeting of the server."""
@@ -105,6 +114,18 @@ class Redis(Server):
 def find_redis() -> str | None:
     """Return the path of Redis's executable, or None."""
     return shutil.which("redis-server")
+
+
+def open_sonic(name: str, folder: Path) -> list[Server]:
+    """Return the original Sonic, not started yet; nothing where it is not installed."""
+    binary = find_sonic()
+    return [Sonic(name, folder, binary)] if binary else []
+
+
+def open_redis(name: str, folder: Path) -> list[Server]:
+    """Return Redis, not started yet; nothing where it is not installed."""
+    binary = find_redis()
+    return [Redis(name, folder, binary)] if binary else []
 
 
 def read_lines(connection: socket.socket, count: int) -> str:

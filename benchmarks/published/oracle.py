@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-LIMIT = 10
-WORD, BOTH, EITHER, PREFIX, TYPO = "one word", "both words", "either word", "prefix", "typo"
+from benchmarks.peers.kinds import BOTH, LIMIT, PREFIX, TYPO
 
 
 class Oracle:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.seeds.oracle import BOTH, EITHER, LIMIT, PREFIX, TYPO
+from benchmarks.peers.kinds import BOTH, EITHER, LIMIT, PREFIX, TYPO, Item, NamePeer, Rows, TextPeer
 
 USER = "postgres"
 SETTINGS = "-c listen_addresses='' -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
@@ -62,17 +62,17 @@ def open_postgres(folder: Path) -> Iterator[Any]:
         call(str(place / "pg_ctl"), "-D", str(folder / "data"), "-w", "-m", "immediate", "stop")
 
 
-class Texts:
-    """Full text in PostgreSQL: a table with a GIN index over its words."""
+class PostgresTexts(TextPeer):
+    """Documents in a table with a GIN index over their words."""
 
-    name = NAME
+    name, is_remote = NAME, True
 
     def __init__(self, connection: Any) -> None:
+        self.pids = [connection.info.backend_pid]
         self._connection = connection
         connection.execute("CREATE TABLE items(id INT PRIMARY KEY, name TEXT, year INT, text TEXT, words TSVECTOR)")
 
-    def load(self, items: Sequence[tuple[int, str, int, str]]) -> None:
-        """Copy documents and build the indexes."""
+    def load(self, items: Sequence[Item]) -> None:
         with self._connection.cursor().copy("COPY items(id, name, year, text) FROM STDIN") as copy:
             for item in items:
                 copy.write_row(item)
@@ -82,7 +82,6 @@ class Texts:
         self._connection.execute("VACUUM ANALYZE items")
 
     def find(self, kind: str, words: Sequence[str]) -> list[int] | None:
-        """Return at most LIMIT numbers, best first."""
         if kind == TYPO:
             return None
         sign = {BOTH: " & ", EITHER: " | "}.get(kind, " & ")
@@ -95,12 +94,10 @@ class Texts:
         return [number for (number,) in rows.fetchall()]
 
     def point(self, number: int) -> bool:
-        """Return whether a document is there."""
         rows = self._connection.execute("SELECT name, year FROM items WHERE id = %s", (number,), prepare=True)
         return rows.fetchone() is not None
 
     def update(self, number: int, text: str) -> None:
-        """Replace a description."""
         self._connection.execute(
             "UPDATE items SET text = %s, words = to_tsvector('simple', %s) WHERE id = %s",
             (text, text, number),
@@ -108,22 +105,20 @@ class Texts:
         )
 
 
-class Names:
-    """Names of objects in PostgreSQL: added if they are new."""
+class PostgresNames(NamePeer):
+    """Names in a table, added if they are new."""
 
-    name = NAME
+    name, is_remote = NAME, True
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
         connection.execute("CREATE TABLE names(name TEXT PRIMARY KEY, text TEXT)")
 
-    def add(self, rows: Sequence[tuple[str, str]]) -> None:
-        """Add rows in one commit, without those whose name is there."""
+    def add(self, rows: Rows) -> None:
         with self._connection.transaction(), self._connection.cursor() as cursor:
             cursor.executemany("INSERT INTO names VALUES (%s, %s) ON CONFLICT DO NOTHING", rows)
 
     def has(self, name: str) -> bool:
-        """Return whether a name is there."""
         return (
             self._connection.execute("SELECT 1 FROM names WHERE name = %s", (name,), prepare=True).fetchone()
             is not None

@@ -1,16 +1,33 @@
-"""The data of all rows, the same at each call: made from fixed seeds, or real words where the shared file is there."""
+"""All texts and other data that benchmarks send, the same at each call: real ones, or made from fixed seeds.
+
+chat_messages, growing        real chat messages, in passes; with ever more generated words
+messages, items, articles     made up, for the published benchmarks, as domain_names, events and keys are
+"""
 
 import hashlib
 import math
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import accumulate
 from typing import TypeVar
 
 from tests.support.paths import SHARED
+from tests.support.texts import SEED, oid
+from tests.support.texts import messages as real_messages
 
 Made = TypeVar("Made", bound=Sequence[object])
+
+PASS = 330_000
+"""Chat messages of a pass."""
+GROWN = 10_000_000
+GROWN_WORDS = 2_000_000
+"""Generated words among GROWN objects."""
+HEAPS = 0.7
+SKEW = 6.0
+"""The number of an older word is a random share of all, to this power: low numbers are common."""
+OPEN_SYLLABLES = [first + second for first in "bcdfghjklmnprstvwxz" for second in "aeiou"]
+OPEN_SYLLABLES_MIN = 3
 
 VOCABULARY = SHARED / "words" / "english_words_reindexer_bench.txt"
 COMMON_WORDS = "the of and in to was is for as on by with it that from".split()
@@ -22,6 +39,55 @@ MESSAGE_BYTES = 100
 ZIPF = 1.07
 LONG_SHARE = 0.002
 ITEM_WORDS = 50
+
+
+def chat_messages(count: int) -> list[str]:
+    """Return chat messages, none of them blank; text `n` belongs to object `oid(n)`.
+
+    If there are fewer than `count`, they repeat, with the number of the pass added.
+    """
+    once = [text.strip() for text in real_messages(min(count, PASS)) if text.strip()]
+    return [once[number % len(once)] + pass_word(number // len(once)) for number in range(count)]
+
+
+def pass_word(number: int) -> str:
+    """Return the word that pass `number` over the messages adds to each text; empty for the first pass."""
+    return f" {number + 1}" if number else ""
+
+
+def growing(first: int, end: int, passed: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield (OID, text) of the objects from number `first` to `end`: chat messages, and words by Heaps' law.
+
+    Among the first n objects are `GROWN_WORDS * (n / GROWN) ** HEAPS` generated words. Each of them stands at the end
+    of the object that brings it, and half of all objects hold an older one, low numbers more often. So real words have
+    long postings lists and the vocabulary keeps growing, as in real collections.
+
+    Args:
+        passed: the messages of a pass.
+    """
+    known = grown_words(first)
+    for number in range(first, end):
+        text = passed[number % len(passed)]
+        chance = random.Random(SEED + number)
+        if known and chance.random() < 0.5:
+            text += " " + grown_word(int(known * chance.random() ** SKEW))
+        count = grown_words(number + 1)
+        yield oid(number), " ".join([text, *map(grown_word, range(known, count))])
+        known = count
+
+
+def grown_words(objects: int) -> int:
+    """Return how many generated words the first `objects` objects hold."""
+    return int(GROWN_WORDS * (objects / GROWN) ** HEAPS)
+
+
+def grown_word(number: int) -> str:
+    """Return a generated word of at least OPEN_SYLLABLES_MIN syllables; another number, another word."""
+    found: list[str] = []
+    while number or len(found) < OPEN_SYLLABLES_MIN:
+        number, at = divmod(number, len(OPEN_SYLLABLES))
+        found.append(OPEN_SYLLABLES[at])
+    return "".join(found)
 
 
 def described(name: str, made: Made, say: Callable[[str], None]) -> Made:

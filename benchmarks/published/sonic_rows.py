@@ -9,27 +9,29 @@ import os
 import random
 import subprocess
 import sys
-import time
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 from statistics import mean
-from typing import Any
 
-from benchmarks.seeds import corpora, texts
-from benchmarks.seeds.oracle import Oracle
-from benchmarks.seeds.profiles import Profile
-from benchmarks.seeds.table import IN_PROCESS, NETWORK, Figure, Table
-from benchmarks.seeds.texts import TextPeer
-from benchmarks.versus.accounting import MemoryWatch
-from benchmarks.versus.client import Lane, drive
-from benchmarks.versus.results import percentile
-from benchmarks.versus.servers import Server, Sonic, Sonicpy, ask
+from benchmarks import corpora
+from benchmarks.accounting import MemoryWatch
+from benchmarks.client import Lane, drive
+from benchmarks.measure import Run, Taken, in_turns, load, percentile
+from benchmarks.peers.kinds import EITHER, Item, TextPeer
+from benchmarks.peers.ours import OurTexts
+from benchmarks.peers.servers import Server, Sonicpy, ask
+from benchmarks.peers.sqlite import Fts5Texts
+from benchmarks.peers.tantivy import TantivyTexts
+from benchmarks.published.oracle import Oracle
+from benchmarks.published.profiles import Profile
+from benchmarks.published.table import IN_PROCESS, NETWORK, Figure, Table
 from tests.support.paths import ROOT
-from tests.support.server_process import find_sonic
 
+PEERS: tuple[type[TextPeer], ...] = (OurTexts, Fts5Texts, TantivyTexts)
 EVERY = 1000
 """Operations in one mean, as in the published table."""
 REPORTED = 8
@@ -59,16 +61,12 @@ def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bo
 def servers_in(table: Table, row: str, folder: Path) -> list[Server]:
     """Return our server in its modes, and Sonic where it is installed."""
     newest = {"search.ranking": "newest", "search.query_alternates_try": 0, "search.stemming": "off"}
-    servers: list[Server] = [
+    return [
         Sonicpy("sonicpy", folder / "default"),
         Sonicpy("sonicpy, newest first", folder / "newest", newest),
         Sonicpy("sonicpy, compat", folder / "compat", {"server.compat": "sonic"}),
+        *table.sonic(row, folder / "sonic"),
     ]
-    if sonic := find_sonic():
-        servers.append(Sonic("Sonic", folder / "sonic", sonic))
-    else:
-        table.skip(row, "Sonic", "not installed ($SONIC_BIN)")
-    return servers
 
 
 def push_and_ask(table: Table, profile: Profile, folder: Path) -> None:
@@ -95,30 +93,26 @@ def push_in_steps(
     """Push the messages in steps; after each, consolidate and ask: what an operation costs at each size."""
     pushed: dict[str, list[Figure]] = {server.name: [] for server in servers}
     peaks: dict[str, int] = dict.fromkeys(pushed, 0)
-    latencies: dict[str, list[float]] = {name: [] for name in pushed}
+    latencies = {name: array("d") for name in pushed}
     done = 0
     for share in profile.steps:
         count = max(1, round(share * len(made)))
         pushes = [line for number in range(done, count) for line in push_lines(number, made[number])]
         done = count
         for server in servers:
-            with MemoryWatch(server.pid) as watch, server.connect("ingest") as connection:
-                before_s, lane = server.cpu_s(), Lane(connection, pushes)
-                took_s, _ = drive([lane])
-                spent_s = server.cpu_s() - before_s
+            with MemoryWatch(server.pid) as watch:
+                run = load(server, "ingest", pushes)
             peaks[server.name] = max(peaks[server.name], watch.peak_bytes)
-            latencies[server.name] += lane.latencies_s
-            figure = Figure("S1", f"PUSH up to {count} texts", server.name, NETWORK, rounds=[len(pushes) / took_s])
-            figure.cpu_us = spent_s / len(pushes) * 1e6
-            figure.more["one core"] = spent_s / took_s
+            latencies[server.name].extend(run.latencies_s)
+            figure = Figure("S1", f"PUSH up to {count} texts", server.name, NETWORK).take([run])
+            figure.more["one core"] = run.cpu_s / run.seconds
             pushed[server.name].append(table.add(figure))
             consolidate(table, "S1", f"consolidate at {count} texts", server)
             asked = ask_for(server, lines, 1, profile.seconds)
-            figure = mean_figure("S1", f"QUERY of one to three words at {count} texts", server, asked)
-            table.add(figure)
+            table.add(mean_figure("S1", f"QUERY of one to three words at {count} texts", server.name, [asked]))
     for server in servers:
         steps = pushed[server.name]
-        whole = mean_figure("S1", "PUSH, 1 connection", server, Asked(latencies[server.name], 0.0, 0.0))
+        whole = mean_figure("S1", "PUSH, 1 connection", server.name, [Run(1.0, 0.0, 0.0, latencies[server.name])])
         whole.rounds = [figure.rounds[0] for figure in steps]
         whole.cpu_us = mean(figure.cpu_us for figure in steps if figure.cpu_us is not None)
         whole.more |= {"peak MB": peaks[server.name] / 1e6, "disk MB": server.disk_bytes() / 1e6}
@@ -126,11 +120,9 @@ def push_in_steps(
 
 
 def consolidate(table: Table, row: str, case: str, server: Server) -> None:
-    with server.connect("control") as control:
-        began = time.perf_counter()
+    with server.connect("control") as control, Taken() as taken:
         ask(control, b"TRIGGER consolidate\n")
-        took_s = time.perf_counter() - began
-    table.add(Figure(row, case, server.name, NETWORK, unit=" ms", rounds=[took_s * 1e3]))
+    table.add(Figure(row, case, server.name, NETWORK, unit=" ms", rounds=[taken.seconds * 1e3]))
 
 
 def push_lines(number: int, text: str) -> list[bytes]:
@@ -171,23 +163,12 @@ def misspelt(made: Sequence[str], oracle: Oracle, count: int) -> list[tuple[str,
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One round of one server."""
-
-    latencies_s: Sequence[float]
-    took_s: float
-    cpu_s: float
-
-
-def mean_figure(row: str, case: str, server: Server, *rounds: Asked) -> Figure:
+def mean_figure(row: str, case: str, name: str, runs: Sequence[Run]) -> Figure:
     """Return the published table's figures: means of 1,000 operations, eight of them, best and worst of all."""
-    latencies_s = [latency for asked in rounds for latency in asked.latencies_s]
+    latencies_s = [latency for run in runs for latency in run.latencies_s]
     means = [mean(latencies_s[start : start + EVERY]) * 1e6 for start in range(0, len(latencies_s), EVERY)]
     ordered = sorted(latencies_s)
-    figure = Figure(row, case, server.name, NETWORK)
-    figure.rounds = [len(asked.latencies_s) / asked.took_s for asked in rounds if asked.took_s]
-    figure.cpu_us = sum(asked.cpu_s for asked in rounds) / len(latencies_s) * 1e6
+    figure = Figure(row, case, name, NETWORK).take(runs)
     figure.more = {
         "mean us": mean(means), "best mean us": min(means), "worst mean us": max(means),
         "eight means us": [means[at * len(means) // REPORTED] for at in range(REPORTED)],
@@ -197,16 +178,9 @@ def mean_figure(row: str, case: str, server: Server, *rounds: Asked) -> Figure:
     return figure
 
 
-def ask_for(server: Server, lines: Sequence[bytes], connections: int, seconds: float) -> Asked:
+def ask_for(server: Server, lines: Sequence[bytes], connections: int, seconds: float, _: int = 0) -> Run:
     """Ask a server over some connections for some time."""
-    with ExitStack() as stack:
-        given: Iterator[bytes] = cycle(lines)
-        opened = [stack.enter_context(server.connect("search")) for _ in range(connections)]
-        lanes = [Lane(connection, given, reply_lines=2) for connection in opened]
-        before_s = server.cpu_s()
-        took_s, _ = drive(lanes, seconds)
-        spent_s = server.cpu_s() - before_s
-    return Asked([latency for lane in lanes for latency in lane.latencies_s], took_s, spent_s)
+    return load(server, "search", cycle(lines), connections=connections, reply_lines=2, seconds=seconds)
 
 
 def ask_over(
@@ -221,14 +195,11 @@ def ask_over(
     """Ask the servers in turn, round by round, over several numbers of connections; `named`: the row and the case."""
     seconds = profile.seconds / profile.rounds
     for count in counts:
-        rounds: dict[str, list[Asked]] = {server.name: [] for server in servers}
-        for _ in range(profile.rounds):
-            for server in servers:
-                rounds[server.name].append(ask_for(server, lines, count, seconds))
-        for server in servers:
-            figure = mean_figure(named[0], f"{named[1]}, {count} connections", server, *rounds[server.name])
+        acts = {server.name: partial(ask_for, server, lines, count, seconds) for server in servers}
+        for name, runs in in_turns(acts, profile.rounds).items():
+            figure = mean_figure(named[0], f"{named[1]}, {count} connections", name, runs)
             figure.in_flight = f"1 on each of {count}"
-            figure.note = notes.get(server.name) or figure.note
+            figure.note = notes.get(name) or figure.note
             table.add(figure)
 
 
@@ -275,38 +246,36 @@ def push_articles(table: Table, profile: Profile, folder: Path) -> None:
                 consolidate(table, "S2", f"consolidate {count} articles", server)
             done = count
         shares = [lines[done + at :: profile.rounds] for at in range(profile.rounds)]
-        taken: dict[str, list[tuple[float, float]]] = {server.name: [] for server in servers}
-        for share in shares:
-            for server in servers:
-                taken[server.name].append(push_share(server, share, consolidates=True))
-        for server in servers:
-            figure = Figure("S2", "push and consolidate", server.name, NETWORK, unit=" MB/s", in_flight="16")
-            a_line = size / len(lines) / 1e6
-            figure.rounds = [
-                a_line * len(share) / took_s for share, (took_s, _) in zip(shares, taken[server.name], strict=True)
-            ]
-            figure.more["CPU s"] = sum(cpu_s for _, cpu_s in taken[server.name])
+        a_line = size / len(lines) / 1e6
+
+        def push(server: Server, number: int) -> Taken:
+            return push_share(server, shares[number], consolidates=True)
+
+        acts = {server.name: partial(push, server) for server in servers}
+        for name, taken in in_turns(acts, profile.rounds).items():
+            figure = Figure("S2", "push and consolidate", name, NETWORK, unit=" MB/s", in_flight="16")
+            figure.rounds = [a_line * len(some) / one.seconds for some, one in zip(shares, taken, strict=True)]
+            figure.more["CPU s"] = sum(one.cpu_s for one in taken)
             table.add(figure)
         for limit in (10, 100):
             given = [f'QUERY messages default "{text}" LIMIT({limit})\n'.encode() for text in asked]
             ask_over(table, profile, ("S2", f"QUERY of articles, LIMIT {limit}"), servers, given, (1,), {})
 
 
-def push_share(server: Server, lines: Sequence[bytes], *, consolidates: bool = False) -> tuple[float, float]:
+def push_share(server: Server, lines: Sequence[bytes], *, consolidates: bool = False) -> Taken:
     """Push lines, 16 in flight; return wall-clock and CPU seconds."""
-    with server.connect("ingest") as ingest, server.connect("control") as control:
-        began, before_s = time.perf_counter(), server.cpu_s()
+    with server.connect("ingest") as ingest, server.connect("control") as control, Taken(server.cpu_s) as taken:
         drive([Lane(ingest, lines, in_flight=16)])
         if consolidates:
             ask(control, b"TRIGGER consolidate\n")
-        return time.perf_counter() - began, server.cpu_s() - before_s
+    return taken
 
 
 def recall(table: Table, profile: Profile, folder: Path) -> None:
     """S3: short questions in groups that ask the same; each is asked and should find its group."""
     chance = random.Random(13)
     words = corpora.made_up_words(8_000, 13)
-    rows: list[texts.Item] = []
+    rows: list[Item] = []
     for group in range(profile.questions // GROUP):
         first = chance.sample(words, 8)
         for number in range(GROUP):
@@ -316,23 +285,19 @@ def recall(table: Table, profile: Profile, folder: Path) -> None:
             chance.shuffle(other)
             rows.append((group * GROUP + number, "", 0, " ".join(other)))
     asked = chance.sample(rows, min(len(rows), 1000))
-    kinds: list[tuple[type[TextPeer], Any]] = [(kind, folder / kind.__name__) for kind in texts.PEERS[:3]]
-    for kind, place in kinds:
-        if reason := texts.missing(kind):
-            table.skip("S3", kind.name, reason)
-            continue
-        peer = kind(place)
+    for kind in table.found("S3", PEERS):
+        peer = kind(folder / kind.__name__)  # type: ignore[call-arg]
         peer.load(rows)
-        gains, found, began = [], [], time.perf_counter()
-        for number, _, _, text in asked:
-            group = {number - number % GROUP + at for at in range(GROUP)}
-            answer = peer.find("either word", text.split()) or []
-            gains.append(sum(1 / math.log2(at + 2) for at, name in enumerate(answer) if name in group))
-            found.append(len(group & set(answer)) / GROUP)
-        took_s = time.perf_counter() - began
+        gains, found = [], []
+        with Taken() as taken:
+            for number, _, _, text in asked:
+                group = {number - number % GROUP + at for at in range(GROUP)}
+                answer = peer.find(EITHER, text.split()) or []
+                gains.append(sum(1 / math.log2(at + 2) for at, name in enumerate(answer) if name in group))
+                found.append(len(group & set(answer)) / GROUP)
         peer.close()
         best = sum(1 / math.log2(at + 2) for at in range(GROUP))
-        figure = Figure("S3", "questions found again", kind.name, IN_PROCESS, rounds=[len(asked) / took_s])
+        figure = Figure("S3", "questions found again", kind.name, IN_PROCESS, rounds=[len(asked) / taken.seconds])
         figure.more = {"nDCG@10": mean(gains) / best, "recall@10": mean(found)}
         figure.note = f"nDCG@10 {mean(gains) / best:.3f}, recall@10 {mean(found):.3f}"
         table.add(figure)

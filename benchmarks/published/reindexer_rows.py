@@ -5,23 +5,28 @@ Left out: R2 for identifier indexes, which hold no fields. Equality is shown as 
 
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import cycle
 from pathlib import Path
 
 import sonicpy
-from benchmarks.seeds import corpora, postgres, served, texts
-from benchmarks.seeds.oracle import BOTH, EITHER, PREFIX, TYPO, WORD, Oracle
-from benchmarks.seeds.profiles import Profile
-from benchmarks.seeds.table import CLIENT, IN_PROCESS, NETWORK, Figure, Table, in_rounds
-from benchmarks.seeds.texts import Item, TextPeer
-from benchmarks.versus.accounting import cpu_s
-from benchmarks.versus.client import Lane, drive
-from benchmarks.versus.servers import Redis, Server, Sonic, Sonicpy, ask, find_redis
-from tests.support.server_process import find_sonic
+from benchmarks import corpora
+from benchmarks.accounting import cpu_s
+from benchmarks.measure import Run, in_turns, load
+from benchmarks.peers import postgres
+from benchmarks.peers.kinds import BOTH, EITHER, PREFIX, TYPO, WORD, Item, TextPeer
+from benchmarks.peers.ours import AS_TYPED, OurTexts, ServedTexts
+from benchmarks.peers.reindexer import Reindexer
+from benchmarks.peers.servers import Redis, Server, Sonicpy, open_redis
+from benchmarks.peers.sqlite import Fts5Texts
+from benchmarks.peers.tantivy import TantivyTexts
+from benchmarks.published.oracle import Oracle
+from benchmarks.published.profiles import Profile
+from benchmarks.published.table import CLIENT, IN_PROCESS, NETWORK, Figure, Table, in_rounds
 
+PEERS: tuple[type[TextPeer], ...] = (OurTexts, Fts5Texts, TantivyTexts, Reindexer)
 CHECKED = 200
 CONNECTIONS = 50
 KINDS = {"R3": (WORD, BOTH, EITHER), "R4": (PREFIX,), "R5": (TYPO,)}
@@ -65,12 +70,7 @@ def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bo
 def in_process(
     table: Table, profile: Profile, folder: Path, items: Sequence[Item], oracle: Oracle, wanted: Callable[[str], bool]
 ) -> None:
-    peers = []
-    for kind in texts.PEERS:
-        if reason := texts.missing(kind):
-            table.skip("R", kind.name, reason)
-        else:
-            peers.append(kind(folder / kind.__name__))
+    peers = [kind(folder / kind.__name__) for kind in table.found("R", PEERS)]  # type: ignore[call-arg]
     for peer in peers:
         peer.load(items)
     if wanted("R2"):
@@ -91,7 +91,7 @@ def one_after_the_other(
 ) -> None:
     """Measure calls of one thread: by number, by words, and updates that the next query sees."""
     chance = random.Random(7)
-    spent = {peer.name: partial(spent_s, getattr(peer, "pids", ())) for peer in peers}
+    spent = {peer.name: partial(spent_s, peer.pids) for peer in peers}
     if wanted("R1"):
         numbers = [chance.randrange(len(items)) for _ in range(profile.queries)]
         acts = {peer.name: each(peer.point) for peer in peers}
@@ -188,9 +188,9 @@ def conditions(table: Table, profile: Profile, folder: Path, items: Sequence[Ite
         in_rounds(table, figures("R2", case, acts, IN_PROCESS), acts, names, profile.rounds)
         table.add(Figure("R2", case, "sonicpy", IN_PROCESS, note="an index of identifiers holds no fields"))
     with sonicpy.open(folder / "buckets") as index:
-        rows = ((texts.COLLECTION, name.replace(" ", "-"), str(number), "all") for number, name, _, _ in items)
+        rows = (("items", name.replace(" ", "-"), str(number), "all") for number, name, _, _ in items)
         index.push_many(rows, lang="none", new=True)
-        act = each(lambda name: index.query(texts.COLLECTION, name.replace(" ", "-"), "all", lang="none"))
+        act = each(lambda name: index.query("items", name.replace(" ", "-"), "all", lang="none"))
         acts = {"sonicpy": act}
         made = figures("R2", "equality as a bucket", acts, IN_PROCESS, note="bucket scope, not a field")
         in_rounds(table, made, acts, names, profile.rounds)
@@ -200,40 +200,33 @@ def over_sockets(
     table: Table, profile: Profile, folder: Path, items: Sequence[Item], oracle: Oracle, wanted: Callable[[str], bool]
 ) -> None:
     """Measure servers over 50 connections; Redis only by number."""
-    exact = {"search.query_alternates_try": 0, "search.stemming": "off"}
+    exact = {f"search.{key}": value for key, value in AS_TYPED["search"].items()}
     servers: list[Server] = [
         Sonicpy("sonicpy serve", folder / "default"),
         Sonicpy("sonicpy serve, words as typed", folder / "exact", exact),
+        *table.sonic("R", folder / "sonic"),
     ]
-    if sonic := find_sonic():
-        servers.append(Sonic("Sonic", folder / "sonic", sonic))
-    else:
-        table.skip("R", "Sonic", "not installed ($SONIC_BIN)")
-    redis = Redis("Redis", folder / "redis", found) if (found := find_redis()) else None
     with ExitStack() as stack:
         for server in servers:
             stack.enter_context(server)
             fill(server, items)
         through_clients(table, profile, folder, servers, items, oracle, wanted)
         if wanted("R1"):
-            by_number: list[Server] = [*servers]
-            if redis is not None:
-                fill_redis(stack.enter_context(redis), items)
-                by_number.append(redis)
-            tries(table, profile, "R1", "by number", by_number, number_lines(items), 1)
+            redis = [stack.enter_context(server) for server in open_redis("Redis", folder / "redis")]
+            for server in redis:
+                load(server, "", [f"SET item:{item[0]} x\n".encode() for item in items], in_flight=64)
+            tries(table, profile, "R1", "by number", [*servers, *redis], number_lines(items), 1)
         for row, kinds in KINDS.items():
             for kind in kinds if wanted(row) else ():
                 asked = queries(items, oracle, kind, profile.queries)
                 lines = [f'QUERY items default "{" ".join(words)}" LIMIT(10) LANG(none)\n' for _, words, _ in asked]
-                tries(table, profile, row, kind, servers, {server.name: lines for server in servers}, 2)
+                tries(table, profile, row, kind, servers, {"search": lines}, 2)
         if wanted("R6"):
             updates = [
                 f'FLUSHO items default {number}\nPUSH items default {number} "{text}" LANG(none)\n'
                 for number, _, _, text in items[: profile.queries]
             ]
-            tries(
-                table, profile, "R6", "update (FLUSHO, PUSH)", servers, {server.name: updates for server in servers}, 2
-            )
+            tries(table, profile, "R6", "update (FLUSHO, PUSH)", servers, {"ingest": updates}, 2)
 
 
 def through_clients(
@@ -248,11 +241,11 @@ def through_clients(
     """Measure one connection and one call at a time, as a program in Python has them, beside PostgreSQL."""
     default, exact, *others = servers
     with ExitStack() as stack:
-        peers: list[TextPeer] = [served.Served(exact, default), *map(served.Served, others)]
+        peers: list[TextPeer] = [ServedTexts(exact, default), *map(ServedTexts, others)]
         if reason := postgres.missing():
             table.skip("R", postgres.NAME, reason)
         else:
-            peers.append(served.Postgres(stack.enter_context(postgres.open_postgres(folder / "postgres"))))
+            peers.append(postgres.PostgresTexts(stack.enter_context(postgres.open_postgres(folder / "postgres"))))
             peers[-1].load(items)
         for peer in peers:
             stack.callback(peer.close)
@@ -260,27 +253,20 @@ def through_clients(
 
 
 def number_lines(items: Sequence[Item]) -> dict[str, list[str]]:
-    """Return the commands that look documents up, by server; "" is any other."""
+    """Return the commands that look documents up, by mode of the channel; "" is Redis."""
     chance = random.Random(9)
     numbers = [chance.randrange(len(items)) for _ in range(10_000)]
     return {
-        "": [f"COUNT items default {number}\n" for number in numbers],
-        "Redis": [f"EXISTS item:{number}\n" for number in numbers],
+        "ingest": [f"COUNT items default {number}\n" for number in numbers],
+        "": [f"EXISTS item:{number}\n" for number in numbers],
     }
 
 
 def fill(server: Server, items: Sequence[Item]) -> None:
     """Push all documents and consolidate."""
-    with server.connect("ingest") as connection:
-        lines = [f'PUSH items default {number} "{text}" LANG(none)\n'.encode() for number, _, _, text in items]
-        drive([Lane(connection, lines, in_flight=64)])
-    with server.connect("control") as connection:
-        ask(connection, b"TRIGGER consolidate\n")
-
-
-def fill_redis(server: Server, items: Sequence[Item]) -> None:
-    with server.connect("") as connection:
-        drive([Lane(connection, [f"SET item:{item[0]} x\n".encode() for item in items], in_flight=64)])
+    lines = [f'PUSH items default {number} "{text}" LANG(none)\n'.encode() for number, _, _, text in items]
+    load(server, "ingest", lines, in_flight=64)
+    server.consolidate()
 
 
 def tries(
@@ -289,32 +275,21 @@ def tries(
     row: str,
     case: str,
     servers: Sequence[Server],
-    lines: dict[str, list[str]],
+    lines: Mapping[str, list[str]],
     reply: int,
 ) -> None:
-    """Measure each server over 50 connections, `profile.tries` times in turn; the figure shows the median."""
-    made = {
-        server.name: Figure(row, case, server.name, NETWORK, in_flight=f"1 on each of {CONNECTIONS}")
-        for server in servers
-    }
-    spent, done = dict.fromkeys(made, 0.0), dict.fromkeys(made, 0)
-    for _ in range(profile.tries):
-        for server in servers:
-            given = lines.get(server.name) or lines[""]
-            with ExitStack() as stack:
-                mode = "ingest" if given[0].startswith(("COUNT", "FLUSHO")) else "search"
-                encoded: Iterator[bytes] = cycle([line.encode() for line in given])
-                lanes = [
-                    Lane(stack.enter_context(server.connect(mode)), encoded, reply_lines=reply)
-                    for _ in range(CONNECTIONS)
-                ]
-                before_s = cpu_s(server.pid)
-                took_s, _ = drive(lanes, profile.seconds)
-                spent[server.name] += cpu_s(server.pid) - before_s
-            count = sum(len(lane.latencies_s) for lane in lanes)
-            done[server.name] += count
-            made[server.name].rounds.append(count / took_s)
-    for name, figure in made.items():
-        figure.cpu_us = spent[name] / max(1, done[name]) * 1e6
+    """Measure each server over 50 connections, `profile.tries` times in turn; the figure shows the median.
+
+    Args:
+        lines: by the mode of the channel; "" is Redis.
+    """
+
+    def attempt(server: Server, _: int) -> Run:
+        mode = "" if isinstance(server, Redis) else next(iter(lines))
+        encoded = cycle([line.encode() for line in lines[mode]])
+        return load(server, mode, encoded, connections=CONNECTIONS, reply_lines=reply, seconds=profile.seconds)
+
+    for name, runs in in_turns({server.name: partial(attempt, server) for server in servers}, profile.tries).items():
+        figure = Figure(row, case, name, NETWORK, in_flight=f"1 on each of {CONNECTIONS}").take(runs)
         figure.more["best"] = max(figure.rounds)
         table.add(figure)

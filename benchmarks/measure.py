@@ -1,0 +1,194 @@
+"""How everything is measured: one run of a system, systems in turns, percentiles and CPU times of runs."""
+
+import time
+from array import array
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from statistics import median
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from benchmarks.client import Lane, drive
+from benchmarks.peers.servers import Server
+
+QUIET_S, QUIET_SHARE, QUIET_TRIES = 0.1, 0.1, 50
+"""A server is quiet if it used less than QUIET_SHARE of a core for QUIET_S; check at most QUIET_TRIES times."""
+
+Key = TypeVar("Key", bound=Hashable)
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of one system."""
+
+    seconds: float
+    cpu_s: float
+    client_cpu_s: float
+    latencies_s: "array[float]"
+
+    @property
+    def per_s(self) -> float:
+        """Operations per second."""
+        return len(self.latencies_s) / self.seconds
+
+    @property
+    def cpu_us(self) -> float:
+        """CPU microseconds of the system per operation."""
+        return self.cpu_s / len(self.latencies_s) * 1e6
+
+    def percentile_s(self, percent: float) -> float:
+        """Return a percentile of the latencies in seconds."""
+        return percentile(sorted(self.latencies_s), percent)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """All runs of one operation in one mode by one server."""
+
+    operations: int
+    operations_s: float
+    """The median of the rounds."""
+    mean_us: float
+    p50_us: float
+    p95_us: float
+    p99_us: float
+    worst_us: float
+    cpu_us: float
+    """CPU time of the server per operation."""
+    client_us: float
+    """CPU time of the client per operation."""
+
+    @classmethod
+    def of(cls, runs: Sequence[Run]) -> "Rate":
+        """Return the rate over runs, none of them empty."""
+        latencies = sorted(latency for run in runs for latency in run.latencies_s)
+        count = len(latencies)
+        return cls(
+            operations=count,
+            operations_s=median(run.per_s for run in runs),
+            mean_us=sum(latencies) / count * 1e6,
+            p50_us=percentile(latencies, 50) * 1e6,
+            p95_us=percentile(latencies, 95) * 1e6,
+            p99_us=percentile(latencies, 99) * 1e6,
+            worst_us=latencies[-1] * 1e6,
+            cpu_us=sum(run.cpu_s for run in runs) / count * 1e6,
+            client_us=sum(run.client_cpu_s for run in runs) / count * 1e6,
+        )
+
+
+def percentile(rising: Sequence[float], percent: float) -> float:
+    """Return the smallest value that at least `percent` % of the values do not exceed.
+
+    Args:
+        rising: the values, smallest first.
+    """
+    return rising[max(0, -int(-percent * len(rising) // 100) - 1)]
+
+
+class Taken:
+    """Wall-clock and CPU seconds of a `with` block.
+
+    Args:
+        clock: the CPU seconds that were used so far; by default those of this process.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.process_time) -> None:
+        self.seconds = self.cpu_s = 0.0
+        self._clock = clock
+
+    def __enter__(self) -> Self:
+        self._before_s, self._began = self._clock(), time.perf_counter()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.seconds, self.cpu_s = time.perf_counter() - self._began, self._clock() - self._before_s
+
+
+def in_turns(acts: Mapping[Key, Callable[[int], Found]], rounds: int) -> dict[Key, list[Found]]:
+    """Call each act with the number of each round; in a round they take turns, so that a busy moment affects all."""
+    found: dict[Key, list[Found]] = {key: [] for key in acts}
+    for number in range(rounds):
+        for key, act in acts.items():
+            found[key].append(act(number))
+    return found
+
+
+def share(operations: Sequence[Any], number: int, rounds: int) -> Sequence[Any]:
+    """Return the operations of a round."""
+    return operations[number * len(operations) // rounds : (number + 1) * len(operations) // rounds]
+
+
+def load(
+    server: Server,
+    mode: str,
+    lines: Sequence[bytes] | Iterator[bytes],
+    *,
+    connections: int = 1,
+    in_flight: int = 1,
+    reply_lines: int = 1,
+    seconds: float = float("inf"),
+    rest_s: float = 0.0,
+    check: Callable[[Lane], None] | None = None,
+) -> Run:
+    """Send lines over connections of a mode of the channel.
+
+    Args:
+        lines: a sequence is divided among the connections; they take in turn what an iterator yields.
+        in_flight: commands under way on each connection.
+        reply_lines: lines of each reply.
+        seconds, rest_s, check: as in `run`.
+    """
+    with ExitStack() as stack:
+        lanes = [
+            Lane(
+                stack.enter_context(server.connect(mode)),
+                lines[number::connections] if isinstance(lines, Sequence) else lines,
+                in_flight=in_flight,
+                reply_lines=reply_lines,
+            )
+            for number in range(connections)
+        ]
+        return run(server, lanes, seconds, rest_s=rest_s, check=check)
+
+
+def run(
+    server: Server,
+    lanes: Sequence[Lane],
+    seconds: float = float("inf"),
+    *,
+    rest_s: float = 0.0,
+    check: Callable[[Lane], None] | None = None,
+) -> Run:
+    """Drive lanes to a server.
+
+    Args:
+        seconds: the longest time.
+        rest_s: a pause, and the wait for a quiet server behind it, whose CPU time counts for the lanes.
+        check: raises an error if the replies that a lane received are wrong.
+    """
+    before_s = server.cpu_s()
+    took_s, client_cpu_s = drive(lanes, seconds)
+    if rest_s:
+        time.sleep(rest_s)
+        wait_until_quiet(server)
+    cpu_s = server.cpu_s() - before_s
+    latencies_s = array("d")
+    for lane in lanes:
+        if check is not None:
+            check(lane)
+        latencies_s.extend(lane.latencies_s)
+    return Run(took_s, cpu_s, client_cpu_s, latencies_s)
+
+
+def wait_until_quiet(server: Server) -> None:
+    """Wait until a server is quiet, at most QUIET_TRIES times QUIET_S."""
+    cpu_s = server.cpu_s()
+    for _ in range(QUIET_TRIES):
+        time.sleep(QUIET_S)
+        before_s, cpu_s = cpu_s, server.cpu_s()
+        if cpu_s - before_s < QUIET_S * QUIET_SHARE:
+            return

@@ -1,0 +1,132 @@
+"""Kinds of peers: what each can be asked to do, so that one row measures all of them."""
+
+import importlib.util
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from benchmarks.accounting import allocated_bytes
+
+LIMIT = 10
+"""Objects in an answer, at most."""
+WORD, BOTH, EITHER, PREFIX, TYPO = "one word", "both words", "either word", "prefix", "typo"
+"""Kinds of questions."""
+NOTHING, SYSTEM_CACHE = "nothing is kept", "survives the process, not the machine"
+IN_BACKGROUND = "what was written in the background"
+"""Of a process that is killed after 200 changes, none is there."""
+MAP_BYTES = 16 << 30
+"""Of every peer that maps its file."""
+
+Item = tuple[int, str, int, str]
+"""(number, name, year, description)"""
+Rows = Sequence[tuple[str, str]]
+"""(name, text)"""
+
+
+class Engine(Protocol):
+    """An index of texts with names, in this process."""
+
+    def add(self, rows: Iterable[tuple[Any, str]]) -> None:
+        """Index (name, text) rows in one commit."""
+
+    def any_of(self, words: Sequence[str], limit: int = LIMIT, offset: int = 0) -> list[Any]:
+        """Return the names of the best texts that hold any of the words."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+class Peer(ABC):
+    """A system that is measured."""
+
+    name: str
+    module: ClassVar[str | None] = None
+    """What must be importable."""
+    durability = SYSTEM_CACHE
+    is_remote = False
+    """Whether a client asks it over a socket."""
+    pids: Sequence[int] = ()
+    """Its processes, beside this one."""
+
+    @classmethod
+    def missing(cls) -> str | None:
+        """Return why it cannot be measured, or None."""
+        if cls.module is None or importlib.util.find_spec(cls.module):
+            return None
+        return f"not installed: pip install {cls.module}"
+
+    def close(self) -> None:  # noqa: B027 - most have nothing to close
+        """Close it."""
+
+
+class TextPeer(Peer):
+    """An index of documents. `find` and `filtered` return None where the peer does not offer the question."""
+
+    @abstractmethod
+    def load(self, items: Sequence[Item]) -> None:
+        """Index documents."""
+
+    @abstractmethod
+    def find(self, kind: str, words: Sequence[str]) -> list[int] | None:
+        """Return at most LIMIT numbers of documents, best first."""
+
+    @abstractmethod
+    def point(self, number: int) -> bool:
+        """Return whether a document is there."""
+
+    @abstractmethod
+    def update(self, number: int, text: str) -> None:
+        """Replace a description; the next `find` sees it."""
+
+    def filtered(self, name: str, year: int | None) -> list[int] | None:
+        """Return at most LIMIT documents of a name, and of later years; None where fields cannot be asked for."""
+        return None
+
+
+class NamePeer(Peer):
+    """A store of objects with names. `add` keeps what is there; `add_new` may rely on the names being new."""
+
+    @abstractmethod
+    def add(self, rows: Rows) -> None:
+        """Add rows in one commit."""
+
+    def add_new(self, rows: Rows) -> None:
+        """Add rows that are known to be new."""
+        self.add(rows)
+
+    @abstractmethod
+    def has(self, name: str) -> bool:
+        """Return whether a name is there."""
+
+
+class KeyValuePeer(Peer):
+    """Keys and values in a folder of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True)
+
+    @contextmanager
+    def writing(self) -> Iterator[tuple[Callable[[bytes, bytes], object], Callable[[bytes], object]]]:
+        """`set` and `delete` inside one commit, where the peer has commits."""
+        yield self.set, self.delete
+
+    @contextmanager
+    def reading(self) -> Iterator[Callable[[bytes], object]]:
+        """`get` inside one open transaction, where the peer has transactions."""
+        yield self.get
+
+    @abstractmethod
+    def set(self, key: bytes, value: bytes) -> None: ...
+
+    @abstractmethod
+    def get(self, key: bytes) -> bytes | None: ...
+
+    @abstractmethod
+    def delete(self, key: bytes) -> object: ...
+
+    def size(self) -> int:
+        """Return the bytes of its files."""
+        return allocated_bytes(self.folder)
