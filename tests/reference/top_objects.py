@@ -1,8 +1,9 @@
-"""The best objects of a query by looking at every posting: the slow twin of sonicpy._native.top_objects."""
+"""The best objects of a query by looking at every posting: the slow twin of sonicpy._native.find."""
 
 from dataclasses import dataclass, field
 
 from sonicpy._native.lengths import unpack_length
+from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED
 
 EXACT = 1
 
@@ -20,9 +21,22 @@ class Slot:
 @dataclass
 class Term:
     weight: float
-    brings: bool = True
-    required: bool = False
+    role: int = BRINGS
     slots: list[Slot] = field(default_factory=list)
+
+    def slot_of(self, iid: int) -> Slot | None:
+        """Return the first slot of which an object holds a word."""
+        return next((slot for slot in self.slots if any(iid in words for words in slot.lists)), None)
+
+
+def answers(terms: list[Term], iid: int) -> bool:
+    """Return whether an object holds some term that brings, all that are required, and none that is forbidden."""
+    held = [term.slot_of(iid) is not None for term in terms]
+    return (
+        any(term.role & BRINGS and holds for term, holds in zip(terms, held, strict=True))
+        and all(holds for term, holds in zip(terms, held, strict=True) if term.role & REQUIRED)
+        and not any(holds for term, holds in zip(terms, held, strict=True) if term.role & FORBIDDEN)
+    )
 
 
 def best_objects(
@@ -32,27 +46,26 @@ def best_objects(
     found = []
     total = 0.0
     for term in terms:
-        total += term.weight if term.brings else 0.0
-    bringing = {iid for term in terms if term.brings for slot in term.slots for words in slot.lists for iid in words}
-    for iid in bringing:
+        total += term.weight if term.role & BRINGS else 0.0
+    holders = {iid for term in terms for slot in term.slots for words in slot.lists for iid in words}
+    for iid in holders:
+        if not answers(terms, iid):
+            continue
         norm = k1 * (1.0 - b + b * unpack_length(lengths[iid]) / average) if average > 0 else k1
-        score, matched, kind, is_full, is_refused = 0.0, 0.0, 3, True, False
+        score, matched, kind, is_full = 0.0, 0.0, 3, True
         for term in terms:
-            slot = next((slot for slot in term.slots if any(iid in words for words in slot.lists)), None)
+            slot = term.slot_of(iid)
             if slot is None:
-                is_refused |= term.required
-                is_full &= not term.brings
+                is_full &= not term.role & BRINGS
                 continue
             part = bm25(slot.weight, sum(words.get(iid, 0) for words in slot.lists), norm, k1)
             if slot.exact_weight and iid in slot.lists[0]:
                 part += bm25(slot.exact_weight, slot.lists[0][iid], norm, k1)
             score += part
-            if term.brings:
+            if term.role & BRINGS:
                 matched += term.weight if slot.kind == EXACT else slot.weight + slot.exact_weight
                 kind = min(kind, slot.kind)
                 is_full &= slot.kind == EXACT
-        if is_refused:
-            continue
         if total > 0:
             if is_full and full_first:
                 kind = 0
