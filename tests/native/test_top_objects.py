@@ -279,6 +279,34 @@ def test_questions_of_many_words_are_not_walked(seed: int) -> None:
     check_pages_of_all_sizes(terms, lengths, chance.choice((0.1, 1.0, 2.5)))
 
 
+@pytest.mark.parametrize("words", [1, 9])
+@pytest.mark.parametrize("role", [REQUIRED, BRINGS | REQUIRED])
+def test_a_rare_clause_that_is_required_drives_the_walk(words: int, role: int) -> None:
+    """However common the words beside it are, their lists are read only where it leads."""
+    chance = random.Random(2)
+    objects = 60_000
+    lengths = bytes(chance.choices(range(1, 60), k=objects))
+    terms = [Term(1.0, BRINGS, [Slot([held_by(chance, objects, 7_000)], 1.0)]) for _ in range(words)]
+    terms.append(Term(0.0, role, [Slot([held_by(chance, objects, 9)], 0.0)]))
+    expected = best_objects(terms, lengths, 12.0, K1, B, 1.0, True)
+    lists, masks = Lists(lengths, 128), LengthMasks(lengths)
+    found = search(terms, lists, masks, 12.0, 1.0, lambda: 0, full_first=True)
+    assert answer(found, lists, 10) == expected[:10] != []
+    assert lists.reads <= 10 * (words + 1), "at most one block of each list for each holder"
+
+
+def test_a_clause_that_is_forbidden_leaves_the_rest() -> None:
+    """Common or rare, and beside common words, whose windows are bits, or rare ones, which are walked one by one."""
+    chance = random.Random(4)
+    objects = 66_000
+    lengths = bytes(chance.choices(range(1, 60), k=objects))
+    for count, refused in ((9_000, 30), (9_000, 30_000), (700, 30_000)):
+        words = [held_by(chance, objects, count) for _ in range(2)]
+        terms = [Term(1.0 + at, BRINGS, [Slot([some], 1.0 + at)]) for at, some in enumerate(words)]
+        terms.insert(1, Term(7.0, FORBIDDEN, [Slot([held_by(chance, objects, refused)], 0.0)]))
+        check_pages_of_all_sizes(terms, lengths, 0.3)
+
+
 def test_a_walk_that_skips_too_little_is_given_up() -> None:
     chance = random.Random(3)
     objects = 30_000

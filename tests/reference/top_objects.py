@@ -29,14 +29,18 @@ class Term:
         return next((slot for slot in self.slots if any(iid in words for words in slot.lists)), None)
 
 
-def answers(terms: list[Term], iid: int) -> bool:
-    """Return whether an object holds some term that brings, all that are required, and none that is forbidden."""
-    held = [term.slot_of(iid) is not None for term in terms]
-    return (
-        any(term.role & BRINGS and holds for term, holds in zip(terms, held, strict=True))
-        and all(holds for term, holds in zip(terms, held, strict=True) if term.role & REQUIRED)
-        and not any(holds for term, holds in zip(terms, held, strict=True) if term.role & FORBIDDEN)
-    )
+def answers(terms: list[Term], held: list[Slot | None]) -> bool:
+    """Return whether an object holds some term that brings, all that are required, and none that is forbidden.
+
+    Args:
+        held: the slot of each term, None where the object holds none.
+    """
+    brings = False
+    for term, slot in zip(terms, held, strict=True):
+        if slot is None and term.role & REQUIRED or slot is not None and term.role & FORBIDDEN:
+            return False
+        brings |= slot is not None and term.role & BRINGS != 0
+    return brings
 
 
 def best_objects(
@@ -49,12 +53,12 @@ def best_objects(
         total += term.weight if term.role & BRINGS else 0.0
     holders = {iid for term in terms for slot in term.slots for words in slot.lists for iid in words}
     for iid in holders:
-        if not answers(terms, iid):
+        held = [term.slot_of(iid) for term in terms]
+        if not answers(terms, held):
             continue
         norm = k1 * (1.0 - b + b * unpack_length(lengths[iid]) / average) if average > 0 else k1
         score, matched, kind, is_full = 0.0, 0.0, 3, True
-        for term in terms:
-            slot = term.slot_of(iid)
+        for term, slot in zip(terms, held, strict=True):
             if slot is None:
                 is_full &= not term.role & BRINGS
                 continue

@@ -53,17 +53,13 @@ cdef int find_able(QueryState query, uint32_t newest) except -1:
     query.able_window = window
     for at in range(query.driver + 1, min(query.leading, query.driver + 1 + BOUNDED_TERMS)):
         here = &query.here[query.drivers[at]]
-        if not query.terms[query.drivers[at]].count or (here.merged.list == NULL and window >= here.window_count):
+        if not query.terms[query.drivers[at]].count:
             continue
         limit = length_without(query, at, newest)
         if limit >= query.limits[ANY]:
             continue
-        if here.merged.list != NULL:
-            mark_merged(here.merged.list, window, marked)
-            holders = marked
-        elif hold_window(query, here, window):
-            holders = here.held.bits
-        else:
+        holders = known_holders(query, here, window, marked)
+        if holders == NULL:
             continue
         shorter = query.masks.shorter(limit, window, room)
         for word in range(WINDOW_WORDS):
@@ -187,15 +183,34 @@ cdef uint64_t intersect_needed(QueryState query, uint64_t *among, uint32_t newes
 
 
 cdef int drop_forbidden(QueryState query, uint64_t *among) except -1:
-    """Drop the objects of a window that hold a forbidden term, where its holders are known."""
+    """Drop the objects of a window that hold a forbidden term, where that is quickly found out."""
     cdef Py_ssize_t at, word, number
+    cdef const uint64_t *holders
+    cdef uint64_t room[WINDOW_WORDS]
     for at in range(query.leading, query.term_count):
         number = query.drivers[at]
         if query.terms[number].role & R_FORBIDDEN and query.terms[number].count:
-            if hold_window(query, &query.here[number], query.window):
+            holders = known_holders(query, &query.here[number], query.window, room)
+            if holders != NULL:
                 for word in range(WINDOW_WORDS):
-                    among[word] &= kept_bits(query.terms[number].role, query.here[number].held.bits[word])
+                    among[word] &= kept_bits(R_FORBIDDEN, holders[word])
     return 0
+
+
+cdef const uint64_t *known_holders(
+    QueryState query, TermWindow *here, int64_t window, uint64_t *room
+) except? NULL:
+    """Return who holds a term in a window; NULL: that is not quickly found out.
+
+    Args:
+        room: for bits that are not kept anywhere.
+    """
+    if here.merged.list != NULL:
+        mark_merged(here.merged.list, window, room)
+        return room
+    if window < here.window_count and hold_window(query, here, window):
+        return here.held.bits
+    return NULL
 
 
 cdef bint any_chosen(QueryState query) noexcept nogil:
