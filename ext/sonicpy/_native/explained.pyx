@@ -5,13 +5,13 @@ from libc.stdint cimport uint32_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from sonicpy._native.bm25 cimport packed_length, part_of_score
+from sonicpy._native.bm25 cimport packed_length
 from sonicpy._native.list_lookup cimport Source, block_for, has_window, open_block, search
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.plan cimport R_BRINGS
 from sonicpy._native.query_state cimport QueryState, Slot, Term, open_sources
 from sonicpy._native.score_parts cimport Part, Parts, add_part, parts_tuple
-from sonicpy._native.slot_scores cimport part_of_typed, weight_of
+from sonicpy._native.slot_scores cimport part_of_slot, part_of_typed, weight_of
 from sonicpy._native.top_k cimport EXACT
 from sonicpy._native.windows cimport WINDOW_BITS, tf_of
 
@@ -85,7 +85,7 @@ cdef int add_parts(
         tf = tf_in(query, source, iid)
         if not tf:
             continue
-        part = part_of_score(slot.weight, total, norm, query.k1) * tf / total
+        part = part_of_slot(slot, total, 0, norm, query.k1) * tf / total
         if source == slot.first:
             part += part_of_typed(slot, tf, norm, query.k1)
         add_part(parts, listed, listed_max, Part(source, tf, part * share))

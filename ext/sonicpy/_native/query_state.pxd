@@ -12,7 +12,7 @@ from sonicpy._native.list_lookup cimport Source
 from sonicpy._native.merged_list cimport Merged
 from sonicpy._native.plan cimport Plan
 from sonicpy._native.stored_postings cimport OpenBlock, StoredPostings
-from sonicpy._native.top_k cimport EXACT, Kind, ScoredObject, TopK
+from sonicpy._native.top_k cimport Kind, ScoredObject, TopK
 from sonicpy._native.windows cimport WINDOW_OBJECTS, WINDOW_WORDS, Gathered, Holders
 
 cdef extern from *:
@@ -31,6 +31,7 @@ cdef enum:
     LENGTHS = 256  # packed ones
     SHARED_TERMS = 6  # whose shares are remembered
     SHARES = 1 << SHARED_TERMS
+    SHARED_WEIGHTS = 16  # whose shares are remembered
     BOUNDED_TERMS = 64  # of a query, whose bounds are remembered for each length
 
 
@@ -114,7 +115,7 @@ cdef class QueryState:
     cdef readonly list rows  # of the words of the plan
     cdef LengthMasks masks
     cdef PackedLengths packed
-    cdef double norms[256]
+    cdef double *norms  # by packed length
     cdef double k1, exponent
     cdef bint full_first
     cdef bint is_begun
@@ -174,7 +175,7 @@ cdef class QueryState:
     cdef Py_ssize_t end  # of the driver's merged postings, those that are still to be looked at; -1: all
     cdef double *parts  # of the object that is looked at, by term
     cdef double *held  # the weights of the terms that it holds
-    cdef double rests[LENGTHS]  # by length: the most that an object of the driver can score; NaN: not known yet
+    cdef double *rests  # by length: the most that an object of the driver can score; NaN: not known yet
     cdef bint is_started
     cdef bint is_full_slot  # who holds the driver's slot may hold every word
     cdef bint skips_full  # objects that hold every word were found before
@@ -187,7 +188,9 @@ cdef class QueryState:
     cdef int window_limit  # no longer object of the window is among the best
 
     # windows, all terms at once
-    cdef double *scores  # of the objects of a window, while the terms are added up
+    cdef double *scores  # of the objects of a window that are among `among`, while the terms are added up
+    cdef double shared[SHARED_WEIGHTS]  # weights of terms that objects hold
+    cdef double factors[SHARED_WEIGHTS]  # for objects that hold terms of such a weight
     cdef TermRow *held_rows  # of each term
     cdef Kind best_kind  # of the terms
     cdef uint64_t among[WINDOW_WORDS]  # those of them that may be among the best

@@ -5,6 +5,7 @@ What parts, scores and shares are stands in walk.pyx. Nothing here reads.
 
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport free
+from libc.string cimport memcpy
 
 from sonicpy._native.bm25 cimport norms_of
 from sonicpy._native.length_masks cimport LengthMasks
@@ -30,12 +31,10 @@ cdef class QueryState:
     def __cinit__(
         self, lengths not None, double average, double k1, double b, double exponent, *, bint full_first=True
     ):
-        cdef const double *norms = norms_of(average, k1, b)
-        cdef int number
         self.masks = lengths if isinstance(lengths, LengthMasks) else LengthMasks(lengths)
         self.packed = self.masks.packed
-        for number in range(256):
-            self.norms[number] = norms[number]
+        self.norms = <double *> resized(NULL, LENGTHS * sizeof(double))
+        memcpy(self.norms, norms_of(average, k1, b), LENGTHS * sizeof(double))
         self.k1, self.exponent, self.full_first = k1, exponent, full_first
         self.postings = []
         self.windows = []
@@ -52,6 +51,8 @@ cdef class QueryState:
                 free(self.held_rows[number].own)
                 free(self.held_rows[number].once)
                 free(self.held_rows[number].slots)
+        free(self.norms)
+        free(self.rests)
         free(self.sources)
         free(self.slots)
         free(self.terms)
@@ -80,9 +81,7 @@ cdef int put_term(QueryState query, double weight, int role) except -1:
     if query.term_count == query.term_room:
         query.term_room = 2 * query.term_room + 8
         query.terms = <Term *> resized(query.terms, query.term_room * sizeof(Term))
-    query.terms[query.term_count] = Term(
-        query.slot_count, 0, 0, weight, 0.0, CORRECTED, role
-    )
+    query.terms[query.term_count] = Term(query.slot_count, 0, 0, weight, 0.0, CORRECTED, role)
     query.term_count += 1
     if role & R_BRINGS:
         query.bringing += 1

@@ -35,7 +35,7 @@ from libc.stdint cimport UINT32_MAX, UINT64_MAX, int64_t, uint8_t, uint32_t, uin
 from libc.string cimport memset
 
 from sonicpy._native.bm25 cimport packed_length
-from sonicpy._native.memory cimport prefetch, zeroed
+from sonicpy._native.memory cimport prefetch, resized, zeroed
 from sonicpy._native.merged_list cimport LOW_BITS, RUN_BITS, Merged, part_at
 from sonicpy._native.object_scores cimport look_at
 from sonicpy._native.plan cimport R_REQUIRED
@@ -70,6 +70,7 @@ cdef int begin_walk(QueryState query) except -1:
     """Go to the first driver."""
     query.parts = <double *> zeroed(query.term_count, sizeof(double))
     query.held = <double *> zeroed(query.term_count, sizeof(double))
+    query.rests = <double *> resized(NULL, LENGTHS * sizeof(double))
     start_driver(query)
     # Those that hold every word come first, wherever they are. While the best are fewer, no bound rules out anybody.
     query.only_full = query.is_full_slot and query.bringing > 1
@@ -113,7 +114,7 @@ cdef int start_driver(QueryState query) except -1:
     query.summary = 0
     query.patience = PATIENCE
     forget_limits(query)
-    memset(query.rests, 0xFF, sizeof(query.rests))  # NaN
+    memset(query.rests, 0xFF, LENGTHS * sizeof(double))  # NaN
     if query.driver:  # whoever holds a driver from before was looked at there
         query.parts[query.drivers[query.driver - 1]] = query.held[query.drivers[query.driver - 1]] = 0.0
     query.ahead = AHEAD_FIRST

@@ -1,6 +1,6 @@
 """Which blocks a query needs next, for native code."""
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t
 
 from sonicpy._native.merged_list cimport Merged
 from sonicpy._native.query_state cimport QueryState, TermWindow

@@ -25,7 +25,6 @@ from sonicpy._native.query_state cimport (
     Term,
     TermRow,
     TermWindow,
-    enters,
 )
 from sonicpy._native.score_bounds cimport is_as_before
 from sonicpy._native.slot_scores cimport part_at_most

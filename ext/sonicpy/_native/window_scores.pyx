@@ -17,7 +17,18 @@ from sonicpy._native.memory cimport resized, zeroed
 from sonicpy._native.merged_list cimport Merged
 from sonicpy._native.object_scores cimport part_in_slot
 from sonicpy._native.plan cimport R_BRINGS, R_FORBIDDEN
-from sonicpy._native.query_state cimport LENGTHS, Limits, QueryState, Ranked, Slot, Term, TermRow, TermWindow, enters
+from sonicpy._native.query_state cimport (
+    LENGTHS,
+    SHARED_WEIGHTS,
+    Limits,
+    QueryState,
+    Ranked,
+    Slot,
+    Term,
+    TermRow,
+    TermWindow,
+    enters,
+)
 from sonicpy._native.score_bounds cimport by_key, forget_limits
 from sonicpy._native.slot_scores cimport part_of_slot, weight_of
 from sonicpy._native.term_windows cimport hold_typed, rewind
@@ -54,13 +65,13 @@ cdef int begin_windows(QueryState query) except -1:
     """Go to the newest window of each term."""
     cdef Py_ssize_t number
     if query.scores == NULL:
-        query.scores = <double *> zeroed(WINDOW_OBJECTS, sizeof(double))
+        query.scores = <double *> resized(NULL, WINDOW_OBJECTS * sizeof(double))
         query.held_rows = <TermRow *> zeroed(query.term_count, sizeof(TermRow))
         query.by_bound = <Py_ssize_t *> zeroed(query.bringing, sizeof(Py_ssize_t))
         query.alone = <Limits *> zeroed(query.bringing, sizeof(Limits))
         query.next = <int64_t *> zeroed(query.term_count, sizeof(int64_t))
         query.spare = <double *> zeroed(LENGTHS, sizeof(double))
-    memset(query.scores, 0, WINDOW_OBJECTS * sizeof(double))
+    memset(query.shared, 0xFF, sizeof(query.shared))  # NaN
     order_by_bound(query)
     for number in range(query.source_count):
         query.sources[number].block = query.sources[number].top = query.sources[number].count - 1
@@ -100,6 +111,11 @@ cdef int score_window(QueryState query, int64_t window) except -2:
     cdef int found = choose_among(query, window)
     if found <= 0:
         return found
+    words = query.among_words
+    while words:
+        word = lowest_bit(words)
+        words &= words - 1
+        memset(&query.scores[word << 6], 0, 64 * sizeof(double))
     for number in range(query.term_count):
         if query.terms[number].role & R_FORBIDDEN:
             continue
@@ -114,7 +130,6 @@ cdef int score_window(QueryState query, int64_t window) except -2:
             place = word << 6 | highest_bit(left)
             left &= ~(<uint64_t> 1 << (place & 63))
             collect_scored(query, query.scores[place], window, <uint32_t> place)
-            query.scores[place] = 0.0
     return 0
 
 
@@ -167,7 +182,6 @@ cdef int add_merged(QueryState query, Py_ssize_t number, uint32_t first) except 
 
 cdef int add_held(QueryState query, Py_ssize_t number, int64_t window) except -2:
     """Add the parts of a term whose holders were gathered."""
-    cdef TermRow *row = &query.held_rows[number]
     cdef TermWindow *here = &query.here[number]
     cdef uint32_t first = <uint32_t> (window << WINDOW_BITS), place
     cdef uint64_t twice[WINDOW_WORDS]
@@ -246,6 +260,16 @@ cdef int add_slots(QueryState query, Py_ssize_t number, uint32_t first) except -
     return 0
 
 
+cdef inline double factor_of(QueryState query, double matched) noexcept nogil:
+    """Return the factor for an object that holds terms of some weight; that of most objects is remembered."""
+    cdef uint64_t bits = (<uint64_t *> &matched)[0]
+    cdef Py_ssize_t place = (bits >> 48 ^ bits >> 44) & (SHARED_WEIGHTS - 1)
+    if query.shared[place] != matched:
+        query.shared[place] = matched
+        query.factors[place] = pow(matched / query.total, query.exponent)
+    return query.factors[place]
+
+
 cdef inline void collect_scored(QueryState query, double score, int64_t window, uint32_t place) noexcept nogil:
     """Put an object among the best, if it is: newer ones were put there before."""
     cdef uint32_t iid = <uint32_t> (window << WINDOW_BITS | place)
@@ -269,6 +293,6 @@ cdef inline void collect_scored(QueryState query, double score, int64_t window, 
         if query.full_first and exact == query.bringing:
             kind = FULL
         else:
-            score *= pow(matched / query.total, query.exponent)
+            score *= factor_of(query, matched)
     if enters(query, kind, score, iid):
         collect(&query.top, iid, kind, score, UINT32_MAX - iid)
