@@ -7,7 +7,7 @@ from typing import Any
 from sonicpy._native.terms import Terms
 from sonicpy.index.answers import Answers, lexed, one_word
 from sonicpy.index.search.families import Matching
-from sonicpy.index.search.parts import Row, bind, find
+from sonicpy.index.search.parts import NamedObject, bind, find
 from sonicpy.index.search.plan import of_plain
 from sonicpy.index.search.sketch import pack_completions, sketch_query, sketch_suggest
 from sonicpy.index.search.statistics import NO_SKETCH, Sketch
@@ -47,7 +47,7 @@ class SpreadParts(Answers):
 
     def spread_find(
         self, collection: str, bucket: str, plan: Sequence[Any], limit: int, total: bool
-    ) -> tuple[list[Row], int | None]:
+    ) -> tuple[list[NamedObject], int | None]:
         """Return the best objects of this part, and, if `total` asks for it, how many of its objects answer.
 
         Args:

@@ -20,7 +20,7 @@ from sonicpy.index.search.plan import (
     to_plain,
     why_not_expanded,
 )
-from sonicpy.index.search.ranking import answer
+from sonicpy.index.search.ranking import carry_out
 
 C, B = "collection", "bucket"
 
@@ -28,7 +28,7 @@ C, B = "collection", "bucket"
 def planned(index: sonicpy.Index, terms: Terms) -> Plan:
     with index.maintainer.engine.read_words(C, B) as lexicon:
         assert lexicon is not None
-        return answer(lexicon, terms, index.config, None, 10)[0]
+        return carry_out(lexicon, terms, index.config, None, 10)[0]
 
 
 def terms_of(**flags: int) -> Terms:

@@ -25,9 +25,9 @@ from sonicpy.config import Config
 from sonicpy.index.search.expansion import edits_allowed
 from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
-from sonicpy.index.search.parts import WHOLLY, Part, Parts, share_of
+from sonicpy.index.search.parts import WHOLLY, MadeOf, Part, share_of
 from sonicpy.index.search.plan import NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
-from sonicpy.index.search.ranking import answer
+from sonicpy.index.search.ranking import carry_out
 from sonicpy.index.search.sonic import SonicPart
 from sonicpy.search import Search
 
@@ -71,7 +71,7 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Expl
     rows: dict[bytes, TermInfo] = {}
     if lexicon is not None and len(analysed.terms):
         limit = analysed.search.limit
-        plan, part = answer(lexicon, analysed.terms, config, analysed.matching, limit, total=True)
+        plan, part = carry_out(lexicon, analysed.terms, config, analysed.matching, limit, total=True)
         hits, total = _hits(analysed, plan, part, config.search.ranking), part.total or 0
         rows = _rows(plan, lexicon)
     state = None if lexicon is None else lexicon.reader.state
@@ -199,7 +199,7 @@ def _hits(analysed: Analysed, plan: Plan, part: Part | SonicPart, ranking: str) 
 
 
 def _hit(
-    analysed: Analysed, oid: str, kind: int, score: float, made_of: Parts, ceiling: float | None, *, is_scored: bool
+    analysed: Analysed, oid: str, kind: int, score: float, made_of: MadeOf, ceiling: float | None, *, is_scored: bool
 ) -> ExplainedHit:
     """Return how an object was found.
 

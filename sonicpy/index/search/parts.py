@@ -27,7 +27,7 @@ Found = tuple[int, int, float]
 """An object's IID, how it was found (0: it holds every word, 1: words as typed, 2: completions, 3: corrections),
 and its score."""
 
-Row = tuple[str, int, float, float]
+NamedObject = tuple[str, int, float, float]
 """An object for JSON: its name, how it was found, its score, its age in its part, from 0 (the oldest) to 1."""
 
 
@@ -50,7 +50,7 @@ class Word(NamedTuple):
         return "form" if self.word != self.slot.words[0] else self.slot.how
 
 
-Parts = tuple[list[tuple[Word, int, float]], int, float]
+MadeOf = tuple[list[tuple[Word, int, float]], int, float]
 """What a score is made of: ([(word, term frequency, part of the score)], number of other parts, their sum)."""
 
 
@@ -62,7 +62,7 @@ class AnyPart(Protocol):
         """The number of its objects that answer; None: it was not asked for."""
         ...
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[NamedObject]:
         """Return its best objects, best first."""
         ...
 
@@ -84,7 +84,7 @@ class Part:
         self.found = found
         self.total = total
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[NamedObject]:
         """Return its best objects, best first."""
         count = self._reader.state.next_iid
         names = self._reader.oids([iid for iid, _, _ in self.found])
@@ -95,7 +95,7 @@ class Part:
         found = self.found[offset : offset + limit]
         return self._reader.oids([iid for iid, _, _ in found]), found
 
-    def parts(self, iids: list[int], listed_max: int) -> list[Parts]:
+    def parts(self, iids: list[int], listed_max: int) -> list[MadeOf]:
         """Return what the scores of objects that were found are made of.
 
         Args:
@@ -116,10 +116,10 @@ class Part:
 class RemotePart(NamedTuple):
     """What a part on another node has found, as JSON brings it."""
 
-    found: Sequence[Row]
+    found: Sequence[NamedObject]
     total: int | None
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[NamedObject]:
         """Return its best objects, best first."""
         return self.found
 

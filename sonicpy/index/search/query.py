@@ -6,7 +6,7 @@ from sonicpy.config import Config
 from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.parts import Part, merge
-from sonicpy.index.search.ranking import answer
+from sonicpy.index.search.ranking import carry_out
 from sonicpy.search import Search
 
 
@@ -22,7 +22,7 @@ def query(
     """
     if not len(terms):
         return []
-    _, part = answer(lexicon, terms, config, matching, search.offset + search.limit)
+    _, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit)
     return part.page(search.offset, search.limit)[0]
 
 
@@ -32,7 +32,7 @@ def query_hits(
     """Return the same objects with their scores, and the number of all that answer, if the search asks for it."""
     if not len(terms):
         return Hits(total=0 if search.total else None)
-    plan, part = answer(lexicon, terms, config, matching, search.offset + search.limit, total=search.total)
+    plan, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit, total=search.total)
     if not isinstance(part, Part):
         names, found = part.page(search.offset, search.limit)
         return Hits(names, [score for _, _, score in found], part.total if search.total else None)

@@ -26,7 +26,7 @@ PLANNERS: dict[str, Planner] = {"bm25": plan_bm25, "newest": plan_newest}
 """By the setting search.ranking."""
 
 
-def answer(
+def carry_out(
     lexicon: Lexicon, terms: Terms, config: Config, matching: Matching | None, wanted: int, *, total: bool = False
 ) -> tuple[Plan, Part | SonicPart]:
     """Return the plan of a query, and the part of a bucket: the best `wanted` objects, and, if `total` asks for it, the

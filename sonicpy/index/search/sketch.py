@@ -9,11 +9,12 @@ from collections.abc import Sequence
 
 from sonicpy._native.completions import likely_of_all
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
-from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
+from sonicpy._native.terms import PART, SPECIAL, Terms
 from sonicpy.config import Config
 from sonicpy.index.search.expansion import EXAMINED, edits_allowed
 from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.planners.forms import without_family
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED
 
@@ -22,7 +23,7 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Match
     """Return what a part knows of the words of a query."""
     sketch = _Sketcher(lexicon)
     enough = config.search.alternates_below
-    without = SPECIAL | PART if all(flags & (STOP | PART) for flags in terms.flags) else SPECIAL | PART | STOP
+    without = without_family(terms)
     for term, flags in zip(terms.words, terms.flags, strict=True):
         held = sketch.add(term)
         if flags & (SPECIAL | PART):

@@ -18,7 +18,7 @@ from sonicpy._native.terms import SPECIAL, Terms
 from sonicpy.config import Config, SearchConfig
 from sonicpy.index.search.expansion import corrections_by_sonic
 from sonicpy.index.search.lexicon import Lexicon
-from sonicpy.index.search.parts import Found, Parts, Word
+from sonicpy.index.search.parts import Found, MadeOf, Word
 from sonicpy.index.search.plan import TABLE_FULL, TOO_COMMON
 from sonicpy.index.search.scripts import continues_in_script
 from sonicpy.store.bucket_reader import BucketReader
@@ -63,7 +63,7 @@ class SonicPart:
         found = self._table.best_scored(offset, limit)
         return self._reader.oids([iid for iid, _, _ in found]), found
 
-    def parts(self, iids: list[int], listed_max: int) -> list[Parts]:
+    def parts(self, iids: list[int], listed_max: int) -> list[MadeOf]:
         """Return what the scores of objects are made of; see `Part.parts`."""
         return [
             ([(self._words[number], tf, part) for number, tf, part in listed], others, others_sum)

@@ -7,7 +7,7 @@ from sonicpy.config import SearchConfig
 from sonicpy.index.search.expansion import expansions
 from sonicpy.index.search.families import Matching
 from sonicpy.index.search.plan import IN_PAIRS, IS_STOP
-from sonicpy.index.search.planners.families import EXPANDED_WORDS, families_of
+from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of
 from sonicpy.index.search.statistics import Statistics
 
 
