@@ -20,6 +20,7 @@ from sonicpy.index.index import Index
 from sonicpy.index.search.lexicon import Lexicons
 from sonicpy.index.search.query import query
 from sonicpy.lexer.lexer import Lexer
+from sonicpy.search import Search
 from sonicpy.server.committer import COMMIT_CHANGES, COMMIT_CHANGES_SHARED
 from sonicpy.server.dispatch import CALLS
 from sonicpy.store.mutations import PushTerms, pack_mutation
@@ -109,7 +110,7 @@ def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
             for found in terms:
                 lexicon = lexicons.of(view, COLLECTION, BUCKET)
                 assert lexicon is not None
-                query(lexicon, found, config, 10, 0)
+                query(lexicon, found, config, Search(COLLECTION, BUCKET, "", 10, 0, None))
 
     def ask() -> None:
         searching = session("search")

@@ -9,20 +9,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sonicpy import Config
+from sonicpy._native import find
 from sonicpy._native.add_terms import AddTerms
-from sonicpy._native.bm25 import idf
+from sonicpy._native.bm25 import BM25_B, BM25_K1, idf
 from sonicpy._native.object_record import ObjectRecord
+from sonicpy._native.query_state import QueryState
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_cache import TermCache
 from sonicpy._native.terms import Terms
-from sonicpy._native.top_objects import TopObjects
 from sonicpy.channel import replies
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.index import Index
-from sonicpy.index.search.walk import BM25_B, BM25_K1
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.lexer.stopwords import StopWords
@@ -159,24 +159,24 @@ def score_objects(texts: list[str], folder: Path) -> Work:
 
     def work(number: int) -> list[tuple[int, int, float]]:
         postings, average = cases[number % len(cases)]
-        top = TopObjects(lengths, average, BM25_K1, BM25_B, 1.0)
+        query = QueryState(lengths, average, BM25_K1, BM25_B, 1.0)
         for stored, weight in postings:
-            top.add_term(weight)
-            top.add_words([stored], weight)
-        top.begin(10)
-        while keys := top.run():
-            top.give([(key, blocks[key]) for key in keys])
-        return top.best(0)
+            find.add_term(query, weight)
+            find.add_words(query, [stored], weight)
+        find.begin(query, 10)
+        while keys := find.run(query):
+            find.give(query, [(key, blocks[key]) for key in keys])
+        return find.best(query, 0)
 
     return work
 
 
 def read_all(reader: BucketReader, postings: StoredPostings) -> None:
     """Read every block of a postings list."""
-    top = TopObjects(b"", 1.0, BM25_K1, BM25_B, 1.0)
-    top.add_term(1.0)
-    top.add_words([postings], 1.0)
-    top.give(reader.read_blocks(top.blocks_to_count()))
+    query = QueryState(b"", 1.0, BM25_K1, BM25_B, 1.0)
+    find.add_term(query, 1.0)
+    find.add_words(query, [postings], 1.0)
+    find.give(query, reader.read_blocks(find.blocks_to_count(query)))
 
 
 def whole_push(texts: list[str], folder: Path) -> Work:

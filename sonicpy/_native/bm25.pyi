@@ -1,1 +1,4 @@
+BM25_K1: float
+BM25_B: float
+
 def idf(objects: int, df: int) -> float: ...

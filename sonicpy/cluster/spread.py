@@ -35,14 +35,12 @@ from sonicpy.cluster.merge import merge_figures
 from sonicpy.cluster.questions import Question, question_of
 from sonicpy.errors import StoreError
 from sonicpy.ids import check_names
-from sonicpy.index.search.spread import (
-    SpreadPlan,
-    WholeLexicon,
-    best_of,
-    likely_completions,
-    plan_whole,
-    suggest_whole,
-)
+from sonicpy.index.search.parts import RemotePart, merge
+from sonicpy.index.search.plan import Plan, to_plain
+from sonicpy.index.search.ranking import PLANNERS
+from sonicpy.index.search.sketch import likely_completions
+from sonicpy.index.search.statistics import SummedStatistics
+from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.index.spread import pack_terms
 from sonicpy.search import Search
 
@@ -67,7 +65,7 @@ class Spread:
 
     def __init__(self, node: "Node") -> None:
         self._node = node
-        self._plans: dict[Search, tuple[float, SpreadPlan]] = {}
+        self._plans: dict[Search, tuple[float, Plan]] = {}
 
     async def execute(self, command: Command) -> bytes:
         """Return the reply to a command.
@@ -131,19 +129,16 @@ class Spread:
         collection, bucket, limit, offset, total = (
             command.collection, command.bucket, command.limit, command.offset, command.total,
         )  # fmt: skip
-        names: list[str] = []
-        shown: Sequence[float | None] | None = None
-        counts: Sequence[int] = []
-        if plan is not None:
-            fields = (collection, bucket, plan.facts(), offset + limit, total)
-            found = [json.loads(answer) for answer in await self._ask(collection, bucket, "spread_find", *fields)]
-            ranking = self._node.recorder.config.search.ranking
-            names, shown = best_of([rows for rows, _ in found], plan, ranking, limit, offset)
-            counts = [count for _, count in found]
-        pairs = zip(names, shown or [None] * len(names), strict=True)
-        return replies.hits(pairs, sum(counts) if total else None, scores=command.scores)  # an object lies in one part
+        if plan is None:
+            return replies.hits([], 0 if total else None, scores=command.scores)
+        fields = (collection, bucket, to_plain(plan), offset + limit, total)
+        found = [json.loads(answer) for answer in await self._ask(collection, bucket, "spread_find", *fields)]
+        page = merge([RemotePart(rows, count) for rows, count in found], plan, limit, offset)
+        is_scored = self._node.recorder.config.search.ranking != "newest"
+        shown = page.scores if is_scored else [None] * len(page.names)
+        return replies.hits(zip(page.names, shown, strict=True), page.total, scores=command.scores)
 
-    async def _plan(self, command: Query) -> SpreadPlan | None:
+    async def _plan(self, command: Query) -> Plan | None:
         """Return the plan of a query, not older than CACHED_S; None: its text has no words."""
         key = command.question
         cached = self._plans.get(key)
@@ -156,7 +151,8 @@ class Spread:
         began = time.monotonic()
         packed = None if matching is None else list(matching)
         found = await self._ask(*key.scope, "spread_terms", *key.scope, pack_terms(terms), packed)
-        plan = plan_whole(WholeLexicon([json.loads(sketch) for sketch in found]), terms, recorder.config, matching)
+        statistics = SummedStatistics([json.loads(sketch) for sketch in found])
+        plan = PLANNERS[recorder.config.search.ranking](statistics, terms, recorder.config.search, matching)
         if len(self._plans) >= CACHED_MAX:
             self._plans.clear()
         self._plans[key] = began, plan
@@ -172,8 +168,12 @@ class Spread:
             if len(completions) == limit:
                 return replies.event("SUGGEST", completions)
         found = await self._ask(collection, bucket, "spread_word", collection, bucket, term.decode())
-        whole = WholeLexicon([json.loads(sketch) for sketch in found])
-        return replies.event("SUGGEST", suggest_whole(whole, term, typed_bytes, order, limit))
+        statistics = SummedStatistics([json.loads(sketch) for sketch in found])
+        if order == "likely":
+            words = suggest_likely(statistics, term, limit)
+        else:
+            words = suggest_alphabetical(statistics, term, limit, typed_bytes)
+        return replies.event("SUGGEST", [word.decode() for word in words])
 
     async def _completions(self, collection: str, bucket: str, term: bytes, limit: int) -> list[str]:
         """Return the likely completions of a word; none if a part takes its words from a graph, or its nodes are of a

@@ -1,4 +1,4 @@
-"""What a part of a spread bucket answers, and what the node that was asked makes of a text; see `search/spread.py`."""
+"""What a part of a spread bucket answers, and what the node that was asked makes of a text; see `search/sketch.py`."""
 
 from base64 import b64encode
 from collections.abc import Sequence
@@ -7,16 +7,10 @@ from typing import Any
 from sonicpy._native.terms import Terms
 from sonicpy.index.answers import Answers, lexed, one_word
 from sonicpy.index.search.families import Matching
-from sonicpy.index.search.spread import (
-    NO_SKETCH,
-    Row,
-    Sketch,
-    SpreadPlan,
-    find,
-    pack_completions,
-    sketch_query,
-    sketch_suggest,
-)
+from sonicpy.index.search.parts import NamedObject, bind, find
+from sonicpy.index.search.plan import of_plain
+from sonicpy.index.search.sketch import pack_completions, sketch_query, sketch_suggest
+from sonicpy.index.search.statistics import NO_SKETCH, Sketch
 from sonicpy.search import Search
 
 
@@ -53,13 +47,18 @@ class SpreadParts(Answers):
 
     def spread_find(
         self, collection: str, bucket: str, plan: Sequence[Any], limit: int, total: bool
-    ) -> tuple[list[Row], int | None]:
-        """Return the best objects of this part, and, if `total` asks for it, how many of its objects answer."""
+    ) -> tuple[list[NamedObject], int | None]:
+        """Return the best objects of this part, and, if `total` asks for it, how many of its objects answer.
+
+        Args:
+            plan: as `to_plain` returns it.
+        """
         with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
                 return [], 0 if total else None
             window = self.config.store.kv.retain_word_objects
-            return find(lexicon, SpreadPlan.of(plan), limit, window, total=total)
+            part = find(bind(of_plain(plan), lexicon.reader, window), limit, total=total)
+            return part.rows(), part.total
 
 
 class SpreadReader(Answers):

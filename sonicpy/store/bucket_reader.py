@@ -89,6 +89,14 @@ class BucketReader:
                 found[word.term_id] = self.postings(word)
         return [found[word.term_id] for word in words]
 
+    def postings_within(self, words: list[TermInfo], window: int) -> list[StoredPostings]:
+        """Return the newest `window` postings of each of some words, shared as by `postings_of`."""
+        found: dict[int, StoredPostings] = {}
+        for word in words:
+            if word.term_id not in found:
+                found[word.term_id] = self.window_postings(word, window) if word.df > window else self.postings(word)
+        return [found[word.term_id] for word in words]
+
     def window_postings(self, word: TermInfo, window: int) -> StoredPostings:
         """Return the newest `window` postings of a word by rising IID."""
         blocks, skipped = self._newest_blocks(word, window)

@@ -5,17 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.index.search import ranking
+from sonicpy.index.search import sonic
 from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.planners import forms
 from tests.index.shorthand import found, open_index, push
 
 LETTERS = "bcdfghjklmnp"
 UNKNOWN = [f"{one}u{two}o{three}i{four}" for one in LETTERS for two in LETTERS for three in "kltr" for four in "ns"]
 
 MODES = [
-    ("bm25", {}, ranking.EXPANDED_WORDS),
-    ("newest", {"search__ranking": "newest"}, ranking.EXPANDED_WORDS),
-    ("sonic", {"server__compat": "sonic"}, ranking.CORRECTED_WORDS_SONIC),
+    ("bm25", {}, forms.EXPANDED_WORDS),
+    ("newest", {"search__ranking": "newest"}, forms.EXPANDED_WORDS),
+    ("sonic", {"server__compat": "sonic"}, sonic.CORRECTED_WORDS_SONIC),
 ]
 
 

@@ -1,16 +1,26 @@
-"""The plan of a query: which lists it gathers, in which order, and for what."""
+"""The plan of a query: which words it looks for, in which order, and for what."""
 
+import json
+import random
 from pathlib import Path
 
 import pytest
 
 import sonicpy
 from sonicpy import Config
-from sonicpy._native.bm25 import idf
-from sonicpy._native.plan import Plan, plan_terms
+from sonicpy._native.bm25 import BM25_K1, idf
+from sonicpy._native.plan import ADDS, BRINGS, FORBIDDEN, REQUIRED, Clause, Plan, Slot, plan_terms
 from sonicpy._native.terms import SPECIAL, STOP, Terms
-from sonicpy.index.search.plan import ENOUGH_FOUND, STOP_IS_EXACT, TABLE_FULL, why_not_expanded
-from sonicpy.index.search.ranking import RANKINGS
+from sonicpy.index.search.plan import (
+    ENOUGH_FOUND,
+    STOP_IS_EXACT,
+    TABLE_FULL,
+    TOO_MANY_WORDS,
+    of_plain,
+    to_plain,
+    why_not_expanded,
+)
+from sonicpy.index.search.ranking import carry_out
 
 C, B = "collection", "bucket"
 
@@ -18,8 +28,7 @@ C, B = "collection", "bucket"
 def planned(index: sonicpy.Index, terms: Terms) -> Plan:
     with index.maintainer.engine.read_words(C, B) as lexicon:
         assert lexicon is not None
-        plan, _ = RANKINGS[index.config.search.ranking](lexicon, terms, index.config)
-        return plan
+        return carry_out(lexicon, terms, index.config, None, 10)[0]
 
 
 def terms_of(**flags: int) -> Terms:
@@ -30,39 +39,45 @@ def test_words_come_first_each_with_its_expansions(tmp_path: Path) -> None:
     with sonicpy.open(tmp_path) as index:
         index.push(C, B, "one", "the weather", "eng")
         index.push(C, B, "two", "weathering", "eng")
-        lists = planned(index, terms_of(the=STOP, weather=0)).lists
-        assert [(one.term, one.word, one.how, one.inserts) for one in lists] == [
-            (1, b"weather", "exact", True), (1, b"weathering", "completion", True), (0, b"the", "exact", False),
-        ]  # fmt: skip
-        assert lists[0].weight == idf(2, 1) > lists[1].weight > 0
-        assert [one.is_expandable for one in lists] == [True, False, False]
+        plan = planned(index, terms_of(the=STOP, weather=0))
+        assert [(one.term, one.role, [(slot.words, slot.how) for slot in one.slots]) for one in plan.clauses] == [
+            (1, BRINGS, [((b"weather",), "exact"), ((b"weathering",), "completion")]),
+            (0, ADDS, [((b"the",), "exact")]),
+        ]
+        weather, the = plan.clauses
+        assert weather.weight == idf(2, 1) == weather.slots[0].weight > weather.slots[1].weight > 0
+        assert [weather.is_expandable, the.is_expandable] == [True, False]
+        assert plan.ceiling == (weather.weight + the.weight) * (BM25_K1 + 1)
+        assert plan.words() == [b"weather", b"weathering", b"the"]
 
 
 def test_stop_words_bring_objects_where_words_bring_none(tmp_path: Path) -> None:
     with sonicpy.open(tmp_path) as index:
         index.push(C, B, "one", "the weather", "eng")
-        assert all(one.inserts for one in planned(index, terms_of(the=STOP, quince=0)).lists)
-        assert all(one.inserts for one in planned(index, terms_of(the=STOP)).lists)
+        assert all(one.role == BRINGS for one in planned(index, terms_of(the=STOP, quince=0)).clauses)
+        assert all(one.role == BRINGS for one in planned(index, terms_of(the=STOP)).clauses)
 
 
 def test_why_a_word_is_not_expanded(tmp_path: Path) -> None:
     with sonicpy.open(tmp_path / "one", Config.model_validate({"search": {"alternates_below": 1}})) as index:
         index.push(C, B, "one", "the weather", "eng")
         plan = planned(index, terms_of(the=STOP, weather=0))
-        weather, the = plan.lists
-        assert (why_not_expanded(plan, weather, 0), why_not_expanded(plan, the, STOP)) == (ENOUGH_FOUND, STOP_IS_EXACT)
+        weather, the = plan.clauses
+        assert why_not_expanded(plan, weather, 0, 1) == ENOUGH_FOUND
+        assert why_not_expanded(plan, weather, 0, 0) == TOO_MANY_WORDS
+        assert why_not_expanded(plan, the, STOP, 1) == STOP_IS_EXACT
     with sonicpy.open(tmp_path / "ten") as index:
         index.push(C, B, "one", "the weather", "eng")
-        expandable = planned(index, terms_of(weather=0)).lists[0]
-        assert why_not_expanded(plan, expandable, 0) is None
+        expandable = planned(index, terms_of(weather=0)).clauses[0]
+        assert why_not_expanded(plan, expandable, 0, 1) is None
 
 
 def test_special_words_are_required_except_in_a_sentence() -> None:
     few = terms_of(ab12=SPECIAL, weather=0)
     many = terms_of(ab12=SPECIAL, **{f"word{number}": 0 for number in range(5)})
-    for terms, required in ((few, True), (many, False)):
-        lists = plan_terms(terms, [None] * len(terms), 10, 10, 16)
-        assert [one.required for one in lists] == [required, *[False] * (len(terms) - 1)]
+    for terms, required in ((few, BRINGS | REQUIRED), (many, BRINGS)):
+        clauses = plan_terms(terms, [None] * len(terms), 10, 10, 16)
+        assert [one.role for one in clauses] == [required, *[BRINGS] * (len(terms) - 1)]
 
 
 def test_what_sonic_has_no_room_for_is_left_out(tmp_path: Path) -> None:
@@ -71,9 +86,66 @@ def test_what_sonic_has_no_room_for_is_left_out(tmp_path: Path) -> None:
         for number in range(3):
             index.push(C, B, f"object:{number}", "weather")
         plan = planned(index, terms_of(weather=0, quince=0))
-        assert plan.left_out == {1: TABLE_FULL} and [one.word for one in plan.lists] == [b"weather"]
+        assert plan.left_out == {1: TABLE_FULL} and plan.words() == [b"weather"]
 
 
-def test_lists_and_rows_have_to_match() -> None:
+def test_terms_and_rows_have_to_match() -> None:
     with pytest.raises(ValueError, match="1 terms need as many rows, not 0"):
         plan_terms(terms_of(weather=0), [], 1, 10, 16)
+
+
+def test_a_slot_has_words_and_says_how_they_were_found() -> None:
+    for words, how in (((), "exact"), ((b"word",), "whole"), ((b"word",), "tag")):
+        with pytest.raises(ValueError, match=f"a slot of {len(words)} words is '{how}'"):
+            Slot(words, 1.0, how=how)
+
+
+def facts(plan: Plan) -> object:
+    clauses = [
+        (one.term, one.role, one.weight, [(s.words, s.weight, s.exact_weight, s.how, s.edits) for s in one.slots])
+        for one in plan.clauses
+    ]
+    return clauses, plan.average, plan.exponent, plan.full_first, plan.ceiling
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_plan_comes_through_json(seed: int) -> None:
+    chance = random.Random(seed)
+    clauses: list[Clause] = []
+    for term in range(chance.randint(0, 6)):
+        weight = chance.choice((0.0, 1.5, 0.1 + 0.2))
+        forms = chance.choice((0, 0, 2))
+        words = tuple(f"w{term}-{number}é".encode() for number in range(1 + forms))
+        shared, exact = (weight * 0.75, chance.choice((0.0, weight / 3))) if forms else (weight, 0.0)
+        slots = [Slot(words, shared, exact)]
+        for how in chance.sample(("completion", "correction"), chance.randint(0, 2)):
+            slots.append(Slot((how.encode(),), weight / 2, how=how, edits=how == "correction"))
+        clauses.append(Clause(term, chance.choice((ADDS, BRINGS, REQUIRED, BRINGS | REQUIRED)), weight, slots))
+    if chance.random() < 0.5:
+        clauses.append(Clause(6, FORBIDDEN, 0.0, [Slot((b"no", b"never"), 0.0)]))
+    plan = Plan(clauses, 7.25, 0.3, full_first=chance.random() < 0.5, left_out={}, enough=None)
+    again = of_plain(json.loads(json.dumps(to_plain(plan))))
+    assert facts(again) == facts(plan)
+
+
+def test_the_plain_form_is_that_of_version_1() -> None:
+    """Nodes of both versions carry out the plans of each other while a cluster is upgraded."""
+    clauses = [
+        Clause(1, BRINGS, 2.0, [Slot((b"run", b"runs"), 1.5, 0.25), Slot((b"rum",), 0.5, how="correction", edits=1)]),
+        Clause(2, BRINGS | REQUIRED, 3.0, [Slot((b"a@b.c",), 3.0)]),
+        Clause(0, ADDS, 0.5, [Slot((b"the",), 0.5)]),
+    ]
+    plan = Plan(clauses, 7.25, 0.5, full_first=True, left_out={}, enough=None)
+    assert to_plain(plan) == [
+        [
+            [1, "run", 2.0, "exact", 0, False, True, 1.5, 0.25],
+            [1, "runs", 1.5, "form", 0, False, True, 0.0, 0.0],
+            [1, "rum", 0.5, "correction", 1, False, True, 0.0, 0.0],
+            [2, "a@b.c", 3.0, "exact", 0, True, True, 0.0, 0.0],
+            [0, "the", 0.5, "exact", 0, False, False, 0.0, 0.0],
+        ],
+        7.25,
+        0.5,
+        True,
+        plan.ceiling,
+    ]

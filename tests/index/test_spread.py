@@ -14,8 +14,14 @@ from sonicpy.cluster.partitions import part_of
 from sonicpy.config import Config
 from sonicpy.index.index import Index
 from sonicpy.index.search.families import Matching
-from sonicpy.index.search.spread import SpreadPlan, WholeLexicon, best_of, likely_completions, plan_whole, suggest_whole
+from sonicpy.index.search.parts import Page, RemotePart, merge
+from sonicpy.index.search.plan import Plan, to_plain
+from sonicpy.index.search.ranking import PLANNERS
+from sonicpy.index.search.sketch import likely_completions
+from sonicpy.index.search.statistics import SummedStatistics
+from sonicpy.index.search.suggest import suggest_likely
 from sonicpy.index.spread import SpreadParts, SpreadReader, pack_terms, unpack_matching, unpack_terms
+from sonicpy.search import Search
 
 PARTS = 3
 SCOPE = ("c", "b")
@@ -64,35 +70,34 @@ def through_json(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
-def plan_of(parts: list[Part], text: str, lang: str | None, config: Config) -> tuple[SpreadPlan | None, Terms]:
-    terms, matching = parts[0].read_query(*SCOPE, text, lang, stem=True)
+def plan_of(parts: list[Part], text: str, lang: str | None, config: Config) -> Plan | None:
+    terms, matching = parts[0].read_query(Search(*SCOPE, text, 10, 0, lang))
     if not len(terms):
-        return None, terms
+        return None
     packed = None if matching is None else list(matching)
     sketches = [through_json(part.spread_terms(*SCOPE, pack_terms(terms), packed)) for part in parts]
-    return plan_whole(WholeLexicon(sketches), terms, config, matching), terms
+    return PLANNERS[config.search.ranking](SummedStatistics(sketches), terms, config.search, matching)
 
 
-def ask(
-    parts: list[Part], text: str, limit: int, offset: int = 0, lang: str | None = "eng"
-) -> tuple[list[str], list[float] | None]:
-    plan, _ = plan_of(parts, text, lang, parts[0].config)
+def ask(parts: list[Part], text: str, limit: int, offset: int = 0, lang: str | None = "eng") -> Page:
+    plan = plan_of(parts, text, lang, parts[0].config)
     if plan is None:
-        return [], []
-    found = [rows for rows, _ in found_by(parts, plan, limit + offset, total=False)]
-    return best_of(found, plan, parts[0].config.search.ranking, limit, offset)
+        return Page([], [], 0.0, 0)
+    return merge(found_by(parts, plan, limit + offset, total=False), plan, limit, offset)
 
 
-def found_by(parts: list[Part], plan: SpreadPlan, limit: int, *, total: bool) -> list[Any]:
-    facts = through_json(plan.facts())
-    return [through_json(part.spread_find(*SCOPE, facts, limit, total)) for part in parts]
+def found_by(parts: list[Part], plan: Plan, limit: int, *, total: bool) -> list[RemotePart]:
+    plain = through_json(to_plain(plan))
+    return [RemotePart(*through_json(part.spread_find(*SCOPE, plain, limit, total))) for part in parts]
 
 
 def count_all(parts: list[Part], text: str, limit: int = 1) -> int:
-    plan, _ = plan_of(parts, text, "eng", parts[0].config)
+    plan = plan_of(parts, text, "eng", parts[0].config)
     if plan is None:
         return 0
-    return sum(count for _, count in found_by(parts, plan, limit, total=True))
+    total = merge(found_by(parts, plan, limit, total=True), plan, limit, 0).total
+    assert total is not None
+    return total
 
 
 def queries(seed: int, count: int) -> Iterator[str]:
@@ -131,14 +136,13 @@ def test_parts_find_what_one_store_finds(seed: int, count: int, one_and_parts: t
     differs = 0
     for text in [*FIXED, *queries(seed, count)]:
         wanted = one.query(*SCOPE, text, limit=700, lang="eng")
-        names, scores = ask(parts, text, 700)
+        page = ask(parts, text, 700)
+        names = page.names
         assert sorted(names) == sorted(wanted), text
-        assert scores == pytest.approx(wanted.scores or [], rel=1e-9), text
-        by_name = dict(zip(names, scores or [], strict=True))
-        assert by_name == pytest.approx(dict(wanted.pairs()), rel=1e-9), text
+        assert page.scores == (wanted.scores or []), text
+        assert dict(zip(names, page.scores, strict=True)) == dict(wanted.pairs()), text
         differs += names != list(wanted)
-        page, _ = ask(parts, text, 10, 5)
-        assert page == names[5:15], text
+        assert ask(parts, text, 10, 5).names == names[5:15], text
         assert count_all(parts, text) == len(wanted), text
     print(f"{differs} of {len(FIXED) + count} answers order equal scores otherwise")
 
@@ -146,7 +150,9 @@ def test_parts_find_what_one_store_finds(seed: int, count: int, one_and_parts: t
 def test_no_language_and_no_stems(one_and_parts: tuple[Index, list[Part]]) -> None:
     one, parts = one_and_parts
     for text in ("running", "run house", "café"):
-        assert sorted(ask(parts, text, 700, lang="none")[0]) == sorted(one.query(*SCOPE, text, limit=700, lang="none"))
+        assert sorted(ask(parts, text, 700, lang="none").names) == sorted(
+            one.query(*SCOPE, text, limit=700, lang="none")
+        )
 
 
 def test_parts_suggest_what_one_store_suggests(one_and_parts: tuple[Index, list[Part]]) -> None:
@@ -154,10 +160,10 @@ def test_parts_suggest_what_one_store_suggests(one_and_parts: tuple[Index, list[
     typed = ["a", "ap", "lig", "word1", "nihgt", "runing", "serch", "w", "zzzzzz", "cafe", "t", "flihgts"]
     for word in typed:
         for limit in (1, 5, 20):
-            term, size = parts[0].read_word(word)
-            whole = WholeLexicon([through_json(part.spread_word(*SCOPE, term.decode())) for part in parts])
+            term, _ = parts[0].read_word(word)
+            whole = SummedStatistics([through_json(part.spread_word(*SCOPE, term.decode())) for part in parts])
             expected = one.suggest(*SCOPE, word, limit=limit)
-            assert suggest_whole(whole, term, size, "likely", limit) == expected, word
+            assert [found.decode() for found in suggest_likely(whole, term, limit)] == expected, word
             packed = [b64decode(part.spread_completions(*SCOPE, term.decode()) or "") for part in parts]
             completions = likely_completions(packed, term, limit)
             assert completions == expected[: len(completions)], word
@@ -166,10 +172,10 @@ def test_parts_suggest_what_one_store_suggests(one_and_parts: tuple[Index, list[
 
 def test_a_part_without_the_bucket_knows_nothing(tmp_path: Path, one_and_parts: tuple[Index, list[Part]]) -> None:
     _, parts = one_and_parts
-    before = ask(parts, "running apples", 50)
+    before = ask(parts, "running apples", 50).names
     with Part(tmp_path / "empty") as empty:
-        assert ask([*parts, empty], "running apples", 50) == before
-        assert ask([empty, empty], "running apples", 50) == ([], [])
+        assert ask([*parts, empty], "running apples", 50).names == before
+        assert ask([empty, empty], "running apples", 50).names == []
         assert count_all([*parts, empty], "running apples") == count_all(parts, "running apples") > 0
         assert count_all([empty, empty], "running apples") == 0
 
@@ -182,9 +188,8 @@ def test_the_ranking_newest_finds_the_same_objects(tmp_path: Path) -> None:
         one.push(*SCOPE, oid, text, "eng")
         parts[part_of(oid, PARTS)].push(*SCOPE, oid, text, "eng")
     for text in ("apple", "running the", "word1 word2", "aple"):
-        names, scores = ask(parts, text, 700)
+        names = ask(parts, text, 700).names
         wanted = list(one.query(*SCOPE, text, limit=700, lang="eng"))
-        assert scores is None
         assert sorted(names) == sorted(wanted)
         assert count_all(parts, text) == len(wanted)
         best = set(wanted[:30])

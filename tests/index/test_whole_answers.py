@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sonicpy import Index
 from sonicpy._native.bm25 import idf
 from sonicpy._native.lengths import pack_length
+from sonicpy._native.plan import ADDS, BRINGS
 from tests.index.shorthand import B, C, open_index
 from tests.reference.top_objects import Slot, Term, best_objects
 from tests.support.examples import examples
@@ -109,9 +110,13 @@ class Twin:
             share = 0.4 if word == "der" else 1.0  # a stop word
             weight = share * math.sqrt(question.count(word)) * idf(len(self.held), len(postings))
             terms.append(
-                Term(weight, word != "der" or not brings_any, False, [Slot([postings], weight)] * bool(postings))
+                Term(
+                    weight,
+                    BRINGS if word != "der" or not brings_any else ADDS,
+                    [Slot([postings], weight)] * bool(postings),
+                )
             )
-        size = sum(term.brings for term in terms)
+        size = sum(term.role & BRINGS for term in terms)
         exponent = min(3.0, 2.5 / size) if size else 1.0
         average = sum(sum(held.values()) for held in self.held.values()) / len(self.held) if self.held else 0.0
         return [

@@ -1,12 +1,9 @@
-"""Rows of words, decoded together, and a plan's lists given to a walk."""
+"""Rows of words, decoded together."""
 
 import pytest
 
 from sonicpy._native.keys import word_key, word_keys
-from sonicpy._native.plan import PlannedList, are_expandable, rows_of
-from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo, held_words, infos_of
-from sonicpy._native.top_objects import TopObjects
 from sonicpy._native.varint import DamagedBytes, pack_varints
 
 LONG = b"w" * 600
@@ -38,22 +35,3 @@ def test_words_that_objects_hold() -> None:
     assert [word for word, _ in held_words(words, rows, live=True)] == [b"a"]
     with pytest.raises(ValueError, match="4 words need as many rows, not 3"):
         held_words(words, rows[:3], live=True)
-
-
-def test_a_plan_needs_postings_of_each_row() -> None:
-    info = TermInfo(row(1, 0), 1)
-    lists = [
-        PlannedList(0, b"a", info, 1.0, family_weight=0.75, exact_weight=0.25),
-        PlannedList(0, b"as", info, 0.75, "form"),
-        PlannedList(1, b"b", None, 1.0, is_expandable=True),
-        PlannedList(1, b"bc", info, 0.5, "completion"),
-    ]
-    postings = StoredPostings(0, 1, 0, [], b"", 0, b"")
-    assert rows_of(lists) == [info] * 3
-    assert (are_expandable(lists), are_expandable(lists[:2])) == (True, False)
-    for count in (0, 1, 2, 4):
-        with pytest.raises(ValueError, match=f"postings, not {count}"):
-            TopObjects(b"", 1.0, 1.2, 0.75, 1.0).add_lists(lists, [postings] * count)
-    top = TopObjects(b"", 1.0, 1.2, 0.75, 1.0)
-    top.add_lists(lists, [postings] * 3)
-    assert (top.count(), top.ceiling > 0) == (0, True)

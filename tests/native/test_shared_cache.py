@@ -4,12 +4,13 @@ from functools import partial
 
 import pytest
 
+from sonicpy._native import find
 from sonicpy._native.bucket_cache import BucketCache, CachingReader
 from sonicpy._native.lengths import OBJECTS_PER_ROW
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, pack_block
+from sonicpy._native.query_state import QueryState
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo
-from sonicpy._native.top_objects import TopObjects
 from sonicpy._native.varint import pack_varints
 from sonicpy._native.word_range import WordRange
 from tests.support.collecting import Collecting
@@ -62,12 +63,12 @@ class Source:
 
     def best(self, reader: CachingReader) -> list[int]:
         """Return the ten best objects, which are the shortest ones."""
-        found = TopObjects(reader.length_masks(), 100.0, 1.2, 0.75, 1.0)
-        found.add_term(1.0)
-        found.add_words([reader.postings(self._word)], 1.0)
-        found.begin(10)
-        assert found.run() == []
-        return [iid for iid, _, _ in found.best(0)]
+        found = QueryState(reader.length_masks(), 100.0, 1.2, 0.75, 1.0)
+        find.add_term(found, 1.0)
+        find.add_words(found, [reader.postings(self._word)], 1.0)
+        find.begin(found, 10)
+        assert find.run(found) == []
+        return [iid for iid, _, _ in find.best(found, 0)]
 
 
 @pytest.mark.parametrize("behind", range(16))

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sonicpy._native import find
 from sonicpy._native.impact_rows import ImpactRow
 from sonicpy._native.keys import block_key
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, pack_block
+from sonicpy._native.query_state import QueryState
 from sonicpy._native.stored_postings import StoredPostings
-from sonicpy._native.top_objects import TopObjects
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.store.keys import block_position
 from tests.support.examples import examples
@@ -38,15 +39,15 @@ def stored(rows: list[bytes], tail: Postings, tail_lower: int) -> StoredPostings
 
 def walked(postings: StoredPostings, blocks: dict[int, bytes]) -> Postings:
     """Return the postings as a walk and `parts` show them, by rising IID."""
-    found = TopObjects(LENGTHS, 100.0, 1.2, 0.75, 1.0)
-    found.add_term(1.0)
-    found.add_words([postings], 1.0)
-    found.begin(2**40)
-    while keys := found.run():
-        found.give([(key, blocks[block_position(key)]) for key in keys if block_position(key) in blocks])
-    iids = [iid for iid, _, _ in found.best(0)]
-    assert found.count() == len(iids)
-    return sorted((iid, listed[0][1]) for iid, (listed, _, _) in zip(iids, found.parts(iids, 3), strict=True))
+    found = QueryState(LENGTHS, 100.0, 1.2, 0.75, 1.0)
+    find.add_term(found, 1.0)
+    find.add_words(found, [postings], 1.0)
+    find.begin(found, 2**40)
+    while keys := find.run(found):
+        find.give(found, [(key, blocks[block_position(key)]) for key in keys if block_position(key) in blocks])
+    iids = [iid for iid, _, _ in find.best(found, 0)]
+    assert find.count(found) == len(iids)
+    return sorted((iid, listed[0][1]) for iid, (listed, _, _) in zip(iids, find.parts(found, iids, 3), strict=True))
 
 
 lists = st.lists(st.tuples(st.integers(0, 4200), st.integers(1, 300)), max_size=500, unique_by=lambda one: one[0])
@@ -98,25 +99,25 @@ def test_two_queries_read_the_same_list_side_by_side() -> None:
     blocks = {0: pack_block([(1, 1), (5, 2)]), 10: pack_block([(10, 1)])}
     found = stored([impacts_of(0, 10)], [(20, 1)], 20)
 
-    def query() -> TopObjects:
-        one = TopObjects(LENGTHS, 100.0, 1.2, 0.75, 1.0)
-        one.add_term(1.0)
-        one.add_words([found], 1.0)
+    def query() -> QueryState:
+        one = QueryState(LENGTHS, 100.0, 1.2, 0.75, 1.0)
+        find.add_term(one, 1.0)
+        find.add_words(one, [found], 1.0)
         return one
 
     first, second, third = query(), query(), query()
-    first.begin(10)
-    keys = first.run()
+    find.begin(first, 10)
+    keys = find.run(first)
     assert keys == [block_key(1, 2, lower) for lower in blocks]
     with pytest.raises(DamagedBytes, match="1 blocks of postings are missing"):
-        first.give([(keys[0], blocks[0])])
-    second.begin(10)
-    assert second.run() == keys, "the first one has nothing read yet"
-    assert third.blocks_to_count() == keys
-    third.give(list(zip(keys, blocks.values(), strict=True)))
-    second.give(list(zip(keys, blocks.values(), strict=True)))
-    assert second.run() == []
-    assert sorted(iid for iid, _, _ in second.best(0)) == [1, 5, 10, 20] and third.count() == 4
+        find.give(first, [(keys[0], blocks[0])])
+    find.begin(second, 10)
+    assert find.run(second) == keys, "the first one has nothing read yet"
+    assert find.blocks_to_count(third) == keys
+    find.give(third, list(zip(keys, blocks.values(), strict=True)))
+    find.give(second, list(zip(keys, blocks.values(), strict=True)))
+    assert find.run(second) == []
+    assert sorted(iid for iid, _, _ in find.best(second, 0)) == [1, 5, 10, 20] and find.count(third) == 4
 
 
 def test_a_list_that_stands_in_no_rows_keeps_its_blocks_in_a_bucket_of_a_million() -> None:
@@ -126,13 +127,17 @@ def test_a_list_that_stands_in_no_rows_keeps_its_blocks_in_a_bucket_of_a_million
     blocks = [pack_block(postings[at : at + POSTINGS_PER_BLOCK]) for at in range(0, len(postings), POSTINGS_PER_BLOCK)]
     found = StoredPostings.of_blocks(1, 2, len(postings), blocks, lengths)
     for terms in (1, 16):  # a walk, and a question that reads all postings
-        query = TopObjects(lengths, 100.0, 1.2, 0.75, 1.0)
+        query = QueryState(lengths, 100.0, 1.2, 0.75, 1.0)
         for _ in range(terms):
-            query.add_term(1.0)
-            query.add_words([found], 1.0)
-        query.begin(10_000)
-        assert query.run() == []
-        assert len(query.best(0)) == 10_000 and query.blocks_to_count() == [] and query.count() == len(postings)
+            find.add_term(query, 1.0)
+            find.add_words(query, [found], 1.0)
+        find.begin(query, 10_000)
+        assert find.run(query) == []
+        assert (
+            len(find.best(query, 0)) == 10_000
+            and find.blocks_to_count(query) == []
+            and find.count(query) == len(postings)
+        )
 
 
 # -- damage ----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""sonicpy._native.top_objects: the walk finds what looking at every posting finds, bit for bit."""
+"""sonicpy._native.find: both strategies find what looking at every posting finds, bit for bit."""
 
 import math
 import random
@@ -9,17 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sonicpy._native import find
 from sonicpy._native.impact_rows import ImpactRow
 from sonicpy._native.keys import block_key
 from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.lengths import pack_length
+from sonicpy._native.plan import ADDS, BRINGS, FORBIDDEN, REQUIRED
 from sonicpy._native.postings import pack_block
+from sonicpy._native.query_state import QueryState
 from sonicpy._native.stored_postings import StoredPostings
-from sonicpy._native.top_objects import TopObjects
 from tests.reference.top_objects import Slot, Term, best_objects
 from tests.support.examples import examples
 
 K1, B = 1.2, 0.75
+
+ROLES = (BRINGS,) * 8 + (BRINGS | REQUIRED, REQUIRED, FORBIDDEN, ADDS)
+MANY_ROLES = (BRINGS,) * 27 + (ADDS, ADDS, BRINGS | REQUIRED, REQUIRED, FORBIDDEN)
 
 WALKS = (True, False, None)
 """A query is walked, or all of its terms are added up; None: it decides, and may turn from the one to the other."""
@@ -93,26 +98,26 @@ def search(
     tails: Callable[[], int],
     *,
     full_first: bool,
-) -> TopObjects:
-    found = TopObjects(lengths, average, K1, B, exponent, full_first=full_first)
+) -> QueryState:
+    found = QueryState(lengths, average, K1, B, exponent, full_first=full_first)
     for term in terms:
-        found.add_term(term.weight, brings=term.brings, required=term.required)
+        find.add_term(found, term.weight, term.role)
         for slot in term.slots:
             stored = [lists.store(words, tails()) for words in slot.lists]
-            found.add_words(stored, slot.weight, slot.exact_weight, kind=slot.kind)
+            find.add_words(found, stored, slot.weight, slot.exact_weight, kind=slot.kind)
     return found
 
 
 def answer(
-    found: TopObjects, lists: Lists, limit: int, offset: int = 0, *, walks: bool | None = None
+    found: QueryState, lists: Lists, limit: int, offset: int = 0, *, walks: bool | None = None
 ) -> list[tuple[int, int, float]]:
-    found.begin(offset + limit, walks=walks)
+    find.begin(found, offset + limit, walks=walks)
     asked: set[bytes] = set()
-    while keys := found.run():
+    while keys := find.run(found):
         assert not asked & set(keys), "no block is asked for twice"
         asked |= set(keys)
-        found.give(lists.get(keys))
-    return found.best(offset)
+        find.give(found, lists.get(keys))
+    return find.best(found, offset)
 
 
 def made_query(chance: random.Random, objects: int) -> tuple[list[Term], bytes, float]:
@@ -138,8 +143,7 @@ def made_query(chance: random.Random, objects: int) -> tuple[list[Term], bytes, 
             for words in lists:
                 for iid, tf in words.items():
                     held[iid] += tf
-        brings = chance.random() < 0.85
-        terms.append(Term(weight, brings, brings and chance.random() < 0.15, slots))
+        terms.append(Term(weight, chance.choice(ROLES), slots))
     # An object is at least as long as what it holds; others of its words are in no list.
     lengths = bytes(pack_length(max(count, 1) + chance.randrange(longest)) for count in held)
     return terms, lengths, chance.uniform(1, 30)
@@ -159,10 +163,10 @@ def test_the_walk_finds_what_looking_at_everything_finds(seed: int, objects: int
             lists, tails = Lists(lengths, block), partial(chance.randint, 0, 128)
             found = search(terms, lists, lengths, average, exponent, tails, full_first=full_first)
             assert answer(found, lists, limit, offset, walks=walks) == expected[offset : offset + limit]
-    found.give(lists.get(found.blocks_to_count()))
-    assert found.count() == len(expected)
+    find.give(found, lists.get(find.blocks_to_count(found)))
+    assert find.count(found) == len(expected)
     for (iid, _, score), (listed, others, others_sum) in zip(
-        expected[:20], found.parts([iid for iid, _, _ in expected[:20]], 2), strict=True
+        expected[:20], find.parts(found, [iid for iid, _, _ in expected[:20]], 2), strict=True
     ):
         assert len(listed) <= 2 and (others or not others_sum), iid
         assert math.isclose(sum(part for _, _, part in listed) + others_sum, score, abs_tol=1e-12)
@@ -206,9 +210,9 @@ def test_rare_words_of_large_buckets(seed: int) -> None:
         slots = [Slot([rare(chance.choice((3, 300, 2_000))) for _ in range(words)], weight, 0.2 * (words > 1))]
         if chance.random() < 0.3:
             slots.append(Slot([rare(200)], weight / 2, 0.0, 3))
-        terms.append(Term(weight + slots[0].exact_weight, chance.random() < 0.9, False, slots))
+        terms.append(Term(weight + slots[0].exact_weight, BRINGS if chance.random() < 0.9 else ADDS, slots))
     if chance.random() < 0.5:
-        terms.append(Term(0.7, chance.random() < 0.5, False, [Slot([common], 0.7)]))
+        terms.append(Term(0.7, BRINGS if chance.random() < 0.5 else ADDS, [Slot([common], 0.7)]))
     lists, masks = KeptLists(lengths, 128), LengthMasks(lengths)
     exponent, full_first = chance.choice((0.3, 2.5)), chance.random() < 0.7
     expected = best_objects(terms, lengths, 12.0, K1, B, exponent, full_first)
@@ -228,13 +232,13 @@ def test_a_word_of_some_hundred_objects_beside_common_words(seed: int) -> None:
     chance = random.Random(seed)
     objects = 70_000
     lengths = bytes(chance.choices(range(1, 60), k=objects))
-    terms = [Term(weight := chance.uniform(0.5, 3), True, False, [Slot([held_by(chance, objects, 1_500)], weight)])]
+    terms = [Term(weight := chance.uniform(0.5, 3), BRINGS, [Slot([held_by(chance, objects, 1_500)], weight)])]
     for _ in range(chance.randint(1, 2)):
         weight, words = chance.uniform(0.3, 3), [held_by(chance, objects, chance.choice((5_000, 30_000)))]
         if chance.random() < 0.4:
             words.append(held_by(chance, objects, 4_000))
         exact = 0.2 * weight * (len(words) > 1)
-        terms.append(Term(weight, chance.random() < 0.9, False, [Slot(words, weight - exact, exact)]))
+        terms.append(Term(weight, BRINGS if chance.random() < 0.9 else ADDS, [Slot(words, weight - exact, exact)]))
     check_pages_of_all_sizes(terms, lengths, chance.choice((0.1, 0.3, 1.0)))
 
 
@@ -251,7 +255,7 @@ def test_words_of_some_thousand_objects_beside_each_other(seed: int) -> None:
         if chance.random() < 0.4:
             words.append(held_by(chance, objects, 300))
         exact = 0.2 * weight * (len(words) > 1)
-        terms.append(Term(weight, chance.random() < 0.9, False, [Slot(words, weight - exact, exact)]))
+        terms.append(Term(weight, BRINGS if chance.random() < 0.9 else ADDS, [Slot(words, weight - exact, exact)]))
     check_pages_of_all_sizes(terms, lengths, chance.choice((0.1, 0.3, 1.0)))
 
 
@@ -271,26 +275,54 @@ def test_questions_of_many_words_are_not_walked(seed: int) -> None:
         slots = [Slot(words, weight - exact, exact)]
         if chance.random() < 0.3:
             slots.append(Slot([held_by(chance, objects, 2_000)], weight / 2, 0.0, 2))
-        terms.append(Term(weight, chance.random() < 0.9, chance.random() < 0.03, slots))
+        terms.append(Term(weight, chance.choice(MANY_ROLES), slots))
     check_pages_of_all_sizes(terms, lengths, chance.choice((0.1, 1.0, 2.5)))
+
+
+@pytest.mark.parametrize("words", [1, 9])
+@pytest.mark.parametrize("role", [REQUIRED, BRINGS | REQUIRED])
+def test_a_rare_clause_that_is_required_drives_the_walk(words: int, role: int) -> None:
+    """However common the words beside it are, their lists are read only where it leads."""
+    chance = random.Random(2)
+    objects = 60_000
+    lengths = bytes(chance.choices(range(1, 60), k=objects))
+    terms = [Term(1.0, BRINGS, [Slot([held_by(chance, objects, 7_000)], 1.0)]) for _ in range(words)]
+    terms.append(Term(0.0, role, [Slot([held_by(chance, objects, 9)], 0.0)]))
+    expected = best_objects(terms, lengths, 12.0, K1, B, 1.0, True)
+    lists, masks = Lists(lengths, 128), LengthMasks(lengths)
+    found = search(terms, lists, masks, 12.0, 1.0, lambda: 0, full_first=True)
+    assert answer(found, lists, 10) == expected[:10] != []
+    assert lists.reads <= 10 * (words + 1), "at most one block of each list for each holder"
+
+
+def test_a_clause_that_is_forbidden_leaves_the_rest() -> None:
+    """Common or rare, and beside common words, whose windows are bits, or rare ones, which are walked one by one."""
+    chance = random.Random(4)
+    objects = 66_000
+    lengths = bytes(chance.choices(range(1, 60), k=objects))
+    for count, refused in ((9_000, 30), (9_000, 30_000), (700, 30_000)):
+        words = [held_by(chance, objects, count) for _ in range(2)]
+        terms = [Term(1.0 + at, BRINGS, [Slot([some], 1.0 + at)]) for at, some in enumerate(words)]
+        terms.insert(1, Term(7.0, FORBIDDEN, [Slot([held_by(chance, objects, refused)], 0.0)]))
+        check_pages_of_all_sizes(terms, lengths, 0.3)
 
 
 def test_a_walk_that_skips_too_little_is_given_up() -> None:
     chance = random.Random(3)
     objects = 30_000
     lengths = bytes(chance.choices(range(1, 60), k=objects))
-    terms = [Term(1.0, True, False, [Slot([held_by(chance, objects, 9_000)], 1.0)]) for _ in range(6)]
+    terms = [Term(1.0, BRINGS, [Slot([held_by(chance, objects, 9_000)], 1.0)]) for _ in range(6)]
     expected = best_objects(terms, lengths, 12.0, K1, B, 0.3, False)
     lists, masks = Lists(lengths, 128), LengthMasks(lengths)
     found = search(terms, lists, masks, 12.0, 0.3, lambda: 0, full_first=False)
-    found.begin(10)
-    first = found.run()
+    find.begin(found, 10)
+    first = find.run(found)
     assert 0 < len(first) < len(lists.rows) // 2, "it begins with a walk"
-    found.give(lists.get(first))
-    while keys := found.run():
-        found.give(lists.get(keys))
+    find.give(found, lists.get(first))
+    while keys := find.run(found):
+        find.give(found, lists.get(keys))
     assert lists.reads >= len(lists.rows), "and then reads everything"
-    assert found.best(0) == expected[:10]
+    assert find.best(found, 0) == expected[:10]
 
 
 def test_a_family_whose_windows_were_made_before_its_typed_word_was_read_anew() -> None:
@@ -300,10 +332,10 @@ def test_a_family_whose_windows_were_made_before_its_typed_word_was_read_anew() 
     lengths = bytes(chance.choices(range(2, 60), k=objects))
     family = [held_by(chance, objects, count) for count in (6_000, 9_000)]
     rare = {iid: 1 for iid in chance.sample(sorted(family[0].keys() | family[1].keys()), 60)}
-    forms = Term(1.0, True, False, [Slot(family[::-1], 0.8, 0.2)])
+    forms = Term(1.0, BRINGS, [Slot(family[::-1], 0.8, 0.2)])
     lists, masks = KeptLists(lengths, 128), LengthMasks(lengths)
     lists.store(family[0], 100)  # the first word keeps what is made of the family, and another one is typed
-    for terms in ([forms], [Term(1.0, True, False, [Slot([rare], 1.0)]), forms]):
+    for terms in ([forms], [Term(1.0, BRINGS, [Slot([rare], 1.0)]), forms]):
         expected = best_objects(terms, lengths, 12.0, K1, B, 1.0, False)[:40]
         found = search(terms, lists, masks, 12.0, 1.0, lambda: 100, full_first=False)
         assert answer(found, lists, 40) == expected
@@ -329,7 +361,7 @@ def test_a_family_of_rare_words_is_put_together_once() -> None:
     chance = random.Random(1)
     objects = 400_000
     words = [{iid: 1 for iid in sorted(chance.sample(range(objects), count))} for count in (3_000, 2_000, 40)]
-    terms = [Term(2.0, True, False, [Slot(words, 1.6, 0.4)])]
+    terms = [Term(2.0, BRINGS, [Slot(words, 1.6, 0.4)])]
     lengths = bytes(chance.choices(range(2, 30), k=objects))
     lists, masks = KeptLists(lengths, 128), LengthMasks(lengths)
     expected = best_objects(terms, lengths, 12.0, K1, B, 2.5, True)[:10]
@@ -352,20 +384,20 @@ def test_blocks_of_common_words_go_when_their_windows_are_made_in_a_bucket_of_a_
         for first, step in ((0, 23), (3, 25), (5, 31))
     ]
     rare = held_by(chance, objects, 300)
-    one = [Term(1.0, True, False, [Slot([words[0]], 1.0)])]
-    family = [Term(1.3, True, False, [Slot([words[1], words[2], rare], 1.0, 0.3)])]
-    two = [*family, Term(0.6, True, False, [Slot([words[0]], 0.6)])]
+    one = [Term(1.0, BRINGS, [Slot([words[0]], 1.0)])]
+    family = [Term(1.3, BRINGS, [Slot([words[1], words[2], rare], 1.0, 0.3)])]
+    two = [*family, Term(0.6, BRINGS, [Slot([words[0]], 0.6)])]
     lists, masks = KeptLists(lengths, 128), LengthMasks(lengths)
-    many = two + [Term(0.1 * number, True, False, [Slot([words[number % 3]], 0.1 * number)]) for number in range(14)]
+    many = two + [Term(0.1 * number, BRINGS, [Slot([words[number % 3]], 0.1 * number)]) for number in range(14)]
     for terms, walks in ((one, True), (two, True), (family, True), (many, False), (one, True)):
         expected, reads = best_objects(terms, lengths, 30.0, K1, B, 1.0, True), lists.reads
         for limit in (10, 2_000):
             found = search(terms, lists, masks, 30.0, 1.0, lambda: 100, full_first=True)
             assert answer(found, lists, limit, walks=walks) == expected[:limit]
         assert walks or lists.reads - reads < len(words[0]) // 128, "windows stand for them"
-        found.give(lists.get(found.blocks_to_count()))
-        assert found.count() == len(expected)
+        find.give(found, lists.get(find.blocks_to_count(found)))
+        assert find.count(found) == len(expected)
         for (iid, _, score), (listed, _, _) in zip(
-            expected[:9], found.parts([iid for iid, _, _ in expected[:9]], 20), strict=True
+            expected[:9], find.parts(found, [iid for iid, _, _ in expected[:9]], 20), strict=True
         ):
             assert math.isclose(sum(part for _, _, part in listed), score, abs_tol=1e-12), iid

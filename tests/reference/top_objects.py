@@ -1,8 +1,9 @@
-"""The best objects of a query by looking at every posting: the slow twin of sonicpy._native.top_objects."""
+"""The best objects of a query by looking at every posting: the slow twin of sonicpy._native.find."""
 
 from dataclasses import dataclass, field
 
 from sonicpy._native.lengths import unpack_length
+from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED
 
 EXACT = 1
 
@@ -20,9 +21,26 @@ class Slot:
 @dataclass
 class Term:
     weight: float
-    brings: bool = True
-    required: bool = False
+    role: int = BRINGS
     slots: list[Slot] = field(default_factory=list)
+
+    def slot_of(self, iid: int) -> Slot | None:
+        """Return the first slot of which an object holds a word."""
+        return next((slot for slot in self.slots if any(iid in words for words in slot.lists)), None)
+
+
+def answers(terms: list[Term], held: list[Slot | None]) -> bool:
+    """Return whether an object holds some term that brings, all that are required, and none that is forbidden.
+
+    Args:
+        held: the slot of each term, None where the object holds none.
+    """
+    brings = False
+    for term, slot in zip(terms, held, strict=True):
+        if slot is None and term.role & REQUIRED or slot is not None and term.role & FORBIDDEN:
+            return False
+        brings |= slot is not None and term.role & BRINGS != 0
+    return brings
 
 
 def best_objects(
@@ -32,27 +50,26 @@ def best_objects(
     found = []
     total = 0.0
     for term in terms:
-        total += term.weight if term.brings else 0.0
-    bringing = {iid for term in terms if term.brings for slot in term.slots for words in slot.lists for iid in words}
-    for iid in bringing:
+        total += term.weight if term.role & BRINGS else 0.0
+    holders = {iid for term in terms for slot in term.slots for words in slot.lists for iid in words}
+    for iid in holders:
+        held = [term.slot_of(iid) for term in terms]
+        if not answers(terms, held):
+            continue
         norm = k1 * (1.0 - b + b * unpack_length(lengths[iid]) / average) if average > 0 else k1
-        score, matched, kind, is_full, is_refused = 0.0, 0.0, 3, True, False
-        for term in terms:
-            slot = next((slot for slot in term.slots if any(iid in words for words in slot.lists)), None)
+        score, matched, kind, is_full = 0.0, 0.0, 3, True
+        for term, slot in zip(terms, held, strict=True):
             if slot is None:
-                is_refused |= term.required
-                is_full &= not term.brings
+                is_full &= not term.role & BRINGS
                 continue
             part = bm25(slot.weight, sum(words.get(iid, 0) for words in slot.lists), norm, k1)
             if slot.exact_weight and iid in slot.lists[0]:
                 part += bm25(slot.exact_weight, slot.lists[0][iid], norm, k1)
             score += part
-            if term.brings:
+            if term.role & BRINGS:
                 matched += term.weight if slot.kind == EXACT else slot.weight + slot.exact_weight
                 kind = min(kind, slot.kind)
                 is_full &= slot.kind == EXACT
-        if is_refused:
-            continue
         if total > 0:
             if is_full and full_first:
                 kind = 0

@@ -12,7 +12,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from sonicpy._native.impact_rows import BLOCKS_PER_ROW
 from sonicpy._native.keys import IID_MAX, term_key
-from sonicpy._native.plan import PlannedList
+from sonicpy._native.plan import BRINGS, Clause, Plan, Slot
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, posting_count
 from sonicpy._native.sonic_table import SonicTable
 from sonicpy._native.terms import PART, STOP, Terms
@@ -20,7 +20,7 @@ from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.maintenance.consolidate import GraphLimits, prune_pending, publish, read_words, write_graph
-from sonicpy.index.search.walk import Walk
+from sonicpy.index.search.parts import bind, find
 from sonicpy.store import names
 from sonicpy.store import transaction as tables
 from sonicpy.store.bucket_reader import BucketReader
@@ -425,9 +425,11 @@ def newest(store: Store, word: str, window: int) -> list[str]:
         table.visit(0, postings, skipped, 1.0, -1)
         table.finish(False)
         iids = [iid for iid, _, _ in table.best_scored(0, 1_000_000)]
-        walk = Walk(reader, [PlannedList(0, word.encode(), row, 1.0)], 1.0, full_first=True, window=window)
-        assert sorted(iid for iid, _, _ in walk.best(0, 1_000_000)) == sorted(iids)
-        assert walk.total() == len(iids)
+        clause = Clause(0, BRINGS, 1.0, [Slot((word.encode(),), 1.0)])
+        plan = Plan([clause], 1.0, 1.0, full_first=True, left_out={}, enough=None)
+        part = find(bind(plan, reader, window), 1_000_000, total=True)
+        assert sorted(iid for iid, _, _ in part.found) == sorted(iids)
+        assert part.total == len(iids)
         return reader.oids(iids)
 
 

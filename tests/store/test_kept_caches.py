@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from sonicpy._native.top_objects import TopObjects
+from sonicpy._native import find
+from sonicpy._native.query_state import QueryState
 from sonicpy.errors import StoreFull
 from sonicpy.store import changes, reader
 from sonicpy.store import read_cache as snapshot
@@ -52,15 +53,15 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 def best(reader: BucketReader, lists: list[list[str]]) -> list[tuple[int, int, float]]:
     """Return the best objects for terms, each of which is a family of words."""
-    top = TopObjects(reader.length_masks(), reader.state.average_length, 1.2, 0.75, 1.0)
+    top = QueryState(reader.length_masks(), reader.state.average_length, 1.2, 0.75, 1.0)
     for words in lists:
         rows = [row for row in reader.words([word.encode() for word in words]) if row is not None]
-        top.add_term(1.0)
-        top.add_words([reader.postings(row) for row in rows], 1.0)
-    top.begin(20)
-    while keys := top.run():
-        top.give(reader.read_blocks(keys))
-    return top.best(0)
+        find.add_term(top, 1.0)
+        find.add_words(top, [reader.postings(row) for row in rows], 1.0)
+    find.begin(top, 20)
+    while keys := find.run(top):
+        find.give(top, reader.read_blocks(keys))
+    return find.best(top, 0)
 
 
 def answers(reader: BucketReader) -> list[object]:

@@ -8,10 +8,10 @@ import pytest
 
 import sonicpy
 from sonicpy._native.name_map import name_hash
-from sonicpy._native.plan import PlannedList
+from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Plan, Slot
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.config import Config
-from sonicpy.index.search.walk import Walk
+from sonicpy.index.search.parts import bind, find
 from sonicpy.store import background_sync
 from sonicpy.store import read_cache as snapshot
 from sonicpy.store.bucket_reader import BucketReader
@@ -48,16 +48,17 @@ def names_of(store: Store, word: bytes) -> list[str]:
             assert row is again
             return []
         assert row.df == again.df
-        assert newest(sharing, row) == newest(plain, again) != []
+        assert newest(sharing, word) == newest(plain, word) != []
         iids = list(range(state.next_iid))
         names = sharing.oids(iids)
         assert names == plain.oids(iids)
         return names
 
 
-def newest(reader: BucketReader, word: TermInfo) -> list[int]:
-    walk = Walk(reader, [PlannedList(0, b"word", word, 0.0, required=True)], 0.0, full_first=False, window=0)
-    return [iid for iid, _, _ in walk.best(0, 1000)]
+def newest(reader: BucketReader, word: bytes) -> list[int]:
+    clause = Clause(0, BRINGS | REQUIRED, 0.0, [Slot((word,), 0.0)])
+    plan = Plan([clause], 1.0, 0.0, full_first=False, left_out={}, enough=None)
+    return [iid for iid, _, _ in find(bind(plan, reader), 1000).found]
 
 
 def test_readers_between_two_commits_share_one_snapshot(store: Store) -> None:

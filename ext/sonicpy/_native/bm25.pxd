@@ -2,6 +2,15 @@ from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
+cdef extern from *:
+    """
+    #define SONICPY_K1 1.2
+    #define SONICPY_B 0.75
+    """
+    const double K1 "SONICPY_K1"  # how soon further occurrences of a word count little
+    const double B "SONICPY_B"  # how much the length of an object counts
+
+
 cdef struct PackedLengths:  # packed, by IID
     const uint8_t *packed
     uint64_t count

@@ -8,6 +8,10 @@ from libc.stdint cimport uint8_t, uint64_t
 
 from sonicpy._native.lengths cimport unpack_length
 
+BM25_K1 = K1
+BM25_B = B
+
+
 cdef struct Norms:  # by packed length, for the average length of one bucket at one moment
     double average, k1, b
     double norms[256]

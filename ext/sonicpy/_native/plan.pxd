@@ -1,21 +1,39 @@
 cimport cython
+from libc.stdint cimport uint64_t
 
-from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.top_k cimport Kind
+
+cdef enum Role:  # of a clause, as bits
+    R_ADDS = 0
+    R_BRINGS = 1
+    R_REQUIRED = 2
+    R_FORBIDDEN = 4
 
 
 @cython.final
-cdef class PlannedList:
-    cdef readonly Py_ssize_t term
-    cdef readonly bytes word
-    cdef readonly TermInfo row
-    cdef readonly double weight, family_weight, exact_weight
+cdef class Slot:
+    cdef readonly tuple words
+    cdef readonly double weight, exact_weight
     cdef readonly int edits
-    cdef readonly bint required, inserts, is_expandable, is_form
-    cdef Kind _kind
+    cdef Kind kind
+
+
+@cython.final
+cdef class Clause:
+    cdef readonly Py_ssize_t term
+    cdef readonly int role
+    cdef readonly double weight
+    cdef readonly list slots
+    cdef readonly bint is_expandable
+    cdef readonly uint64_t holders
 
 
 @cython.final
 cdef class Plan:
-    cdef readonly list lists
+    cdef readonly list clauses
+    cdef readonly double average, exponent
+    cdef readonly bint full_first
     cdef readonly object left_out, enough
+
+
+cdef list words_of(Plan plan)

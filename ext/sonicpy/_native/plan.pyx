@@ -1,7 +1,9 @@
-"""The plan of a query in values: which lists of postings it gathers, in which order, and what each is there for.
+"""The plan of a query: clauses of slots of words, as plain values that name no row of any bucket.
 
-`plan_terms` decides that for the terms of a text, `plan_expansions` for the expansions of one of them.
-`Walk` carries a plan out, EXPLAIN reads it.
+A clause stands for a term of the query. Its first slot has the word as it was typed and the words of its family, each
+further slot one expansion. Of the slots of a clause, an object counts for the first one of which it holds a word.
+`plan_terms` makes the clauses of a text, `add_expansions` adds to one of them. `bind` (find.pyx) gives a plan to a
+bucket, and EXPLAIN reads it.
 """
 
 cimport cython
@@ -9,7 +11,7 @@ from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
 
 from libc.math cimport sqrt
 
-from sonicpy._native.bm25 cimport idf
+from sonicpy._native.bm25 cimport K1, idf
 from sonicpy._native.characters cimport UNSPACED, properties_at
 from sonicpy._native.top_k cimport COMPLETED, CORRECTED, EXACT, Kind
 from sonicpy._native.term_rows cimport TermInfo
@@ -17,6 +19,13 @@ from sonicpy._native.terms cimport F_PART, F_SPECIAL, F_STOP, Terms
 from sonicpy._native.word_break cimport letter_end
 
 from sonicpy._native.word_break import is_unspaced_letter
+
+# Bits of a role. An object answers a query if it holds some clause that brings, all clauses that are required, and no
+# clause that is forbidden.
+ADDS = R_ADDS  # none of the bits: the clause adds to the scores of objects that others bring
+BRINGS = R_BRINGS
+REQUIRED = R_REQUIRED
+FORBIDDEN = R_FORBIDDEN
 
 cdef enum:
     KEYWORDS_MAX = 4  # a query with more words is a sentence: the object it looks for need not hold its numbers
@@ -29,67 +38,117 @@ cdef tuple HOWS = ("whole", "exact", "completion", "correction")  # of each Kind
 
 
 @cython.final
-@cython.no_gc  # it refers to bytes and rows, which refer to nothing
+@cython.no_gc  # it refers to bytes, which refer to nothing
 @cython.freelist(64)
-cdef class PlannedList:
-    """One list of postings that a query gathers.
+cdef class Slot:
+    """Words that stand for a term together, with one weight.
 
     Args:
-        term: the number of the term in the query.
-        word: the word whose list it is: the term, or an expansion of it.
-        row: its row; None: no object holds it.
-        weight: what the word counts for.
-        how: "exact", "form" (a word of the term's family), "completion" or "correction".
-        edits: how many edits the word is away from the term, if it corrects it.
-        required: objects without the term do not answer.
-        inserts: the list brings objects into the answer; else it only adds to the score of those that others bring.
-        is_expandable: expansions of the term are looked for.
-        family_weight, exact_weight: of the frequencies of a family together, and of its typed word by itself; 0: the
-            term has no family. The `weight` of the typed word is then what a holder of any of the words gains in share.
+        words: the typed word and its family, or one expansion.
+        weight: of the frequencies of all words together.
+        exact_weight: of the frequency of the first word, in addition.
+        how: "exact", "completion" or "correction".
+        edits: how many edits a correction is away from the term.
+
+    Raises:
+        ValueError: there is no word, or `how` is another one.
     """
 
     def __init__(
-        self, Py_ssize_t term, bytes word not None, TermInfo row, double weight, str how="exact", int edits=0, *,
-        bint required=False, bint inserts=True, bint is_expandable=False, double family_weight=0.0,
-        double exact_weight=0.0,
+        self, tuple words not None, double weight, double exact_weight=0.0, str how="exact", int edits=0
     ):  # fmt: skip
-        self.term = term
-        self.word = word
-        self.row = row
+        if not words or how not in HOWS[EXACT:]:
+            raise ValueError(f"a slot of {len(words)} words is {how!r}; allowed are 1 or more words, and {HOWS[EXACT:]}")
+        self.words = words
         self.weight = weight
-        self._kind = COMPLETED if how == "completion" else CORRECTED if how == "correction" else EXACT
-        self.is_form = how == "form"
-        self.edits = edits
-        self.required = required
-        self.inserts = inserts
-        self.is_expandable = is_expandable
-        self.family_weight = family_weight
         self.exact_weight = exact_weight
+        self.kind = <Kind> HOWS.index(how)
+        self.edits = edits
 
     @property
     def how(self) -> str:
-        """How the word came: "exact", "form", "completion" or "correction"."""
-        return "form" if self.is_form else HOWS[self._kind]
+        """How the words were found: "exact", "completion" or "correction"."""
+        return HOWS[self.kind]
+
+
+@cython.final
+@cython.freelist(16)
+cdef class Clause:
+    """A term of a query, or a condition, with the words that stand for it.
+
+    Args:
+        term: the number of the term in the query.
+        role: bits BRINGS, REQUIRED and FORBIDDEN; none: ADDS.
+        weight: the gain in share of an object that holds a word of the first slot.
+        slots: of words, the best one first.
+        is_expandable: expansions of the term are looked for.
+        holders: as many objects hold the term, or more.
+    """
+
+    def __init__(
+        self, Py_ssize_t term, int role, double weight, list slots not None, *, bint is_expandable=False,
+        uint64_t holders=0,
+    ):  # fmt: skip
+        self.term = term
+        self.role = role
+        self.weight = weight
+        self.slots = slots
+        self.is_expandable = is_expandable
+        self.holders = holders
 
 
 @cython.final
 @cython.freelist(4)
 cdef class Plan:
-    """What a query gathers.
+    """All that a search needs to know of its query. Any part of a bucket can carry it out.
 
     Args:
-        lists: PlannedLists, in the order in which they are gathered.
+        clauses: in the order in which their scores are added up.
+        average: mean length of the objects in question.
+        exponent: of the share of the query that an object holds.
+        full_first: objects that hold every term that brings come before all others.
         left_out: the terms that are not looked for, by number, and why.
         enough: a term that this many objects hold is not expanded; None: this does not decide.
     """
-    def __init__(self, list lists not None, left_out, enough):
-        self.lists = lists
+
+    def __init__(
+        self, list clauses not None, double average, double exponent, *, bint full_first, left_out, enough
+    ):  # fmt: skip
+        self.clauses = clauses
+        self.average = average
+        self.exponent = exponent
+        self.full_first = full_first
         self.left_out = left_out
         self.enough = enough
 
-    def rows(self) -> list:
-        """Return the rows of the lists, without those that no object holds."""
-        return rows_of(self.lists)
+    @property
+    def ceiling(self) -> float:
+        """No object's score is above it."""
+        cdef Clause clause
+        cdef Slot slot
+        cdef double possible = 0.0
+        for clause in self.clauses:
+            if clause.role & R_FORBIDDEN:
+                continue
+            possible += clause.weight
+            for slot in clause.slots:
+                if slot.kind == EXACT:  # the typed word is rarer than its family
+                    possible += max(0.0, slot.weight + slot.exact_weight - clause.weight)
+        return possible * (K1 + 1.0)
+
+    def words(self) -> list:
+        """Return the words of all slots of all clauses, in their order."""
+        return words_of(self)
+
+
+cdef list words_of(Plan plan):
+    cdef Clause clause
+    cdef Slot slot
+    cdef list words = []
+    for clause in plan.clauses:
+        for slot in clause.slots:
+            words.extend(slot.words)
+    return words
 
 
 cdef bint is_keywords(Terms terms) except -1:
@@ -120,62 +179,57 @@ cdef double query_factor(bytes word, uint8_t flags, uint8_t count) except -1.0:
     return STOP_SHARE * sqrt(count)
 
 
-def content_size(list lists not None, bytes flags not None) -> float:
-    """Return how many terms bring objects; a pair of letters of a run without blanks is half a term.
+def content_size(list clauses not None, bytes flags not None) -> float:
+    """Return how many clauses bring objects; a pair of letters of a run without blanks is half a term.
 
     Args:
-        lists: of a plan.
+        clauses: of a plan.
         flags: of the query's terms.
     """
     cdef const uint8_t *flag_bytes = <const uint8_t *> <const char *> flags
-    cdef PlannedList one
+    cdef Clause one
     cdef double size = 0.0
-    for one in lists:
-        if one._kind == EXACT and not one.is_form and one.inserts:
+    for one in clauses:
+        if one.role & R_BRINGS:
             if not 0 <= one.term < len(flags):
                 raise ValueError(f"term {one.term} has no flags")
             size += 0.5 if flag_bytes[one.term] & F_PART else 1.0
     return size
 
 
-cdef list plan_family(
-    PlannedList exact, list family, uint64_t objects, double factor, uint64_t *holders, uint64_t *sure
-):
-    """Return the lists of the family of a term, and weigh the term as one with them.
+cdef Slot new_slot(tuple words, double weight, double exact_weight, Kind kind, int edits):
+    cdef Slot slot = Slot.__new__(Slot)
+    slot.words, slot.weight, slot.exact_weight, slot.kind, slot.edits = words, weight, exact_weight, kind, edits
+    return slot
+
+
+cdef Slot family_slot(Clause clause, bytes typed, uint64_t df, list family, uint64_t objects, double factor):
+    """Return the slot of a term with its family, and weigh the clause as one with them.
 
     Args:
+        typed: the word of the term, which `df` objects hold.
         family: (word, row) of the other words, each held by some object.
         factor: of the weight of the term.
-        holders: becomes the number of objects that hold one of the words, or somewhat more.
-        sure: becomes the same, or somewhat less.
     """
-    cdef list lists = []
-    cdef PlannedList one
+    cdef list words = [typed]
     cdef TermInfo row
-    cdef uint64_t df = 0 if exact.row is None else exact.row._word.df, united = df
-    sure[0] = df
+    cdef bytes word
+    cdef uint64_t united = df
+    cdef double exact_weight
+    clause.holders = df
     for word, row in family:
-        one = PlannedList.__new__(PlannedList)
-        one.term, one.word, one.row = exact.term, word, row
-        one._kind = EXACT
-        one.is_form = True
-        one.inserts = exact.inserts
+        words.append(word)
         united += row._word.df
-        sure[0] = max(sure[0], row._word.df)
-        lists.append(one)
-    holders[0] = min(united, objects)
-    exact.weight = factor * idf(objects, holders[0])
-    exact.family_weight = FAMILY_SHARE * exact.weight
-    exact.exact_weight = 0.0 if df == 0 else (1.0 - FAMILY_SHARE) * factor * idf(objects, df)
-    for one in lists:
-        one.weight = exact.family_weight
-    return lists
+        clause.holders = max(clause.holders, row._word.df)
+    clause.weight = factor * idf(objects, min(united, objects))
+    exact_weight = 0.0 if df == 0 else (1.0 - FAMILY_SHARE) * factor * idf(objects, df)
+    return new_slot(tuple(words), FAMILY_SHARE * clause.weight, exact_weight, EXACT, 0)
 
 
 def plan_terms(
     Terms terms not None, list rows not None, uint64_t objects, wanted, Py_ssize_t expandable_max, dict families=None
 ) -> list:
-    """Return the lists of the terms of a query, stop words last.
+    """Return the clauses of the terms of a query, stop words last.
 
     A term weighs its `idf` times the root of the number of times it stands in the query; a word on a list of stop words,
     a fraction of that. Pairs and single letters of a run without blanks weigh their `idf`: a run repeats them by chance.
@@ -185,7 +239,7 @@ def plan_terms(
 
     Args:
         rows: of the terms.
-        objects: how many the bucket holds.
+        objects: how many there are.
         wanted: a term that this many objects hold finds enough, and is not expandable. Of a family, the word that
             most objects hold decides: several of its words may stand in the same objects.
         expandable_max: at most this many terms are expandable.
@@ -197,13 +251,16 @@ def plan_terms(
     cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
     cdef const uint8_t *counts = <const uint8_t *> <const char *> terms.counts
     cdef Py_ssize_t number, count = len(terms.words), expandable = 0
-    cdef uint64_t holders, sure
+    cdef uint64_t df
     cdef double factor
-    cdef list forms, family
+    cdef TermInfo row
+    cdef bytes word
+    cdef list family
     cdef int64_t enough = min(wanted, INT64_MAX)
     cdef bint has_words = False, has_stops = False, has_special = False, beside, keywords
-    cdef list lists = []
-    cdef PlannedList one
+    cdef list clauses = []
+    cdef Clause one
+    cdef Slot slot
     if len(rows) != count:
         raise ValueError(f"{count} terms need as many rows, not {len(rows)}")
     for number in range(count):
@@ -217,107 +274,86 @@ def plan_terms(
         for number in range(count):
             if beside != (has_words and flags[number] & F_STOP != 0):
                 continue
-            one = PlannedList.__new__(PlannedList)
+            word, row = terms.words[number], rows[number]
+            one = Clause.__new__(Clause)
             one.term = number
-            one.word = terms.words[number]
-            one.row = rows[number]
-            one._kind = EXACT
-            one.required = keywords and flags[number] & F_SPECIAL != 0
-            one.inserts = not beside
+            one.role = R_ADDS if beside else R_BRINGS
+            if keywords and flags[number] & F_SPECIAL:
+                one.role |= R_REQUIRED
             # By holders, not by postings: the window hides how common a word is.
-            holders = sure = 0 if one.row is None else one.row._word.df
-            factor = query_factor(one.word, flags[number], counts[number])
-            one.weight = idf(objects, holders) * factor
+            one.holders = df = 0 if row is None else row._word.df
+            factor = query_factor(word, flags[number], counts[number])
             family = None if families is None else families.get(number)
-            forms = None if family is None else plan_family(one, family, objects, factor, &holders, &sure)
+            if family is None:
+                one.weight = idf(objects, df) * factor
+                slot = new_slot((word,), one.weight, 0.0, EXACT, 0)
+            else:
+                slot = family_slot(one, word, df, family, objects, factor)
+            one.slots = [slot]
             if (
                 not flags[number] & (F_SPECIAL | F_PART)
-                and not (flags[number] & F_STOP and (has_words or is_unspaced_letter(one.word)))
+                and not (flags[number] & F_STOP and (has_words or is_unspaced_letter(word)))
                 and expandable < expandable_max
-                and <int64_t> sure < enough
+                and <int64_t> one.holders < enough
             ):
                 one.is_expandable = True
                 expandable += 1
-            lists.append(one)
-            if forms is not None:
-                lists += forms
-    return lists
+            clauses.append(one)
+    return clauses
 
 
-def are_expandable(list lists not None) -> bool:
-    """Return whether expansions of a term of these lists are looked for."""
-    cdef PlannedList one
-    for one in lists:
+def are_expandable(list clauses not None) -> bool:
+    """Return whether expansions of a term of these clauses are looked for."""
+    cdef Clause one
+    for one in clauses:
         if one.is_expandable:
             return True
     return False
 
 
-def rows_of(list lists not None) -> list:
-    """Return the rows of lists, without those that no object holds."""
-    cdef PlannedList one
-    return [one.row for one in lists if one.row is not None]
-
-
-def plan_expansions(PlannedList exact not None, others, uint64_t objects) -> list:
-    """Return the lists of the expansions of a term.
+def add_expansions(Clause clause not None, others, uint64_t objects) -> None:
+    """Add the expansions of a term to its clause.
 
     A correction has a share of the lower one of its own `idf` and the term's weight. Completions have shares of one
     weight, the lowest of them, because they are one word that is not finished: else the rarest would come first.
 
     Args:
         others: tuples (word, row, share, how, edits).
-        objects: how many the bucket holds.
+        objects: how many there are.
     """
-    cdef list lists = []
-    cdef PlannedList one
     cdef TermInfo row
     cdef tuple fields
-    cdef double completed = exact.weight
+    cdef double completed = clause.weight, weight
+    cdef Kind kind
     cdef list found = list(others)
     for other in found:
         if not isinstance(other, tuple):
             raise TypeError(f"an expansion is a {type(other).__name__}, not a tuple")
         fields = <tuple> other
         row = fields[1]
-        if row is not None and fields[3] == "completion":
+        if row is None:
+            raise TypeError("an expansion has no row")
+        if fields[3] == "completion":
             completed = min(completed, idf(objects, row._word.df))
     for other in found:
         fields = <tuple> other
-        word, row, share, how, edits = fields[0], fields[1], fields[2], fields[3], fields[4]
-        if row is None:
-            raise TypeError("an expansion has no row")
-        one = PlannedList.__new__(PlannedList)
-        one.term = exact.term
-        one.word = word
-        one.row = row
-        one._kind = COMPLETED if how == "completion" else CORRECTED
-        one.weight = <double> share * (
-            completed if one._kind == COMPLETED else min(idf(objects, row._word.df), exact.weight)
+        row = fields[1]
+        kind = COMPLETED if fields[3] == "completion" else CORRECTED
+        weight = <double> fields[2] * (
+            completed if kind == COMPLETED else min(idf(objects, row._word.df), clause.weight)
         )
-        one.edits = edits
-        one.inserts = True
-        lists.append(one)
-    return lists
+        clause.slots.append(new_slot((fields[0],), weight, 0.0, kind, fields[4]))
+        if row._word.df:
+            clause.holders = max(clause.holders, 1)
 
 
-def let_stop_words_search(list lists not None) -> list:
-    """Return the lists of a query in which stop words, which come last, bring objects if no other word does."""
-    cdef PlannedList one, searched
-    cdef list out = []
-    if not lists or (<PlannedList?> lists[len(lists) - 1]).inserts:
-        return lists
-    for one in lists:
-        if one.inserts and one.row is not None and one.row._word.df > 0:
-            return lists
-    for one in lists:
-        searched = PlannedList.__new__(PlannedList)
-        searched.term, searched.word, searched.row, searched.weight = one.term, one.word, one.row, one.weight
-        searched._kind, searched.edits, searched.required = one._kind, one.edits, one.required
-        searched.is_form, searched.family_weight, searched.exact_weight = (
-            one.is_form, one.family_weight, one.exact_weight
-        )
-        searched.is_expandable = one.is_expandable
-        searched.inserts = True
-        out.append(searched)
-    return out
+def let_stop_words_search(list clauses not None) -> None:
+    """Let the stop words of a query, which come last, bring objects if no other word does."""
+    cdef Clause one
+    if not clauses or (<Clause?> clauses[len(clauses) - 1]).role & R_BRINGS:
+        return
+    for one in clauses:
+        if one.role & R_BRINGS and one.holders:
+            return
+    for one in clauses:
+        one.role |= R_BRINGS

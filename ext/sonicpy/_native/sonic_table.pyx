@@ -112,7 +112,7 @@ cdef class SonicTable(ObjectTable):
         return is_new
 
     def parts(self, list iids, Py_ssize_t listed_max) -> list:
-        """Return, for each of some objects, what its score is made of: as `TopObjects.parts`, but with the number of
+        """Return, for each of some objects, what its score is made of: as `find.parts`, but with the number of
         the call of `visit`, and with a tf of 0."""
         cdef int32_t number, at
         cdef const Score *score

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sonicpy._native.edit_automaton import accepted, count_states
 from sonicpy._native.term_rows import TermInfo
-from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.statistics import Statistics
 
 EXAMINED = 256
 """Completions compared before the budget is spent on those that most objects hold, at most; the first in byte order.
@@ -55,7 +55,7 @@ def edits_allowed_by_sonic(word: bytes, typed_bytes: int) -> int:
 
 
 def corrections_by_sonic(
-    lexicon: Lexicon, word: bytes, typed_bytes: int, *, of_long: bool = False
+    statistics: Statistics, word: bytes, typed_bytes: int, *, of_long: bool = False
 ) -> Iterator[tuple[int, list[bytes]]]:
     """Yield each distance that Sonic tries, and the words that its automaton of this distance reads, in byte order.
 
@@ -65,14 +65,14 @@ def corrections_by_sonic(
         of_long: as in `Lexicon.corrections`.
     """
     allowed = edits_allowed_by_sonic(word, typed_bytes)
-    matches = lexicon.corrections(word, allowed, transpositions=False, of_long=of_long)
+    matches = statistics.corrections(word, allowed, transpositions=False, of_long=of_long)
     for distance in range(1, allowed + 1):
         near = sorted(found for found, edits in matches if edits <= distance)
         yield distance, near if word.isascii() else accepted(word, distance, near)
 
 
 def expansions(
-    lexicon: Lexicon, term: bytes, found: int, wanted: int, budget: int, family: Collection[bytes] = ()
+    statistics: Statistics, term: bytes, found: int, wanted: int, budget: int, family: Collection[bytes] = ()
 ) -> Iterator[Expansion]:
     """Yield at most `budget` expansions of `term`, best first, until about `wanted` objects are found.
 
@@ -85,14 +85,14 @@ def expansions(
         return
     length = len(term.decode())
     taken = {term, *family}
-    likely = lexicon.likely(term, budget + len(taken), EXAMINED)
-    for word, row in lexicon.held([each for each in likely if each not in taken][:budget]):
+    likely = statistics.likely(term, budget + len(taken), EXAMINED)
+    for word, row in statistics.held([each for each in likely if each not in taken][:budget]):
         yield Expansion(word, row, 0.9 * length / len(word.decode()), "completion")
         taken.add(word)
         found += row.df
     budget -= len(taken) - 1 - len(family)
     if found >= wanted or budget == 0:
         return
-    matches = lexicon.corrections(term, edits_allowed(length), transpositions=True)
-    for word, row, distance in lexicon.nearest(term, matches, budget, besides=taken)[:budget]:
+    matches = statistics.corrections(term, edits_allowed(length), transpositions=True)
+    for word, row, distance in statistics.nearest(term, matches, budget, besides=taken)[:budget]:
         yield Expansion(word, row, 0.5 / distance, "correction", distance)

@@ -1,11 +1,13 @@
 """EXPLAIN: the answer of a query with the plan that led to it, as an Explanation.
 
-Invariant: hits, order, scores and total are those of `query_hits`: the same ranking makes plan and table.
+Invariant: hits, order, scores and total are those of `query_hits`: the same planner makes the plan, and the same part
+carries it out.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from sonicpy._native.plan import Plan, PlannedList
+from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Plan, Slot
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import SPECIAL, STOP, Terms
 from sonicpy.api.explanation import (
@@ -15,18 +17,18 @@ from sonicpy.api.explanation import (
     DetectedLanguage,
     ExplainedHit,
     Explanation,
-    Part,
     Term,
     shortened,
 )
+from sonicpy.api.explanation import Part as PartOfScore
 from sonicpy.config import Config
 from sonicpy.index.search.expansion import edits_allowed
 from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
-from sonicpy.index.search.plan import NO_BUDGET, NOTHING_LEFT_OUT, lists_by_term, why_not_expanded
-from sonicpy.index.search.query import WHOLLY, share_of_best, shown_score
-from sonicpy.index.search.ranking import RANKINGS, Answer
-from sonicpy.index.search.walk import Parts, Walk
+from sonicpy.index.search.parts import WHOLLY, MadeOf, Part, share_of
+from sonicpy.index.search.plan import NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
+from sonicpy.index.search.ranking import carry_out
+from sonicpy.index.search.sonic import SonicPart
 from sonicpy.search import Search
 
 TERMS_SHOWN = 100
@@ -63,12 +65,15 @@ class Analysed(NamedTuple):
 
 def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Explanation:
     """Return the answer of a query and the reasons for it; `lexicon` is None for a bucket that does not exist."""
-    plan = Plan([], NOTHING_LEFT_OUT, None)
+    plan = Plan([], 0.0, 0.0, full_first=False, left_out=NOTHING_LEFT_OUT, enough=None)
     hits: tuple[ExplainedHit, ...] = ()
     total = 0
+    rows: dict[bytes, TermInfo] = {}
     if lexicon is not None and len(analysed.terms):
-        plan, answer = RANKINGS[config.search.ranking](lexicon, analysed.terms, config, analysed.matching)
-        hits, total = _hits(analysed, lexicon, answer, config.search.ranking), answer.total()
+        limit = analysed.search.limit
+        plan, part = carry_out(lexicon, analysed.terms, config, analysed.matching, limit, total=True)
+        hits, total = _hits(analysed, plan, part, config.search.ranking), part.total or 0
+        rows = _rows(plan, lexicon)
     state = None if lexicon is None else lexicon.reader.state
     return Explanation(
         collection=analysed.search.collection,
@@ -78,7 +83,7 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Expl
         objects=0 if state is None else state.objects,
         language=analysed.language,
         analysis=analysis(config),
-        terms=_terms(analysed, plan, config)[:TERMS_SHOWN],
+        terms=_terms(analysed, plan, rows, config)[:TERMS_SHOWN],
         more_terms=max(0, len(analysed.terms) + len(analysed.dropped) - TERMS_SHOWN),
         hits=hits,
         total=total,
@@ -99,25 +104,35 @@ def analysis(config: Config) -> Analysis:
     )
 
 
-def _terms(analysed: Analysed, plan: Plan, config: Config) -> tuple[Term, ...]:
-    lists = lists_by_term(plan)
+def _rows(plan: Plan, lexicon: Lexicon) -> dict[bytes, TermInfo]:
+    """Return the rows of the words of a plan."""
+    words = plan.words()
+    return {word: row for word, row in zip(words, lexicon.rows(words), strict=True) if row is not None}
+
+
+def _terms(analysed: Analysed, plan: Plan, rows: dict[bytes, TermInfo], config: Config) -> tuple[Term, ...]:
+    clauses = {clause.term: clause for clause in plan.clauses}
     shown = range(min(len(analysed.terms), TERMS_SHOWN))
     left_out = analysed.dropped[:TERMS_SHOWN]
     dropped = [Term(word.decode(), "left out", DROPPED, 0, 0, None, (), None) for word in left_out]
-    return (*(_term(analysed, number, lists.get(number, []), plan, config) for number in shown), *dropped)
+    return (*(_term(analysed, number, clauses.get(number), plan, rows, config) for number in shown), *dropped)
 
 
-def _term(analysed: Analysed, number: int, lists: list[PlannedList], plan: Plan, config: Config) -> Term:
+def _term(
+    analysed: Analysed, number: int, clause: Clause | None, plan: Plan, rows: dict[bytes, TermInfo], config: Config
+) -> Term:
     word, flags = analysed.terms.words[number], analysed.terms.flags[number]
-    exact = next((one for one in lists if one.how == "exact"), None)
-    others = [one for one in lists if one.word != word and one.row is not None]
-    row = None if exact is None else exact.row
+    slots = [] if clause is None else clause.slots
+    exact = slots[0] if slots and slots[0].how == "exact" else None
     is_scored = config.search.ranking != "newest"
-    role, why = _role(analysed, number, exact, plan, config.search.ranking)
+    alternates = [each for slot in slots for each in _alternates(word, slot, rows, is_scored=is_scored)]
+    row = None if exact is None else rows.get(word)
+    role, why = _role(analysed, number, None if exact is None else clause, plan, config.search.ranking)
     exact_only = None
-    if not others and exact is not None:
+    if not alternates and exact is not None and clause is not None:
         is_dropped = word in analysed.stops and config.stopwords.mode == "drop"
-        why_not = why_not_expanded(plan, exact, flags, only_stops=all(each & STOP for each in analysed.terms.flags))
+        only_stops = all(each & STOP for each in analysed.terms.flags)
+        why_not = why_not_expanded(plan, clause, flags, row.df if row else 0, only_stops=only_stops)
         exact_only = STOPS_DROPPED if is_dropped else why_not or _why_no_expansion(word, config)
     return Term(
         word=word.decode(),
@@ -125,15 +140,10 @@ def _term(analysed: Analysed, number: int, lists: list[PlannedList], plan: Plan,
         why=why,
         objects=row.df if row else 0,
         kept=_kept(row, config) if row else 0,
-        weight=_weight(exact) if exact is not None and is_scored else None,
-        alternates=tuple(_alternate(other, is_scored) for other in others[:ALTERNATES_SHOWN]),
+        weight=exact.weight + exact.exact_weight if exact is not None and is_scored else None,
+        alternates=tuple(alternates[:ALTERNATES_SHOWN]),
         exact_only=exact_only,
     )
-
-
-def _weight(exact: PlannedList) -> float:
-    """Return the weight of a word as typed: where it has a family, of both its parts."""
-    return exact.family_weight + exact.exact_weight if exact.family_weight else exact.weight
 
 
 def _kept(row: TermInfo, config: Config) -> int:
@@ -142,27 +152,31 @@ def _kept(row: TermInfo, config: Config) -> int:
     return min(row.df, window) if window else row.df
 
 
-def _role(
-    analysed: Analysed, number: int, exact: PlannedList | None, plan: Plan, ranking: str
-) -> tuple[str, str | None]:
-    """Return the role of a term, and the reason for it if the term finds no objects by itself."""
-    if exact is None:
+def _role(analysed: Analysed, number: int, clause: Clause | None, plan: Plan, ranking: str) -> tuple[str, str | None]:
+    """Return the role of a term, and the reason for it if the term finds no objects by itself.
+
+    Args:
+        clause: of the term; None: the term itself is not looked for.
+    """
+    if clause is None:
         if number in plan.left_out:
             return "left out", plan.left_out[number]
-    elif not exact.inserts:
+    elif not clause.role & BRINGS:
         return "adds", STOP_WORD if analysed.terms.words[number] in analysed.stops else SINGLE_LETTER
-    elif exact.required:
+    elif clause.role & REQUIRED:
         return "required", None
     if ranking == "newest" or (ranking == "sonic" and any(each & SPECIAL for each in analysed.terms.flags)):
         return "required", None
     return "searched", None
 
 
-def _alternate(other: PlannedList, is_scored: bool) -> Alternate:
-    row = other.row
-    assert row is not None
-    how = "spelling" if other.how == "exact" else other.how
-    return Alternate(other.word.decode(), how, other.edits, row.df, row.df, other.weight if is_scored else None)
+def _alternates(typed: bytes, slot: Slot, rows: dict[bytes, TermInfo], *, is_scored: bool) -> Iterator[Alternate]:
+    """Yield the other words of a slot that objects hold."""
+    for word in slot.words:
+        row = rows.get(word)
+        if row is not None and word != typed:
+            how = "form" if word != slot.words[0] else "spelling" if slot.how == "exact" else slot.how
+            yield Alternate(word.decode(), how, slot.edits, row.df, row.df, slot.weight if is_scored else None)
 
 
 def _why_no_expansion(word: bytes, config: Config) -> str:
@@ -174,36 +188,42 @@ def _why_no_expansion(word: bytes, config: Config) -> str:
 # -- hits ---------------------------------------------------------------------------------------------------------
 
 
-def _hits(analysed: Analysed, lexicon: Lexicon, answer: Answer, ranking: str) -> tuple[ExplainedHit, ...]:
-    best = answer.best(0, analysed.search.limit)
-    iids = [iid for iid, _, _ in best]
-    parts = answer.parts(iids, PARTS_SHOWN)
+def _hits(analysed: Analysed, plan: Plan, part: Part | SonicPart, ranking: str) -> tuple[ExplainedHit, ...]:
+    names, best = part.page(0, analysed.search.limit)
+    made_of = part.parts([iid for iid, _, _ in best], PARTS_SHOWN)
+    ceiling = plan.ceiling if ranking == "bm25" else None
     return tuple(
-        _hit(analysed, answer, oid, kind, score, part, ranking != "newest")
-        for oid, (_, kind, score), part in zip(lexicon.reader.oids(iids), best, parts, strict=True)
+        _hit(analysed, oid, kind, score, parts, ceiling, is_scored=ranking != "newest")
+        for oid, (_, kind, score), parts in zip(names, best, made_of, strict=True)
     )
 
 
 def _hit(
-    analysed: Analysed, answer: Answer, oid: str, kind: int, score: float, parts: Parts, is_scored: bool
+    analysed: Analysed, oid: str, kind: int, score: float, made_of: MadeOf, ceiling: float | None, *, is_scored: bool
 ) -> ExplainedHit:
-    named, more, more_score = parts
-    is_tiered = is_scored and isinstance(answer, Walk)
+    """Return how an object was found.
+
+    Args:
+        ceiling: of the plan, of which scores are shares; None: the ranking does not tell kinds apart.
+    """
+    named, more, more_score = made_of
 
     def shown(score: float) -> float | None:
         if not is_scored:
             return None
-        return share_of_best(answer, score) if isinstance(answer, Walk) else score
+        return score if ceiling is None else share_of(score, ceiling)
 
-    if not is_tiered:  # only bm25 tells the kinds apart
-        kind = min((EXACT if one.is_form else HOWS.index(one.how) for one, _, _ in named), default=EXACT)
+    if ceiling is None:
+        kind = min((EXACT if one.how == "form" else HOWS.index(one.how) for one, _, _ in named), default=EXACT)
+    base = 0.0 if ceiling is None else float(WHOLLY - kind)
+    score_shown = shown(score)
     return ExplainedHit(
         object=oid,
-        score=shown_score(answer, kind, score) if is_scored else None,
+        score=None if score_shown is None else base + score_shown,
         how=HOWS[kind],
-        base=float(WHOLLY - kind) if is_tiered else 0.0,
+        base=base,
         parts=tuple(
-            Part(_shown(analysed.terms.words[one.term]), _shown(one.word), times, shown(score))
+            PartOfScore(_shown(analysed.terms.words[one.term]), _shown(one.word), times, shown(score))
             for one, times, score in named
         ),
         more=more,

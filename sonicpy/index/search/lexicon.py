@@ -4,27 +4,18 @@ Live words come from the sorted table of words, corrections from the graph file 
 everything comes from the graph file.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 
-from sonicpy._native.nearest import nearest_held
-from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, held_words
+from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.search.families import Families, Matching
+from sonicpy.index.search.statistics import Statistics, most_likely
 from sonicpy.store.bucket_reader import BucketReader
 from sonicpy.store.bucket_state import BucketState
 from sonicpy.store.view import View
-
-CORRECTIONS_EXAMINED = 512
-"""Corrections of one word whose rows are read, at most: it bounds the time for words with very many neighbours."""
-
-CORRECTIONS_COMPARED = 60
-"""Corrections of one distance that are compared with the typed word, at most, the most frequent ones."""
-LETTER_WORTH = 4.0
-"""Measured on lists of misspellings, as what a typed letter counts that a correction keeps beside the logarithm of its
-holders: 3 to 6 measure alike."""
 
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 65_536
 """Buckets whose pending words are cached for comparison, and words of all of them, at most: about 8 MB."""
@@ -78,8 +69,8 @@ class Lexicons:
         return words
 
 
-class Lexicon:
-    """The words of one bucket inside one transaction."""
+class Lexicon(Statistics):
+    """The words of one bucket inside one transaction, and its statistics."""
 
     def __init__(self, lexicons: Lexicons, view: View, reader: BucketReader) -> None:
         self.reader = reader
@@ -93,6 +84,20 @@ class Lexicon:
         """The graph, asked of the pool at each use: the pool closes graphs that are not used."""
         state = self.reader.state
         return self._lexicons.pool.get(state.bucket, state.lexicon_version) if state.lexicon_version else None
+
+    @property
+    def objects(self) -> int:
+        """The number of objects."""
+        return self.reader.state.objects
+
+    @property
+    def average_length(self) -> float:
+        """The mean length of the objects."""
+        return self.reader.state.average_length
+
+    def rows(self, words: list[bytes]) -> list[TermInfo | None]:
+        """Return the row of each of some words, None for a word that no object holds."""
+        return self.reader.words(words)
 
     def __len__(self) -> int:
         return self.reader.state.live_words if self.live else self.reader.state.graph_words
@@ -127,9 +132,7 @@ class Lexicon:
     def likely(self, word: bytes, limit: int, examined: int) -> list[bytes]:
         """Return at most `limit` of the first `examined` completions: `word` itself, then the most frequent ones."""
         if not self.live:
-            found = self.completed(word, examined)
-            found.sort(key=lambda found: (found[0] != word, -found[1].df, len(found[0]), found[0]))
-            return [completion for completion, _ in found[:limit]]
+            return most_likely(word, self.completed(word, examined), limit)
         return self.reader.likely_words(word, limit, examined) if len(word) <= WORD_BYTES_MAX else []
 
     def corrections(
@@ -159,31 +162,3 @@ class Lexicon:
         """Return the other words that a word stands for; see `Families.of`."""
         state = self.reader.state
         return self._lexicons.families.of(self.reader, word, matching, lambda: self._view.growing_pending_words(state))
-
-    def held(self, words: Iterable[bytes]) -> list[tuple[bytes, TermInfo]]:
-        """Return those of `words` that objects hold, with their rows, in the same order."""
-        asked = words if isinstance(words, list) else list(words)
-        return held_words(asked, self.reader.words(asked), live=self.live)
-
-    def nearest(
-        self, typed: bytes, matches: list[tuple[bytes, int]], wanted: int, besides: Container[bytes] = ()
-    ) -> list[tuple[bytes, TermInfo, int]]:
-        """Return the first `wanted` or more of `matches` that objects hold, with rows and distances.
-
-        Nearest first; within one distance as `likeliest_first` orders them. At most CORRECTIONS_EXAMINED matches are
-        read, and the first CORRECTIONS_COMPARED of a distance that objects hold are compared.
-
-        Args:
-            besides: words to leave out.
-        """
-        return nearest_held(
-            self.reader.words,
-            typed,
-            matches,
-            wanted,
-            besides,
-            live=self.live,
-            examined=CORRECTIONS_EXAMINED,
-            compared=CORRECTIONS_COMPARED,
-            letter_worth=LETTER_WORTH,
-        )

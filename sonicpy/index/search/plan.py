@@ -1,15 +1,18 @@
-"""Plans of queries as EXPLAIN reads them: which lists of postings a query gathers, which terms it leaves out, and why.
+"""Plans of queries: which terms they leave out and why, as EXPLAIN reads them, and plans as plain data for JSON.
 
-A ranking makes the plan, gathers exactly the lists in it, and returns it beside the table of objects; EXPLAIN reads it.
 The plan of the ranking "sonic" grows while it is carried out, because its budget counts the postings that it has seen.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
+from typing import Any
 
-from sonicpy._native.plan import Plan, PlannedList
+from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Plan, Slot
 from sonicpy._native.terms import PART, SPECIAL, STOP
 from sonicpy._native.word_break import is_unspaced_letter
+
+__all__ = ["Clause", "Plan", "Slot", "of_plain", "to_plain", "why_not_expanded"]
 
 NOTHING_LEFT_OUT: Mapping[int, str] = MappingProxyType({})
 
@@ -29,28 +32,81 @@ TOO_MANY_WORDS = "only the first words of a long query are completed and correct
 NO_BUDGET = "search.query_alternates_try is 0, or other words have used it up"
 
 
-def lists_by_term(plan: Plan) -> dict[int, list[PlannedList]]:
-    """Return the lists of each term."""
-    found: dict[int, list[PlannedList]] = {}
-    for one in plan.lists:
-        found.setdefault(one.term, []).append(one)
-    return found
-
-
-def why_not_expanded(plan: Plan, exact: PlannedList, flags: int, *, only_stops: bool = False) -> str | None:
+def why_not_expanded(plan: Plan, clause: Clause, flags: int, df: int, *, only_stops: bool = False) -> str | None:
     """Return why a term with these flags was not expanded; None: it was, or the ranking does not decide that.
 
     Args:
+        df: how many objects hold the term as it was typed.
         only_stops: the query holds nothing but stop words.
     """
-    if exact.is_expandable or plan.enough is None:
+    if clause.is_expandable or plan.enough is None:
         return None
     if flags & SPECIAL:
         return SPECIAL_IS_EXACT
-    if flags & PART or (flags & STOP and is_unspaced_letter(exact.word)):
+    if flags & PART or (flags & STOP and is_unspaced_letter(clause.slots[0].words[0])):
         return PART_IS_EXACT
     if flags & STOP and not only_stops:
         return STOP_IS_EXACT
     if not plan.enough:
         return NEVER
-    return ENOUGH_FOUND if exact.row is not None and exact.row.df >= plan.enough else TOO_MANY_WORDS
+    return ENOUGH_FOUND if 0 < plan.enough <= df else TOO_MANY_WORDS
+
+
+# -- for JSON ----------------------------------------------------------------------------------------------------------
+
+
+def to_plain(plan: Plan) -> list[Any]:
+    """Return a plan for JSON: a row for each word, then the other values; what EXPLAIN alone reads is left out.
+
+    This is the form of version 1.0. It has no role for clauses that are forbidden: where there are some, they stand
+    behind all else, and version 1.0 refuses the plan.
+    """
+    rows = [_rows(clause) for clause in plan.clauses if not clause.role & FORBIDDEN]
+    refused = [_rows(clause) for clause in plan.clauses if clause.role & FORBIDDEN]
+    plain = [list(chain(*rows)), plan.average, plan.exponent, plan.full_first, plan.ceiling]
+    return [*plain, list(chain(*refused))] if refused else plain
+
+
+def of_plain(plain: Sequence[Any]) -> Plan:
+    """Return the plan that `to_plain` made plain."""
+    rows, average, exponent, full_first, _, *more = plain
+    clauses = [*_clauses(rows, 0), *(clause for refused in more for clause in _clauses(refused, FORBIDDEN))]
+    return Plan(clauses, average, exponent, full_first=full_first, left_out=NOTHING_LEFT_OUT, enough=None)
+
+
+def _rows(clause: Clause) -> Iterator[list[Any]]:
+    """Yield [term, word, weight, how, edits, is required, brings, weight of the family, exact weight] of the words of a
+    clause; a weight that a row needs none of is 0."""
+    role = [bool(clause.role & REQUIRED), bool(clause.role & BRINGS)]
+    for place, slot in enumerate(clause.slots):
+        typed, *forms = [word.decode() for word in slot.words]
+        own = [0.0, 0.0]
+        if place == 0 and (forms or slot.exact_weight or slot.weight != clause.weight):
+            own = [slot.weight, slot.exact_weight]
+        weight = slot.weight if place else clause.weight
+        yield [clause.term, typed, weight, slot.how, slot.edits, *(role if not place else (False, True)), *own]
+        for form in forms:
+            yield [clause.term, form, slot.weight, "form", 0, False, role[1], 0.0, 0.0]
+
+
+def _clauses(rows: Sequence[Sequence[Any]], more: int) -> Iterator[Clause]:
+    """Yield the clauses of rows; `more` bits join their roles."""
+    clause: Clause | None = None
+    for place, row in enumerate(rows):
+        term, word, weight, how, edits, required, brings, family_weight, exact_weight = row
+        words = [word.encode()]
+        for following in rows[place + 1 :]:
+            if following[3] != "form":
+                break
+            words.append(following[1].encode())
+        if how == "exact":
+            if clause is not None:
+                yield clause
+            has_own = len(words) > 1 or family_weight or exact_weight
+            slot = Slot(tuple(words), family_weight if has_own else weight, exact_weight)
+            role = more | (REQUIRED if required else 0) | (BRINGS if brings else 0)
+            clause = Clause(term, role, weight, [slot])
+        elif how != "form" and clause is not None:
+            clause.slots.append(Slot(tuple(words), weight, how=how, edits=edits))
+    if clause is not None:
+        yield clause

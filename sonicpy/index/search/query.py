@@ -5,15 +5,9 @@ from sonicpy.api.hits import Hits
 from sonicpy.config import Config
 from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
-from sonicpy.index.search.ranking import RANKINGS, Answer
-from sonicpy.index.search.walk import Walk
+from sonicpy.index.search.parts import Part, merge
+from sonicpy.index.search.ranking import carry_out
 from sonicpy.search import Search
-
-WHOLLY = 3
-"""The whole number of the score of an object that holds every word as typed; 2 stands for some of the words, 1 for
-completions, 0 for corrections."""
-HIGHEST_SHARE = 0.999999
-"""The highest fraction of a score: it does not round up to the next whole number when six digits of it are written."""
 
 
 def query(
@@ -28,8 +22,8 @@ def query(
     """
     if not len(terms):
         return []
-    _, answer = RANKINGS[config.search.ranking](lexicon, terms, config, matching)
-    return lexicon.reader.oids([iid for iid, _, _ in answer.best(search.offset, search.limit)])
+    _, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit)
+    return part.page(search.offset, search.limit)[0]
 
 
 def query_hits(
@@ -38,26 +32,9 @@ def query_hits(
     """Return the same objects with their scores, and the number of all that answer, if the search asks for it."""
     if not len(terms):
         return Hits(total=0 if search.total else None)
-    ranking = config.search.ranking
-    _, answer = RANKINGS[ranking](lexicon, terms, config, matching)
-    iids, scores = shown_best(answer, search.offset, search.limit)
-    total = answer.total() if search.total else None
-    return Hits(lexicon.reader.oids(iids), None if ranking == "newest" else scores, total)
-
-
-def shown_best(answer: Answer, offset: int, limit: int) -> tuple[list[int], list[float]]:
-    """Return the IIDs of the best objects, and `shown_score` of each."""
-    if isinstance(answer, Walk):
-        return answer.best_shown(offset, limit, WHOLLY, HIGHEST_SHARE)
-    best = answer.best(offset, limit)
-    return [iid for iid, _, _ in best], [score for _, _, score in best]
-
-
-def shown_score(answer: Answer, kind: int, score: float) -> float:
-    """Return the score that users see; it orders objects as the kind and the score together do."""
-    return WHOLLY - kind + share_of_best(answer, score) if isinstance(answer, Walk) else score
-
-
-def share_of_best(walk: Walk, score: float) -> float:
-    """Return a score, or a part of one, as a share of the highest score that the query allows."""
-    return min(score / walk.ceiling, HIGHEST_SHARE) if walk.ceiling > 0 else 0.0
+    plan, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit, total=search.total)
+    if not isinstance(part, Part):
+        names, found = part.page(search.offset, search.limit)
+        return Hits(names, [score for _, _, score in found], part.total if search.total else None)
+    page = merge([part], plan, search.limit, search.offset)
+    return Hits(page.names, None if config.search.ranking == "newest" else page.scores, page.total)

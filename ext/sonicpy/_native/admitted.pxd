@@ -1,0 +1,30 @@
+"""The one rule that says which objects answer a query, for native code.
+
+An object answers if it holds some clause that brings, all that are required, and none that is forbidden. Objects are
+bits here: those of a window, of a whole bucket, or one alone.
+"""
+
+from libc.stdint cimport uint64_t
+
+from sonicpy._native.plan cimport R_FORBIDDEN, R_REQUIRED
+from sonicpy._native.query_state cimport QueryState
+
+
+cdef list keys_to_count(QueryState query)
+cdef uint64_t count_admitted(QueryState query) except? 0
+
+
+cdef inline uint64_t kept_bits(int role, uint64_t holders) noexcept nogil:
+    """Return the objects that a clause does not refuse.
+
+    Args:
+        holders: of the clause.
+    """
+    if role & R_REQUIRED:
+        return holders if not role & R_FORBIDDEN else 0
+    return ~holders if role & R_FORBIDDEN else ~<uint64_t> 0
+
+
+cdef inline bint is_kept(int role, bint held) noexcept nogil:
+    """Return whether a clause does not refuse an object that holds it, or does not."""
+    return kept_bits(role, ~<uint64_t> 0 if held else 0) != 0

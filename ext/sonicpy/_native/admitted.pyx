@@ -1,0 +1,109 @@
+"""How many objects answer a query: their bits, over a whole bucket."""
+
+from libc.stdint cimport uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memset
+
+from sonicpy._native.bits cimport count_bits
+from sonicpy._native.list_lookup cimport Source, stands_in_windows
+from sonicpy._native.memory cimport zeroed
+from sonicpy._native.plan cimport R_BRINGS, R_FORBIDDEN, R_REQUIRED
+from sonicpy._native.query_state cimport QueryState, Term, end_source, first_source
+from sonicpy._native.stored_postings cimport OpenBlock, decode_block
+from sonicpy._native.wanted_blocks cimport ask, keys_asked
+from sonicpy._native.windows cimport WINDOW_BITS, WINDOW_WORDS
+
+
+cdef bint decides(QueryState query, const Term *term, bint implied) noexcept:
+    """Return whether it depends on a term which objects answer.
+
+    Args:
+        implied: all that answer hold one that brings, whatever else they hold.
+    """
+    return term.role & (R_REQUIRED | R_FORBIDDEN) or (term.role & R_BRINGS and not implied)
+
+
+cdef bint is_implied(QueryState query) noexcept:
+    """Return whether some term that brings is required."""
+    cdef Py_ssize_t number
+    for number in range(query.term_count):
+        if query.terms[number].role & R_BRINGS and query.terms[number].role & R_REQUIRED:
+            return True
+    return False
+
+
+cdef list keys_to_count(QueryState query):
+    """Return the keys of the blocks that `count_admitted` needs and nobody has read yet; hand them over with `give`."""
+    cdef Py_ssize_t number, source, block
+    cdef const Term *term
+    cdef bint implied = is_implied(query)
+    query.asked_count = 0
+    for number in range(query.term_count):
+        term = &query.terms[number]
+        if decides(query, term, implied):
+            for source in range(first_source(query, term), end_source(query, term)):
+                for block in range(query.sources[source].count):
+                    ask(query, source, block)
+    return keys_asked(query)
+
+
+cdef uint64_t count_admitted(QueryState query) except? 0:
+    """Return how many objects answer the query."""
+    cdef uint64_t most = 0, found = 0
+    cdef Py_ssize_t number, word, words
+    cdef const Term *term
+    cdef uint64_t *bringing  # who holds a term that brings
+    cdef uint64_t *kept  # whom no term refuses
+    cdef uint64_t *some
+    cdef bint implied = is_implied(query)
+    for number in range(query.source_count):
+        if query.sources[number].count:
+            most = max(most, newest_iid(&query.sources[number]))
+    words = ((most >> WINDOW_BITS) + 1) * WINDOW_WORDS
+    bringing = <uint64_t *> zeroed(3 * words, sizeof(uint64_t))
+    kept, some = bringing + words, bringing + 2 * words
+    memset(kept, 0xFF, words * sizeof(uint64_t))
+    for number in range(query.term_count):
+        term = &query.terms[number]
+        if not decides(query, term, implied):
+            continue
+        if not term.role & (R_REQUIRED | R_FORBIDDEN):
+            mark(query, term, bringing, words // WINDOW_WORDS)
+            continue
+        memset(some, 0, words * sizeof(uint64_t))
+        mark(query, term, some, words // WINDOW_WORDS)
+        for word in range(words):
+            kept[word] &= kept_bits(term.role, some[word])
+            if term.role & R_BRINGS:
+                bringing[word] |= some[word]
+    for word in range(words):
+        found += count_bits(bringing[word] & kept[word])
+    free(bringing)
+    return found
+
+
+cdef uint64_t newest_iid(const Source *source) noexcept nogil:
+    cdef OpenBlock block
+    if source.blocks[source.count - 1].packed == NULL:
+        return 0
+    decode_block(&source.blocks[source.count - 1], &block)
+    return block.iids[block.count - 1]
+
+
+cdef void mark(QueryState query, const Term *term, uint64_t *marks, Py_ssize_t windows) noexcept nogil:
+    """Set the bits of the objects that hold a term, which stand in the first `windows` windows."""
+    cdef Py_ssize_t number, block, place, window, word
+    cdef const Source *source
+    cdef OpenBlock held
+    for number in range(first_source(query, term), end_source(query, term)):
+        source = &query.sources[number]
+        for window in range(min(source.window_count, windows)):
+            if source.windows[window] != NULL:
+                for word in range(WINDOW_WORDS):
+                    marks[window * WINDOW_WORDS + word] |= source.windows[window].bits[word]
+        for block in range(source.count):
+            if source.blocks[block].packed == NULL or stands_in_windows(source, block):
+                continue
+            decode_block(&source.blocks[block], &held)
+            for place in range(held.count):
+                marks[held.iids[place] >> 6] |= <uint64_t> 1 << (held.iids[place] & 63)

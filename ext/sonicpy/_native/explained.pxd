@@ -1,0 +1,6 @@
+"""What scores are made of, for native code."""
+
+from sonicpy._native.query_state cimport QueryState
+
+
+cdef list parts_of_all(QueryState query, list iids, Py_ssize_t listed_max)

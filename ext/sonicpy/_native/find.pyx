@@ -1,0 +1,232 @@
+"""A plan given to a bucket, and carried out there by one of two strategies: a walk, or all terms added up by windows.
+
+Where blocks are needed that nobody has read yet, `run` returns their keys; the caller reads the blocks, hands them over
+with `give`, and lets it go on. `find_top` does that with the reader of a bucket.
+"""
+
+from libc.stdint cimport UINT64_MAX, uint64_t
+
+from sonicpy._native.admitted cimport count_admitted, keys_to_count
+from sonicpy._native.bm25 cimport B, K1
+from sonicpy._native.explained cimport parts_of_all
+from sonicpy._native.plan cimport R_BRINGS, Plan, words_of
+from sonicpy._native.query_state cimport (
+    QueryState,
+    check_unstarted,
+    end_slot,
+    open_sources,
+    put_plan,
+    put_slot,
+    put_source,
+    put_term,
+)
+from sonicpy._native.score_bounds cimport begin_bounds
+from sonicpy._native.term_windows cimport find_all_windows, find_merged
+from sonicpy._native.top_k cimport EXACT, Kind, ScoredObject, begin_top, empty_top, page_start, sort_top
+from sonicpy._native.walk cimport begin_walk, lookups_worth, walk
+from sonicpy._native.wanted_blocks cimport ask_for_missing, end_asking, give_blocks, keys_asked
+from sonicpy._native.window_scores cimport score_windows
+
+
+def bind(Plan plan not None, reader, uint64_t window=0) -> QueryState:
+    """Give a plan to a bucket: return the query that is to be answered there, with the postings of its words.
+
+    Args:
+        reader: of the bucket.
+        window: how many of its newest objects each word finds; 0: all.
+    """
+    cdef list rows = reader.words(words_of(plan))
+    cdef list present = [row for row in rows if row is not None]
+    cdef QueryState query = QueryState(
+        reader.length_masks(), plan.average, K1, B, plan.exponent, full_first=plan.full_first
+    )
+    query.plan, query.reader, query.rows = plan, reader, rows
+    put_plan(query, plan, rows, reader.postings_within(present, window) if window else reader.postings_of(present))
+    return query
+
+
+def find_top(QueryState query not None, uint64_t wanted, *, bint total=False) -> tuple:
+    """Answer a query that `bind` returned: return the best `wanted` objects as (IID, kind, score), best first, and the
+    number of all that answer, if `total` asks for it."""
+    cdef object reader = query.reader
+    cdef list keys, found
+    start(query, wanted, None)
+    keys = next_keys(query)
+    while keys:
+        give_blocks(query, reader.read_blocks(keys))
+        keys = next_keys(query)
+    if query.made_bytes:
+        reader.note_made(query.made_bytes)
+    found = found_from(query, 0)
+    if not total:
+        return found, None
+    keys = keys_to_count(query)
+    if keys:
+        give_blocks(query, reader.read_blocks(keys))
+    return found, count_admitted(query)
+
+
+def shown_scores(list found not None, double ceiling, int whole, double fraction_max) -> list:
+    """Return the scores of objects as users see them: `whole` minus the kind, plus the share of the ceiling, at most
+    `fraction_max`.
+
+    Args:
+        found: tuples (name or IID, kind, score, ...).
+    """
+    cdef list shown = []
+    cdef tuple one
+    cdef double share
+    cdef int kind
+    for one in found:
+        kind = one[1]
+        share = <double> one[2] / ceiling if ceiling > 0 else 0.0
+        shown.append((whole - kind) + (share if share < fraction_max else fraction_max))
+    return shown
+
+
+# -- step by step ------------------------------------------------------------------------------------------------------
+
+
+def add_term(QueryState query not None, double weight, int role=R_BRINGS) -> None:
+    """Add the next term of a query; see `Clause`."""
+    put_term(query, weight, role)
+
+
+def add_words(
+    QueryState query not None, list postings not None, double weight, double exact_weight=0.0, *, int kind=EXACT
+) -> None:
+    """Add words that stand for the term added last, behind those added before; an object that holds some of those keeps
+    them.
+
+    Args:
+        postings: StoredPostings of each word; their frequencies in an object add up.
+        weight: of the frequencies together.
+        exact_weight: of the frequency of the first word.
+        kind: EXACT (1), COMPLETED (2) or CORRECTED (3).
+    """
+    put_slot(query, weight, exact_weight, <Kind> kind)
+    for stored in postings:
+        put_source(query, stored)
+    end_slot(query)
+
+
+def begin(QueryState query not None, uint64_t wanted, *, walks=None) -> None:
+    """Begin to look for the best `wanted` objects.
+
+    Args:
+        walks: whether to walk; None: where that takes less.
+    """
+    start(query, wanted, walks)
+
+
+cdef int start(QueryState query, uint64_t wanted, walks) except -1:
+    cdef Py_ssize_t number
+    cdef uint64_t most = 0
+    check_unstarted(query)
+    for number in range(query.term_count):
+        most += query.terms[number].df
+    begin_top(&query.top, <Py_ssize_t> min(wanted, most))
+    open_sources(query)
+    find_all_windows(query)
+    begin_bounds(query)
+    query.is_begun = True
+    query.lookups_max = lookups_worth(query) if walks is None else UINT64_MAX if walks else 0
+    query.walks = query.lookups_max > 0
+    if query.walks:
+        begin_walk(query)
+    return 0
+
+
+def run(QueryState query not None) -> list:
+    """Go on; return the keys of the blocks of `postings` that have to be read next, or [] at the end."""
+    return next_keys(query)
+
+
+cdef list next_keys(QueryState query):
+    query.asked_count = 0
+    if not query.is_begun:
+        raise ValueError("begin first")
+    if query.walks:
+        if walk(query) == 0:
+            return []
+        if query.lookups <= query.lookups_max:
+            if not query.asked_count:
+                raise RuntimeError("a walk waits, but not for any block")
+            return keys_asked(query)
+        give_up(query)
+    return run_without(query)
+
+
+cdef int give_up(QueryState query) except -1:
+    """Go on without the walk, which has cost as much already."""
+    query.walks = False
+    query.has_floor = query.top.size == query.top.k
+    query.floor = query.top.objects[0]
+    empty_top(&query.top)
+    end_asking(query)
+    query.asked_count = 0
+    return 0
+
+
+cdef list run_without(QueryState query):
+    """Return the keys of all blocks that have to be read; if there are none, find the objects and return []."""
+    cdef Py_ssize_t number
+    if not query.top.k:
+        return []
+    ask_for_missing(query)
+    if query.asked_count:
+        return keys_asked(query)
+    for number in range(query.term_count):
+        if query.terms[number].count == 1:
+            find_merged(query, &query.here[number], UINT64_MAX)
+    if score_windows(query) < 0:
+        raise RuntimeError("blocks of postings are missing, but none has to be read")
+    return []
+
+
+def give(QueryState query not None, list rows not None) -> None:
+    """Take the (key, block) pairs found for the keys that `run` or `blocks_to_count` returned, in their order.
+
+    Raises:
+        DamagedBytes: a block is missing or cannot be read.
+    """
+    give_blocks(query, rows)
+
+
+def best(QueryState query not None, uint64_t offset) -> list:
+    """Return (IID, kind, score) of the objects found, best first, from place `offset` on."""
+    return found_from(query, offset)
+
+
+cdef list found_from(QueryState query, uint64_t offset):
+    cdef Py_ssize_t number
+    cdef const ScoredObject *found
+    cdef list objects = []
+    sort_top(&query.top)
+    for number in range(page_start(&query.top, offset), query.top.size):
+        found = &query.top.objects[number]
+        objects.append((found.iid, <int> found.kind, found.score))
+    return objects
+
+
+def blocks_to_count(QueryState query not None) -> list:
+    """Return the keys of the blocks that `count` needs and nobody has read yet; hand them over with `give`."""
+    return keys_to_count(query)
+
+
+def count(QueryState query not None) -> int:
+    """Return how many objects answer the query."""
+    return count_admitted(query)
+
+
+def parts(QueryState query not None, list iids not None, Py_ssize_t listed_max) -> list:
+    """Return, for each of some objects that were found, what its score is made of.
+
+    Args:
+        listed_max: at most `listed_max` parts of each object are listed one by one, the largest ones.
+
+    Returns:
+        ([(number of the word, in the order in which they were added, tf, part of the score)], number of other
+        parts, their sum).
+    """
+    return parts_of_all(query, iids, listed_max)

@@ -1,0 +1,56 @@
+"""What the words of a slot add to a score, and may add at most, for native code."""
+
+from libc.stdint cimport uint8_t, uint32_t
+from libc.string cimport memset
+
+from sonicpy._native.bm25 cimport part_of_score
+from sonicpy._native.query_state cimport BOUNDED_TERMS, LENGTHS, LEVELS, QueryState, Slot, Term
+from sonicpy._native.top_k cimport EXACT
+
+
+cdef double find_part(QueryState query, const Term *term, int level, uint8_t packed) noexcept nogil
+cdef double slot_at_most(QueryState query, const Slot *slot, int level, uint8_t packed) noexcept nogil
+cdef double slot_bound(QueryState query, const Slot *slot, uint8_t packed) noexcept nogil
+
+
+cdef inline double part_of_typed(const Slot *slot, uint32_t typed, double norm, double k1) noexcept nogil:
+    """Return what an object's score gains from the typed word of a slot beside all of its words.
+
+    Args:
+        typed: how often it holds this word.
+    """
+    return part_of_score(slot.exact_weight, typed, norm, k1) if slot.exact_weight != 0.0 and typed else 0.0
+
+
+cdef inline double part_of_slot(const Slot *slot, uint32_t tf, uint32_t typed, double norm, double k1) noexcept nogil:
+    """Return what an object's score gains from a slot.
+
+    Args:
+        tf: how often the object holds the words of the slot.
+        typed: how often it holds the one that was typed.
+    """
+    return part_of_score(slot.weight, tf, norm, k1) + part_of_typed(slot, typed, norm, k1)
+
+
+cdef inline double weight_of(const Term *term, const Slot *slot) noexcept nogil:
+    """Return what an object that holds a slot's words gains in share."""
+    return term.weight if slot.kind == EXACT else slot.weight + slot.exact_weight
+
+
+cdef inline double part_at_most(QueryState query, Py_ssize_t number, int level, uint8_t packed) noexcept nogil:
+    """Return the largest part that a term can add to an object that is not shorter than this.
+
+    Args:
+        level: how often the object holds the term, at most; see LEVELS.
+    """
+    cdef double *most
+    if number >= BOUNDED_TERMS:
+        return find_part(query, &query.terms[number], level, packed)
+    most = &query.parts_at_most[(number * LEVELS + level) * LENGTHS]
+    if not query.levels_begun[number] >> level & 1:  # most queries need bounds of few levels
+        memset(most, 0xFF, LENGTHS * sizeof(double))  # NaN
+        query.levels_begun[number] |= 1 << level
+    most += packed
+    if most[0] != most[0]:
+        most[0] = find_part(query, &query.terms[number], level, packed)
+    return most[0]

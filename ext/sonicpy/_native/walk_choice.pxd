@@ -1,0 +1,10 @@
+"""Which objects a walk looks at, for native code."""
+
+from libc.stdint cimport uint8_t, uint32_t
+
+from sonicpy._native.query_state cimport QueryState
+
+
+cdef int find_able(QueryState query, uint32_t newest) except -1
+cdef bint may_be_best(QueryState query, uint32_t iid, uint8_t packed, int tf) except -1
+cdef int choose(QueryState query) except -2

@@ -1,3 +1,0 @@
-from sonicpy._native.term_windows import TermWindows
-
-class ScoreBounds(TermWindows): ...

@@ -1,3 +1,0 @@
-from sonicpy._native.score_bounds import ScoreBounds
-
-class WantedBlocks(ScoreBounds): ...

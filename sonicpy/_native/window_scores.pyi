@@ -1,3 +1,0 @@
-from sonicpy._native.wanted_blocks import WantedBlocks
-
-class WindowScores(WantedBlocks): ...

@@ -1,0 +1,96 @@
+"""Sketches: what a bucket, or a part of one, tells of the words of a query, so that one plan can be made for several.
+
+First each part makes a sketch. The sums of all are SummedStatistics, of which a planner makes the plan that one bucket
+with all objects would have. Then each part carries the plan out, and the best of all parts are the best of all objects;
+see parts.py. Everything between the steps is plain data, for JSON.
+"""
+
+from collections.abc import Sequence
+
+from sonicpy._native.completions import likely_of_all
+from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
+from sonicpy._native.terms import PART, SPECIAL, Terms
+from sonicpy.config import Config
+from sonicpy.index.search.expansion import EXAMINED, edits_allowed
+from sonicpy.index.search.families import Matching
+from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.planners.forms import without_family
+from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
+from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED
+
+
+def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Matching | None) -> Sketch:
+    """Return what a part knows of the words of a query."""
+    sketch = _Sketcher(lexicon)
+    enough = config.search.alternates_below
+    without = without_family(terms)
+    for term, flags in zip(terms.words, terms.flags, strict=True):
+        held = sketch.add(term)
+        if flags & (SPECIAL | PART):
+            continue
+        if matching is not None and not flags & without:
+            held += sketch.add_family(term, matching)
+        if held < enough:  # else the whole bucket has enough, too
+            sketch.add_others(term, EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
+    return sketch.sketch
+
+
+def pack_completions(lexicon: Lexicon, term: bytes) -> bytes | None:
+    """Return the completions that a part holds, packed, for `likely_completions`; None: they are those of a graph."""
+    if not lexicon.live:
+        return None
+    return lexicon.reader.packed_completions(term, COMPLETIONS_EXAMINED) if len(term) <= WORD_BYTES_MAX else b"\0"
+
+
+def sketch_suggest(lexicon: Lexicon, term: bytes) -> Sketch:
+    """Return what a part knows of the words that complete or correct a word."""
+    sketch = _Sketcher(lexicon)
+    sketch.add(term)
+    sketch.add_others(term, COMPLETIONS_EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
+    return sketch.sketch
+
+
+class _Sketcher:
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+        length = lexicon.reader.state.total_length
+        self.sketch: Sketch = {**NO_SKETCH, "objects": lexicon.objects, "length": length}
+        for key in ("words", "families", "completed", "corrected"):
+            self.sketch[key] = {}
+
+    def add(self, word: bytes) -> int:
+        """Add what is known of a word; return how many objects hold it."""
+        row = self._lexicon.rows([word])[0]
+        return 0 if row is None else self._note(word, row)
+
+    def add_family(self, word: bytes, matching: Matching) -> int:
+        """Add the family of a word; return how many objects hold its words, each word for itself."""
+        family = list(self._lexicon.family(word, matching))
+        self.sketch["families"][word.decode()] = [each.decode() for each in family]
+        rows = zip(family, self._lexicon.rows(family), strict=True)
+        return sum(self._note(each, row) for each, row in rows if row is not None)
+
+    def add_others(self, word: bytes, completed: int, edits: int, *, transpositions: bool) -> None:
+        """Add completions and corrections."""
+        found = self._lexicon.completed(word, completed)
+        self.sketch["completed"][word.decode()] = [each.decode() for each, _ in found]
+        for each, row in found:
+            self._note(each, row)
+        near = dict(self._lexicon.corrections(word, edits, transpositions=transpositions)[: 2 * CORRECTIONS_EXAMINED])
+        held = self._lexicon.held(near)
+        self.sketch["corrected"][word.decode()] = [(each.decode(), near[each]) for each, _ in held]
+        for each, row in held:
+            self._note(each, row)
+
+    def _note(self, word: bytes, row: TermInfo) -> int:
+        self.sketch["words"][word.decode()] = (row.df, row.hidden_df)
+        return row.df
+
+
+def likely_completions(packed: Sequence[bytes], term: bytes, limit: int) -> list[str]:
+    """Return the likely completions of a word in all parts, at most `limit`; if there are fewer, corrections follow.
+
+    Args:
+        packed: what `pack_completions` returned at each part.
+    """
+    return [word.decode() for word in likely_of_all(list(packed), term, limit, COMPLETIONS_EXAMINED)]

@@ -1,0 +1,193 @@
+"""Statistics: all that a planner asks of the objects that a query is about, in one bucket or in several.
+
+`Lexicon` has those of one bucket. Where an answer comes from several, each says what it knows of the words of the query
+(a Sketch), and SummedStatistics are the sums of that: a plan made of them is the plan that one bucket with all objects
+would have.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+from sonicpy._native.nearest import nearest_held
+from sonicpy._native.term_rows import TermInfo, held_words
+from sonicpy._native.varint import pack_varints
+from sonicpy.index.search.families import Matching, nearest_words
+
+CORRECTIONS_EXAMINED = 512
+"""Corrections of one word whose rows are read, at most: it bounds the time for words with very many neighbours."""
+
+CORRECTIONS_COMPARED = 60
+"""Corrections of one distance that are compared with the typed word, at most, the most frequent ones."""
+LETTER_WORTH = 4.0
+"""Measured on lists of misspellings, as what a typed letter counts that a correction keeps beside the logarithm of its
+holders: 3 to 6 measure alike."""
+
+Sketch = dict[str, Any]
+"""What a bucket, or a part of one, knows, for JSON: objects, length (the sum of their lengths), words {word: [objects,
+hidden]}, families, completed and corrected {word: [words]}; to each correction belongs its distance."""
+
+NO_SKETCH: Sketch = {"objects": 0, "length": 0, "words": {}, "families": {}, "completed": {}, "corrected": {}}
+"""That of a part without the bucket."""
+
+
+class Statistics(Protocol):
+    """How many objects there are, which words they hold, and which of these may stand for a typed one."""
+
+    live: bool
+    """Words are found from the moment they are pushed."""
+
+    @property
+    def objects(self) -> int:
+        """The number of objects."""
+        ...
+
+    @property
+    def average_length(self) -> float:
+        """The mean length of the objects."""
+        ...
+
+    def rows(self, words: list[bytes]) -> list[TermInfo | None]:
+        """Return how many objects hold each of some words; None: no object does."""
+        ...
+
+    def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
+        """Return the other words that a word stands for."""
+        ...
+
+    def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
+        """Return the words that begin with `prefix` in byte order.
+
+        Args:
+            after: only words behind this one.
+        """
+        ...
+
+    def completed(self, prefix: bytes, most: int) -> list[tuple[bytes, TermInfo]]:
+        """Return the first `most` completions that objects hold, with their rows, in byte order."""
+        ...
+
+    def likely(self, word: bytes, limit: int, examined: int) -> list[bytes]:
+        """Return at most `limit` of the first `examined` completions: `word` itself, then the most frequent ones."""
+        ...
+
+    def corrections(
+        self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
+    ) -> list[tuple[bytes, int]]:
+        """Return the words within `distance` edits and their distances: nearest first, then in byte order.
+
+        Args:
+            transpositions: a swap of two neighbours is one edit, not two.
+            of_long: also if `word` is longer than any word that is corrected.
+        """
+        ...
+
+    def held(self, words: Iterable[bytes]) -> list[tuple[bytes, TermInfo]]:
+        """Return those of `words` that objects hold, with their rows, in the same order."""
+        asked = words if isinstance(words, list) else list(words)
+        return held_words(asked, self.rows(asked), live=self.live)
+
+    def nearest(
+        self, typed: bytes, matches: list[tuple[bytes, int]], wanted: int, besides: Container[bytes] = ()
+    ) -> list[tuple[bytes, TermInfo, int]]:
+        """Return the first `wanted` or more of `matches` that objects hold, with rows and distances.
+
+        Nearest first; within one distance as `likeliest_first` orders them. At most CORRECTIONS_EXAMINED matches are
+        read, and the first CORRECTIONS_COMPARED of a distance that objects hold are compared.
+
+        Args:
+            besides: words to leave out.
+        """
+        return nearest_held(
+            self.rows,
+            typed,
+            matches,
+            wanted,
+            besides,
+            live=self.live,
+            examined=CORRECTIONS_EXAMINED,
+            compared=CORRECTIONS_COMPARED,
+            letter_worth=LETTER_WORTH,
+        )
+
+
+class SummedStatistics(Statistics):
+    """The statistics of several buckets, or of the parts of one, as far as their sketches tell."""
+
+    def __init__(self, sketches: Sequence[Sketch]) -> None:
+        self.live = True
+        self._objects: int = sum(sketch["objects"] for sketch in sketches)
+        self._total_length: int = sum(sketch["length"] for sketch in sketches)
+        self._families = _united(sketches, "families")
+        self._completed = _united(sketches, "completed")
+        self._corrected = _distances(sketches)
+        self._rows = _counted(sketches)
+
+    @property
+    def objects(self) -> int:
+        """The number of objects."""
+        return self._objects
+
+    @property
+    def average_length(self) -> float:
+        """The mean length of the objects."""
+        return self._total_length / self._objects if self._objects else 0.0
+
+    def rows(self, words: list[bytes]) -> list[TermInfo | None]:
+        """Return how many objects hold each of some words, as far as it is known; None: no object does."""
+        return [self._rows.get(word) for word in words]
+
+    def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
+        """Return the other words that a word stands for, at most FAMILY_MAX."""
+        return nearest_words(word, self._families.get(word, []))
+
+    def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
+        """Return the completions that are known, in byte order."""
+        return iter(sorted(word for word in self._completed.get(prefix, []) if word > after))
+
+    def completed(self, prefix: bytes, most: int) -> list[tuple[bytes, TermInfo]]:
+        """Return the first `most` completions with their rows, in byte order."""
+        return self.held(self.completions(prefix))[:most]
+
+    def likely(self, word: bytes, limit: int, examined: int) -> list[bytes]:
+        """Return at most `limit` of the first `examined` completions: `word` itself, then the most frequent ones."""
+        return most_likely(word, self.completed(word, examined), limit)
+
+    def corrections(
+        self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
+    ) -> list[tuple[bytes, int]]:
+        """Return the corrections that are known, with their distances: nearest first, then in byte order."""
+        found = self._corrected.get(word, {})
+        return sorted(
+            ((each, its) for each, its in found.items() if its <= distance), key=lambda match: (match[1], match[0])
+        )
+
+
+def most_likely(word: bytes, completed: list[tuple[bytes, TermInfo]], limit: int) -> list[bytes]:
+    """Return at most `limit` of some completions: `word` itself, then those that most objects hold."""
+    found = sorted(completed, key=lambda found: (found[0] != word, -found[1].df, len(found[0]), found[0]))
+    return [completion for completion, _ in found[:limit]]
+
+
+def _counted(sketches: Sequence[Sketch]) -> dict[bytes, TermInfo]:
+    counts: dict[str, tuple[int, int]] = {}
+    for sketch in sketches:
+        for word, (df, hidden) in sketch["words"].items():
+            before = counts.get(word, (0, 0))
+            counts[word] = before[0] + df, before[1] + hidden
+    return {word.encode(): TermInfo(pack_varints((0, *both, 0)), len(word.encode())) for word, both in counts.items()}
+
+
+def _united(sketches: Sequence[Sketch], key: str) -> dict[bytes, list[bytes]]:
+    found: dict[bytes, set[bytes]] = {}
+    for sketch in sketches:
+        for word, others in sketch[key].items():
+            found.setdefault(word.encode(), set()).update(each.encode() for each in others)
+    return {word: list(others) for word, others in found.items()}
+
+
+def _distances(sketches: Sequence[Sketch]) -> dict[bytes, dict[bytes, int]]:
+    found: dict[bytes, dict[bytes, int]] = {}
+    for sketch in sketches:
+        for word, others in sketch["corrected"].items():
+            found.setdefault(word.encode(), {}).update((each.encode(), its) for each, its in others)
+    return found
