@@ -155,9 +155,11 @@ class Engine:
 
     def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None:
         """Carry out a PUSH of terms, as `apply` does."""
-        with self.changing():
+        turn = self.turn
+        with turn.hold():  # as `changing`, which would be one call more
             self.store.push(collection, bucket, oid, terms)
-            self._finish_change()
+            if turn.batches or self.is_autocommit:
+                self._finish_change()
 
     def apply(self, mutation: Mutation) -> int:
         """Carry out a change, and commit it if this engine commits by itself; return what the change answers.
@@ -312,7 +314,7 @@ class Engine:
             self.graphs.tidy({Name(state.bucket, state.lexicon_version) for state in states if state.lexicon_version})
 
     def _finish_change(self) -> None:
-        if self.is_batching:
+        if self.turn.batches:
             if self.store.uncommitted >= BATCH_COMMIT:
                 self.finish()
         elif self.is_autocommit:

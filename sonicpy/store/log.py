@@ -125,7 +125,8 @@ class Log:
         except ValueError as error:
             raise StoreError(str(error)) from None
         try:
-            self._cut_rest()
+            if self._may_have_rest:
+                self._cut_rest()
             self._may_have_rest = True
             written = os.write(self._file.number, framed)
             if written != len(framed):

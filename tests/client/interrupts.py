@@ -6,6 +6,7 @@ moments, and what it raises comes out of the same instruction; so does what a ca
 
 import asyncio
 import sys
+from collections import deque
 from collections.abc import Awaitable, Callable, Generator
 from types import FrameType
 from typing import Any
@@ -36,14 +37,16 @@ class Interrupt:
         self._looking, self._resuming = self._look, self._resume
 
     def run(self, work: Callable[[], object]) -> None:
-        """Call `work`. Raises Interrupted, unless the call ends before."""
-        before = sys.getprofile(), sys.gettrace()
+        """Call `work`. Raises Interrupted, unless the call ends before, or a destructor is interrupted."""
+        before = sys.getprofile(), sys.gettrace(), sys.unraisablehook
+        sys.unraisablehook = deque[Any](maxlen=0).append  # pytest's is in Python, and would be interrupted, too
         sys.setprofile(self._looking)
         try:
             work()
         finally:
             sys.setprofile(before[0])
             sys.settrace(before[1])
+            sys.unraisablehook = before[2]
 
     def _look(self, frame: FrameType, event: str, argument: Any) -> None:
         if event == "c_exception" or (event == "c_call" and argument.__name__ not in WAKES):

@@ -24,7 +24,7 @@ cdef class Turn:
             None: it is given up.
         batches: blocks around this moment that commit less often.
     """
-    cdef object _lock
+    cdef object _lock, _acquire, _release
     cdef Py_ssize_t _depth
     cdef unsigned long _owner
     cdef unsigned long _last  # the thread that has it for ever, once `is_over`
@@ -34,7 +34,12 @@ cdef class Turn:
     cdef public Py_ssize_t batches
 
     def __init__(self):
+        self.take_new_lock()
+
+    cdef int take_new_lock(self) except -1:
         self._lock = NewLock()
+        self._acquire, self._release = self._lock.acquire, self._lock.release
+        return 0
 
     @property
     def is_mine(self) -> bool:
@@ -68,7 +73,7 @@ cdef class Turn:
 
     def renew(self) -> None:
         """Forget who has the turn: in a forked process nobody may give it back."""
-        self._lock = NewLock()
+        self.take_new_lock()
         self._depth = self.batches = 0
         self._is_over = False
         self.open = self.finish = None
@@ -102,7 +107,7 @@ cdef class Hold:
         cdef object lock = self._turn._lock
         if self._turn._is_over:
             self.wait_for_the_end()
-        lock.acquire()
+        self._turn._acquire()
         self._lock = lock
         self._turn._depth += 1
         self._turn._owner = PyThread_get_thread_ident()
@@ -148,5 +153,5 @@ cdef class Hold:
         finally:
             self._lock = None
             turn._depth -= 1
-            lock.release()
+            turn._release()
         return 0
