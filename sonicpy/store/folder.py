@@ -32,7 +32,7 @@ TRIES = 100
 """To lock a file that another process replaces in the moment between."""
 LOOKED_AT = 100
 """Files of a folder with many whose modes are compared at a start."""
-LOOK_S = 0.05
+LOOK_S = 0.2
 """Between two looks at whether the names still lead to the files that were opened."""
 LOCKS = Path("/proc/locks")
 """What Linux tells of locks: kind, process and inode, one lock a line."""
@@ -65,6 +65,7 @@ class WriterLock:
 
     Attributes:
         made_data: whether there was no data file.
+        next_look_s: when `replaced` looks again, by the monotonic clock.
 
     Raises:
         StoreLocked: another process, or this one, has it.
@@ -76,7 +77,7 @@ class WriterLock:
         self._files: list[Descriptor] = []  # each closes what it has when it goes
         self._watched: dict[str, tuple[str, Identity]] = {}
         self._replaced: str | None = None
-        self._next_look_s = 0.0
+        self.next_look_s = 0.0
         self.made_data = False
         try:
             make_folder(folder, access)
@@ -113,8 +114,8 @@ class WriterLock:
         """Return the path of a file that this process has open and that was deleted or replaced since; None: there is
         none, or was none a moment ago."""
         now = time.monotonic()
-        if self._replaced is None and now >= self._next_look_s:
-            self._next_look_s = now + LOOK_S
+        if self._replaced is None and now >= self.next_look_s:
+            self.next_look_s = now + LOOK_S
             for path, identity in list(self._watched.values()):
                 if _identity(path) != identity:
                     self._replaced = path

@@ -573,6 +573,8 @@ class Store(StoreReader):
         return self._replaced
 
     def _refuse_if_replaced(self) -> None:
+        if self._replaced is None and time.monotonic() < self._lock.next_look_s:
+            return
         replaced = self._note_if_replaced()
         if replaced is not None:
             raise replaced.with_traceback(None)

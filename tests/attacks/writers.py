@@ -15,7 +15,7 @@ from tests.attacks.outcome import Outcome
 
 ROUNDS = 100
 PUSHES = 20
-NOTICED_S = 0.1
+NOTICED_S = 0.3
 """After this time a writer has noticed that a file is not the named one."""
 WRITER = """
 import sys, sonicpy

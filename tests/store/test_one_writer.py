@@ -17,6 +17,8 @@ from tests.processes import Server
 from tests.server.peer import Peer
 
 FULL = pytest.mark.full
+NOTICED_S = 0.3
+"""After this time a writer has noticed that a file is not the named one."""
 REFUSED = "takes no more changes from this process"
 OPEN = """
 import sys, sonicpy
@@ -92,7 +94,7 @@ def test_no_second_writer_beside_a_lock_file_that_is_not_the_named_one(
             sonicpy.open(tmp_path)
         with pytest.raises(StoreLocked, match="already open for writing by process "):
             sonicpy.keyvalue.open(tmp_path)
-        time.sleep(0.1)
+        time.sleep(NOTICED_S)
         assert REFUSED in first.ask("push")
     with sonicpy.open(tmp_path) as index:
         assert index.query("c", "b", "found") == ["o"]
@@ -104,7 +106,7 @@ def test_a_writer_stops_whose_files_are_not_the_named_ones(tmp_path: Path, name:
         index.push("c", "b", "o1", "found")
         path = tmp_path / name
         replace(path if path.is_file() else next(path.iterdir()))
-        time.sleep(0.1)
+        time.sleep(NOTICED_S)
         for _ in range(3):
             with pytest.raises(StoreLocked, match=REFUSED):
                 index.push("c", "b", "o2", "found")
@@ -121,7 +123,7 @@ def test_a_writer_that_stopped_changes_nothing_in_the_folder(tmp_path: Path) -> 
     with opener(tmp_path / "store", "write") as second:
         assert second.ask("push") == "pushed"
         before = {path: path.read_bytes() for path in (tmp_path / "store").rglob("*") if path.is_file()}
-        time.sleep(0.1)
+        time.sleep(NOTICED_S)
         with pytest.raises(StoreLocked, match=REFUSED):
             first.push("c", "b", "o2", "found")
         first.close()
@@ -133,7 +135,7 @@ def test_a_table_of_keys_stops_too(tmp_path: Path) -> None:
     with sonicpy.keyvalue.open(tmp_path) as table:
         table.set(b"key", b"value")
         (tmp_path / "sonicpy.lock").unlink()
-        time.sleep(0.1)
+        time.sleep(NOTICED_S)
         with pytest.raises(StoreLocked, match=REFUSED):
             table.set(b"key", b"other")
         assert table.get(b"key") == b"value"
