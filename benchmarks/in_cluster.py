@@ -1,4 +1,4 @@
-"""What a cluster costs and how long its faults last: three nodes with three brokers on this machine.
+"""Print the cost of a cluster and the length of its faults: three nodes with three brokers on this machine.
 
     python -m benchmarks.in_cluster cost [--pushes N] [--buckets N] [--logs N]
     python -m benchmarks.in_cluster idle
