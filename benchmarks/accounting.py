@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 TICKS_S = os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 BLOCK_BYTES = 512
 """The unit of st_blocks, whatever the file system's own."""
 SAMPLE_S = 0.1
@@ -17,9 +18,13 @@ def processes(pid: int) -> list[int]:
     """Return the ids of a process and of all its descendants."""
     found = [pid]
     for parent in found:
-        for children in Path(f"/proc/{parent}/task").glob("*/children"):
-            found += map(int, read(children).split())
+        found += children(parent)
     return found
+
+
+def children(pid: int) -> list[int]:
+    """Return the ids of the processes that a process started."""
+    return [int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in read(path).split()]
 
 
 def stat_fields(pid: int) -> list[str]:
@@ -45,6 +50,12 @@ def ended_cpu_s(pid: int) -> float:
     """Return the CPU seconds of the ended children that a process has waited for."""
     fields = stat_fields(pid)
     return (int(fields[13]) + int(fields[14])) / TICKS_S if fields else 0.0
+
+
+def resident_bytes(pid: int) -> int:
+    """Return the resident memory of one process; 0 if it is gone."""
+    fields = read(Path(f"/proc/{pid}/statm")).split()
+    return int(fields[1]) * PAGE_BYTES if fields else 0
 
 
 def anonymous_bytes(pid: int) -> int:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from rapidfuzz.distance import Levenshtein
 
+from benchmarks.measure import percentile
 from sonicpy.graph.builder import WORD_BYTES_MAX, WordGraphBuilder
 from sonicpy.graph.word_graph import WordGraph
 from tests.support.paths import SHARED
@@ -116,7 +117,7 @@ def times_us(lookups: list[Callable[[], object]], rounds: int) -> list[float]:
 
 def print_row(name: str, times: list[float]) -> None:
     count = len(times)
-    middle, late = times[count // 2], times[count * 99 // 100]
+    middle, late = percentile(times, 50), percentile(times, 99)
     print(f"{name:44}{count:6}{sum(times) / count:9.1f}{middle:9.1f}{late:9.1f}{times[-1]:9.1f}")
 
 

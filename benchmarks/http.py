@@ -23,7 +23,9 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import sonicpy
+from benchmarks.accounting import own_cpu_s
 from benchmarks.command_line import parse_count
+from benchmarks.measure import Taken, percentile
 from tests.processes import HOST, Server, free_port
 from tests.support.texts import messages
 
@@ -64,20 +66,14 @@ async def nothing() -> dict[str, str]:
 UVICORN = "import uvicorn; uvicorn.run(app, host={host!r}, port={port}, log_level='error', lifespan='off')"
 
 
-def cpu_us(pid: int) -> float:
-    """Return the CPU time that all threads of a process have used."""
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e3
-
-
 def per_request(pid: int, count: int, ask: Callable[[int], object]) -> float:
     """Return the CPU time of a process for each of `count` requests."""
     for number in range(min(200, count)):
         ask(number)
-    before = cpu_us(pid)
-    for number in range(count):
-        ask(number)
-    return (cpu_us(pid) - before) / count
+    with Taken(partial(own_cpu_s, pid)) as taken:
+        for number in range(count):
+            ask(number)
+    return taken.cpu_s / count * 1e6
 
 
 class Getter:
@@ -195,12 +191,14 @@ class Pinging:
 
     def __str__(self) -> str:
         held = sorted(self.times_ms)
-        return f"PING p50 {held[len(held) // 2]:.1f}, p99 {held[len(held) * 99 // 100]:.1f}, worst {held[-1]:.1f} ms"
+        return f"PING p50 {percentile(held, 50):.1f}, p99 {percentile(held, 99):.1f}, worst {held[-1]:.1f} ms"
 
 
 def print_rows(server: Server, http_port: int, texts: list[str]) -> None:
     """Print how many rows a second push_many and a stream of rows take, and the PINGs meanwhile."""
     rows = [("many", "channel", f"o{number}", text) for number, text in enumerate(texts[:ROWS])]
+
+    clock = partial(own_cpu_s, server.pid)
 
     async def push() -> float:
         async with sonicpy.connect_async(f"sonic://{HOST}:{server.port}") as client:
@@ -214,20 +212,17 @@ def print_rows(server: Server, http_port: int, texts: list[str]) -> None:
         for _, _, name, text in rows
     )
     connection = http.client.HTTPConnection(HOST, http_port)
-    before = cpu_us(server.pid)
-    with Pinging(server) as pinging:
+    with Taken(clock) as taken, Pinging(server) as pinging:
         channel = asyncio.run(push())
-    channel_cpu = (cpu_us(server.pid) - before) / len(rows)
     print("\nrows a second, and the CPU time of the server for a row in microseconds")
-    print(f"  {'push_many':30}{channel:8,.0f}{channel_cpu:8.0f}   {pinging}")
-    before = cpu_us(server.pid)
-    with Pinging(server) as pinging:
+    print(f"  {'push_many':30}{channel:8,.0f}{taken.cpu_s / len(rows) * 1e6:8.0f}   {pinging}")
+    with Taken(clock) as taken, Pinging(server) as pinging:
         began = time.perf_counter()
         connection.request("POST", "/v1/bulk", body)
         answer = json.loads(connection.getresponse().read())
         rate = len(rows) / (time.perf_counter() - began)
     assert answer["pushed"] == len(rows), answer
-    cost = (cpu_us(server.pid) - before) / len(rows)
+    cost = taken.cpu_s / len(rows) * 1e6
     print(f"  {'POST /v1/bulk':30}{rate:8,.0f}{cost:8.0f}   {pinging}   {rate / channel:.2f} x")
 
 

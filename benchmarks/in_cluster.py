@@ -1,4 +1,4 @@
-"""What a cluster costs and how long its faults last: three nodes with three brokers on this machine.
+"""Print the cost of a cluster and the length of its faults: three nodes with three brokers on this machine.
 
     python -m benchmarks.in_cluster cost [--pushes N] [--buckets N] [--logs N]
     python -m benchmarks.in_cluster idle
@@ -20,12 +20,10 @@ new     how long a node with an empty folder takes to be current, by the log and
 import argparse
 import asyncio
 import json
-import os
 import random
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -37,16 +35,19 @@ from pathlib import Path
 
 from nats.aio.msg import Msg
 
-from sonicpy.cluster.dev import DevCluster, free_ports
+from benchmarks.accounting import own_cpu_s, resident_bytes
+from benchmarks.peers.servers import Sonicpy
+from sonicpy.cluster.dev import DevCluster
 from sonicpy.cluster.ending import close
 from sonicpy.cluster.jetstream import connect
 from sonicpy.cluster.partitions import partition_of
 from sonicpy.cluster.replica import COMMIT_AFTER_S
 from sonicpy.cluster.snapshots import snapshot_all
 from sonicpy.cluster.status import SUBJECT as STATUS
+from tests.processes import HOST
+from tests.support.server_process import PASSWORD
 from tests.support.texts import messages, queries, quoted
 
-HOST = "127.0.0.1"
 CONNECTIONS = 8
 DEPTH = 8
 PARTITIONS = 16
@@ -57,8 +58,6 @@ SETTLE_S = COMMIT_AFTER_S + 0.5
 """After changes, until everything is committed and nothing is left to do."""
 TEXTS = messages(20_000)
 QUERIES = queries(TEXTS, 2, 2_000)
-PROCESS_CLOCK = 2
-"""Makes of a process the number of its clock, which counts nanoseconds: clock_getcpuclockid in Linux."""
 TIMEOUT_S = 60.0
 CURRENT_S = 600.0
 LOOK_S = 0.05
@@ -71,7 +70,7 @@ class Connection:
         self._socket = socket.create_connection((HOST, port), TIMEOUT_S)
         self._file = self._socket.makefile("rb")
         self.take(1)
-        self.send(f"START {mode}\n")
+        self.send(f"START {mode} {PASSWORD}\n")
         self.take(1)
 
     def send(self, text: str) -> None:
@@ -91,7 +90,7 @@ class Connection:
 
 def cpu_s(pids: Sequence[int]) -> float:
     """Return the processor time that processes have used."""
-    return sum(time.clock_gettime(~pid << 3 | PROCESS_CLOCK) for pid in pids)
+    return sum(map(own_cpu_s, pids))
 
 
 def push_line(pick: random.Random, buckets: Sequence[str], objects: int = OBJECTS) -> str:
@@ -250,15 +249,8 @@ def print_costs(sides: Sequence[Side]) -> None:
 @contextmanager
 def one_machine(folder: Path, buckets: Sequence[str]) -> Iterator[Side]:
     """Run a single server inside a `with` block."""
-    port = free_ports(1)[0]
-    command = [sys.executable, "-m", "sonicpy", "serve", "--inet", f"{HOST}:{port}", "--data", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        try:
-            process.stdout.readline()
-            yield Side("one machine", port, {"server": process.pid}, buckets)
-        finally:
-            process.terminate()
+    with Sonicpy("one machine", folder) as server:
+        yield Side(server.name, server.port, {"server": server.pid}, buckets)
 
 
 @contextmanager
@@ -292,12 +284,7 @@ def idle(arguments: argparse.Namespace) -> None:
         before, seconds = cpu_s(list(pids.values())), 10.0
         time.sleep(seconds)
         print(f"CPU of all: {(cpu_s(list(pids.values())) - before) / seconds:.1%} of a core")
-        print("resident MB: " + ", ".join(f"{name} {resident_mb(pid):.0f}" for name, pid in pids.items()))
-
-
-def resident_mb(pid: int) -> float:
-    """Return the resident memory of a process."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+        print("resident MB: " + ", ".join(f"{name} {resident_bytes(pid) / 1e6:.0f}" for name, pid in pids.items()))
 
 
 # -- faults ------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What readers in other processes (read_only=True) pay for a writer that is busy: CPU time of a QUERY of three words.
+"""Print the CPU time of a QUERY of three words in reading processes (read_only=True), alone and beside a busy writer.
 
     python -m benchmarks.readers [--objects N] [--readers N] [--seconds S] [--rounds N]
 

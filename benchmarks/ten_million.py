@@ -1,4 +1,4 @@
-"""What operations of a server cost as it grows to ten million objects: a table and a plot.
+"""Measure the operations of a server as it grows to ten million objects, as a table and a plot.
 
     python -m benchmarks.ten_million [--objects N] [--marks SHARE ...] [--folder F] [--seconds S]
 

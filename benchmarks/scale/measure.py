@@ -5,24 +5,25 @@ and three nodes: one in which every node holds everything, one in which two of t
 Processor times are those of the kernel; only sums over processes are used, so other work on the machine changes little.
 """
 
-import contextlib
 import json
 import os
 import platform
 import random
 import re
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.request import urlopen
 
 import sonicpy
-from benchmarks.in_cluster import HOST, Connection, cpu_s
-from sonicpy.cluster.dev import DevCluster, free_ports
+from benchmarks.accounting import BLOCK_BYTES
+from benchmarks.in_cluster import PARTITIONS, Connection, cpu_s
+from benchmarks.in_cluster import cluster as running
+from benchmarks.peers.servers import Sonicpy
+from sonicpy.cluster.dev import DevCluster
 from sonicpy.cluster.partitions import partition_of
+from tests.processes import HOST
 from tests.support.texts import messages, oid, queries, quoted
 
 OBJECTS = 300_000
@@ -32,7 +33,6 @@ CHANGES = 6_000
 BATCHED_CHANGES = 24_000
 DEPTH = 64
 IDLE_S = 5.0
-PARTITIONS = 16
 
 Measured = dict[str, float | int | str]
 
@@ -54,8 +54,8 @@ def measure() -> Measured:
     }
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        found |= of_store(folder / "store", texts)
-        found |= of_queries(folder / "store", texts)
+        found |= of_store(folder / "one server" / "store", texts)
+        found |= of_queries(folder / "one server" / "store", texts)
         found |= of_changes(folder / "three", texts)
         found |= of_passing_on(folder / "one", texts)
     return {
@@ -76,8 +76,9 @@ def of_store(folder: Path, texts: Sequence[str]) -> Measured:
 
 def of_queries(folder: Path, texts: Sequence[str]) -> Measured:
     """Return what a query of two words costs one server, and its bytes."""
-    with served(folder) as (port, pid):
-        connection = Asking(port, "search")
+    # The store lies in the folder that a server takes for it.
+    with Sonicpy("one machine", folder.parent) as server:
+        pid, connection = server.pid, Asking(server.port, "search")
         lines = [f"QUERY messages b0 {quoted(text)}\n" for text in queries(list(texts[:BUCKET_OBJECTS]), 2, QUERIES)]
         ask(connection, lines[:500])
         before = cpu_s([pid])
@@ -188,31 +189,6 @@ def of_passing_on(folder: Path, texts: Sequence[str]) -> Measured:
 # -- processes ---------------------------------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def served(folder: Path) -> Iterator[tuple[int, int]]:
-    """Serve a folder inside a `with` block; yield the port and the process id."""
-    port = free_ports(1)[0]
-    command = [sys.executable, "-m", "sonicpy", "serve", "--inet", f"{HOST}:{port}", "--data", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        try:
-            yield port, process.pid
-        finally:
-            process.terminate()
-
-
-@contextlib.contextmanager
-def running(folder: Path, copies: int) -> Iterator[DevCluster]:
-    """Run a cluster inside a `with` block."""
-    cluster = DevCluster(folder, PARTITIONS, copies)
-    try:
-        cluster.start()
-        yield cluster
-    finally:
-        cluster.stop()
-
-
 def ask(connection: Asking, lines: Sequence[str]) -> int:
     """Send queries one at a time; return how many bytes the answers had."""
     answered = 0
@@ -244,8 +220,8 @@ def traffic(cluster: DevCluster) -> int:
 
 
 def disk_bytes(folder: Path) -> int:
-    """Return how many bytes of the disk a folder takes."""
-    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
+    """Return how many bytes of the disk the files below a folder take."""
+    return sum(path.stat().st_blocks * BLOCK_BYTES for path in folder.rglob("*") if path.is_file())
 
 
 def private_mb(pids: Sequence[int]) -> float:

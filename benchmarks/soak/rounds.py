@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from benchmarks.accounting import children
 from benchmarks.soak.clock import Clock
 from benchmarks.soak.history import Objects
-from benchmarks.soak.world import Backup, World, children
+from benchmarks.soak.world import Backup, World
 from tests.disk import fill
 from tests.server.peer import Peer
 

@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchmarks.accounting import allocated_bytes, children, resident_bytes
+from benchmarks.measure import percentile
 from benchmarks.published.plots import Plot, svg
-from benchmarks.soak.world import World, children, disk_bytes
+from benchmarks.soak.world import World
 
 EVERY_S = 1.0
 WORK = 100_000
@@ -86,11 +88,11 @@ class Sampler:
             memory,
             descriptors,
             workers,
-            disk_bytes(self._store) / 1e6,
-            quantile(times["read"], 0.5),
-            quantile(times["read"], 0.99),
-            quantile(times["write"], 0.5),
-            quantile(times["write"], 0.99),
+            allocated_bytes(self._store) / 1e6,
+            quantile(times["read"], 50),
+            quantile(times["read"], 99),
+            quantile(times["write"], 50),
+            quantile(times["write"], 99),
             sum(map(len, times.values())),
             machine_ms(),
         )
@@ -108,15 +110,14 @@ def process_figures(pid: int | None) -> tuple[float | None, int | None, int | No
     if pid is None:
         return None, None, None
     try:
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6, len(os.listdir(f"/proc/{pid}/fd")), len(children(pid))
+        return resident_bytes(pid) / 1e6, len(os.listdir(f"/proc/{pid}/fd")), len(children(pid))
     except OSError:
         return None, None, None
 
 
-def quantile(values: list[float], share: float) -> float | None:
-    """Return the value that a share of the others does not exceed."""
-    return round(sorted(values)[int(share * (len(values) - 1))], 3) if values else None
+def quantile(values: list[float], percent: float) -> float | None:
+    """Return a percentile; None if there is no value."""
+    return round(percentile(sorted(values), percent), 3) if values else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """World: a server, its buckets with their histories, and the clients that work in them at the same time."""
 
-import os
 import random
 import threading
 from collections import deque
@@ -199,26 +198,3 @@ def difference(expected: Objects, found: Objects) -> str:
     """Say which objects differ."""
     wrong = [oid for oid in {*expected, *found} if expected.get(oid) != found.get(oid)]
     return f"{len(wrong)} objects differ, such as {[(oid, expected.get(oid), found.get(oid)) for oid in wrong[:3]]}"
-
-
-def children(pid: int) -> list[int]:
-    """Return the processes that a server started."""
-    found: list[int] = []
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            found += map(int, path.read_text().split())
-        except OSError:
-            continue  # the thread has ended
-    return found
-
-
-def disk_bytes(folder: Path) -> int:
-    """Return how much of the disk a folder takes."""
-    total = 0
-    for root, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += os.stat(os.path.join(root, name)).st_blocks * 512
-            except FileNotFoundError:
-                continue  # deleted meanwhile
-    return total
