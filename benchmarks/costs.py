@@ -21,9 +21,9 @@ from sonicpy.index.search.lexicon import Lexicons
 from sonicpy.index.search.query import query
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.search import Search
-from sonicpy.server.committer import COMMIT_CHANGES, COMMIT_CHANGES_SHARED
-from sonicpy.server.dispatch import CALLS
-from sonicpy.store.mutations import PushTerms, pack_mutation
+from sonicpy.server.connections.dispatch import CALLS
+from sonicpy.server.jobs.committer import COMMIT_CHANGES, COMMIT_CHANGES_SHARED
+from sonicpy.store.changing.mutations import PushTerms, pack_mutation
 from tests.support.texts import messages, oid, queries, quoted
 
 QUERIES = 5_000

@@ -22,7 +22,7 @@ from benchmarks.peers.servers import Server, Sonicpy, open_sonic
 from benchmarks.tables import MB, print_tables
 from benchmarks.versus.rates import push_run
 from benchmarks.versus.workload import SIXTEEN, push_line
-from sonicpy.store.environment import Environment
+from sonicpy.store.disk.environment import Environment
 from tests.support.texts import messages, oid
 
 MESSAGES, JOINED = "messages", "joined"

@@ -37,13 +37,13 @@ from nats.aio.msg import Msg
 
 from benchmarks.accounting import own_cpu_s, resident_bytes
 from benchmarks.peers.servers import Sonicpy
-from sonicpy.cluster.dev import DevCluster
-from sonicpy.cluster.ending import close
-from sonicpy.cluster.jetstream import connect
-from sonicpy.cluster.partitions import partition_of
-from sonicpy.cluster.replica import COMMIT_AFTER_S
-from sonicpy.cluster.snapshots import snapshot_all
-from sonicpy.cluster.status import SUBJECT as STATUS
+from sonicpy.cluster.log.ending import close
+from sonicpy.cluster.log.jetstream import connect
+from sonicpy.cluster.node.replica import COMMIT_AFTER_S
+from sonicpy.cluster.node.snapshots import snapshot_all
+from sonicpy.cluster.operator.dev import DevCluster
+from sonicpy.cluster.registry.partitions import partition_of
+from sonicpy.cluster.registry.status import SUBJECT as STATUS
 from tests.processes import HOST
 from tests.support.server_process import PASSWORD
 from tests.support.texts import messages, queries, quoted

@@ -26,11 +26,11 @@ from sonicpy.index.index import Index
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.lexer.stopwords import StopWords
-from sonicpy.server.dispatch import CALLS
-from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.log import Log
-from sonicpy.store.mutations import PushTerms, pack_mutation
-from sonicpy.store.transaction import POSTINGS
+from sonicpy.server.connections.dispatch import CALLS
+from sonicpy.store.changing.mutations import PushTerms, pack_mutation
+from sonicpy.store.disk.log import Log
+from sonicpy.store.disk.transaction import POSTINGS
+from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.version import VERSION
 from tests.support.texts import oid, queries, quoted
 

@@ -15,9 +15,9 @@ from benchmarks.accounting import BLOCK_BYTES
 from benchmarks.command_line import parse_count
 from benchmarks.stages import BUCKET, COLLECTION
 from sonicpy.index.index import Index
-from sonicpy.server.committer import COMMIT_CHANGES
-from sonicpy.store.environment import DATA_FILE, Environment
-from sonicpy.store.transaction import TABLE_NAMES, Transaction
+from sonicpy.server.jobs.committer import COMMIT_CHANGES
+from sonicpy.store.disk.environment import DATA_FILE, Environment
+from sonicpy.store.disk.transaction import TABLE_NAMES, Transaction
 from tests.support.texts import messages, oid
 
 MB = 1e6

@@ -15,7 +15,7 @@ from benchmarks.command_line import parse_count
 from sonicpy import Config, Index
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
-from sonicpy.server.connection import Connection
+from sonicpy.server.connections.connection import Connection
 from sonicpy.server.service import Service
 from sonicpy.version import VERSION
 

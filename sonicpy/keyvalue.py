@@ -31,13 +31,13 @@ from sonicpy._native.readers import Reading
 from sonicpy._native.turn import Turn
 from sonicpy.errors import IndexClosed, InvalidArgument, ReadOnly, StoreError, StoreFull, StoreLocked
 from sonicpy.ids import shown
-from sonicpy.store.backup import open_backup, write_backup
-from sonicpy.store.environment import DATA_FILE, Environment
-from sonicpy.store.folder import LMDB_LOCK_FILE, ReaderLock, WriterLock, holds_store
+from sonicpy.store.care.backup import open_backup, write_backup
+from sonicpy.store.disk.environment import DATA_FILE, Environment
+from sonicpy.store.disk.folder import LMDB_LOCK_FILE, ReaderLock, WriterLock, holds_store
+from sonicpy.store.disk.registry import Claim, Held, guard
+from sonicpy.store.disk.temporary import MEMORY, temporary_folder
+from sonicpy.store.disk.transaction import KEY_BYTES_MAX, MapFull, Transaction
 from sonicpy.store.read_only import may_write
-from sonicpy.store.registry import Claim, Held, guard
-from sonicpy.store.temporary import MEMORY, temporary_folder
-from sonicpy.store.transaction import KEY_BYTES_MAX, MapFull, Transaction
 
 TABLES: Final = (b"keyvalue", b"values")
 KEYVALUE: Final = 0

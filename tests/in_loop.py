@@ -11,8 +11,8 @@ import pytest
 from sonicpy import Config, Index
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
-from sonicpy.server.committer import Committer
-from sonicpy.server.connection import Connection
+from sonicpy.server.connections.connection import Connection
+from sonicpy.server.jobs.committer import Committer
 from sonicpy.server.service import Service
 from tests.processes import HOST
 

@@ -22,15 +22,15 @@ MADE = {
     "files.py: mkdir": "the one place",
     "files.py: open": "the one place",
     "cli/main.py: fdopen": "the streams of the process",
-    "cluster/certificates.py: touch": "in a temporary folder, which only this user may enter",
-    "cluster/certificates.py: write_bytes": "in a temporary folder, which only this user may enter",
-    "cluster/dev.py: fdopen": "of what open_new made",
-    "cluster/moves.py: touch": "the time of a folder that is there",
+    "cluster/peers/certificates.py: touch": "in a temporary folder, which only this user may enter",
+    "cluster/peers/certificates.py: write_bytes": "in a temporary folder, which only this user may enter",
+    "cluster/operator/dev.py: fdopen": "of what open_new made",
+    "cluster/node/moves.py: touch": "the time of a folder that is there",
     "load/report.py: open": "--output, a file of the user",
     "load/report.py: write_text": "--json, a file of the user",
     "pytest_plugin.py: open": "in the folder of a test",
     "pytest_plugin.py: touch": "in the folder of a test",
-    "store/temporary.py: mkdtemp": "which only this user may enter",
+    "store/disk/temporary.py: mkdtemp": "which only this user may enter",
 }
 """Where files and folders are made without `files.py`, each with the reason."""
 MAKES = {

@@ -15,7 +15,7 @@ import pytest
 import sonicpy
 from sonicpy.index.maintenance.verify import verify_store_in_child
 from sonicpy.interpreter import modules_path, python_command, safe_path, sonicpy_command
-from sonicpy.server.workers import Workers
+from sonicpy.server.jobs.workers import Workers
 from tests.processes import HOST, Server, environment, free_port
 from tests.server.peer import Peer
 from tests.server.search_tree import wait_for
@@ -24,13 +24,13 @@ PACKAGE = Path(sonicpy.__file__).parent
 STARTS = {
     "children.py: multiprocessing.resource_tracker": "inside nothing_to_import",
     "cli/load.py: subprocess.Popen": "sonicpy_command",
-    "cluster/dev.py: subprocess.Popen": "sonicpy_command, and a broker",
+    "cluster/operator/dev.py: subprocess.Popen": "sonicpy_command, and a broker",
     "interpreter.py: sys.executable": "python_command",
     "pytest_plugin.py: subprocess.Popen": "sonicpy_command",
-    "server/search_process.py: get_context.Process": "inside nothing_to_import",
-    "server/workers.py: context.Process": "inside nothing_to_import",
-    "store/check_process.py: subprocess.run": "python_command",
-    "store/platform.py: subprocess.run": "sysctl, by its whole path",
+    "server/searching/search_process.py: get_context.Process": "inside nothing_to_import",
+    "server/jobs/workers.py: context.Process": "inside nothing_to_import",
+    "store/disk/check_process.py: subprocess.run": "python_command",
+    "store/disk/platform.py: subprocess.run": "sysctl, by its whole path",
 }
 """Where processes are started, and what keeps the working folder out of them. A new place belongs here, with that."""
 CALLS = {

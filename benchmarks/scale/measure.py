@@ -21,8 +21,8 @@ from benchmarks.accounting import BLOCK_BYTES
 from benchmarks.in_cluster import PARTITIONS, Connection, cpu_s
 from benchmarks.in_cluster import cluster as running
 from benchmarks.peers.servers import Sonicpy
-from sonicpy.cluster.dev import DevCluster
-from sonicpy.cluster.partitions import partition_of
+from sonicpy.cluster.operator.dev import DevCluster
+from sonicpy.cluster.registry.partitions import partition_of
 from tests.processes import HOST
 from tests.support.texts import messages, oid, queries, quoted
 

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from sonicpy._native.plan import Plan
 from sonicpy._native.query_state import QueryState
 from sonicpy._native.stored_postings import StoredPostings
-from sonicpy.store.bucket_reader import BucketReader
+from sonicpy.store.views.bucket_reader import BucketReader
 
 def bind(plan: Plan, reader: BucketReader, window: int = 0) -> QueryState: ...
 def find_top(

@@ -1,7 +1,7 @@
 from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.plan import Plan
 from sonicpy._native.term_rows import TermInfo
-from sonicpy.store.bucket_reader import BucketReader
+from sonicpy.store.views.bucket_reader import BucketReader
 
 class QueryState:
     plan: Plan

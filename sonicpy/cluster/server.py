@@ -6,16 +6,16 @@ import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
-from sonicpy.cluster.ending import close, end
-from sonicpy.cluster.jetstream import connect
-from sonicpy.cluster.node import Node
-from sonicpy.cluster.patience import at_last
-from sonicpy.cluster.service import NodeService
-from sonicpy.cluster.setup import check_name
+from sonicpy.cluster.log.ending import close, end
+from sonicpy.cluster.log.jetstream import connect
+from sonicpy.cluster.log.patience import at_last
+from sonicpy.cluster.node.node import Node
+from sonicpy.cluster.node.service import NodeService
+from sonicpy.cluster.operator.setup import check_name
 from sonicpy.config import Config, Loaded
 from sonicpy.server.server import PeriodicWork, Server, StoppedBefore, run
 from sonicpy.server.service import BaseService
-from sonicpy.server.statistics import Statistics
+from sonicpy.server.watching.statistics import Statistics
 
 
 def serve(loaded: Loaded, announce: Callable[[str], None], brokers: str, name: str, *, is_strong: bool) -> int:

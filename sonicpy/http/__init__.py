@@ -15,7 +15,7 @@ problems.py     errors as problem+json
 models.py       the JSON of requests and answers
 page/           the page, served as it is
 
-It needs the extra [http]. The server serves it in its own process (sonicpy/server/http.py), `sonicpy browse` over a
+It needs the extra [http]. The server serves it in its own process (sonicpy/server/web/http.py), `sonicpy browse` over a
 folder or another server (sonicpy/cli/browse.py).
 """
 

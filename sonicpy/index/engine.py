@@ -22,13 +22,13 @@ from sonicpy.graph.pool import GraphPool, Name, graph_folder
 from sonicpy.ids import ObjectName, check_names, object_name
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.store.any_store import AnyStore, ClosedStore, EndedStore
-from sonicpy.store.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
-from sonicpy.store.mutations import Mutation, PushTerms
-from sonicpy.store.registry import Claim, guard
-from sonicpy.store.restore import drop_staged
+from sonicpy.store.care.restore import drop_staged
+from sonicpy.store.changing.any_store import AnyStore, ClosedStore, EndedStore
+from sonicpy.store.changing.mutations import Mutation, PushTerms
+from sonicpy.store.disk.registry import Claim, guard
+from sonicpy.store.rows.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
 from sonicpy.store.store import Store
-from sonicpy.store.view import View
+from sonicpy.store.views.view import View
 
 BATCH_COMMIT = 512
 """Changes after which a batch commits: a change in such a batch costs a third of a change with its own commit."""

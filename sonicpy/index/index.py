@@ -36,7 +36,7 @@ from sonicpy.index.report.stats import Figures
 from sonicpy.index.report.term_stats import ObjectStats, TermStats
 from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.index.settings import Settings, config_of
-from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, PopTerms
+from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, PopTerms
 
 logger = logging.getLogger(__name__)
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from sonicpy.arguments import nothing_behind, number_of, text_of
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.engine import Engine
-from sonicpy.store import listing
-from sonicpy.store.bucket_reader import find_object
+from sonicpy.store.views import listing
+from sonicpy.store.views.bucket_reader import find_object
 
 NAMES_AT_ONCE = 1_000
 """Names that one read of the store returns: less than a millisecond."""

@@ -9,7 +9,7 @@ from sonicpy.errors import StoreError
 from sonicpy.index.index import Index
 from sonicpy.index.read_only import ReadOnlyIndex
 from sonicpy.index.settings import Settings
-from sonicpy.store.temporary import MEMORY, temporary_folder
+from sonicpy.store.disk.temporary import MEMORY, temporary_folder
 
 
 def open_index(path: str | os.PathLike[str], config: Settings = None, *, read_only: bool = False) -> Index:

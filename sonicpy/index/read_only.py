@@ -12,9 +12,9 @@ from sonicpy.graph.pool import GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.engine import Engine
 from sonicpy.index.index import Index
-from sonicpy.store.any_store import AnyStore
+from sonicpy.store.changing.any_store import AnyStore
+from sonicpy.store.disk.registry import Claim
 from sonicpy.store.read_only import ReadOnlyStore
-from sonicpy.store.registry import Claim
 
 logger = logging.getLogger(__name__)
 

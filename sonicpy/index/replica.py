@@ -16,9 +16,9 @@ from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.index.spread import SpreadParts, SpreadReader
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.store.any_store import AnyStore
-from sonicpy.store.mutations import Mutation, pack_mutation, pack_push
-from sonicpy.store.registry import Claim
+from sonicpy.store.changing.any_store import AnyStore
+from sonicpy.store.changing.mutations import Mutation, pack_mutation, pack_push
+from sonicpy.store.disk.registry import Claim
 from sonicpy.store.replica import Progress, ReplicaStore
 
 RECORD_BYTES_MAX = 900 << 10

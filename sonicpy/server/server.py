@@ -13,20 +13,20 @@ from sonicpy.channel.session import Session
 from sonicpy.config import Config, Loaded
 from sonicpy.errors import ConfigError, SonicError
 from sonicpy.index.index import Index
-from sonicpy.server import logs
-from sonicpy.server.connection import Connection
-from sonicpy.server.descriptors import raise_limit
-from sonicpy.server.listeners import Listeners, tls_context
-from sonicpy.server.loop import run_loop, settle_garbage
-from sonicpy.server.notify import READY, STOPPING, notify
+from sonicpy.server.connections.connection import Connection
+from sonicpy.server.connections.descriptors import raise_limit
+from sonicpy.server.connections.listeners import Listeners, tls_context
+from sonicpy.server.connections.serving import end_connections, limits_of
+from sonicpy.server.jobs.tasks import PeriodicTasks
+from sonicpy.server.process.loop import run_loop, settle_garbage
+from sonicpy.server.process.notify import READY, STOPPING, notify
+from sonicpy.server.process.stop_signals import stop_signals
 from sonicpy.server.service import BaseService, Service
-from sonicpy.server.serving import end_connections, limits_of
-from sonicpy.server.stop_signals import stop_signals
-from sonicpy.server.tasks import PeriodicTasks
+from sonicpy.server.watching import logs
 from sonicpy.version import VERSION
 
 if TYPE_CHECKING:
-    from sonicpy.server.search_processes import SearchProcesses
+    from sonicpy.server.searching.search_processes import SearchProcesses
 
 logger = logging.getLogger(__name__)
 
@@ -217,19 +217,19 @@ def find_search_processes(service: Service) -> "SearchProcesses | None":
     server = service.config.server
     if server.search_processes == 0 or server.compat == "sonic":
         return None
-    module = importlib.import_module("sonicpy.server.search_processes")  # few servers need it
+    module = importlib.import_module("sonicpy.server.searching.search_processes")  # few servers need it
     found: SearchProcesses | None = module.search_processes_of(service)
     return found
 
 
 def load_http() -> ModuleType:
-    """Return sonicpy.server.http. It is loaded only here, because it needs packages and 40 MB of memory.
+    """Return sonicpy.server.web.http. It is loaded only here, because it needs packages and 40 MB of memory.
 
     Raises:
         ConfigError: a package is not installed.
     """
     try:
-        return importlib.import_module("sonicpy.server.http")
+        return importlib.import_module("sonicpy.server.web.http")
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "sonicpy":
             raise
@@ -239,13 +239,13 @@ def load_http() -> ModuleType:
 
 
 def load_metrics() -> ModuleType:
-    """Return sonicpy.server.metrics. It is loaded only here, because it needs a package and 2.5 MB of memory.
+    """Return sonicpy.server.web.metrics. It is loaded only here, because it needs a package and 2.5 MB of memory.
 
     Raises:
         ConfigError: the package is not installed.
     """
     try:
-        return importlib.import_module("sonicpy.server.metrics")
+        return importlib.import_module("sonicpy.server.web.metrics")
     except ModuleNotFoundError as error:
         if error.name != "prometheus_client":
             raise

@@ -12,22 +12,22 @@ from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, Info, Stats, Trigger, Verify
 from sonicpy.channel.session import Session
 from sonicpy.config import Config
-from sonicpy.server.committer import Committer
-from sonicpy.server.descriptors import fits
-from sonicpy.server.dispatch import CALLS
-from sonicpy.server.maintenance import Maintenance
-from sonicpy.server.pump import Pump
-from sonicpy.server.readers import ReaderWatch
-from sonicpy.server.search_messages import Handover
-from sonicpy.server.serving import Sealer, Serving
-from sonicpy.server.statistics import Statistics
-from sonicpy.server.threads import in_thread
+from sonicpy.server.connections.descriptors import fits
+from sonicpy.server.connections.dispatch import CALLS
+from sonicpy.server.connections.pump import Pump
+from sonicpy.server.connections.serving import Sealer, Serving
+from sonicpy.server.jobs.committer import Committer
+from sonicpy.server.jobs.maintenance import Maintenance
+from sonicpy.server.jobs.readers import ReaderWatch
+from sonicpy.server.jobs.threads import in_thread
+from sonicpy.server.searching.search_messages import Handover
+from sonicpy.server.watching.statistics import Statistics
 
 if TYPE_CHECKING:
     from sonicpy.index.index import Index
     from sonicpy.index.maintenance.maintainer import Maintainer
-    from sonicpy.server.figures import LabelledFigures
-    from sonicpy.server.search_processes import SearchProcesses
+    from sonicpy.server.searching.search_processes import SearchProcesses
+    from sonicpy.server.watching.figures import LabelledFigures
 
 
 class BaseService(Serving):

@@ -14,16 +14,16 @@ from typing import Any
 from sonicpy._native.held import insist
 from sonicpy.errors import ReadOnly, StoreError
 from sonicpy.files import PRIVATE, Access, open_new
-from sonicpy.store.any_store import RefusesChanges
-from sonicpy.store.boot_mark import refuse_unrecovered
-from sonicpy.store.change_board import ChangeBoard
-from sonicpy.store.environment import DATA_FILE, Environment
-from sonicpy.store.folder import LMDB_LOCK_FILE, ReaderLock, holds_store
-from sonicpy.store.meta import FORMAT, check_analyzer, check_format
-from sonicpy.store.read_cache import POSTINGS_MAX_BYTES
+from sonicpy.store.care.startup import refuse_damaged_file
+from sonicpy.store.changing.any_store import RefusesChanges
+from sonicpy.store.disk.boot_mark import refuse_unrecovered
+from sonicpy.store.disk.change_board import ChangeBoard
+from sonicpy.store.disk.environment import DATA_FILE, Environment
+from sonicpy.store.disk.folder import LMDB_LOCK_FILE, ReaderLock, holds_store
 from sonicpy.store.reader import StoreReader
-from sonicpy.store.startup import refuse_damaged_file
-from sonicpy.store.view import View
+from sonicpy.store.rows.meta import FORMAT, check_analyzer, check_format
+from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
+from sonicpy.store.views.view import View
 
 
 class ReadOnlyStore(StoreReader, RefusesChanges):

@@ -11,11 +11,11 @@ from sonicpy._native.readers import Reading
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.files import PRIVATE, Access
-from sonicpy.store.backup import write_backup
-from sonicpy.store.environment import Environment, Reader
-from sonicpy.store.read_cache import Snapshot, SnapshotCache
-from sonicpy.store.transaction import Transaction
-from sonicpy.store.view import View
+from sonicpy.store.care.backup import write_backup
+from sonicpy.store.disk.environment import Environment, Reader
+from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.views.read_cache import Snapshot, SnapshotCache
+from sonicpy.store.views.view import View
 
 
 class StoreReader:

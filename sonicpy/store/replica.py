@@ -19,17 +19,17 @@ from typing import Any
 from sonicpy.disk import sync_folder
 from sonicpy.errors import StoreError
 from sonicpy.files import PRIVATE, Access, make_all
-from sonicpy.store.apply import apply_mutations
-from sonicpy.store.backup import BACKUP_FILE, SEAL, check_seal, open_backup
-from sonicpy.store.boot_mark import note_boot
-from sonicpy.store.checkpoint import CHECKPOINT_BYTES
-from sonicpy.store.environment import DATA_FILE
-from sonicpy.store.log import Log
-from sonicpy.store.meta import POSITION, REPLICA
-from sonicpy.store.mutations import unpack_mutation
-from sonicpy.store.read_cache import POSTINGS_MAX_BYTES
+from sonicpy.store.care.backup import BACKUP_FILE, SEAL, check_seal, open_backup
+from sonicpy.store.changing.apply import apply_mutations
+from sonicpy.store.changing.mutations import unpack_mutation
+from sonicpy.store.disk.boot_mark import note_boot
+from sonicpy.store.disk.checkpoint import CHECKPOINT_BYTES
+from sonicpy.store.disk.environment import DATA_FILE
+from sonicpy.store.disk.log import Log
+from sonicpy.store.rows.meta import POSITION, REPLICA
 from sonicpy.store.store import Store
-from sonicpy.store.write_view import WriteView
+from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
+from sonicpy.store.views.write_view import WriteView
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,17 +29,29 @@ from sonicpy._native.turn import Turn
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull, StoreLocked
 from sonicpy.files import PRIVATE, Access
-from sonicpy.store import folder as store_folder
-from sonicpy.store.apply import apply_mutation, apply_pushes, take_step
-from sonicpy.store.background_sync import BackgroundSync
-from sonicpy.store.boot_mark import note_boot
-from sonicpy.store.change_board import ChangeBoard
-from sonicpy.store.checkpoint import CHECKPOINT_BYTES, REPLACED_BYTES_MAX
-from sonicpy.store.convert import Conversion, is_convertible
-from sonicpy.store.environment import Environment
-from sonicpy.store.free_space import FreeSpace
-from sonicpy.store.log import RECORD_MAX_BYTES, Log
-from sonicpy.store.meta import (
+from sonicpy.store.care.convert import Conversion, is_convertible
+from sonicpy.store.care.startup import prepare
+from sonicpy.store.changing.apply import apply_mutation, apply_pushes, take_step
+from sonicpy.store.changing.mutations import (
+    FlushCollection,
+    Mutation,
+    PushTerms,
+    pack_mutation,
+    pack_push,
+    unpack_mutation,
+)
+from sonicpy.store.changing.sweep import sweep
+from sonicpy.store.disk import folder as store_folder
+from sonicpy.store.disk.background_sync import BackgroundSync
+from sonicpy.store.disk.boot_mark import note_boot
+from sonicpy.store.disk.change_board import ChangeBoard
+from sonicpy.store.disk.checkpoint import CHECKPOINT_BYTES, REPLACED_BYTES_MAX
+from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.free_space import FreeSpace
+from sonicpy.store.disk.log import RECORD_MAX_BYTES, Log
+from sonicpy.store.disk.transaction import DROPPED, PENDING, MapFull
+from sonicpy.store.reader import StoreReader
+from sonicpy.store.rows.meta import (
     FORMAT,
     FORMAT_VERSION,
     POSITION,
@@ -49,17 +61,12 @@ from sonicpy.store.meta import (
     read_position,
     write_identity,
 )
-from sonicpy.store.mutations import FlushCollection, Mutation, PushTerms, pack_mutation, pack_push, unpack_mutation
-from sonicpy.store.open_cache import OpenCache
-from sonicpy.store.read_cache import POSTINGS_MAX_BYTES, SnapshotCache
-from sonicpy.store.reader import StoreReader
-from sonicpy.store.startup import prepare
-from sonicpy.store.sweep import sweep
-from sonicpy.store.tables import buckets_in
-from sonicpy.store.transaction import DROPPED, PENDING, MapFull
-from sonicpy.store.view import View
-from sonicpy.store.write_cache import WriteCache
-from sonicpy.store.write_view import WriteView
+from sonicpy.store.rows.tables import buckets_in
+from sonicpy.store.views.open_cache import OpenCache
+from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES, SnapshotCache
+from sonicpy.store.views.view import View
+from sonicpy.store.views.write_cache import WriteCache
+from sonicpy.store.views.write_view import WriteView
 
 logger = logging.getLogger(__name__)
 

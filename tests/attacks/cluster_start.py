@@ -34,7 +34,7 @@ def attack(scale: float, seed: int, folder: Path) -> Outcome:
     rounds = int(ROUNDS * scale)
     if not rounds:
         return Outcome(tried, wrong, "brokers that refuse alone")
-    from sonicpy.cluster.dev import nats_server  # noqa: PLC0415  it needs nats-py
+    from sonicpy.cluster.operator.dev import nats_server  # noqa: PLC0415  it needs nats-py
     from sonicpy.errors import ConfigError  # noqa: PLC0415
 
     try:
@@ -84,7 +84,7 @@ def is_asked_again(asked: list[str], process: "subprocess.Popen[str]") -> bool:
 
 def restart_rounds(rounds: int, seed: int, folder: Path) -> tuple[int, list[str], str]:
     """Kill and start everything again and again; return how often, what was wrong, and the figures."""
-    from sonicpy.cluster.dev import DevCluster  # noqa: PLC0415
+    from sonicpy.cluster.operator.dev import DevCluster  # noqa: PLC0415
     from tests.cluster.clusters import restart_everything, running, settle  # noqa: PLC0415
     from tests.cluster.judge import Load, judge  # noqa: PLC0415
 

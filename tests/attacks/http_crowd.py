@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import sonicpy
-from sonicpy.server.http_protocol import CONNECTIONS_MAX
+from sonicpy.server.web.http_protocol import CONNECTIONS_MAX
 from tests.attacks.outcome import Outcome
 from tests.attacks.watched_server import Watched, watched
 from tests.http.asking import ends, raw

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from sonicpy.server.metrics_port import CLIENTS_MAX, REQUEST_S
+from sonicpy.server.web.metrics_port import CLIENTS_MAX, REQUEST_S
 from tests.attacks.outcome import Outcome
 from tests.processes import HOST, Server, free_port
 from tests.server.test_metrics import get

@@ -6,7 +6,7 @@ import pytest
 
 from sonicpy import Index, connect
 from sonicpy.cli.main import main
-from sonicpy.store.backup import BACKUP_FILE
+from sonicpy.store.care.backup import BACKUP_FILE
 from tests.cli.conftest import Run
 from tests.processes import Server
 

@@ -7,7 +7,7 @@ import pytest
 import sonicpy
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
-from sonicpy.cluster.limits import ANSWER_S
+from sonicpy.cluster.log.limits import ANSWER_S
 
 ON_THE_WAY_S = 2.0
 """For the sentence to come back, over a busy loop."""

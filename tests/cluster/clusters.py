@@ -12,9 +12,9 @@ from typing import TypeVar
 
 import pytest
 
-from sonicpy.cluster.dev import DevCluster, nats_server
-from sonicpy.cluster.jetstream import JetStream, connect
-from sonicpy.cluster.status import status
+from sonicpy.cluster.log.jetstream import JetStream, connect
+from sonicpy.cluster.operator.dev import DevCluster, nats_server
+from sonicpy.cluster.registry.status import status
 from sonicpy.errors import ConfigError, SonicError
 from tests.cluster.judge import Channel, Load, judge
 from tests.server.certificates import write_certificates

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from sonicpy.cluster.broker import Epoch, LogGone, Unacknowledged
+from sonicpy.cluster.log.broker import Epoch, LogGone, Unacknowledged
 
 
 class MemoryBroker:

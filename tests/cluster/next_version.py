@@ -7,8 +7,8 @@ import sys
 import zlib
 
 from sonicpy.cli.main import main
-from sonicpy.cluster.batches import Batch, pack_batch, unpack_batch
-from sonicpy.cluster.versions import FORMATS, EntryFormat
+from sonicpy.cluster.log.batches import Batch, pack_batch, unpack_batch
+from sonicpy.cluster.log.versions import FORMATS, EntryFormat
 
 NEXT = max(FORMATS) + 1
 

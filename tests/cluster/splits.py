@@ -11,7 +11,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from sonicpy.cluster.dev import BROKER_SETTINGS, HOST, SETTINGS, DevCluster, free_ports
+from sonicpy.cluster.operator.dev import BROKER_SETTINGS, HOST, SETTINGS, DevCluster, free_ports
 from tests.support.patience import WAIT_S
 
 CLUSTER_SETTINGS = """\

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sonicpy.cluster.batches import Batch, following, pack_batch, pack_records, unpack_batch, unpack_records
+from sonicpy.cluster.log.batches import Batch, following, pack_batch, pack_records, unpack_batch, unpack_records
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.replica import Progress
 

@@ -13,9 +13,9 @@ from nats.aio.client import Client  # noqa: E402
 from nats.errors import NoRespondersError  # noqa: E402
 
 from sonicpy.cluster import claim as module  # noqa: E402
-from sonicpy.cluster.claim import REACHED_S, WAIT_S, Claim, NameLost, now_s  # noqa: E402
-from sonicpy.cluster.registry import Registry  # noqa: E402
-from sonicpy.cluster.writer import LogWriter  # noqa: E402
+from sonicpy.cluster.log.writer import LogWriter  # noqa: E402
+from sonicpy.cluster.node.claim import REACHED_S, WAIT_S, Claim, NameLost, now_s  # noqa: E402
+from sonicpy.cluster.registry.registry import Registry  # noqa: E402
 from sonicpy.errors import ConfigError, StoreError  # noqa: E402
 from tests.cluster.memory import MemoryBroker  # noqa: E402
 from tests.support import patience  # noqa: E402

@@ -20,7 +20,7 @@ from nats.aio.msg import Msg  # noqa: E402
 from nats.errors import Error as NatsError  # noqa: E402
 
 from sonicpy.cluster import connection as module  # noqa: E402
-from sonicpy.cluster.connection import (  # noqa: E402
+from sonicpy.cluster.log.connection import (  # noqa: E402
     LEAVE_AGAIN_S,
     LEAVE_S,
     REFUSED_S,
@@ -28,9 +28,9 @@ from sonicpy.cluster.connection import (  # noqa: E402
     Connection,
     leave_silent_brokers,
 )
-from sonicpy.cluster.dev import HOST, free_ports  # noqa: E402
-from sonicpy.cluster.ending import close  # noqa: E402
-from sonicpy.cluster.jetstream import connect, is_led  # noqa: E402
+from sonicpy.cluster.log.ending import close  # noqa: E402
+from sonicpy.cluster.log.jetstream import connect, is_led  # noqa: E402
+from sonicpy.cluster.operator.dev import HOST, free_ports  # noqa: E402
 from tests.cluster.clusters import broker_program  # noqa: E402
 from tests.cluster.pretender import pretending  # noqa: E402
 from tests.support.patience import WAIT_S, until_in_loop

@@ -19,8 +19,8 @@ from tests.transcripts import test_golden as golden
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster.dev import START_S, held  # noqa: E402
-from sonicpy.cluster.restarts import PAUSE_S, Restarts  # noqa: E402
+from sonicpy.cluster.operator.dev import START_S, held  # noqa: E402
+from sonicpy.cluster.operator.restarts import PAUSE_S, Restarts  # noqa: E402
 from tests.cluster.clusters import broker_program  # noqa: E402
 from tests.support import proc
 from tests.support.patience import WAIT_S, is_within, until

@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.cli.parser import make_parser
-from sonicpy.cluster.registry import Layout
-from sonicpy.cluster.setup import nodes_without
+from sonicpy.cluster.operator.setup import nodes_without
+from sonicpy.cluster.registry.registry import Layout
 from sonicpy.errors import ConfigError
 
 FOUR = Layout(6, 3, ("n1", "n2", "n3", "n4"))

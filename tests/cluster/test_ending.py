@@ -2,7 +2,7 @@
 
 import asyncio
 
-from sonicpy.cluster.ending import end
+from sonicpy.cluster.log.ending import end
 from tests.support.patience import WAIT_S
 
 

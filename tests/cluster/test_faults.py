@@ -18,14 +18,14 @@ from tests.processes import environment
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster.dev import HOST, DevCluster, free_ports  # noqa: E402
-from sonicpy.cluster.jetstream import JetStream, connect  # noqa: E402
-from sonicpy.cluster.limits import ANSWER_S  # noqa: E402
-from sonicpy.cluster.moves import rebalance  # noqa: E402
-from sonicpy.cluster.partitions import partition_of  # noqa: E402
-from sonicpy.cluster.setup import add, drain  # noqa: E402
-from sonicpy.cluster.snapshots import snapshot_all  # noqa: E402
-from sonicpy.cluster.status import status  # noqa: E402
+from sonicpy.cluster.log.jetstream import JetStream, connect  # noqa: E402
+from sonicpy.cluster.log.limits import ANSWER_S  # noqa: E402
+from sonicpy.cluster.node.moves import rebalance  # noqa: E402
+from sonicpy.cluster.node.snapshots import snapshot_all  # noqa: E402
+from sonicpy.cluster.operator.dev import HOST, DevCluster, free_ports  # noqa: E402
+from sonicpy.cluster.operator.setup import add, drain  # noqa: E402
+from sonicpy.cluster.registry.partitions import partition_of  # noqa: E402
+from sonicpy.cluster.registry.status import status  # noqa: E402
 from tests.cluster.clusters import EncryptedCluster, check, kill, make_again, restart_everything, running, wait_for_port  # noqa: E402
 from tests.support.patience import WAIT_S, is_within
 

@@ -17,8 +17,8 @@ from tests.disk import disk, fill
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster.dev import DevCluster  # noqa: E402
-from sonicpy.cluster.partitions import partition_of  # noqa: E402
+from sonicpy.cluster.operator.dev import DevCluster  # noqa: E402
+from sonicpy.cluster.registry.partitions import partition_of  # noqa: E402
 from tests.cluster.clusters import broker_program, check, running  # noqa: E402
 from tests.support.patience import WAIT_S, is_within
 

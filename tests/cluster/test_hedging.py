@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sonicpy.cluster import hedging
-from sonicpy.cluster.hedging import Askable, Asked, Hedging, Percentile
+from sonicpy.cluster.peers import hedging
+from sonicpy.cluster.peers.hedging import Askable, Asked, Hedging, Percentile
 from tests.support.patience import WAIT_S
 
 GONE, SILENT = b"gone", b"silent"

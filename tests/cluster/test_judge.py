@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.cluster.batches import Batch, pack_batch, pack_records
-from sonicpy.cluster.broker import Unacknowledged
-from sonicpy.cluster.follower import LogFollower
-from sonicpy.cluster.replica import Replica
-from sonicpy.cluster.writer import LogWriter
+from sonicpy.cluster.log.batches import Batch, pack_batch, pack_records
+from sonicpy.cluster.log.broker import Unacknowledged
+from sonicpy.cluster.log.writer import LogWriter
+from sonicpy.cluster.node.follower import LogFollower
+from sonicpy.cluster.node.replica import Replica
 from sonicpy.config import Config
 from sonicpy.index.replica import Recorder, ReplicaIndex
-from sonicpy.server.statistics import Statistics
+from sonicpy.server.watching.statistics import Statistics
 from tests.cluster.judge import Change, contents, differences, expected
 from tests.cluster.memory import MemoryBroker
 from tests.support.patience import WAIT_S

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.cluster.broker import Epoch, LogGone, Unacknowledged
-from sonicpy.cluster.figures import partition_figures
-from sonicpy.cluster.gaps import GAP_S, Gaps
-from sonicpy.cluster.lag import LAG_MAX_S, SILENCE_MAX_S, Lag
-from sonicpy.cluster.writer import LogWriter
-from sonicpy.server.metrics import labelled
+from sonicpy.cluster.log.broker import Epoch, LogGone, Unacknowledged
+from sonicpy.cluster.log.gaps import GAP_S, Gaps
+from sonicpy.cluster.log.lag import LAG_MAX_S, SILENCE_MAX_S, Lag
+from sonicpy.cluster.log.writer import LogWriter
+from sonicpy.cluster.node.figures import partition_figures
+from sonicpy.server.web.metrics import labelled
 from tests.cluster.memory import MemoryBroker
 from tests.cluster.test_replica import entry, follow, pushed, replica_in, run
 from tests.support.patience import until_in_loop

@@ -24,7 +24,7 @@ from sonicpy.channel.commands import (  # noqa: E402
     Suggest,
 )
 from sonicpy.cluster import limits, node, service  # noqa: E402
-from sonicpy.cluster.service import NodeService, limit_of  # noqa: E402
+from sonicpy.cluster.node.service import NodeService, limit_of  # noqa: E402
 from sonicpy.errors import StoreError  # noqa: E402
 from sonicpy.http import over_channel  # noqa: E402
 
@@ -72,7 +72,7 @@ def test_no_command_waits_for_ever(command: Command, monkeypatch: pytest.MonkeyP
 def test_nor_does_one_about_a_spread_bucket(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "ANSWER_S", 0.03)
     monkeypatch.setattr(service, "RELAYED_S", 0.01)
-    monkeypatch.setattr("sonicpy.cluster.spread.pack_terms", lambda terms: "")
+    monkeypatch.setattr("sonicpy.cluster.node.spread.pack_terms", lambda terms: "")
     with pytest.raises(StoreError, match="got no answer in"):
         asyncio.run(asyncio.wait_for(silent_service(frozenset({"c"})).execute(command), 20))
 

@@ -1,6 +1,6 @@
 """The answers of several partitions as one."""
 
-from sonicpy.cluster.merge import merge_figures, merge_names
+from sonicpy.cluster.node.merge import merge_figures, merge_names
 
 
 def test_names_come_once_in_the_order_of_one_machine() -> None:

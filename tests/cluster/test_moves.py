@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.cluster.partitions import partition_of
+from sonicpy.cluster.registry.partitions import partition_of
 from sonicpy.config import Config
 from sonicpy.errors import ConfigError, StoreError
 from sonicpy.index.index import Index
@@ -22,13 +22,13 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.client.blocking.connect import connect as connect_client  # noqa: E402
 from sonicpy.cluster import moves, transfer  # noqa: E402
-from sonicpy.cluster.dev import HOST, DevCluster, free_ports  # noqa: E402
-from sonicpy.cluster.jetstream import JetStream, connect  # noqa: E402
-from sonicpy.cluster.recover import Wish, recover  # noqa: E402
-from sonicpy.cluster.registry import Layout  # noqa: E402
-from sonicpy.cluster.setup import add, drain, make  # noqa: E402
-from sonicpy.cluster.snapshots import snapshot_all  # noqa: E402
-from sonicpy.cluster.status import status  # noqa: E402
+from sonicpy.cluster.log.jetstream import JetStream, connect  # noqa: E402
+from sonicpy.cluster.node.snapshots import snapshot_all  # noqa: E402
+from sonicpy.cluster.operator.dev import HOST, DevCluster, free_ports  # noqa: E402
+from sonicpy.cluster.operator.recover import Wish, recover  # noqa: E402
+from sonicpy.cluster.operator.setup import add, drain, make  # noqa: E402
+from sonicpy.cluster.registry.registry import Layout  # noqa: E402
+from sonicpy.cluster.registry.status import status  # noqa: E402
 from tests.cluster.clusters import check, kill, make_again, running, settle  # noqa: E402
 from tests.support.patience import WAIT_S, until
 

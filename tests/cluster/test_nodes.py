@@ -16,13 +16,13 @@ from tests.processes import environment
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster.dev import HOST, DevCluster, free_ports, nats_server  # noqa: E402
-from sonicpy.cluster.jetstream import connect  # noqa: E402
-from sonicpy.cluster.partitions import partition_of  # noqa: E402
-from sonicpy.cluster.peers import Peers  # noqa: E402
-from sonicpy.cluster.questions import Question, pack_question  # noqa: E402
-from sonicpy.cluster.registry import Registry  # noqa: E402
-from sonicpy.cluster.setup import check_broker  # noqa: E402
+from sonicpy.cluster.log.jetstream import connect  # noqa: E402
+from sonicpy.cluster.operator.dev import HOST, DevCluster, free_ports, nats_server  # noqa: E402
+from sonicpy.cluster.operator.setup import check_broker  # noqa: E402
+from sonicpy.cluster.peers.peers import Peers  # noqa: E402
+from sonicpy.cluster.peers.questions import Question, pack_question  # noqa: E402
+from sonicpy.cluster.registry.partitions import partition_of  # noqa: E402
+from sonicpy.cluster.registry.registry import Registry  # noqa: E402
 from tests.cluster.clusters import running, wait_for_port  # noqa: E402
 from tests.support.patience import WAIT_S, until
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from sonicpy.cluster.partitions import partition_of, placement
+from sonicpy.cluster.registry.partitions import partition_of, placement
 
 FROZEN = [
     ("messages", "default", 16, 5),

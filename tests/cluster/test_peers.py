@@ -15,10 +15,10 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.cluster import awake  # noqa: E402
 from sonicpy.cluster import peers as module  # noqa: E402
-from sonicpy.cluster.certificates import make_certificate  # noqa: E402
-from sonicpy.cluster.frames import HEAD, Frames  # noqa: E402
-from sonicpy.cluster.peers import Peers  # noqa: E402
-from sonicpy.cluster.registry import Peer  # noqa: E402
+from sonicpy.cluster.peers.certificates import make_certificate  # noqa: E402
+from sonicpy.cluster.peers.frames import HEAD, Frames  # noqa: E402
+from sonicpy.cluster.peers.peers import Peers  # noqa: E402
+from sonicpy.cluster.registry.registry import Peer  # noqa: E402
 from tests.support.patience import WAIT_S, until_in_loop
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sonicpy.channel.commands import Objects, Query
-from sonicpy.cluster import questions
-from sonicpy.cluster.questions import (
+from sonicpy.cluster.peers import questions
+from sonicpy.cluster.peers.questions import (
     COMMANDS,
     Question,
     UnknownQuestion,
@@ -20,7 +20,7 @@ from sonicpy.cluster.questions import (
 )
 from sonicpy.config import Config
 from sonicpy.index.replica import Recorder, ReplicaIndex
-from sonicpy.server.committer import Committer
+from sonicpy.server.jobs.committer import Committer
 
 PLAIN = Query("c", "b", "red apple", 10, 0, None)
 

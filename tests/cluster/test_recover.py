@@ -6,9 +6,9 @@ import pytest
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster.broker import Epoch  # noqa: E402
-from sonicpy.cluster.recover import Wish, check_log, check_wish  # noqa: E402
-from sonicpy.cluster.registry import Layout  # noqa: E402
+from sonicpy.cluster.log.broker import Epoch  # noqa: E402
+from sonicpy.cluster.operator.recover import Wish, check_log, check_wish  # noqa: E402
+from sonicpy.cluster.registry.registry import Layout  # noqa: E402
 from sonicpy.errors import ConfigError  # noqa: E402
 
 LAYOUT = Layout(2, 2, ("n1", "n2"))

@@ -20,13 +20,13 @@ from nats.js.errors import APIError, KeyWrongLastSequenceError, NoStreamResponse
 
 from sonicpy.cluster import patience as patience_module  # noqa: E402
 from sonicpy.cluster import refusals, registry  # noqa: E402
-from sonicpy.cluster.broker import NotReady  # noqa: E402
-from sonicpy.cluster.dev import HOST, free_ports  # noqa: E402
-from sonicpy.cluster.ending import close  # noqa: E402
-from sonicpy.cluster.jetstream import JetStream, connect  # noqa: E402
-from sonicpy.cluster.patience import TELL_S, Patience, at_last  # noqa: E402
-from sonicpy.cluster.refusals import meaning  # noqa: E402
-from sonicpy.cluster.registry import Registry  # noqa: E402
+from sonicpy.cluster.log.broker import NotReady  # noqa: E402
+from sonicpy.cluster.log.ending import close  # noqa: E402
+from sonicpy.cluster.log.jetstream import JetStream, connect  # noqa: E402
+from sonicpy.cluster.log.patience import TELL_S, Patience, at_last  # noqa: E402
+from sonicpy.cluster.log.refusals import meaning  # noqa: E402
+from sonicpy.cluster.operator.dev import HOST, free_ports  # noqa: E402
+from sonicpy.cluster.registry.registry import Registry  # noqa: E402
 from sonicpy.errors import ConfigError, SonicError, StoreError  # noqa: E402
 from tests.cluster.pretender import pretending, refusal  # noqa: E402
 from tests.processes import environment  # noqa: E402
@@ -129,7 +129,7 @@ def test_a_missing_log_is_believed_only_if_it_is_said_for_a_while(monkeypatch: p
         finally:
             await close(connection)
 
-    monkeypatch.setattr("sonicpy.cluster.jetstream.SURE_S", 0.3)
+    monkeypatch.setattr("sonicpy.cluster.log.jetstream.SURE_S", 0.3)
     with pretending(refusal(404, 10059, "stream not found")) as broker:
         with pytest.raises(StoreError, match="the brokers have no stream sonicpy_0"):
             asyncio.run(ask(broker.address))

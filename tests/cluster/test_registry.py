@@ -13,9 +13,9 @@ from nats.js.api import KeyValueConfig
 from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError, NoStreamResponseError
 from nats.js.kv import KeyValue
 
-from sonicpy.cluster import registry
-from sonicpy.cluster.broker import NotReady
-from sonicpy.cluster.registry import Layout, Registry
+from sonicpy.cluster.log.broker import NotReady
+from sonicpy.cluster.registry import registry
+from sonicpy.cluster.registry.registry import Layout, Registry
 from sonicpy.errors import ConfigError, StoreError
 
 

@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from sonicpy.cluster import follower as follower_module
-from sonicpy.cluster import replica as replica_module
-from sonicpy.cluster.batches import Batch, pack_batch, pack_records, unpack_batch
-from sonicpy.cluster.broker import Epoch
-from sonicpy.cluster.ending import end
-from sonicpy.cluster.follower import LogFollower
-from sonicpy.cluster.replica import Replica, ReplicaTasks
+from sonicpy.cluster.log.batches import Batch, pack_batch, pack_records, unpack_batch
+from sonicpy.cluster.log.broker import Epoch
+from sonicpy.cluster.log.ending import end
+from sonicpy.cluster.node import follower as follower_module
+from sonicpy.cluster.node import replica as replica_module
+from sonicpy.cluster.node.follower import LogFollower
+from sonicpy.cluster.node.replica import Replica, ReplicaTasks
 from sonicpy.config import Config
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.index.index import Index
 from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.replica import Recorder, ReplicaIndex
-from sonicpy.server.statistics import Statistics
+from sonicpy.server.watching.statistics import Statistics
+from sonicpy.store.disk.transaction import MapFull
 from sonicpy.store.replica import Progress, ReplicaStore, install_backup, progress_of_backup
-from sonicpy.store.transaction import MapFull
 from tests.cluster.memory import MemoryBroker
 from tests.support.patience import WAIT_S
 
@@ -120,7 +120,7 @@ def test_a_replica_goes_on_where_its_last_commit_ended(tmp_path: Path) -> None:
 
 def test_a_replica_that_is_read_commits_soon_and_others_seldom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replica_module, "COMMIT_AFTER_READ_S", 0.01)
-    monkeypatch.setattr("sonicpy.server.tasks.TICK_S", 0.01)
+    monkeypatch.setattr("sonicpy.server.jobs.tasks.TICK_S", 0.01)
 
     async def test() -> None:
         replicas = [replica_in(tmp_path / name) for name in ("read", "other")]
@@ -143,7 +143,7 @@ def test_a_replica_that_is_read_commits_soon_and_others_seldom(tmp_path: Path, m
 
 
 def test_a_replica_commits_again_what_it_could_not_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sonicpy.server.tasks.TICK_S", 0.01)
+    monkeypatch.setattr("sonicpy.server.jobs.tasks.TICK_S", 0.01)
 
     def full(maintainer: Maintainer) -> None:
         raise StoreFull("the disk is full")

@@ -17,11 +17,11 @@ from nats.aio.client import Client  # noqa: E402
 
 from sonicpy.client.blocking.connect import connect as connect_client  # noqa: E402
 from sonicpy.cluster import snapshots, watched  # noqa: E402
-from sonicpy.cluster.dev import HOST, DevCluster  # noqa: E402
-from sonicpy.cluster.orders import NotDone, Order  # noqa: E402
-from sonicpy.cluster.registry import Layout  # noqa: E402
-from sonicpy.cluster.snapshots import snapshot_all  # noqa: E402
-from sonicpy.cluster.watched import Asleep, give_watched_order  # noqa: E402
+from sonicpy.cluster.node.snapshots import snapshot_all  # noqa: E402
+from sonicpy.cluster.operator.dev import HOST, DevCluster  # noqa: E402
+from sonicpy.cluster.registry.orders import NotDone, Order  # noqa: E402
+from sonicpy.cluster.registry.registry import Layout  # noqa: E402
+from sonicpy.cluster.registry.watched import Asleep, give_watched_order  # noqa: E402
 from sonicpy.errors import StoreError  # noqa: E402
 from tests.cluster.clusters import running  # noqa: E402
 from tests.support.patience import is_within  # noqa: E402

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sonicpy.cluster.partitions import part_of, partition_of, partition_of_part
+from sonicpy.cluster.registry.partitions import part_of, partition_of, partition_of_part
 from sonicpy.errors import CommandError, ConfigError, StoreError
 from sonicpy.index.index import Index
 from tests.index.test_spread import corpus, queries
@@ -21,11 +21,11 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 from sonicpy.client.blocking.client import Client  # noqa: E402
 from sonicpy.client.blocking.connect import connect as connect_client  # noqa: E402
 from sonicpy.cluster import transfer  # noqa: E402
-from sonicpy.cluster.dev import HOST, DevCluster  # noqa: E402
-from sonicpy.cluster.registry import Layout  # noqa: E402
-from sonicpy.cluster.setup import make  # noqa: E402
-from sonicpy.cluster.spreading import spread  # noqa: E402
-from sonicpy.cluster.status import status  # noqa: E402
+from sonicpy.cluster.operator.dev import HOST, DevCluster  # noqa: E402
+from sonicpy.cluster.operator.setup import make  # noqa: E402
+from sonicpy.cluster.operator.spreading import spread  # noqa: E402
+from sonicpy.cluster.registry.registry import Layout  # noqa: E402
+from sonicpy.cluster.registry.status import status  # noqa: E402
 from sonicpy.config import Config  # noqa: E402
 from tests.cluster.clusters import kill, running, settle  # noqa: E402
 from tests.cluster.test_moves import urls  # noqa: E402

@@ -6,10 +6,10 @@ import pytest
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster.emptiness import not_empty  # noqa: E402
-from sonicpy.cluster.moves import reasons  # noqa: E402
-from sonicpy.cluster.registry import Layout  # noqa: E402
-from sonicpy.cluster.status import Status, faults, too_few_nodes  # noqa: E402
+from sonicpy.cluster.node.moves import reasons  # noqa: E402
+from sonicpy.cluster.operator.emptiness import not_empty  # noqa: E402
+from sonicpy.cluster.registry.registry import Layout  # noqa: E402
+from sonicpy.cluster.registry.status import Status, faults, too_few_nodes  # noqa: E402
 
 LAYOUT = Layout(3, 2, ("n1", "n2"))
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.cluster.batches import Batch, pack_records
-from sonicpy.cluster.versions import FIRST, FORMATS, check_version, pack_entry, unpack_entry
-from sonicpy.cluster.writer import LogWriter
+from sonicpy.cluster.log.batches import Batch, pack_records
+from sonicpy.cluster.log.versions import FIRST, FORMATS, check_version, pack_entry, unpack_entry
+from sonicpy.cluster.log.writer import LogWriter
 from sonicpy.errors import ConfigError, StoreDamaged, StoreError
 from tests.cluster.judge import COLLECTION, Channel, Load
 from tests.cluster.memory import MemoryBroker
@@ -20,11 +20,11 @@ from tests.cluster.test_replica import follow, follow_until_stopped, pushed, rep
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster.dev import HOST, DevCluster, free_ports  # noqa: E402
-from sonicpy.cluster.jetstream import JetStream, connect  # noqa: E402
-from sonicpy.cluster.partitions import partition_of  # noqa: E402
-from sonicpy.cluster.registry import Layout  # noqa: E402
-from sonicpy.cluster.upgrade import decide, upgrade  # noqa: E402
+from sonicpy.cluster.log.jetstream import JetStream, connect  # noqa: E402
+from sonicpy.cluster.operator.dev import HOST, DevCluster, free_ports  # noqa: E402
+from sonicpy.cluster.registry.partitions import partition_of  # noqa: E402
+from sonicpy.cluster.registry.registry import Layout  # noqa: E402
+from sonicpy.cluster.registry.upgrade import decide, upgrade  # noqa: E402
 from tests.cluster.clusters import check, running  # noqa: E402
 from tests.support.patience import WAIT_S
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from sonicpy.cluster import writer as module
-from sonicpy.cluster.batches import unpack_batch, unpack_records
-from sonicpy.cluster.writer import LogWriter, OpenBatch
+from sonicpy.cluster.log import writer as module
+from sonicpy.cluster.log.batches import unpack_batch, unpack_records
+from sonicpy.cluster.log.writer import LogWriter, OpenBatch
 from sonicpy.errors import StoreError
 from tests.cluster.memory import MemoryBroker
 from tests.support.patience import WAIT_S

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="needs the extra [http]")
 
-from sonicpy.server.http_protocol import CONNECTIONS_MAX, HEAD_S
+from sonicpy.server.web.http_protocol import CONNECTIONS_MAX, HEAD_S
 from tests.http import pinger
 from tests.http.asking import Asking, ends, raw
 from tests.http.test_server import WithHttp

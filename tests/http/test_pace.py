@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("fastapi", reason="needs the extra [http]")
 pytest.importorskip("uvicorn", reason="needs the extra [http]")
 
-from sonicpy.server.http_protocol import ALLOWED_MAX, Pace
+from sonicpy.server.web.http_protocol import ALLOWED_MAX, Pace
 
 CROWD = 500
 

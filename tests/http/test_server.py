@@ -18,8 +18,8 @@ pytest.importorskip("uvicorn", reason="needs the extra [http]")
 
 import sonicpy
 from sonicpy.cli.main import main
-from sonicpy.server import http_protocol
-from sonicpy.server.passwords import FIRST_DELAY_S, FREE
+from sonicpy.server.connections.passwords import FIRST_DELAY_S, FREE
+from sonicpy.server.web import http_protocol
 from tests.http.asking import Answer, Asking, ends, raw
 from tests.processes import HOST, Server, environment, free_port, refused_start
 from tests.server.peer import Peer
@@ -367,7 +367,7 @@ def test_a_server_without_http_imports_nothing_of_it(tmp_path: Path, monkeypatch
     whole = {line.rpartition("|")[2].strip() for line in server.log().splitlines() if "|" in line}
     assert "sonicpy.server.server" in whole
     assert not imported & {"fastapi", "starlette", "uvicorn", "httptools", "h11"}
-    assert not [name for name in whole if name.startswith(("sonicpy.http", "sonicpy.server.http"))]
+    assert not [name for name in whole if name.startswith(("sonicpy.http", "sonicpy.server.web.http"))]
 
 
 def test_slow_headers_end_in_time(server: WithHttp) -> None:

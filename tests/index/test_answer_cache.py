@@ -13,7 +13,7 @@ from sonicpy.index import answers
 from sonicpy.index.search.answer_cache import LONGEST, OVERHEAD, ROOM, AnswerCache
 from sonicpy.index.search.query import query
 from sonicpy.index.search.suggest import suggest_likely
-from sonicpy.store.remove_steps import TERMS_PER_STEP
+from sonicpy.store.changing.remove_steps import TERMS_PER_STEP
 from tests.index.shorthand import B, C, open_index, push
 from tests.store.trouble import roll_back
 

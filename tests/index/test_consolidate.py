@@ -16,8 +16,8 @@ from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.index.maintenance.consolidate import GraphLimits, changed_words, read_changes, read_words
 from sonicpy.index.search import lexicon as lexicon_module
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
-from sonicpy.store.log import Log
-from sonicpy.store.view import View
+from sonicpy.store.disk.log import Log
+from sonicpy.store.views.view import View
 from tests.index.graphs import (
     IN_SONICS_WAY,
     WORDS,

@@ -19,13 +19,14 @@ import sonicpy
 from sonicpy import Index
 from sonicpy.errors import SonicError, StoreDamaged, StoreError
 from sonicpy.index.maintenance.verify import verify_folder, verify_in_child
-from sonicpy.store import check_process, check_rows, page_check
-from sonicpy.store import transaction as tables
-from sonicpy.store.data_file import BRANCH_PAGE, META_PAGES, PAGE_HEADER, newest_meta_page
-from sonicpy.store.environment import DATA_FILE, Environment
-from sonicpy.store.keys import bucket_key
-from sonicpy.store.page_tree import PageTrees
-from sonicpy.store.transaction import Row, Transaction
+from sonicpy.store.care import check_rows
+from sonicpy.store.disk import check_process, page_check
+from sonicpy.store.disk import transaction as tables
+from sonicpy.store.disk.data_file import BRANCH_PAGE, META_PAGES, PAGE_HEADER, newest_meta_page
+from sonicpy.store.disk.environment import DATA_FILE, Environment
+from sonicpy.store.disk.page_tree import PageTrees
+from sonicpy.store.disk.transaction import Row, Transaction
+from sonicpy.store.rows.keys import bucket_key
 from tests.index.shorthand import B, C, open_index
 from tests.processes import run_here
 

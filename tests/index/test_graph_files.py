@@ -11,8 +11,8 @@ from unittest import mock
 import pytest
 
 from sonicpy.errors import GraphError, StoreError, StoreFull
-from sonicpy.store.environment import Environment
-from sonicpy.store.transaction import Transaction
+from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.transaction import Transaction
 from tests.index.graphs import (
     IN_SONICS_WAY,
     WORDS,
@@ -159,7 +159,7 @@ import os, signal, sys
 from unittest import mock
 from pathlib import Path
 from sonicpy.graph.pool import GraphPool
-from sonicpy.store.environment import Environment
+from sonicpy.store.disk.environment import Environment
 from tests.index.shorthand import open_index, push
 
 def die(*args):

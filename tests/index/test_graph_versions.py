@@ -7,7 +7,7 @@ import pytest
 from sonicpy import Index
 from sonicpy.errors import StoreError
 from sonicpy.index.maintenance.consolidate import Built, GraphLimits, read_changes, read_words
-from sonicpy.store.view import View
+from sonicpy.store.views.view import View
 from tests.index.shorthand import B, C, open_index, push
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from sonicpy import Config, Index
 from sonicpy.errors import CommandError, StoreError, StoreLocked
-from sonicpy.store.mutations import PushTerms
+from sonicpy.store.changing.mutations import PushTerms
 from tests.index.shorthand import B, C, contents, found, open_index, push
 
 

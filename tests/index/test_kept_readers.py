@@ -5,7 +5,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import sonicpy
-from sonicpy.store.read_cache import SnapshotSource
+from sonicpy.store.views.read_cache import SnapshotSource
 from tests.support.patience import WAIT_S
 
 KINDS = ("read_postings", "read_lengths")

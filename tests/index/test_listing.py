@@ -8,7 +8,7 @@ import pytest
 import sonicpy
 from sonicpy import InvalidArgument
 from sonicpy.index import listing
-from sonicpy.store.transaction import Transaction
+from sonicpy.store.disk.transaction import Transaction
 from tests.index.shorthand import B, C, open_index, push
 
 

@@ -9,8 +9,8 @@ import pytest
 from sonicpy.index.search import new_words
 from sonicpy.index.search.families import ARTICLES
 from sonicpy.index.search.new_words import NewWords, first_letters
-from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.known_pending import KnownPending
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.known_pending import KnownPending
 
 WORDS = [
     *("engine", "ENGINE", "élan", "elan", "l'hôtel", "l\u2019homme", "don't", "straße", "æon", "a", "an", "ärzte"),

@@ -17,7 +17,7 @@ import pytest
 
 import sonicpy
 from sonicpy.errors import IndexClosed, StoreError, StoreLocked
-from sonicpy.store import temporary
+from sonicpy.store.disk import temporary
 from tests.processes import environment
 from tests.support.patience import WAIT_S
 

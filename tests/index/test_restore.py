@@ -9,9 +9,9 @@ import pytest
 from sonicpy import Index
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.index.maintenance.verify import verify_folder
-from sonicpy.store.backup import BACKUP_FILE
-from sonicpy.store.keys import word_key
-from sonicpy.store.restore import STEP_ROWS
+from sonicpy.store.care.backup import BACKUP_FILE
+from sonicpy.store.care.restore import STEP_ROWS
+from sonicpy.store.rows.keys import word_key
 from tests.index.shorthand import B, C, contents, found, open_index, push
 from tests.store.consistency import check_consistent
 from tests.store.trouble import roll_back
@@ -140,7 +140,7 @@ def steps_of_a_restore(index: Index, folder: Path) -> int:
 
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sonicpy.store.restore.STEP_ROWS", 10)
+    monkeypatch.setattr("sonicpy.store.care.restore.STEP_ROWS", 10)
 
 
 @pytest.mark.usefixtures("small_steps")

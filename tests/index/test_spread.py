@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sonicpy._native.terms import Terms
-from sonicpy.cluster.partitions import part_of
+from sonicpy.cluster.registry.partitions import part_of
 from sonicpy.config import Config
 from sonicpy.index.index import Index
 from sonicpy.index.search.families import Matching

@@ -8,7 +8,7 @@ import pytest
 
 from sonicpy import Index
 from sonicpy.errors import StoreFull
-from sonicpy.store.log import Log
+from sonicpy.store.disk.log import Log
 from tests.index.living_words import WORDS, Living, check_gone, check_living
 from tests.index.shorthand import B, C, found, open_index, push
 from tests.reference.word_graph import edit_distance

@@ -1,7 +1,7 @@
 """Mutate the code that must not lose anything, and print the wrong changes that no test noticed.
 
     python -m tests.mutation                          all targets, about two hours on one core
-    python -m tests.mutation sonicpy/store/folder.py  some of them; "native" stands for native code
+    python -m tests.mutation sonicpy/store/disk/folder.py  some of them; "native" stands for native code
     python -m tests.mutation --most 10                at most so many mutants of each
 
 Results go into --results, one JSON object a line, and a second run goes on behind them. The exit status is 1 if more

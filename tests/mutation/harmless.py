@@ -3,10 +3,10 @@
 Keys are (path, line, before, after), as a run prints them.
 """
 
-LOG = "sonicpy/store/log.py"
+LOG = "sonicpy/store/disk/log.py"
 STORE = "sonicpy/store/store.py"
-PASSWORDS = "sonicpy/server/passwords.py"
-FOLDER = "sonicpy/store/folder.py"
+PASSWORDS = "sonicpy/server/connections/passwords.py"
+FOLDER = "sonicpy/store/disk/folder.py"
 CONVERSATION = "sonicpy/client/conversation.py"
 PUSHES = "sonicpy/client/pushes.py"
 

@@ -25,7 +25,7 @@ CLIENT = ("tests/client/test_conversation.py", "tests/client/test_pushes.py", "t
           "tests/client/test_faults.py")  # fmt: skip
 
 TARGETS = {
-    "sonicpy/store/log.py": Target(
+    "sonicpy/store/disk/log.py": Target(
         130,
         ("tests/store/test_log.py", "tests/store/test_damaged_log.py", "tests/store/test_verify.py",
          "tests/store/test_recover.py", "tests/store/test_store.py"),
@@ -41,13 +41,13 @@ TARGETS = {
          "tests/store/test_convert.py::test_every_word_finds_every_object"),
         ("tests/store/test_synced.py",),
     ),
-    "sonicpy/store/folder.py": Target(
+    "sonicpy/store/disk/folder.py": Target(
         60,
         ("tests/store/test_folder.py", "tests/store/test_store.py", "tests/index/test_open.py",
          "tests/index/test_read_only.py"),
         ("tests/store/test_synced.py::test_the_boot_mark_is_replaced_whole_and_says_clean_last",),
     ),
-    "sonicpy/server/passwords.py": Target(60, ("tests/server/test_passwords.py",)),
+    "sonicpy/server/connections/passwords.py": Target(60, ("tests/server/test_passwords.py",)),
     "sonicpy/client/conversation.py": Target(90, CLIENT),
     "sonicpy/client/pushes.py": Target(70, CLIENT),
 }  # fmt: skip

@@ -85,7 +85,7 @@ def test_a_mutant_is_judged_by_the_tests_that_run_its_line() -> None:
 
 @pytest.mark.full
 def test_a_run_tells_killed_mutants_from_survivors(tmp_path: Path) -> None:
-    path = "sonicpy/server/passwords.py"
+    path = "sonicpy/server/connections/passwords.py"
     judge = Judge(ROOT, tmp_path / "tree")
     lines = judge.measure(path, TARGETS[path])
     verdicts = {}

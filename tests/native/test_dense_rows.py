@@ -14,7 +14,7 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, names_in, oids_in, record_at
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, pack_block, posting_count, unpack_block
 from sonicpy._native.varint import DamagedBytes
-from sonicpy.store.keys import object_key
+from sonicpy.store.rows.keys import object_key
 from tests.reference import dense_rows
 from tests.support.examples import examples
 

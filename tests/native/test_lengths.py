@@ -1,10 +1,10 @@
-"""sonicpy.store.lengths: lengths that change, judged by a dictionary."""
+"""sonicpy.store.rows.lengths: lengths that change, judged by a dictionary."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonicpy.store.lengths import OBJECTS_PER_ROW, Lengths
+from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths
 
 iids = st.integers(0, 50) | st.integers(0, 2).map(lambda row: (row + 1) * OBJECTS_PER_ROW - 1) | st.integers(0, 12_500)
 

@@ -20,7 +20,7 @@ from sonicpy._native.name_rows import (
     unpack_names,
 )
 from sonicpy._native.varint import DamagedBytes, pack_varints
-from sonicpy.store.keys import object_key
+from sonicpy.store.rows.keys import object_key
 from tests.support.examples import examples
 
 hashes = st.integers(0, 2**40 - 1) | st.integers(0, 3) | st.integers(2**40 - 4, 2**40 - 1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in, record_at, row_keys
 from sonicpy._native.varint import DamagedBytes
-from sonicpy.store.keys import object_key
+from sonicpy.store.rows.keys import object_key
 from tests.support.examples import examples
 
 oids = st.one_of(

@@ -19,7 +19,7 @@ from sonicpy._native.term_cache import TermCache
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, common_keys, with_common
 from sonicpy._native.terms import STOP, Terms
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
-from sonicpy.store.keys import block_position
+from sonicpy.store.rows.keys import block_position
 from tests.support.examples import examples
 from tests.support.patience import WAIT_S
 

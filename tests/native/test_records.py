@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sonicpy._native.records import RECORD_BYTES_MAX, RecordCodec, frame_records
 from sonicpy._native.terms import Terms
 from sonicpy._native.varint import DamagedBytes, pack_varints
-from sonicpy.store.mutations import (
+from sonicpy.store.changing.mutations import (
     KINDS,
     FlushBucket,
     FlushCollection,

@@ -15,7 +15,7 @@ from sonicpy._native.postings import POSTINGS_PER_BLOCK, pack_block
 from sonicpy._native.query_state import QueryState
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.varint import DamagedBytes
-from sonicpy.store.keys import block_position
+from sonicpy.store.rows.keys import block_position
 from tests.support.examples import examples
 
 Postings = list[tuple[int, int]]

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from sonicpy.graph.pool import GraphPool
 from sonicpy.index import engine
-from sonicpy.store import backup, boot_mark, checkpoint
-from sonicpy.store.environment import Environment
-from sonicpy.store.log import Log
+from sonicpy.store.care import backup
+from sonicpy.store.disk import boot_mark, checkpoint
+from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.log import Log
 from sonicpy.store.store import Store
 
 

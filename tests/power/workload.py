@@ -23,7 +23,9 @@ from sonicpy.cli.importing.mapping import Entry
 from sonicpy.cli.importing.sinks import FolderSink, Refusal
 from sonicpy.cli.main import main as cli
 from sonicpy.index.index import Index
-from sonicpy.store import boot_mark, checkpoint, environment, free_space, packing, store
+from sonicpy.store import store
+from sonicpy.store.care import packing
+from sonicpy.store.disk import boot_mark, checkpoint, environment, free_space
 from tests.power.broken import WAYS
 from tests.power.changes import COLLECTION, Change, changes, held, pictures
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sonicpy._native.terms import PART, STOP, Terms
-from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
+from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
 
 SHOWN_BYTES = 40
 """Longer words are neither listed nor counted."""

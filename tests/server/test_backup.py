@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from sonicpy.index.maintenance.verify import verify_folder
-from sonicpy.store.backup import BACKUP_FILE
+from sonicpy.store.care.backup import BACKUP_FILE
 from tests.processes import Server
 from tests.server import flood
 from tests.server.fair import ping_s

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sonicpy import Index
-from sonicpy.server.committer import COMMIT_CHANGES, COMMIT_CHANGES_SHARED, FLUSH_ROWS_CHANGES
-from sonicpy.store.write_view import WriteView
+from sonicpy.server.jobs.committer import COMMIT_CHANGES, COMMIT_CHANGES_SHARED, FLUSH_ROWS_CHANGES
+from sonicpy.store.views.write_view import WriteView
 from tests.in_loop import Address, serving, set_commit_after
 from tests.support.patience import WAIT_S, until_in_loop
 

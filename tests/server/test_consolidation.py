@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import sonicpy
-from sonicpy.server.maintenance import MEDIUM_WORDS
-from sonicpy.store.log import HEADER
-from sonicpy.store.transaction import PENDING
+from sonicpy.server.jobs.maintenance import MEDIUM_WORDS
+from sonicpy.store.disk.log import HEADER
+from sonicpy.store.disk.transaction import PENDING
 from tests.index.shorthand import open_index
 from tests.processes import Server
 from tests.server.fair import ping_s

@@ -15,10 +15,10 @@ from typing import Any, cast
 
 import pytest
 
-from sonicpy.server.descriptors import most_descriptors, open_descriptors, reserve, room_for_connections
-from sonicpy.server.handover import CAN_HAND_OVER, NONE, Link
-from sonicpy.server.search_messages import Handover
-from sonicpy.server.search_process import SearchProcess
+from sonicpy.server.connections.descriptors import most_descriptors, open_descriptors, reserve, room_for_connections
+from sonicpy.server.searching.handover import CAN_HAND_OVER, NONE, Link
+from sonicpy.server.searching.search_messages import Handover
+from sonicpy.server.searching.search_process import SearchProcess
 from sonicpy.server.service import Service
 from tests.processes import Server
 from tests.server.peer import Peer

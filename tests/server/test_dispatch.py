@@ -4,7 +4,7 @@ from typing import get_args
 
 from sonicpy.channel.commands import Actions, Command, Info, SessionCommand, Stats, Trigger, Verify
 from sonicpy.channel.syntax import ROWS
-from sonicpy.server.dispatch import CALLS, CHANGES
+from sonicpy.server.connections.dispatch import CALLS, CHANGES
 
 OF_SERVICE = {Info, Stats, Trigger, Verify}
 """What `Service.execute` carries out."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sonicpy.index.index import Index
-from sonicpy.server.committer import Committer
+from sonicpy.server.jobs.committer import Committer
 from tests.processes import Server
 from tests.server.peer import Peer
 from tests.support.patience import WAIT_S, until

@@ -18,8 +18,8 @@ import uvloop
 from sonicpy.client.address import read_url
 from sonicpy.config import ChannelConfig, split_address
 from sonicpy.errors import SonicError
-from sonicpy.server.descriptors import Room
-from sonicpy.server.listeners import BACKLOG, Listeners, addresses_of, bind_tcp, bind_unix, url_of
+from sonicpy.server.connections.descriptors import Room
+from sonicpy.server.connections.listeners import BACKLOG, Listeners, addresses_of, bind_tcp, bind_unix, url_of
 from tests.processes import HOST, Server, environment, free_port, refused_start, serve_command
 from tests.server.peer import Peer
 from tests.server.test_start import is_one_sentence
@@ -104,7 +104,7 @@ def test_a_name_stands_for_its_addresses(monkeypatch: pytest.MonkeyPatch, tmp_pa
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 0)) for address in names[host]]
 
-    monkeypatch.setattr("sonicpy.server.listeners.socket.getaddrinfo", look_up)
+    monkeypatch.setattr("sonicpy.server.connections.listeners.socket.getaddrinfo", look_up)
     assert addresses_of("two.example") == [HOST, "127.0.0.2"]
     arguments = ["--inet", "none.example:1592", "--data", str(tmp_path / "store")]
     status, said = refused_start(arguments, tmp_path)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from sonicpy.channel.commands import Command, CountB, Push, Query, Trigger
-from sonicpy.server import logs
-from sonicpy.server.logs import FIELDS, KEPT_LINES, SAME_LINES, SAME_S, Logfmt, Repeats, written
-from sonicpy.server.slow import log_slow, peer_name
+from sonicpy.server.watching import logs
+from sonicpy.server.watching.logs import FIELDS, KEPT_LINES, SAME_LINES, SAME_S, Logfmt, Repeats, written
+from sonicpy.server.watching.slow import log_slow, peer_name
 from tests.processes import Server
 from tests.server.peer import Peer
 

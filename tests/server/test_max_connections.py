@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.server.rejected import LINGERING_MAX
+from sonicpy.server.connections.rejected import LINGERING_MAX
 from tests.processes import Server
 from tests.server.attacks import crowd
 from tests.server.peer import Peer

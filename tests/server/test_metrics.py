@@ -17,9 +17,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from sonicpy import Config, Index
 from sonicpy.errors import SonicError
 from sonicpy.index.maintenance.maintainer import Maintainer
-from sonicpy.server import metrics as metrics_module
-from sonicpy.server.metrics import MetricsServer
 from sonicpy.server.service import Service
+from sonicpy.server.web import metrics as metrics_module
+from sonicpy.server.web.metrics import MetricsServer
 from sonicpy.version import VERSION
 from tests.processes import HOST, Server, environment, free_port, refused_start, serve_command
 from tests.server.peer import Peer

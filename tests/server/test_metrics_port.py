@@ -17,9 +17,9 @@ pytest.importorskip("prometheus_client", reason="needs the extra [metrics]")
 
 from sonicpy.config import Config
 from sonicpy.index.index import Index
-from sonicpy.server import metrics_port
-from sonicpy.server.metrics import MetricsServer
 from sonicpy.server.service import Service
+from sonicpy.server.web import metrics_port
+from sonicpy.server.web.metrics import MetricsServer
 from tests.processes import HOST, Server, free_port
 from tests.server.test_metrics import get
 

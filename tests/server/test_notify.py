@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.server.notify import READY, notify
+from sonicpy.server.process.notify import READY, notify
 from tests.processes import Server
 from tests.support.patience import WAIT_S
 

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from sonicpy.errors import StoreFull
-from sonicpy.server import committer, connection
-from sonicpy.server.committer import IMMEDIATE_TURNS, LONE_TURNS
-from sonicpy.server.connection import Connection
-from sonicpy.store.log import Log
+from sonicpy.server.connections import connection
+from sonicpy.server.connections.connection import Connection
+from sonicpy.server.jobs import committer
+from sonicpy.server.jobs.committer import IMMEDIATE_TURNS, LONE_TURNS
+from sonicpy.store.disk.log import Log
 from tests.in_loop import serving_with, set_commit_after
 from tests.support.patience import WAIT_S
 

@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from sonicpy.server.passwords import (
+from sonicpy.server.connections.passwords import (
     FIRST_DELAY_S,
     FORGOTTEN_AFTER_S,
     FREE,

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from sonicpy.errors import StoreError, StoreFull
-from sonicpy.server import connection
+from sonicpy.server.connections import connection
 from sonicpy.server.service import Service
-from sonicpy.store.backup import open_backup
-from sonicpy.store.log import Log
-from sonicpy.store.view import View
+from sonicpy.store.care.backup import open_backup
+from sonicpy.store.disk.log import Log
+from sonicpy.store.views.view import View
 from tests.in_loop import Address, serving_with, set_commit_after
 from tests.support.patience import WAIT_S
 
@@ -239,7 +239,7 @@ def test_a_stop_waits_until_a_restore_has_dropped_what_it_had_begun(
             task.result()
         assert service.index.maintainer.open_scopes() == 1
 
-    monkeypatch.setattr("sonicpy.store.restore.STEP_ROWS", 1)
+    monkeypatch.setattr("sonicpy.store.care.restore.STEP_ROWS", 1)
     run(tmp_path / "store", talk, {})
 
 

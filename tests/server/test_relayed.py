@@ -13,9 +13,9 @@ from sonicpy.channel.commands import Command, Query
 from sonicpy.channel.session import Session
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, SonicError, StoreError
-from sonicpy.server.connection import Connection
-from sonicpy.server.dispatch import Postponed, Take
-from sonicpy.server.serving import READ_BYTES, Serving, limits_of
+from sonicpy.server.connections.connection import Connection
+from sonicpy.server.connections.dispatch import Postponed, Take
+from sonicpy.server.connections.serving import READ_BYTES, Serving, limits_of
 from tests.support.patience import WAIT_S, until_in_loop
 
 HOST = "127.0.0.1"

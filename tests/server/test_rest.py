@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from sonicpy import Index
-from sonicpy.server import tasks
-from sonicpy.server.tasks import PeriodicTasks
-from sonicpy.store import background_sync, free_space, packing
+from sonicpy.server.jobs import tasks
+from sonicpy.server.jobs.tasks import PeriodicTasks
+from sonicpy.store.care import packing
+from sonicpy.store.disk import background_sync, free_space
 from tests.in_loop import serving_with
 from tests.support.patience import until_in_loop
 

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from sonicpy.server.turns import ROUND_S, Turns
+from sonicpy.server.connections.turns import ROUND_S, Turns
 
 TURN_S = 0.002
 

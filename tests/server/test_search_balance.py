@@ -14,17 +14,17 @@ import pytest
 
 from sonicpy import Config, Index
 from sonicpy.channel.session import Session
-from sonicpy.server import search_process
-from sonicpy.server import search_processes as pool
-from sonicpy.server.connection import Connection
-from sonicpy.server.handover import CAN_HAND_OVER, Link
-from sonicpy.server.search_messages import AskReport, Handover, Report, Shed, Stop, Vacate
-from sonicpy.server.search_process import LATE_S, SearchProcess
-from sonicpy.server.search_processes import SearchProcesses
+from sonicpy.server.connections.connection import Connection
+from sonicpy.server.connections.serving import limits_of
+from sonicpy.server.searching import search_process
+from sonicpy.server.searching import search_processes as pool
+from sonicpy.server.searching.handover import CAN_HAND_OVER, Link
+from sonicpy.server.searching.search_messages import AskReport, Handover, Report, Shed, Stop, Vacate
+from sonicpy.server.searching.search_process import LATE_S, SearchProcess
+from sonicpy.server.searching.search_processes import SearchProcesses
 from sonicpy.server.server import find_search_processes
 from sonicpy.server.service import Service
-from sonicpy.server.serving import limits_of
-from sonicpy.store.change_board import SLOTS, ChangeBoard, slot_of
+from sonicpy.store.disk.change_board import SLOTS, ChangeBoard, slot_of
 from tests.processes import HOST
 from tests.support.patience import WAIT_S, until_in_loop
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.server.stop_signals import EACH
+from sonicpy.server.process.stop_signals import EACH
 from tests.processes import HOST, Server, environment, free_port
 from tests.server.certificates import Certificates, write_certificates
 from tests.server.history import History
@@ -25,7 +25,7 @@ MOST = 12
 STARTED = b"STARTED search protocol(1) buffer(20000)\r\n"
 FAULTY = """
 import asyncio, sys
-from sonicpy.server.tasks import PeriodicTasks
+from sonicpy.server.jobs.tasks import PeriodicTasks
 
 async def fail(self):
     await asyncio.sleep(1.5)
@@ -38,7 +38,7 @@ if __name__ == "__main__":
 """
 IMPATIENT = """
 import signal, sys
-from sonicpy.server import search_processes
+from sonicpy.server.searching import search_processes
 
 class Impatient(search_processes.SearchProcesses):
     def __init__(self, service, setting):

@@ -15,9 +15,9 @@ import sonicpy
 from sonicpy.config import Config
 from sonicpy.errors import SonicError, StoreLocked
 from sonicpy.index.index import Index
-from sonicpy.server import listeners
-from sonicpy.server.descriptors import Room
-from sonicpy.server.listeners import bind_tcp
+from sonicpy.server.connections import listeners
+from sonicpy.server.connections.descriptors import Room
+from sonicpy.server.connections.listeners import bind_tcp
 from tests.processes import HOST, Server, free_port, refused_start, run_here, run_serve
 from tests.server.peer import Peer
 

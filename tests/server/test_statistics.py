@@ -3,7 +3,7 @@
 import pytest
 
 from sonicpy.channel.commands import Query
-from sonicpy.server.statistics import BOUNDS_S, QUICK_S, Statistics, Tally
+from sonicpy.server.watching.statistics import BOUNDS_S, QUICK_S, Statistics, Tally
 
 
 def best_and_worst(statistics: Statistics) -> tuple[int, int]:

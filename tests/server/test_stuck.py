@@ -16,11 +16,11 @@ import pytest
 from sonicpy import Config
 from sonicpy.errors import StoreError, StoreFull, WorkerError
 from sonicpy.index.index import Index
-from sonicpy.server import readers as readers_module
-from sonicpy.server import workers as workers_module
-from sonicpy.server.maintenance import Maintenance
-from sonicpy.server.readers import MIB, RESERVE_BYTES, ReaderWatch
-from sonicpy.server.workers import Workers
+from sonicpy.server.jobs import readers as readers_module
+from sonicpy.server.jobs import workers as workers_module
+from sonicpy.server.jobs.maintenance import Maintenance
+from sonicpy.server.jobs.readers import MIB, RESERVE_BYTES, ReaderWatch
+from sonicpy.server.jobs.workers import Workers
 from tests.processes import Server
 from tests.server.peer import Peer
 from tests.server.test_worker_jobs import add, descriptors_left, own_number, sleep, with_workers
@@ -29,7 +29,7 @@ from tests.support.patience import WAIT_S, is_within, until_in_loop
 
 READ = """
 import sys, time
-from sonicpy.store.environment import Environment
+from sonicpy.store.disk.environment import Environment
 from pathlib import Path
 environment = Environment(Path(sys.argv[1]), 1 << 30, read_only=True)
 with environment.reading():

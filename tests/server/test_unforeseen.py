@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sonicpy.channel.commands import Query
-from sonicpy.server.dispatch import CALLS
+from sonicpy.server.connections.dispatch import CALLS
 from sonicpy.server.service import Service
 from tests.in_loop import serving
 from tests.support.patience import WAIT_S

@@ -25,8 +25,8 @@ from sonicpy.errors import (
     StoreFull,
     WorkerError,
 )
-from sonicpy.server import workers as workers_module
-from sonicpy.server.workers import TRIES, Workers
+from sonicpy.server.jobs import workers as workers_module
+from sonicpy.server.jobs.workers import TRIES, Workers
 from tests.support.patience import WAIT_S, until_in_loop
 from tests.support.proc import is_running
 

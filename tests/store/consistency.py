@@ -12,16 +12,16 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import RecordRow
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, unpack_block
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, only_refers
-from sonicpy.store import transaction as tables
-from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.keys import bucket_key, bucket_of, scope_of, word_key
-from sonicpy.store.lengths import OBJECTS_PER_ROW
-from sonicpy.store.meta import NEXT_BUCKET, read_position
-from sonicpy.store.numbered_terms import all_terms
+from sonicpy.store.disk import transaction as tables
+from sonicpy.store.disk.transaction import BUCKET_TABLES, TABLE_NAMES, Transaction
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.keys import bucket_key, bucket_of, scope_of, word_key
+from sonicpy.store.rows.lengths import OBJECTS_PER_ROW
+from sonicpy.store.rows.meta import NEXT_BUCKET, read_position
+from sonicpy.store.rows.numbered_terms import all_terms
 from sonicpy.store.store import Store
-from sonicpy.store.transaction import BUCKET_TABLES, TABLE_NAMES, Transaction
-from sonicpy.store.view import View
-from sonicpy.store.write_view import WriteView
+from sonicpy.store.views.view import View
+from sonicpy.store.views.write_view import WriteView
 from tests.reference.dense_rows import read_names
 
 Rows = dict[bytes, bytes]

@@ -7,17 +7,17 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import RecordRow
 from sonicpy._native.postings import unpack_block
 from sonicpy._native.terms import PART, STOP, Terms
-from sonicpy.store import transaction as tables
-from sonicpy.store.any_store import AnyStore
-from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.keys import bucket_key
-from sonicpy.store.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
-from sonicpy.store.mutations import PushTerms
-from sonicpy.store.numbered_terms import all_terms
+from sonicpy.store.changing.any_store import AnyStore
+from sonicpy.store.changing.mutations import PushTerms
+from sonicpy.store.disk import transaction as tables
+from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.rows.keys import bucket_key
+from sonicpy.store.rows.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
+from sonicpy.store.rows.numbered_terms import all_terms
 from sonicpy.store.store import Store
-from sonicpy.store.transaction import Transaction
-from sonicpy.store.view import View
-from sonicpy.store.write_view import WriteView
+from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.view import View
+from sonicpy.store.views.write_view import WriteView
 from tests.reference.store import ExportedObject
 
 ANALYSER = {"lexer": "1", "stopwords.mode": "weigh"}

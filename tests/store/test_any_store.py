@@ -1,4 +1,4 @@
-"""sonicpy.store.any_store: stores that refuse, by every method that an index may call."""
+"""sonicpy.store.changing.any_store: stores that refuse, by every method that an index may call."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sonicpy.errors import IndexClosed, ReadOnly
-from sonicpy.store.any_store import AnyStore, ClosedStore, RefusesChanges
+from sonicpy.store.changing.any_store import AnyStore, ClosedStore, RefusesChanges
 from sonicpy.store.read_only import ReadOnlyStore
 from tests.store.shorthand import ANALYSER, MAP_BYTES, found, open_store, push
 

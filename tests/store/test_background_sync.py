@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.store import background_sync
 from sonicpy.store import store as store_module
-from sonicpy.store.background_sync import BackgroundSync
+from sonicpy.store.disk import background_sync
+from sonicpy.store.disk.background_sync import BackgroundSync
 from sonicpy.store.store import Store
 from tests.store.shorthand import open_store, push
 from tests.support.patience import WAIT_S, until

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from sonicpy.errors import StoreDamaged, StoreError
-from sonicpy.store.backup import BACKUP_FILE, SEAL, open_backup
-from sonicpy.store.environment import Environment
-from sonicpy.store.meta import FORMAT_VERSION, read_position
+from sonicpy.store.care.backup import BACKUP_FILE, SEAL, open_backup
+from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.transaction import META, Transaction
+from sonicpy.store.rows.meta import FORMAT_VERSION, read_position
 from sonicpy.store.store import Store
-from sonicpy.store.transaction import META, Transaction
 from tests.store.shorthand import count_objects, open_store, push
 from tests.support.patience import WAIT_S
 
@@ -127,8 +127,8 @@ def test_a_map_that_is_nearly_full_grows_only_after_the_copy(
 ) -> None:
     """Growing waits for whoever reads the map, and the server would wait with it."""
     environment = store._environment
-    monkeypatch.setattr("sonicpy.store.environment.GROW_WHEN_USED", 0.0)
-    monkeypatch.setattr("sonicpy.store.environment.Environment.grow", pytest.fail)
+    monkeypatch.setattr("sonicpy.store.disk.environment.GROW_WHEN_USED", 0.0)
+    monkeypatch.setattr("sonicpy.store.disk.environment.Environment.grow", pytest.fail)
     reading = Environment.reading
 
     def reading_while_others_commit(self: Environment) -> AbstractContextManager[Transaction]:

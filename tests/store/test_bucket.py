@@ -21,17 +21,17 @@ from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.maintenance.consolidate import GraphLimits, prune_pending, publish, read_words, write_graph
 from sonicpy.index.search.parts import bind, find
-from sonicpy.store import names
-from sonicpy.store import transaction as tables
-from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.keys import block_position, scope_of
-from sonicpy.store.lengths import OBJECTS_PER_ROW
-from sonicpy.store.meta import BY_ASSOCIATION, BY_OBJECT
-from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
+from sonicpy.store.care.verify import table_faults
+from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
+from sonicpy.store.disk import transaction as tables
+from sonicpy.store.disk.transaction import MapFull
+from sonicpy.store.rows import names
+from sonicpy.store.rows.keys import block_position, scope_of
+from sonicpy.store.rows.lengths import OBJECTS_PER_ROW
+from sonicpy.store.rows.meta import BY_ASSOCIATION, BY_OBJECT
 from sonicpy.store.store import Store
-from sonicpy.store.transaction import MapFull
-from sonicpy.store.verify import table_faults
-from sonicpy.store.write_view import WriteView
+from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.write_view import WriteView
 from tests.reference.store import Model
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import ORDERS, found, open_store, picture, push, terms

@@ -9,12 +9,12 @@ from sonicpy._native.term_rows import only_refers
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.graph.pool import GraphPool
 from sonicpy.index.maintenance.consolidate import GraphLimits, read_words
-from sonicpy.store import transaction as tables
-from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.mutations import FlushObject, PopTerms
+from sonicpy.store.changing.mutations import FlushObject, PopTerms
+from sonicpy.store.disk import transaction as tables
 from sonicpy.store.store import Store
-from sonicpy.store.view import View
-from sonicpy.store.write_view import WriteView
+from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.view import View
+from sonicpy.store.views.write_view import WriteView
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import found, open_store, push, terms
 from tests.store.trouble import roll_back

@@ -25,15 +25,16 @@ from sonicpy.config import Config
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.index.maintenance.verify import verify_backup, verify_folder
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.store import convert
-from sonicpy.store import environment as environments
-from sonicpy.store import transaction as tables
-from sonicpy.store.backup import BACKUP_FILE, FORMAT_VERSION, MAGIC, SEAL
-from sonicpy.store.boot_mark import BOOT_FILE, note_boot
-from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import Environment
-from sonicpy.store.keys import bucket_key, scope_key
-from sonicpy.store.meta import (
+from sonicpy.store.care import convert
+from sonicpy.store.care.backup import BACKUP_FILE, FORMAT_VERSION, MAGIC, SEAL
+from sonicpy.store.disk import environment as environments
+from sonicpy.store.disk import transaction as tables
+from sonicpy.store.disk.boot_mark import BOOT_FILE, note_boot
+from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.keys import bucket_key, scope_key
+from sonicpy.store.rows.meta import (
     ANALYZER,
     BY_ASSOCIATION,
     BY_OBJECT,
@@ -43,7 +44,6 @@ from sonicpy.store.meta import (
     check_format,
     take_bucket_id,
 )
-from sonicpy.store.transaction import Transaction
 from tests.disk import disk, fill
 from tests.store.trouble import failing_writes
 from tests.support.examples import thinned

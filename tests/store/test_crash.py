@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.store.bucket_reader import BucketReader
+from sonicpy.store.views.bucket_reader import BucketReader
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import found, open_store
 from tests.support.patience import WAIT_S

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sonicpy.errors import StoreError
-from sonicpy.store.log import HEADER
-from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms
+from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms
+from sonicpy.store.disk.log import HEADER
 from sonicpy.store.store import Store
 from tests.reference.store import Model
 from tests.store.consistency import check_consistent

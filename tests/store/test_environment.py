@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sonicpy.errors import StoreError, StoreFull
-from sonicpy.store.environment import Environment
-from sonicpy.store.transaction import META, OBJECTS, OIDS, POSTINGS, WORDS, MapFull, Transaction
+from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.transaction import META, OBJECTS, OIDS, POSTINGS, WORDS, MapFull, Transaction
 from tests.support.patience import WAIT_S
 
 PREFIX = b"\0\0\0\7"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sonicpy.errors import StoreError, StoreFull, StoreLocked
-from sonicpy.store.folder import LOCK_FILE, ReaderLock, WriterLock, holds_store, is_there
+from sonicpy.store.disk.folder import LOCK_FILE, ReaderLock, WriterLock, holds_store, is_there
 from tests.store.shorthand import open_store
 
 

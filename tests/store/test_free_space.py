@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from sonicpy.errors import StoreError
-from sonicpy.store import background_sync, free_space
-from sonicpy.store.background_sync import BackgroundSync
-from sonicpy.store.data_file import newest_meta_page, write_meta_pages
-from sonicpy.store.environment import DATA_FILE, Environment
-from sonicpy.store.free_space import FreeSpace
-from sonicpy.store.page_tree import PageTrees
-from sonicpy.store.transaction import POSTINGS
+from sonicpy.store.disk import background_sync, free_space
+from sonicpy.store.disk.background_sync import BackgroundSync
+from sonicpy.store.disk.data_file import newest_meta_page, write_meta_pages
+from sonicpy.store.disk.environment import DATA_FILE, Environment
+from sonicpy.store.disk.free_space import FreeSpace
+from sonicpy.store.disk.page_tree import PageTrees
+from sonicpy.store.disk.transaction import POSTINGS
 from tests.store.shorthand import found, open_store, push
 from tests.support import proc
 from tests.support.patience import WAIT_S, until

@@ -12,17 +12,18 @@ import pytest
 from sonicpy._native import find
 from sonicpy._native.query_state import QueryState
 from sonicpy.errors import StoreFull
-from sonicpy.store import changes, reader
-from sonicpy.store import read_cache as snapshot
-from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.known_pending import KnownPending
-from sonicpy.store.meta import CHANGES
-from sonicpy.store.mutations import FlushObject, PopTerms
-from sonicpy.store.read_cache import SnapshotCache
+from sonicpy.store import reader
+from sonicpy.store.changing.mutations import FlushObject, PopTerms
+from sonicpy.store.rows import changes
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.known_pending import KnownPending
+from sonicpy.store.rows.meta import CHANGES
 from sonicpy.store.store import Store
-from sonicpy.store.view import View
-from sonicpy.store.write_view import WriteView
+from sonicpy.store.views import read_cache as snapshot
+from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.read_cache import SnapshotCache
+from sonicpy.store.views.view import View
+from sonicpy.store.views.write_view import WriteView
 from tests.store.shorthand import push, terms
 
 OBJECTS = 9_000

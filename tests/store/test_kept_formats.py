@@ -16,13 +16,15 @@ import pytest
 
 import sonicpy
 from sonicpy import Index
-from sonicpy.cluster.versions import FORMATS as ENTRIES
+from sonicpy.cluster.log.versions import FORMATS as ENTRIES
 from sonicpy.errors import StoreError
 from sonicpy.index.maintenance.verify import verify_backup, verify_folder
-from sonicpy.store import backup, boot_mark, checkpoint, log, meta
-from sonicpy.store.boot_mark import BOOT_FILE
-from sonicpy.store.checkpoint import CHECKPOINT_FILE
-from sonicpy.store.environment import Environment
+from sonicpy.store.care import backup
+from sonicpy.store.disk import boot_mark, checkpoint, log
+from sonicpy.store.disk.boot_mark import BOOT_FILE
+from sonicpy.store.disk.checkpoint import CHECKPOINT_FILE
+from sonicpy.store.disk.environment import Environment
+from sonicpy.store.rows import meta
 from tests.fixtures import make
 from tests.fixtures.contents import MODES, config_of, facts, ranked
 from tests.processes import run_here

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
-from sonicpy.store.log import HEADER, RECORD, RECORD_MAX_BYTES, Log
+from sonicpy.store.disk.log import HEADER, RECORD, RECORD_MAX_BYTES, Log
 from tests.support.examples import examples
 
 PAYLOADS = [b"one", b"two-two", b"\0" * 20, b"four", bytes(range(256))]
@@ -428,7 +428,7 @@ def test_only_what_a_failed_write_left_is_cut_off(log: Log, monkeypatch: pytest.
 
 def test_the_folder_is_synced_for_a_new_segment_alone(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[Path] = []
-    monkeypatch.setattr("sonicpy.store.log.sync_folder", synced.append)
+    monkeypatch.setattr("sonicpy.store.disk.log.sync_folder", synced.append)
     for _ in range(2):
         log.append([b"x"])
         log.sync()

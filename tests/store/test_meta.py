@@ -1,4 +1,4 @@
-"""sonicpy.store.meta: each row of the table comes back, is documented, and is damage when it cannot be read."""
+"""sonicpy.store.rows.meta: each row of the table comes back, is documented, and is damage when it cannot be read."""
 
 from pathlib import Path
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.meta import ANALYZER, CHANGES, CONVERSION, FORMAT, KEYS, NEXT_BUCKET, POSITION, REPLICA, MetaKey
-from sonicpy.store.transaction import META
+from sonicpy.store.disk.transaction import META
+from sonicpy.store.rows.meta import ANALYZER, CHANGES, CONVERSION, FORMAT, KEYS, NEXT_BUCKET, POSITION, REPLICA, MetaKey
 from tests.store.shorthand import open_store, push
 
 FORMAT_PAGE = Path(__file__).parents[2] / "docs" / "storage-format.md"

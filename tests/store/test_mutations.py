@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sonicpy._native.terms import Terms
 from sonicpy._native.varint import pack_varints
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.mutations import (
+from sonicpy.store.changing.mutations import (
     FlushBucket,
     FlushCollection,
     FlushObject,

@@ -1,4 +1,4 @@
-"""sonicpy.store.names: objects are found by OID wherever their names are, in memory or in rows."""
+"""sonicpy.store.rows.names: objects are found by OID wherever their names are, in memory or in rows."""
 
 import tempfile
 from collections.abc import Iterator
@@ -9,16 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonicpy.store import names, read_cache
-from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import Environment
-from sonicpy.store.mutations import FlushObject
-from sonicpy.store.names import NewNames, drop_stored_name, oids_from, stored_names
+from sonicpy.store.care.verify import table_faults
+from sonicpy.store.changing.mutations import FlushObject
+from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.transaction import OIDS, Transaction
+from sonicpy.store.rows import names
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.names import NewNames, drop_stored_name, oids_from, stored_names
 from sonicpy.store.store import Store
-from sonicpy.store.transaction import OIDS, Transaction
-from sonicpy.store.verify import table_faults
-from sonicpy.store.view import View
+from sonicpy.store.views import read_cache
+from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.view import View
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import open_store, push
 from tests.support.examples import examples

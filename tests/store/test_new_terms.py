@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.store import transaction as tables
-from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.mutations import FlushBucket, FlushObject, Mutation, PopTerms
-from sonicpy.store.numbered_terms import all_terms
+from sonicpy.store.changing.mutations import FlushBucket, FlushObject, Mutation, PopTerms
+from sonicpy.store.disk import transaction as tables
+from sonicpy.store.rows.numbered_terms import all_terms
 from sonicpy.store.store import Store
+from sonicpy.store.views.bucket_reader import BucketReader
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import found, open_store, push, terms
 

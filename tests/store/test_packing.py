@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonicpy.store import packing
-from sonicpy.store.data_file import newest_meta_page
-from sonicpy.store.environment import Environment
-from sonicpy.store.packing import Packer, SparseRange, sparse_ranges
-from sonicpy.store.page_tree import Leaf, PageTrees
-from sonicpy.store.transaction import POSTINGS, TABLE_NAMES, WORDS
-from sonicpy.store.view import View
+from sonicpy.store.care import packing
+from sonicpy.store.care.packing import Packer, SparseRange, sparse_ranges
+from sonicpy.store.disk.data_file import newest_meta_page
+from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.page_tree import Leaf, PageTrees
+from sonicpy.store.disk.transaction import POSTINGS, TABLE_NAMES, WORDS
+from sonicpy.store.views.view import View
 from tests.support.examples import examples
 
 MAP_BYTES = 1 << 27

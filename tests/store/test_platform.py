@@ -1,4 +1,4 @@
-"""sonicpy.store.platform: telling boots apart, on Linux and on systems that are not here."""
+"""sonicpy.store.disk.platform: telling boots apart, on Linux and on systems that are not here."""
 
 import subprocess
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sonicpy.store import platform
+from sonicpy.store.disk import platform
 
 
 def test_linux_names_its_boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from tests.support.patience import WAIT_S
 READER = f"""
 import sys, time
 from pathlib import Path
-from sonicpy.store.environment import Environment
+from sonicpy.store.disk.environment import Environment
 environment = Environment(Path(sys.argv[1]), {MAP_BYTES}, read_only=True)
 with environment.reading():
     print("reading", flush=True)
@@ -54,7 +54,7 @@ def test_a_sync_clears_the_slots_of_readers_that_died(store: Store, tmp_path: Pa
 def test_commits_pass_beside_a_copy_that_waits_for_its_disk(
     store: Store, monkeypatch: pytest.MonkeyPatch, room: float
 ) -> None:
-    monkeypatch.setattr("sonicpy.store.environment.GROW_WHEN_USED", room)
+    monkeypatch.setattr("sonicpy.store.disk.environment.GROW_WHEN_USED", room)
     reading, writing = os.pipe()
     committed = threading.Event()
 

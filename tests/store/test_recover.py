@@ -11,14 +11,14 @@ import pytest
 
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.store import store as store_module
-from sonicpy.store import transaction as tables
-from sonicpy.store.background_sync import BackgroundSync
-from sonicpy.store.environment import Environment
-from sonicpy.store.meta import ANALYZER, CHANGES, FORMAT, POSITION
-from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
+from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
+from sonicpy.store.disk import transaction as tables
+from sonicpy.store.disk.background_sync import BackgroundSync
+from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.transaction import MapFull, Transaction
+from sonicpy.store.rows.meta import ANALYZER, CHANGES, FORMAT, POSITION
 from sonicpy.store.store import Store
-from sonicpy.store.transaction import MapFull, Transaction
-from sonicpy.store.write_view import WriteView
+from sonicpy.store.views.write_view import WriteView
 from tests.reference.store import Model
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import found, open_store, picture, push, terms

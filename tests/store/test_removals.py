@@ -8,12 +8,12 @@ import pytest
 
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy.index.index import Index
-from sonicpy.store import remove_steps
-from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms
+from sonicpy.store.care.verify import table_faults
+from sonicpy.store.changing import remove_steps
+from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms
 from sonicpy.store.store import Store
-from sonicpy.store.verify import table_faults
-from sonicpy.store.write_view import WriteView
+from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.write_view import WriteView
 from tests.reference.store import Model
 from tests.store.shorthand import ORDERS, open_store, picture, push, terms
 

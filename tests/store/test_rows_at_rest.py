@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from sonicpy._native.postings import unpack_block
 from sonicpy._native.term_rows import TermInfo, row_at_rest
 from sonicpy._native.varint import pack_varints
-from sonicpy.store import transaction as tables
-from sonicpy.store.mutations import FlushObject, PopTerms
-from sonicpy.store.packing import Packer, SparseRange
+from sonicpy.store.care.packing import Packer, SparseRange
+from sonicpy.store.care.verify import table_faults
+from sonicpy.store.changing.mutations import FlushObject, PopTerms
+from sonicpy.store.disk import transaction as tables
 from sonicpy.store.store import Store
-from sonicpy.store.verify import table_faults
-from sonicpy.store.write_view import WriteView
+from sonicpy.store.views.write_view import WriteView
 from tests.reference import dense_rows
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import ORDERS, found, open_store, push, terms

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.store import slices as slices_module
-from sonicpy.store import transaction as tables
-from sonicpy.store import verify as verify_module
-from sonicpy.store.environment import Environment
-from sonicpy.store.mutations import FlushObject
-from sonicpy.store.slices import SlicedTransaction, slices
+from sonicpy.store.care import verify as verify_module
+from sonicpy.store.care.verify import faults_beside_a_writer, table_faults
+from sonicpy.store.changing.mutations import FlushObject
+from sonicpy.store.disk import slices as slices_module
+from sonicpy.store.disk import transaction as tables
+from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.slices import SlicedTransaction, slices
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.store import Store
-from sonicpy.store.transaction import Transaction
-from sonicpy.store.verify import faults_beside_a_writer, table_faults
 from tests.store.shorthand import open_store, push
 
 

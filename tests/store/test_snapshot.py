@@ -12,14 +12,14 @@ from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Plan, Slot
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.config import Config
 from sonicpy.index.search.parts import bind, find
-from sonicpy.store import background_sync
-from sonicpy.store import read_cache as snapshot
-from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import IDLE_MAX
-from sonicpy.store.mutations import FlushBucket
-from sonicpy.store.read_cache import Snapshot, SnapshotCache
+from sonicpy.store.changing.mutations import FlushBucket
+from sonicpy.store.disk import background_sync
+from sonicpy.store.disk.environment import IDLE_MAX
+from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.store import Store
+from sonicpy.store.views import read_cache as snapshot
+from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.read_cache import Snapshot, SnapshotCache
 from tests.store.shorthand import push
 from tests.support.patience import WAIT_S
 

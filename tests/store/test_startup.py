@@ -10,11 +10,11 @@ import pytest
 
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.index.maintenance.verify import verify_folder
-from sonicpy.store import check_rows
-from sonicpy.store.boot_mark import BOOT_FILE
-from sonicpy.store.checkpoint import CHECKPOINT_FILE
-from sonicpy.store.environment import DATA_FILE
-from sonicpy.store.platform import boot_id
+from sonicpy.store.care import check_rows
+from sonicpy.store.disk.boot_mark import BOOT_FILE
+from sonicpy.store.disk.checkpoint import CHECKPOINT_FILE
+from sonicpy.store.disk.environment import DATA_FILE
+from sonicpy.store.disk.platform import boot_id
 from sonicpy.store.read_only import ReadOnlyStore
 from sonicpy.store.store import Store
 from tests.store.consistency import check_consistent

@@ -13,16 +13,16 @@ import pytest
 
 from sonicpy._native.terms import Terms
 from sonicpy.errors import StoreDamaged, StoreError, StoreLocked
-from sonicpy.store import transaction as tables
-from sonicpy.store.boot_mark import BOOT_FILE
-from sonicpy.store.environment import Environment
-from sonicpy.store.folder import LOCK_FILE
-from sonicpy.store.log import HEADER, Log
-from sonicpy.store.meta import ANALYZER, FORMAT
-from sonicpy.store.mutations import FlushBucket, FlushObject, PopTerms, PushTerms
-from sonicpy.store.platform import boot_id
+from sonicpy.store.changing.mutations import FlushBucket, FlushObject, PopTerms, PushTerms
+from sonicpy.store.disk import transaction as tables
+from sonicpy.store.disk.boot_mark import BOOT_FILE
+from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.folder import LOCK_FILE
+from sonicpy.store.disk.log import HEADER, Log
+from sonicpy.store.disk.platform import boot_id
+from sonicpy.store.rows.meta import ANALYZER, FORMAT
 from sonicpy.store.store import Store
-from sonicpy.store.write_view import WriteView
+from sonicpy.store.views.write_view import WriteView
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import ANALYSER, MAP_BYTES, found, open_store, push, terms
 from tests.support.patience import WAIT_S

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.store import transaction as tables
-from sonicpy.store.mutations import FlushBucket, FlushCollection
+from sonicpy.store.changing.mutations import FlushBucket, FlushCollection
+from sonicpy.store.disk import transaction as tables
+from sonicpy.store.disk.transaction import BUCKET_TABLES
 from sonicpy.store.store import Store
-from sonicpy.store.transaction import BUCKET_TABLES
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import found, open_store, push
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from sonicpy.errors import StoreError
-from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.mutations import FlushObject
+from sonicpy.store.changing.mutations import FlushObject
 from sonicpy.store.store import Store
+from sonicpy.store.views.bucket_reader import BucketReader
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import count_objects, open_store, push
 from tests.support.patience import WAIT_S

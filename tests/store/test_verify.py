@@ -10,18 +10,19 @@ import pytest
 from sonicpy._native.impact_rows import ImpactRow
 from sonicpy._native.postings import pack_block, unpack_block
 from sonicpy.errors import StoreError
-from sonicpy.store import names, remove_steps
-from sonicpy.store import transaction as tables
-from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.keys import term_key
-from sonicpy.store.log import HEADER, RECORD, Log, log_faults
-from sonicpy.store.meta import BY_OBJECT
-from sonicpy.store.mutations import FlushBucket, FlushObject, PopTerms
+from sonicpy.store.care.verify import table_faults
+from sonicpy.store.changing import remove_steps
+from sonicpy.store.changing.mutations import FlushBucket, FlushObject, PopTerms
+from sonicpy.store.disk import transaction as tables
+from sonicpy.store.disk.log import HEADER, RECORD, Log, log_faults
+from sonicpy.store.disk.transaction import TABLE_NAMES, Transaction
+from sonicpy.store.rows import names
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.keys import term_key
+from sonicpy.store.rows.meta import BY_OBJECT
 from sonicpy.store.store import Store
-from sonicpy.store.transaction import TABLE_NAMES, Transaction
-from sonicpy.store.verify import table_faults
-from sonicpy.store.view import View
+from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.view import View
 from tests.store import consistency
 from tests.store.shorthand import ORDERS, open_store, push, terms
 from tests.support.examples import examples

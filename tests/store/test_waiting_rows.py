@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.errors import StoreError
-from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.mutations import PopTerms
-from sonicpy.store.pages import pages
+from sonicpy.store.changing.mutations import PopTerms
+from sonicpy.store.disk.pages import pages
+from sonicpy.store.disk.transaction import MapFull, Transaction
 from sonicpy.store.store import Store
-from sonicpy.store.transaction import MapFull, Transaction
+from sonicpy.store.views.bucket_reader import BucketReader
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import found, open_store, push, terms
 from tests.support.examples import examples
@@ -81,7 +81,7 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, Sto
 @given(steps=STEPS)
 def test_what_waits_is_read_as_written_rows_are(twins: tuple[Store, Store], steps: list[tuple[str, int, str]]) -> None:
     waiting, written = twins
-    with mock.patch("sonicpy.store.bucket_reader.pages", partial(pages, size=3)):
+    with mock.patch("sonicpy.store.views.bucket_reader.pages", partial(pages, size=3)):
         for what, number, text in steps:
             if what == "settle":
                 waiting.flush_term_rows()

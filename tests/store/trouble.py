@@ -7,10 +7,10 @@ from typing import Any
 from unittest import mock
 
 from sonicpy.errors import StoreError, StoreFull
-from sonicpy.store.any_store import AnyStore
-from sonicpy.store.log import Log
-from sonicpy.store.transaction import Transaction
-from sonicpy.store.write_view import WriteView
+from sonicpy.store.changing.any_store import AnyStore
+from sonicpy.store.disk.log import Log
+from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.views.write_view import WriteView
 
 WRITES = ("put", "put_many", "append", "delete", "delete_rows")
 

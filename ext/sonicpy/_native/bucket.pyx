@@ -22,7 +22,7 @@ cdef uint64_t LARGEST_IID = IID_MAX
 
 
 cdef class Counters:
-    """The numbers that a bucket's row in `scopes` holds; `sonicpy.store.bucket_state.BucketState` explains them."""
+    """The numbers that a bucket's row in `scopes` holds; `sonicpy.store.rows.bucket_state.BucketState` explains them."""
     cdef public uint64_t bucket
     cdef public uint64_t next_iid
     cdef public uint64_t next_term
@@ -79,7 +79,7 @@ cdef class PushWriter:
         names: the OIDs that `oids` may not hold yet.
         newest: the row that new objects go to.
         lengths: of all objects.
-        tables: `sonicpy.store.bucket_tables.BucketTables`, which reads and writes the rows that are not cached.
+        tables: `sonicpy.store.changing.bucket_tables.BucketTables`, which reads and writes the rows that are not cached.
         by_association: the order of the bucket's lists; else by objects.
     """
     cdef Counters _counters

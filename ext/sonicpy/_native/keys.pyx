@@ -1,4 +1,4 @@
-"""The keys of the tables whose rows belong to a bucket; `sonicpy/store/keys.py` draws all keys.
+"""The keys of the tables whose rows belong to a bucket; `sonicpy/store/rows/keys.py` draws all keys.
 
 Numbers are big-endian, so that rows sort as their numbers do.
 """

@@ -15,8 +15,8 @@ from sonicpy._native.held import insist
 from sonicpy._native.terms import Terms
 from sonicpy.api.rows import REFUSED_MAX, Progress, PushReport, Refused, Row
 from sonicpy.errors import StoreError
-from sonicpy.store.log import RECORD_MAX_BYTES
-from sonicpy.store.mutations import PushTerms
+from sonicpy.store.changing.mutations import PushTerms
+from sonicpy.store.disk.log import RECORD_MAX_BYTES
 
 CHUNK_ROWS = 4_096
 """Rows of a chunk, at most. A small commit rewrites the rows of common words too often; a large one makes other threads

@@ -23,12 +23,12 @@ from sonicpy.files import PRIVATE, Access
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.pool import GraphPool, Name, graph_folder
 from sonicpy.graph.word_graph import WordGraph
-from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.environment import Environment
-from sonicpy.store.pages import ROWS_MAX, pages
-from sonicpy.store.view import View
-from sonicpy.store.why import Why
-from sonicpy.store.write_view import WriteView
+from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.pages import ROWS_MAX, pages
+from sonicpy.store.disk.why import Why
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.views.view import View
+from sonicpy.store.views.write_view import WriteView
 
 PRUNED_ROWS = 200
 """Pending words deleted between two turns: about 0.2 ms."""

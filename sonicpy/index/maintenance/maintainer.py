@@ -14,15 +14,15 @@ from sonicpy.files import Access
 from sonicpy.ids import Scope
 from sonicpy.index.maintenance.consolidate import Built, GraphLimits, gather_words, prune_pending, publish, write_graph
 from sonicpy.index.maintenance.verify import check_backup, verify_store_in_child
-from sonicpy.store.backup import open_backup
-from sonicpy.store.change_board import ChangeBoard
-from sonicpy.store.environment import Reader as Reader
-from sonicpy.store.folder import wide_files
-from sonicpy.store.packing import Packer, SparseRange, sparse_ranges
+from sonicpy.store.care.backup import open_backup
+from sonicpy.store.care.packing import Packer, SparseRange, sparse_ranges
+from sonicpy.store.care.restore import Restoration, drop_staged
+from sonicpy.store.disk.change_board import ChangeBoard
+from sonicpy.store.disk.environment import Reader as Reader
+from sonicpy.store.disk.folder import wide_files
 from sonicpy.store.read_only import ReadOnlyStore
-from sonicpy.store.restore import Restoration, drop_staged
-from sonicpy.store.view import View
-from sonicpy.store.write_view import WriteView
+from sonicpy.store.views.view import View
+from sonicpy.store.views.write_view import WriteView
 
 if TYPE_CHECKING:
     from sonicpy.index.engine import Engine

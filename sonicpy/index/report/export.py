@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from sonicpy._native.postings import unpack_block
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.ids import Scope
-from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.keys import is_staged
-from sonicpy.store.view import View
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.keys import is_staged
+from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.view import View
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from sonicpy._native.lengths import unpack_length
 from sonicpy.errors import StoreError
 from sonicpy.graph.pool import GraphPool
-from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.keys import is_staged
-from sonicpy.store.view import View
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.keys import is_staged
+from sonicpy.store.views.view import View
 from sonicpy.version import VERSION
 
 if TYPE_CHECKING:

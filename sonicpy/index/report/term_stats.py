@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from sonicpy._native.postings import unpack_block
-from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.view import View
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.view import View
 
 CUT = b"\xff"
 """A byte in the key of a term that is too long for a key; no UTF-8 contains it."""

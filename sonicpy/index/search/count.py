@@ -1,7 +1,7 @@
 """COUNT, COUNTC, COUNTB, COUNTO: exact counts at every moment."""
 
-from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.view import View
+from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.view import View
 
 
 def count_buckets(view: View, collection: str, live: bool) -> int:

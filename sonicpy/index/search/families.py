@@ -23,9 +23,9 @@ from sonicpy.index.search.accents import APOSTROPHES, fold, goes_on, is_spelled,
 from sonicpy.index.search.new_words import NewWords, first_letters
 from sonicpy.index.search.stem_ends import stem_ends
 from sonicpy.lexer.languages import by_code
-from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.known_pending import KnownPending
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.known_pending import KnownPending
+from sonicpy.store.views.bucket_reader import BucketReader
 
 CANDIDATES_MAX = 512
 """Words that begin as a family does and are compared with it, at most: it bounds the time for short words."""

@@ -13,9 +13,9 @@ from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.search.families import Families, Matching
 from sonicpy.index.search.statistics import Statistics, most_likely
-from sonicpy.store.bucket_reader import BucketReader
-from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.view import View
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.view import View
 
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 65_536
 """Buckets whose pending words are cached for comparison, and words of all of them, at most: about 8 MB."""

@@ -4,8 +4,8 @@ from bisect import bisect_left
 from collections.abc import Collection
 
 from sonicpy.index.search.accents import fold, unmarked
-from sonicpy.store.bucket_state import BucketState
-from sonicpy.store.known_pending import KnownPending
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.known_pending import KnownPending
 
 LETTERS = 2
 """First letters of a word, folded, by which it is found."""

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from sonicpy._native.find import bind, find_top, parts, shown_scores
 from sonicpy._native.plan import Plan, Slot
 from sonicpy._native.query_state import QueryState
-from sonicpy.store.bucket_reader import BucketReader
+from sonicpy.store.views.bucket_reader import BucketReader
 
 __all__ = ["bind", "find", "merge"]
 

@@ -21,7 +21,7 @@ from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.parts import Found, MadeOf, Word
 from sonicpy.index.search.plan import TABLE_FULL, TOO_COMMON
 from sonicpy.index.search.scripts import continues_in_script
-from sonicpy.store.bucket_reader import BucketReader
+from sonicpy.store.views.bucket_reader import BucketReader
 
 CORRECTED_WORDS_SONIC = 128
 """Words of one query that are corrected: words that resemble nothing use up no budget."""

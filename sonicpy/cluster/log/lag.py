@@ -1,0 +1,143 @@
+"""How far the replicas of a node are behind their logs, and whether the brokers answer at all.
+
+A replica knows what it has applied; how long the log is, only the brokers know. So they are asked every few seconds,
+log by log. Each answer is a look: the end of the log at that time. A replica is behind for as long as it
+has not applied the end of its oldest look.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from sonicpy.cluster.log.broker import Broker, Epoch, LogGone, Unacknowledged
+
+LOOK_S = 3.0
+"""Between two looks at the same log."""
+LOOKS_PER_SECOND_MAX = 20
+"""A node with very many replicas looks less often."""
+LAG_MAX_S = 10.0
+"""A replica that is behind for longer makes its node unready."""
+SILENCE_MAX_S = 10.0
+"""So do brokers that have not answered for longer."""
+LOOKS_KEPT = 2_000
+
+
+class Follower(Protocol):
+    """A replica, as its lag is measured."""
+
+    applied: int
+    fault: str | None
+
+
+class Lag:
+    """What is known of the logs of a node's replicas.
+
+    Args:
+        replicas: by partition; it may change at any time.
+        log_of: the number of the log that holds a partition.
+        clock: returns seconds.
+    """
+
+    def __init__(
+        self,
+        broker: Broker,
+        replicas: Mapping[int, Follower],
+        log_of: Callable[[int], int],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._broker = broker
+        self._replicas = replicas
+        self._log_of = log_of
+        self._clock = clock
+        self._heard_s = clock()
+        self._silent_since_s: dict[int, float] = {}
+        self._looks: dict[int, deque[tuple[float, int]]] = {}
+        self._firsts: dict[int, int] = {}
+        self._ends: dict[int, int] = {}
+
+    async def run(self) -> None:
+        """Look at the logs until this is cancelled."""
+        while True:
+            logs = sorted(self._logs())
+            self._silent_since_s = {log: since_s for log, since_s in self._silent_since_s.items() if log in logs}
+            for log in logs:
+                await self.look(log)
+                await asyncio.sleep(max(LOOK_S / len(logs), 1 / LOOKS_PER_SECOND_MAX))
+
+    async def look(self, log: int) -> None:
+        """Ask the brokers where a log ends."""
+        asked_s = self._clock()
+        try:
+            epoch = await self._broker.epoch(log)
+        except Unacknowledged:
+            self._silent_since_s.setdefault(log, asked_s)
+            return
+        except LogGone:  # the replica says so
+            self._note_answer(log)
+            return
+        self._note_answer(log)
+        for partition in self._replicas:
+            if self._log_of(partition) == log:
+                self._note(partition, epoch)
+
+    def _note_answer(self, log: int) -> None:
+        self._heard_s = self._clock()
+        self._silent_since_s.pop(log, None)
+
+    def _logs(self) -> set[int]:
+        """Return the logs of the replicas; a node without replicas looks at one, to see whether brokers answer."""
+        return {self._log_of(partition) for partition in self._replicas} or {0}
+
+    def _note(self, partition: int, epoch: Epoch) -> None:
+        self._firsts[partition], self._ends[partition] = epoch.first, epoch.last
+        looks = self._looks.setdefault(partition, deque())
+        if len(looks) < LOOKS_KEPT:
+            looks.append((self._heard_s, epoch.last))
+
+    def behind_s(self, partition: int) -> float:
+        """Return for how long a replica has been behind, in seconds; 0.0: it holds all that was seen of its log."""
+        looks = self._looks.get(partition)
+        applied = self._replicas[partition].applied
+        while looks and looks[0][1] <= applied:
+            looks.popleft()
+        return self._clock() - looks[0][0] if looks else 0.0
+
+    def behind(self, partition: int) -> int:
+        """Return how many entries a replica lacks of what was seen of its log."""
+        return max(0, self._ends.get(partition, 0) - self._replicas[partition].applied)
+
+    def entries(self, partition: int) -> int:
+        """Return how many entries the log of a partition keeps."""
+        return self._ends[partition] - self._firsts[partition] + 1 if partition in self._ends else 0
+
+    @property
+    def silence_s(self) -> float:
+        """For how long no broker has answered, in seconds; up to some seconds are usual."""
+        return self._clock() - self._heard_s
+
+    @property
+    def longest_silence_s(self) -> float:
+        """For how long the log has been silent that has been for longest, in seconds; 0.0: all answered when asked.
+
+        It counts from the first look that got no answer: many logs are looked at seldom.
+        """
+        logs = self._logs()
+        since_s = [since_s for log, since_s in self._silent_since_s.items() if log in logs]
+        return self._clock() - min(since_s) if since_s else 0.0
+
+    def trouble(self, *, to_search: bool) -> str | None:
+        """Return why clients should prefer another node, as a sentence; None: there is no reason.
+
+        Args:
+            to_search: for clients that only search: without brokers, a node still answers from what it holds.
+        """
+        for number, replica in sorted(self._replicas.items()):
+            if replica.fault is not None:
+                return f"partition {number} does not answer here: {replica.fault}"
+            if (behind_s := self.behind_s(number)) > LAG_MAX_S:
+                return f"partition {number} is {self.behind(number)} entries behind its log, for {behind_s:.0f} s"
+        if not to_search and self.silence_s > SILENCE_MAX_S:
+            return f"no broker has answered for {self.silence_s:.0f} s: changes are not acknowledged"
+        return None

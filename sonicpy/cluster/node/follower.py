@@ -1,0 +1,103 @@
+"""What reads one log for the replicas of a node whose partitions it holds, and lets them apply it entry by entry."""
+
+import asyncio
+import logging
+import time
+
+from sonicpy.cluster.log.broker import Broker, Unacknowledged
+from sonicpy.cluster.log.versions import unpack_entry
+from sonicpy.cluster.node.replica import Replica
+from sonicpy.errors import StoreError, StoreFull
+
+logger = logging.getLogger(__name__)
+
+APPLY_S = 0.002
+"""Entries are applied for this time, then connections are served."""
+TRY_AGAIN_S = 1.0
+
+
+class LogFollower:
+    """Reads one log. To be made while the loop runs.
+
+    Args:
+        log: its number.
+
+    Attributes:
+        replicas: of partitions that the log holds; `follow` and `leave` change them.
+    """
+
+    def __init__(self, log: int, broker: Broker) -> None:
+        self.log = log
+        self.replicas: list[Replica] = []
+        self._broker = broker
+        self._reading: list[Replica] = []  # those that get what is read now; one that joins gets the next reading
+        self._ends_reading = asyncio.Event()
+
+    def follow(self, replica: Replica) -> None:
+        """Let a replica apply the log, from where it is; it may be behind the others."""
+        self.replicas.append(replica)
+        self.read_again()
+
+    def leave(self, replica: Replica) -> None:
+        """Stop passing entries to a replica."""
+        if replica in self.replicas:
+            self.replicas.remove(replica)
+            self._reading = [other for other in self._reading if other is not replica]
+            if not self.replicas:
+                self.read_again()  # which ends the reading
+
+    def read_again(self) -> None:
+        """End the reading and begin another: a replica came or went, or an entry is known to exist and did not come."""
+        self._ends_reading.set()
+
+    async def run(self) -> None:
+        """Apply the log until cancelled."""
+        while True:
+            self._ends_reading.clear()
+            if all(replica.is_broken for replica in self.replicas):
+                await self._ends_reading.wait()
+                continue
+            try:
+                await self._follow()
+            except Unacknowledged:
+                await asyncio.sleep(TRY_AGAIN_S / 10)
+            except StoreFull as error:  # of the disk, which all replicas of the node share
+                logger.error("log %d is not applied: %s", self.log, error)
+                await asyncio.sleep(TRY_AGAIN_S)
+            except StoreError as error:
+                self.stop_for_good(error)
+
+    def note_end(self, task: "asyncio.Task[None]") -> None:
+        """Take the end of `run`: after an error that nobody foresaw, no replica must answer from old contents."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("an unexpected error in log %d", self.log, exc_info=error)
+            self.stop_for_good(StoreError(f"an unexpected error: {type(error).__name__}"))
+
+    def stop_for_good(self, error: StoreError) -> None:
+        """Stop all replicas: what they would have to apply cannot be read."""
+        for replica in self.replicas:
+            replica.stop_for_good(error)
+
+    async def _follow(self) -> None:
+        epoch = await self._broker.epoch(self.log)
+        for replica in self.replicas:
+            replica.begin(epoch)
+        self._reading = [replica for replica in self.replicas if not replica.is_broken]
+        if not self._reading:
+            return
+        first = min(replica.applied for replica in self._reading)
+        began = time.perf_counter()
+        async for position, entry in self._broker.read(self.log, first, self._ends_reading):
+            if self._ends_reading.is_set():  # a replica that has just come may lack what is before this entry
+                return
+            self._apply(position, entry)
+            if time.perf_counter() - began > APPLY_S:
+                await asyncio.sleep(0)
+                began = time.perf_counter()
+
+    def _apply(self, position: int, entry: bytes) -> None:
+        """Let each replica apply an entry that it lacks. Raises StoreError; the others stay where they are."""
+        batch = unpack_entry(entry)
+        for replica in self._reading:
+            if replica.applied < position and not replica.is_broken:
+                replica.take(position, batch)

@@ -1,0 +1,264 @@
+"""How replicas come to a node and leave it while it serves, and `sonicpy cluster rebalance`.
+
+`add` and `drain` write a layout in which partitions move: the nodes that are to hold a partition open it, from a
+snapshot and the log, and those that held it go on. `rebalance` waits until all the new ones have caught up, and writes
+the layout without the former nodes; then those close what they do not hold any more. They delete it after KEEP_S: until
+then a node that is to hold it again goes on where it was.
+"""
+
+import asyncio
+import logging
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from nats.errors import Error as NatsError
+
+from sonicpy.cluster.log.ending import close, end
+from sonicpy.cluster.log.jetstream import JetStream, connect
+from sonicpy.cluster.registry.orders import DONE, FAILED, LAYOUT, Order, subject_of_orders, tell_layout, unpack_order
+from sonicpy.cluster.registry.registry import Layout, Registry
+from sonicpy.cluster.registry.status import ask_nodes, faults
+from sonicpy.errors import ConfigError, SonicError, StoreError
+from sonicpy.server.watching.statistics import Statistics
+
+if TYPE_CHECKING:
+    from sonicpy.cluster.node.node import Node
+
+logger = logging.getLogger(__name__)
+
+LOOK_S = 5.0
+"""A node looks at the layout this often, in case it did not hear of a change."""
+KEEP_S = 600.0
+LEAVE_S = 1.0
+"""How long a replica goes on after its node has stopped to answer for it."""
+LEFT = ".left"
+"""Ends the name of a folder that the node does not hold any more."""
+
+
+class Mover:
+    """Opens and closes the replicas of a node.
+
+    Args:
+        node: whose.
+    """
+
+    def __init__(self, node: "Node", connection: Client, registry: Registry) -> None:
+        self._node = node
+        self._connection = connection
+        self._registry = registry
+        self._lock = asyncio.Lock()
+        self._heard = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._orders: set[asyncio.Task[None]] = set()
+        self._subscriptions: list[Subscription] = []
+        self._statistics = Statistics()
+
+    async def start(self, statistics: Statistics) -> None:
+        """Open the replicas of the node's layout, and follow changes of it from then on.
+
+        Raises:
+            StoreError: one cannot be opened.
+        """
+        self._statistics = statistics
+        for partition in self._node.layout.of_node(self._node.name):
+            await self._hold(partition)
+        subscribe = self._connection.subscribe
+        self._subscriptions.append(await subscribe(subject_of_orders(self._node.name), cb=self._take))
+        self._subscriptions.append(await subscribe(LAYOUT, cb=self._hear))
+        self._task = asyncio.create_task(self._follow())
+
+    async def stop(self) -> None:
+        """Stop carrying out orders and moves."""
+        for subscription in self._subscriptions:
+            if not self._connection.is_closed:
+                await subscription.unsubscribe()
+        await end([*self._orders, *([self._task] if self._task is not None else [])])
+
+    # -- the layout ----------------------------------------------------------------------------------------------------
+
+    async def _follow(self) -> None:
+        is_told = False
+        while True:
+            try:
+                await asyncio.wait_for(self._heard.wait(), LOOK_S)
+            except TimeoutError:
+                delete_left(self._node.folder_of(0).parent)
+            self._heard.clear()
+            try:
+                async with self._lock:
+                    await self._take_over(await self._registry.layout())
+                is_told = False
+            except SonicError as error:
+                if not is_told:
+                    logger.warning("the layout is not taken over yet: %s", error)
+                    is_told = True
+
+    async def _take_over(self, layout: Layout) -> None:
+        self._node.take_layout(layout)
+        wanted = set(layout.of_node(self._node.name))
+        for partition in sorted(wanted - self._node.replicas.keys()):
+            await self._hold(partition)
+            logger.info("partition %d is held from now on", partition)
+        for partition in sorted(self._node.replicas.keys() - wanted):
+            await self._node.release(partition, LEAVE_S)
+            leave(self._node.folder_of(partition))
+            logger.info("partition %d is not held any more", partition)
+
+    async def _hold(self, partition: int) -> None:
+        come_back(self._node.folder_of(partition))
+        await self._node.hold(partition, self._statistics)
+
+    async def _hear(self, message: Msg) -> None:
+        self._heard.set()
+
+    # -- orders --------------------------------------------------------------------------------------------------------
+
+    async def _take(self, message: Msg) -> None:
+        task = asyncio.create_task(self._answer(message))
+        self._orders.add(task)
+        task.add_done_callback(self._orders.discard)
+
+    async def _answer(self, message: Msg) -> None:
+        try:
+            async with self._lock:
+                answer = DONE + str(await self._carry_out(unpack_order(message.data))).encode()
+        except SonicError as error:
+            answer = FAILED + str(error).encode()
+        except Exception as error:  # noqa: BLE001 - who gave the order would wait for its time limit
+            logger.error("an unexpected error in an order", exc_info=error)
+            answer = FAILED + f"an unexpected error: {type(error).__name__}".encode()
+        except asyncio.CancelledError:
+            await self._respond(message, FAILED + b"the node ends")
+            raise
+        await self._respond(message, answer)
+
+    async def _respond(self, message: Msg, answer: bytes) -> None:
+        try:
+            await message.respond(answer)
+        except (NatsError, OSError) as error:
+            logger.warning("the answer to an order was not sent: %s", error)
+
+    async def _carry_out(self, order: Order) -> int:
+        """Return the position of the replica afterwards. Raises SonicError."""
+        if order.partition not in self._node.replicas:
+            raise StoreError("the node does not hold it")
+        match order.kind:
+            case "adopt":
+                await self._adopt(order.partition)
+            case "reset":
+                await self._node.release(order.partition)
+                shutil.rmtree(self._node.folder_of(order.partition))
+                await self._hold(order.partition)
+                return self._node.replicas[order.partition].applied
+            case "save":
+                return await self._save(order.partition)
+            case "snapshot":
+                pass
+            case _:
+                raise StoreError(f"the order is {order.kind!r}, which this version of sonicpy does not know")
+        replica = self._node.replicas[order.partition]
+        # Behind an entry of this log: a snapshot at the position 0 would look like that of an empty replica.
+        await replica.wait_for(await self._node.barrier(order.partition), LOOK_S * 2)
+        return await self._node.snapshot(order.partition)
+
+    async def _save(self, partition: int) -> int:
+        """Take a snapshot of what a replica holds; return its position. Raises StoreError."""
+        if (fault := self._node.replicas[partition].fault) is not None:
+            raise StoreError(str(fault))
+        return await self._node.snapshot(partition)
+
+    async def _adopt(self, partition: int) -> None:
+        """Let a replica go on with the log as it is now: from its first entry, of which it skips what it knows."""
+        log = JetStream(self._connection)
+        epoch = await log.epoch(self._node.layout.log_of(partition))
+        known = self._node.replicas[partition].applied
+        await self._node.release(partition)
+        for old in await self._registry.snapshots(partition):  # they are of a log that is gone
+            await log.drop_chunks(f"{partition}.{old.position}")
+        await self._registry.note_snapshots(partition, [])
+        await self._node.hold(partition, self._statistics, adopt=epoch)
+        logger.warning("partition %d, at %d of a log that is lost, goes on with another one", partition, known)
+
+
+def leave(folder: Path) -> None:
+    """Put a folder aside that the node does not hold any more."""
+    left = folder.with_name(folder.name + LEFT)
+    shutil.rmtree(left, ignore_errors=True)
+    folder.rename(left)
+    left.touch()
+
+
+def come_back(folder: Path) -> None:
+    """Take back a folder that was put aside."""
+    left = folder.with_name(folder.name + LEFT)
+    if left.exists() and not folder.exists():
+        left.rename(folder)
+
+
+def delete_left(parent: Path) -> None:
+    """Delete the folders that were put aside KEEP_S ago."""
+    for folder in parent.glob(f"*{LEFT}"):
+        if time.time() - folder.stat().st_mtime > KEEP_S:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def rebalance(brokers: str, timeout_s: float, say: Callable[[str], None]) -> Layout:
+    """Wait until every partition is where it belongs, and let the former nodes go; return the layout.
+
+    Args:
+        say: called with a line when something has changed.
+
+    Raises:
+        ConfigError: the brokers hold no cluster.
+        NotReady: the brokers do not answer.
+        StoreError: a replica has not caught up in time. Nothing is lost: the former nodes go on.
+    """
+    return asyncio.run(_rebalance(brokers, timeout_s, say))
+
+
+async def _rebalance(brokers: str, timeout_s: float, say: Callable[[str], None]) -> Layout:
+    connection = await connect(brokers, "sonicpy cluster rebalance")
+    try:
+        registry = await Registry.open(connection)
+        layout = await registry.layout()
+        await tell_layout(connection)
+        if layout.former:
+            await _wait_for(connection, layout, timeout_s, say)
+            layout = await registry.change_layout(lambda now: _settled(now, layout))
+            await tell_layout(connection)
+        return layout
+    finally:
+        await close(connection)
+
+
+def _settled(now: Layout, seen: Layout) -> Layout:
+    if now != seen:
+        raise ConfigError("the layout was changed by somebody else meanwhile; run sonicpy cluster rebalance again.")
+    return now.settled()
+
+
+async def _wait_for(connection: Client, layout: Layout, timeout_s: float, say: Callable[[str], None]) -> None:
+    deadline = time.monotonic() + timeout_s
+    said = -1
+    while missing := list(faults(layout.settled(), await ask_nodes(connection, layout.settled()))):
+        if time.monotonic() > deadline:
+            raise StoreError(f"not all replicas are ready after {timeout_s:g} s{reasons(missing)}")
+        if len(missing) != said:
+            said = len(missing)
+            say(f"waiting{reasons(missing)}")
+        await asyncio.sleep(LOOK_S / 10)
+
+
+def reasons(missing: Sequence[str]) -> str:
+    """Return the first reason to wait, and how many more there are, for the end of a line."""
+    more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+    return f": {missing[0]}{more}"

@@ -1,0 +1,273 @@
+"""A replica of a partition on this node: it applies what its log holds for the partition, and answers.
+
+It answers once it has caught up with what the log held when the node started. It stops for good, and says why, if the
+log is another one than it knows, or an entry cannot be applied. `follower.py` reads the log for it.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import chain
+from typing import Any
+
+from sonicpy.cluster.log.batches import Batch, following
+from sonicpy.cluster.log.broker import Epoch, LogGone
+from sonicpy.config import Config
+from sonicpy.errors import StoreError, StoreFull
+from sonicpy.index.replica import ReplicaIndex
+from sonicpy.server.jobs.committer import Committer
+from sonicpy.server.jobs.maintenance import Maintenance
+from sonicpy.server.jobs.readers import ReaderWatch
+from sonicpy.server.jobs.tasks import PeriodicTasks
+from sonicpy.server.watching.statistics import Statistics
+
+logger = logging.getLogger(__name__)
+
+COMMIT_AFTER_S = 3.0
+"""Reads see what is not committed, and after the death of the process the log has it: commits can be rare. A
+larger commit takes less work for each change."""
+COMMIT_AFTER_READ_S = 0.2
+"""Where somebody reads, because reads cost more while something is not committed."""
+COMMIT_CHANGES = 1024
+"""Changes after which a commit is due: others wait for it."""
+CATCHING_UP_CHANGES = 4096
+"""The same while nobody reads, because the replica has not caught up."""
+TOGETHER_BYTES = 8 << 10
+"""Entries are applied together while the replica has not caught up, up to this size of what they hold for it, so
+that others get their turns. One by one, entries with a change or two each cost more a change."""
+EXPECTED_S = 0.5
+"""An entry that was acknowledged is asked for again after this time."""
+
+SYNC_TICKS = 30
+"""A replica that loses what was not synced reads it again from the log, so it syncs less often than an index alone."""
+
+Answered = Callable[[str, int, int, list[int]], None]
+"""Called with writer, incarnation and number of a batch, and what its changes answered."""
+
+
+class Replica:
+    """One partition. To be made while the loop runs.
+
+    Args:
+        partition: its number.
+        index: its folder, opened.
+        answered: called for each batch that is applied.
+        late: called with the partition when an entry that exists has not come for EXPECTED_S.
+    """
+
+    def __init__(
+        self,
+        partition: int,
+        index: ReplicaIndex,
+        config: Config,
+        statistics: Statistics,
+        answered: Answered,
+        late: Callable[[int], None],
+    ) -> None:
+        self.partition = partition
+        self.index = index
+        self.config = config
+        self.applied = index.progress.position
+        """The position in the log up to which reads see everything."""
+        self.fault: str | None = "it has not caught up with the log"
+        """Why it does not answer, as the rest of a sentence; None: it does."""
+        self.is_broken = False
+        """Whether it has stopped for good."""
+        self.committer = Committer(index.maintainer, syncs_before_reply=False, commit_after_s=COMMIT_AFTER_S)
+        self.committer.commit_changes = CATCHING_UP_CHANGES
+        self.maintenance = Maintenance(index.maintainer, config, self.committer, statistics)
+        self.readers = ReaderWatch(index.maintainer, self.maintenance, config.store.kv.reader_limit_mb << 20)
+        self._answered = answered
+        self._late = late
+        self._epoch = Epoch("", 1, 0)
+        self._gathered: list[tuple[int, Batch]] = []
+        """Entries that are behind `applied`, to be applied together."""
+        self._gathered_bytes = 0
+        self._waiters: list[tuple[int, asyncio.Future[None]]] = []
+
+    def begin(self, epoch: Epoch) -> None:
+        """Begin to apply a log behind `applied`; if it is not the one that this replica knows, stop for good.
+
+        Args:
+            epoch: what is known of it.
+        """
+        self._gathered, self._gathered_bytes = [], 0
+        try:
+            self._check(epoch)
+        except LogGone as error:
+            self.stop_for_good(error)
+            return
+        self._epoch = epoch
+        self._note_caught_up()
+
+    def take(self, position: int, batch: Batch) -> None:
+        """Apply the next entry of the log, if it concerns this partition; before it has caught up, some together.
+
+        Raises:
+            StoreFull: what was taken and not applied is lost: it has to be read again from `applied` on.
+        """
+        if self.partition in batch.sections:
+            self._gathered.append((position, batch))
+            self._gathered_bytes += len(batch.sections[self.partition])
+        if self._gathered:
+            if self.fault is not None and position < self._epoch.last and self._gathered_bytes < TOGETHER_BYTES:
+                return
+            try:
+                self._apply_gathered()
+            except StoreFull:
+                raise
+            except StoreError as error:
+                self.stop_for_good(error)
+                return
+        self.applied = position
+        if self.fault is not None:
+            self._note_caught_up()
+        if self._waiters:
+            self._wake()
+
+    def stop_for_good(self, error: StoreError) -> None:
+        """Answer nothing from now on; keep what was taken."""
+        if self._gathered and not self.is_broken:
+            last = self._gathered[-1][0]
+            try:
+                self._apply_gathered()
+                self.applied = last
+            except StoreError as other:
+                logger.error("partition %d lacks entries before those that it cannot have: %s", self.partition, other)
+        if not self.is_broken:
+            self.is_broken = True
+            self.fault = str(error)
+            logger.error("partition %d answers nothing from now on: %s", self.partition, error)
+        self._wake()
+
+    def to_read(self) -> ReplicaIndex:
+        """Return the index, for somebody who reads now."""
+        if self.index.maintainer.uncommitted:
+            self.committer.commit_within(COMMIT_AFTER_READ_S)
+        return self.index
+
+    def note_progress(self) -> None:
+        """Let the next commit note the position in the log, although the newest entries may be of other partitions.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        if not self.is_broken:
+            self.index.note_position(self.applied, self._epoch.name)
+
+    async def wait_for(self, position: int, timeout_s: float) -> None:
+        """Wait until the entry at `position` is applied.
+
+        Raises:
+            StoreError: it is not applied in that time, or the replica has stopped.
+        """
+        deadline = time.monotonic() + timeout_s
+        while self.applied < position:
+            left = deadline - time.monotonic()
+            if left <= 0 or self.is_broken:
+                raise StoreError(f"partition {self.partition} is at {self.applied}, and {position} does not come")
+            future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiters.append((position, future))
+            await asyncio.wait([future], timeout=min(left, EXPECTED_S))
+            if not future.done():
+                self._waiters = [(wanted, waiter) for wanted, waiter in self._waiters if waiter is not future]
+                self._late(self.partition)
+
+    def state(self) -> dict[str, Any]:
+        """Return position, epoch, chain hash and fault, for JSON."""
+        known = self.index.progress
+        epoch = known.epoch or self._epoch.name
+        return {"position": self.applied, "epoch": epoch, "chain": known.chain, "fault": self.fault}
+
+    async def close(self) -> None:
+        """Commit and release the folder."""
+        await self.maintenance.stop()
+        self.committer.stop()
+        with contextlib.suppress(StoreFull):  # then it begins at an older position
+            self.note_progress()
+        self.index.close()
+
+    # -- inside --------------------------------------------------------------------------------------------------------
+
+    def _apply_gathered(self) -> None:
+        """Apply what was gathered. Raises StoreError; everything before the entry at fault is applied then."""
+        entries, self._gathered, self._gathered_bytes = self._gathered, [], 0
+        try:
+            self._apply(entries)
+        except StoreFull:
+            raise
+        except StoreError:
+            if len(entries) == 1:
+                raise
+            for entry in entries:  # nothing of them was applied
+                self._apply([entry])
+                self.applied = entry[0]
+
+    def _apply(self, entries: Sequence[tuple[int, Batch]]) -> None:
+        """Apply entries together: all of them or, if it raises StoreError, none."""
+        found, progress = following(self.index.progress, entries, self.partition, self._epoch.name)
+        answers = self.index.apply_batch(found[0] if len(found) == 1 else list(chain.from_iterable(found)), progress)
+        self.committer.seal(self)
+        first = 0
+        for (_, batch), records in zip(entries, found, strict=True):
+            if records:
+                last = first + len(records)
+                self._answered(batch.writer, batch.incarnation, batch.number, answers[first:last])
+                first = last
+
+    def _check(self, epoch: Epoch) -> None:
+        known = self.index.progress.epoch or self._epoch.name
+        if known and known != epoch.name:
+            raise LogGone(
+                f"the log of partition {self.partition} was made at {epoch.name}, but this replica holds entries of "
+                f"the one made at {known}: the brokers have lost their data"
+            )
+        if epoch.last < self.applied:
+            raise LogGone(
+                f"the log of partition {self.partition} ends at {epoch.last}, but this replica holds entries up to "
+                f"{self.applied}: the brokers have lost their newest data"
+            )
+        if epoch.first > self.applied + 1:
+            raise LogGone(
+                f"the log of partition {self.partition} begins at {epoch.first}, but this replica needs it from "
+                f"{self.applied + 1} on"
+            )
+
+    def _note_caught_up(self) -> None:
+        if not self.is_broken and self.applied >= self._epoch.last:
+            self.fault = None
+            self.committer.commit_changes = COMMIT_CHANGES
+
+    def _wake(self) -> None:
+        for position, future in self._waiters:
+            if not future.done() and (position <= self.applied or self.is_broken):
+                future.set_result(None)
+        self._waiters = [(position, future) for position, future in self._waiters if not future.done()]
+
+
+class ReplicaTasks(PeriodicTasks):
+    """The periodic work of one replica."""
+
+    def __init__(self, replica: Replica) -> None:
+        super().__init__(replica)
+        self._replica = replica
+        self._ticks = replica.partition  # so that not all replicas sync in the same second
+
+    def _due(self) -> list[Callable[[], Awaitable[None]]]:
+        self._ticks += 1
+        due: list[Callable[[], Awaitable[None]]] = [self._commit_again, self._committer.sweep]
+        if self._replica.fault is None:  # graphs of what has not caught up would have to be built again
+            due.append(self._consolidate_due)
+        return [*due, self._close_idle_graphs, *([self._sync] if self._ticks % SYNC_TICKS == 0 else [])]
+
+    async def _commit_again(self) -> None:
+        """Commit what could not be committed before; all else waits for COMMIT_AFTER_S."""
+        if self._maintainer.refusing or not self._committer.commits_later:
+            self._committer.commit_if_due()
+
+    async def _sync(self) -> None:
+        self._replica.note_progress()
+        self._replica.committer.commit()
+        await self._replica.committer.sync()

@@ -1,0 +1,281 @@
+"""What carries out the commands of connections at a node.
+
+A PUSH, and a read that a replica of this node can answer at once, are carried out within the turn. A read of what other
+nodes hold is relayed to one of them. Everything else is postponed to `execute`, which may wait and may ask other nodes.
+The replies of a turn with PUSHes wait until their batches are acknowledged.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sonicpy.channel import replies
+from sonicpy.channel.commands import (
+    Buckets,
+    Collections,
+    Command,
+    Count,
+    CountB,
+    CountC,
+    CountO,
+    Exists,
+    Explain,
+    FlushB,
+    FlushC,
+    FlushO,
+    Info,
+    List,
+    Objects,
+    Pop,
+    Push,
+    Query,
+    Stats,
+    Suggest,
+    Trigger,
+    Verify,
+)
+from sonicpy.cluster.log.limits import ANSWER_S, RELAYED_S
+from sonicpy.cluster.node.merge import NAMED_MAX, merge_figures, merge_names
+from sonicpy.cluster.node.node import Node
+from sonicpy.cluster.node.spread import Spread
+from sonicpy.cluster.peers.questions import Question, question_of
+from sonicpy.config import Config
+from sonicpy.errors import StoreError
+from sonicpy.ids import check_collection
+from sonicpy.index.maintenance.maintainer import Maintainer
+from sonicpy.server.connections.dispatch import CALLS, Postponed
+from sonicpy.server.jobs.readers import ReaderWatch
+from sonicpy.server.service import BaseService
+from sonicpy.server.watching.figures import LabelledFigures
+from sonicpy.server.watching.statistics import Statistics
+
+
+def push(node: Node, command: Push) -> bytes:
+    """Add the record of a PUSH to the next batch."""
+    collection, bucket, oid, text, lang = command
+    node.recorder.push(collection, bucket, oid, text, lang)
+    partition = node.partition_of(collection, bucket, oid)
+    node.turn[partition] = node.add(partition, node.recorder.take_record())
+    return replies.OK
+
+
+def read_here(call: Callable[[Any, Any], bytes]) -> Callable[[Node, Any], bytes]:
+    """Return the call that answers by a replica of this node, if that knows all that this node has acknowledged."""
+
+    def read(node: Node, command: Any) -> bytes:
+        if command.collection in node.spread:
+            raise Postponed
+        partition = node.partition_of(command.collection, command.bucket)
+        replica = node.replicas.get(partition)
+        if replica is None and partition not in node.turn:
+            raise Postponed(node.relay(partition, command))
+        if (
+            replica is None
+            or replica.fault is not None
+            or replica.applied < node.written[partition]
+            or partition in node.turn
+            or node.is_strong
+        ):
+            raise Postponed
+        return call(replica.to_read(), command)
+
+    return read
+
+
+def count_here(node: Node, command: Count) -> bytes:
+    """Answer COUNT of a bucket or an object."""
+    if command.bucket is None:
+        raise Postponed
+    return READ_COUNT(node, command)
+
+
+READ_COUNT = read_here(CALLS[Count])
+READS = (CountB, CountO, Exists, Explain, List, Objects, Query, Suggest)
+NODE_CALLS: dict[type, Callable[[Any, Any], bytes]] = {
+    Push: push,
+    Count: count_here,
+    **{kind: read_here(CALLS[kind]) for kind in READS},
+}
+
+
+CHANGES = (Pop, FlushB, FlushC, FlushO)
+
+
+def limit_of(command: Command) -> float:
+    """Return how long a command may wait at this node, in seconds: less if another node may have had it before."""
+    return ANSWER_S - RELAYED_S if type(command) in NODE_CALLS else ANSWER_S
+
+
+class TurnSealer:
+    """Lets the replies of a turn wait for its batches."""
+
+    is_waiting = False
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    def seal(self, connection: object) -> "asyncio.Future[Any] | None":
+        """Return what the replies of a turn have to wait for; None: nothing."""
+        turn, self._node.turn = self._node.turn, {}
+        if not turn:
+            return None
+        waits = list(dict.fromkeys([batch.done for batch in turn.values()]))
+        if len(waits) == 1:
+            return waits[0]
+        return asyncio.gather(*map(asyncio.shield, waits))
+
+    def seal_with_pass(self, connection: object, out: list[bytes], promises: list[int]) -> bool:
+        """Return that it does not: each turn waits for its own batches."""
+        return False
+
+    def settle(self) -> None:
+        """Do nothing: no turn waits for a pass."""
+
+    def note_turn_without_changes(self) -> None:
+        """Do nothing: replicas commit by the log, whoever takes turns."""
+
+    async def remove(self) -> None:
+        """Do nothing: a replica removes at once what an entry of the log removes."""
+
+
+class NodeService(BaseService):
+    """A node and its connections.
+
+    Args:
+        statistics: those that the replicas count their consolidations in.
+    """
+
+    def __init__(self, node: Node, config: Config, statistics: Statistics) -> None:
+        super().__init__(config, NODE_CALLS, node, TurnSealer(node), statistics)
+        self.node = node
+        self._spread = Spread(node)
+        self.where = f"{config.store.kv.path}, and it is the node {node.name} of a cluster"
+
+    def stores(self) -> Sequence[tuple[Maintainer, ReaderWatch]]:
+        """Return those of the replicas; see `BaseService.stores`."""
+        return [(replica.index.maintainer, replica.readers) for replica in self.node.replicas.values()]
+
+    def more_figures(self) -> list[LabelledFigures]:
+        """Return those of each partition."""
+        return self.node.figures()
+
+    def trouble(self, *, to_search: bool) -> str | None:
+        """Return why clients should prefer another node; see `BaseService.trouble`."""
+        return self.node.trouble(to_search=to_search) or super().trouble(to_search=to_search)
+
+    def note_url(self, url: str) -> None:
+        """Tell other processes that want to open a replica's folder at which URL this one serves it."""
+        super().note_url(url)
+        for replica in self.node.replicas.values():
+            replica.index.maintainer.note_server(url)
+
+    async def finish(self, seconds: float) -> None:
+        """Do nothing: closing the node ends its work."""
+
+    async def execute(self, command: Command) -> bytes:
+        """Carry out a command that has to wait or that other nodes answer; see `BaseService.execute`."""
+        limit_s = None if self._is_work(command) else limit_of(command)
+        try:
+            async with asyncio.timeout(limit_s):
+                return await self._execute(command)
+        except TimeoutError as error:
+            unknown = ", and its outcome is unknown" if type(command) in CHANGES else ""
+            raise StoreError(
+                f"{type(command).__name__.upper()} got no answer in {limit_s:g} seconds{unknown}"
+            ) from error
+
+    def _is_work(self, command: Any) -> bool:
+        """Return whether a command takes its time by itself, without waiting for brokers or nodes that are silent."""
+        is_count = isinstance(command, CountC) or (isinstance(command, Count) and command.object is None)
+        return isinstance(command, Verify | Trigger) or (is_count and command.collection in self.node.spread)
+
+    async def _execute(self, command: Command) -> bytes:
+        if self.node.spread and getattr(command, "collection", None) in self.node.spread:
+            if getattr(command, "bucket", None) is not None:
+                return await self._spread.execute(command)
+            if isinstance(command, Count | CountC):
+                return replies.result(await self._count_spread(command.collection))
+        if type(command) in READS:
+            return await self._ask(command)
+        match command:
+            case Count(collection, None) | CountC(collection):
+                check_collection(collection)
+                return replies.result(sum(await self._ask_all("count_buckets", collection)))
+            case Collections(limit, after):
+                pages = await self._ask_all("collections_after", after, limit)
+                return replies.json_result(merge_names(pages, limit, by_length=True))
+            case Buckets(collection, limit, after):
+                return replies.json_result(await self._buckets(collection, after, limit))
+            case FlushC(collection):
+                check_collection(collection)
+                return replies.result(int(any(await self._ask_all("FlushC", collection))))
+            case Pop() | FlushB() | FlushO():
+                return replies.result(int(await self._ask(command)))
+            case Stats(str(collection), str(bucket)):
+                partition = self.node.partition_of(collection, bucket)
+                found = await self.node.ask(partition, Question("stats", (collection, bucket)))
+                return replies.json_result(json.loads(found))
+            case Stats(collection):
+                return replies.json_result(merge_figures(await self._ask_all("stats", collection)))
+            case Info():
+                return self._info_of_node()
+            case Verify():
+                return replies.json_result(await self._verify())
+            case Trigger(action="consolidate"):
+                replicas = list(self.node.replicas.values())
+                await asyncio.gather(*map(self.node.wait_for_own, replicas))
+                for replica in replicas:
+                    await replica.maintenance.consolidate()
+                return replies.OK
+            case Trigger(action=action):
+                raise StoreError(f"TRIGGER {action} is refused: a node of a cluster offers consolidate alone")
+        return await self._ask(command)
+
+    async def _count_spread(self, collection: str) -> int:
+        """Return how many buckets a spread collection has: each is in several partitions."""
+        names: list[str] = []
+        while page := await self._buckets(collection, names[-1] if names else None, NAMED_MAX):
+            names += page
+        return len(names)
+
+    async def _buckets(self, collection: str, after: str | None, limit: int) -> list[str]:
+        return merge_names(await self._ask_all("buckets_after", collection, after, limit), limit)
+
+    async def _ask(self, command: Any) -> bytes:
+        partition = self.node.partition_of(command.collection, command.bucket)
+        return await self.node.ask(partition, question_of(command))
+
+    async def _ask_all(self, kind: str, *fields: Any) -> list[Any]:
+        """Return the answers of all partitions.
+
+        Raises:
+            SonicError: one of them did not answer.
+        """
+        asked = [self.node.ask(number, Question(kind, fields)) for number in range(self.node.layout.partitions)]
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        for answer in found:
+            if isinstance(answer, BaseException):
+                raise answer
+        return [json.loads(answer) for answer in found if isinstance(answer, bytes)]
+
+    async def _verify(self) -> list[str]:
+        faults = []
+        replicas = list(self.node.replicas.values())
+        await asyncio.gather(*[self.node.wait_for_own(replica) for replica in replicas if replica.fault is None])
+        for replica in replicas:
+            if replica.fault is not None:
+                faults.append(f"partition {replica.partition}: {replica.fault}")
+                continue
+            found = await replica.maintenance.verify()
+            faults += [f"partition {replica.partition}: {fault}" for fault in found]
+        return faults
+
+    def _info_of_node(self) -> bytes:
+        replicas = self.node.replicas.values()
+        maintainers = [replica.index.maintainer for replica in replicas]
+        return self._info(
+            open_collections=len({name for replica in replicas for name in replica.index.collections()}),
+            open_graphs=sum(maintainer.open_graphs() for maintainer in maintainers),
+            pending_graphs=sum(maintainer.pending_buckets() for maintainer in maintainers),
+        )

@@ -1,0 +1,204 @@
+"""Snapshots of partitions, kept by the brokers: what a new replica begins with, so that the log need not be kept whole.
+
+A snapshot is the backup of a replica, cut into chunks. It counts once it was read back. The log is cut off below the
+older of the two newest snapshots, and never below what a replica that answers still needs.
+"""
+
+import asyncio
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from nats.aio.client import Client
+
+from sonicpy.cluster.log.broker import Epoch, LogGone
+from sonicpy.cluster.log.ending import close
+from sonicpy.cluster.log.jetstream import JetStream, connect
+from sonicpy.cluster.node.replica import Replica
+from sonicpy.cluster.registry.orders import NotDone, Order
+from sonicpy.cluster.registry.registry import Layout, Manifest, Registry
+from sonicpy.cluster.registry.status import ask_nodes, why_not
+from sonicpy.cluster.registry.watched import Asleep, give_watched_order
+from sonicpy.errors import StoreError
+from sonicpy.files import PRIVATE, Access, make_all, new_bytes, regular_bytes
+from sonicpy.store.care.backup import BACKUP_FILE
+from sonicpy.store.replica import Progress, install_backup, progress_of_backup
+
+CHUNK_BYTES = 512 << 10
+KEPT = 2
+CHUNK_S = 5.0
+"""Longest time until every broker has a part that was acknowledged."""
+CHUNK_PAUSE_S = 0.05
+
+
+async def save(replica: Replica, log: JetStream, registry: Registry) -> int:
+    """Take a snapshot of a replica, and drop those but the newest two; return its position; 0: it is empty.
+
+    Raises:
+        StoreError: it could not be taken; the earlier ones are still there.
+    """
+    if not replica.applied:
+        return 0
+    loop = asyncio.get_running_loop()
+    replica.note_progress()
+    replica.committer.commit()
+    with TemporaryDirectory(dir=replica.index.folder.parent, prefix="snapshot-") as name:
+        folder = Path(name)
+        await loop.run_in_executor(None, replica.index.maintainer.backup_committed, folder)
+        progress = await loop.run_in_executor(None, progress_of_backup, folder)
+        path = folder / BACKUP_FILE
+        size = path.stat().st_size
+        manifest = Manifest(progress.position, progress.epoch, progress.chain, -(-size // CHUNK_BYTES), size)
+        kept = await registry.snapshots(replica.partition)
+        if kept and kept[0].position == manifest.position:
+            return manifest.position
+        with regular_bytes(path) as file:
+            for number in range(manifest.chunks):
+                await log.put_chunk(chunk_name(replica.partition, manifest, number), file.read(CHUNK_BYTES))
+        await load(replica.partition, manifest, log, folder / "again")
+    await registry.note_snapshots(replica.partition, [manifest, *kept[: KEPT - 1]])
+    for old in kept[KEPT - 1 :]:
+        await log.drop_chunks(f"{replica.partition}.{old.position}")
+    return manifest.position
+
+
+async def load(partition: int, manifest: Manifest, log: JetStream, folder: Path, access: Access = PRIVATE) -> None:
+    """Read a snapshot back into a folder, as a backup, in files with the modes of `access`.
+
+    Raises:
+        StoreError: it is not what was written.
+    """
+    make_all(folder, access)
+    with new_bytes(folder / BACKUP_FILE, access) as file:
+        for number in range(manifest.chunks):
+            file.write(await _chunk(log, chunk_name(partition, manifest, number)))
+    loop = asyncio.get_running_loop()
+    progress = await loop.run_in_executor(None, progress_of_backup, folder)
+    if (progress.position, progress.epoch, progress.chain) != (manifest.position, manifest.epoch, manifest.chain):
+        raise StoreError(f"the snapshot of partition {partition} at {manifest.position} holds another position")
+
+
+async def _chunk(log: JetStream, name: str) -> bytes:
+    """Return a part of a snapshot. A broker that answers may be a little behind the one that took it."""
+    for _ in range(int(CHUNK_S / CHUNK_PAUSE_S)):
+        try:
+            return await log.get_chunk(name)
+        except StoreError:
+            await asyncio.sleep(CHUNK_PAUSE_S)
+    return await log.get_chunk(name)
+
+
+async def is_needed(known: Progress, partition: int, epoch: Epoch, registry: Registry) -> bool:
+    """Return whether a replica has to begin with a snapshot.
+
+    An empty one does if there is a snapshot: the log may go back to its first entry and still not hold everything,
+    because it was made again after the brokers had lost their data.
+
+    Raises:
+        NotReady: no broker answers.
+    """
+    if known.epoch not in ("", epoch.name):
+        return False
+    if epoch.first > known.position + 1:
+        return True
+    return not known.epoch and any(found.epoch == epoch.name for found in await registry.snapshots(partition))
+
+
+async def replace_folder(
+    partition: int, epoch: Epoch, log: JetStream, registry: Registry, folder: Path, access: Access = PRIVATE
+) -> None:
+    """Replace the folder of a replica that is too old by the newest snapshot, in files with the modes of `access`.
+
+    Raises:
+        LogGone: no snapshot reaches the log.
+        StoreError: the snapshot cannot be read.
+    """
+    for manifest in await registry.snapshots(partition):
+        if manifest.epoch == epoch.name and manifest.position + 1 >= epoch.first:
+            fresh = folder.with_name(f"{folder.name}.new")
+            shutil.rmtree(fresh, ignore_errors=True)
+            await load(partition, manifest, log, fresh, access)
+            install_backup(fresh, folder, access)
+            shutil.rmtree(fresh)
+            return
+    raise LogGone(f"the log of partition {partition} begins at {epoch.first}, and no snapshot reaches it")
+
+
+def chunk_name(partition: int, manifest: Manifest, number: int) -> str:
+    """Return the name of a part of a snapshot."""
+    return f"{partition}.{manifest.position}.{number}"
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def snapshot_all(brokers: str) -> list[dict[str, Any]]:
+    """Let the nodes take a snapshot of every partition, and cut the logs off; return what was done, by partition.
+
+    Raises:
+        ConfigError: the brokers hold no cluster.
+        NotReady: the brokers do not answer.
+        StoreError: a partition has no new snapshot.
+    """
+    return asyncio.run(_snapshot_all(brokers))
+
+
+async def _snapshot_all(brokers: str) -> list[dict[str, Any]]:
+    connection = await connect(brokers, "sonicpy cluster snapshot")
+    try:
+        registry = await Registry.open(connection)
+        layout = await registry.layout()
+        log = JetStream(connection)
+        answers = await ask_nodes(connection, layout)
+        for partition in range(layout.partitions):
+            await _take_one(connection, layout, answers, partition)
+        answers = await ask_nodes(connection, layout)
+        done = [one for number in range(layout.logs) for one in await _trim(number, log, registry, layout, answers)]
+        return sorted(done, key=lambda one: int(one["partition"]))
+    finally:
+        await close(connection)
+
+
+async def _take_one(connection: Client, layout: Layout, answers: dict[str, Any], partition: int) -> None:
+    """Let one of the nodes that hold a partition take a snapshot of it.
+
+    Args:
+        answers: what the nodes say of themselves; one that falls asleep is taken out.
+
+    Raises:
+        StoreError: none of them did.
+    """
+    reasons = []
+    for node in layout.holders(partition):
+        why = why_not(answers, node, partition)
+        if why is None:
+            try:
+                await give_watched_order(connection, node, Order("save", partition))
+                return
+            except NotDone as error:
+                why = error.why
+                if isinstance(error, Asleep):
+                    del answers[node]
+        reasons.append(f"{node}: {why}")
+    raise StoreError(f"partition {partition} has no new snapshot ({'; '.join(reasons)})")
+
+
+async def _trim(
+    number: int, log: JetStream, registry: Registry, layout: Layout, answers: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Cut a log off where two snapshots of each of its partitions and all live replicas are behind it."""
+    done: list[dict[str, Any]] = []
+    needed: list[int] = []
+    for partition in layout.partitions_of(number):
+        manifests = await registry.snapshots(partition)
+        newest = manifests[0] if manifests else Manifest(0, "", "", 0, 0)
+        done.append({"partition": partition, "position": newest.position, "bytes": newest.size})
+        needed.append(manifests[-1].position if len(manifests) == KEPT else 0)
+        for name in layout.holders(partition):
+            replica = answers.get(name, {}).get("replicas", {}).get(str(partition))
+            needed += [] if replica is None else [int(replica["position"])]
+    if min(needed):
+        await log.trim(number, min(needed))
+    first = (await log.epoch(number)).first
+    return [{**one, "log_from": first} for one in done]

@@ -1,0 +1,238 @@
+"""Buckets of a spread collection: each has parts in several partitions, and an object lies in one of them.
+
+    PUSH, POP, FLUSHO, COUNT of an object, EXISTS   ask the part of the object
+    QUERY, SUGGEST                                  ask all parts what they know of the words, QUERY then for objects,
+                                                    SUGGEST for corrections if there are few completions
+    LIST, COUNT of a bucket, FLUSHB, OBJECTS        ask all parts, and unite what they answer
+
+A part that does not answer is an error: never a silently partial answer.
+"""
+
+import asyncio
+import json
+import time
+from base64 import b64decode
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from sonicpy.channel import replies
+from sonicpy.channel.commands import (
+    Command,
+    Count,
+    CountB,
+    CountO,
+    Exists,
+    FlushB,
+    FlushO,
+    List,
+    Objects,
+    Pop,
+    Query,
+    Stats,
+    Suggest,
+)
+from sonicpy.cluster.node.merge import merge_figures
+from sonicpy.cluster.peers.questions import Question, question_of
+from sonicpy.errors import StoreError
+from sonicpy.ids import check_names
+from sonicpy.index.search.parts import RemotePart, merge
+from sonicpy.index.search.plan import Plan, to_plain
+from sonicpy.index.search.ranking import PLANNERS
+from sonicpy.index.search.sketch import likely_completions
+from sonicpy.index.search.statistics import SummedStatistics
+from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
+from sonicpy.index.spread import pack_terms
+from sonicpy.search import Search
+
+if TYPE_CHECKING:
+    from sonicpy.cluster.node.node import Node
+
+CACHED_S = 1.0
+"""What parts know of the words of a query is asked again after this time."""
+CACHED_MAX = 1_000
+WORDS_AT_ONCE = 2_000
+"""Words of a part that are read at once to count those of a bucket."""
+PART_SHIFT = 40
+"""Above these bits of a position of OBJECTS stands the number of the part."""
+
+
+class Spread:
+    """Answers commands about buckets that are spread.
+
+    Args:
+        node: that was asked.
+    """
+
+    def __init__(self, node: "Node") -> None:
+        self._node = node
+        self._plans: dict[Search, tuple[float, Plan]] = {}
+
+    async def execute(self, command: Command) -> bytes:
+        """Return the reply to a command.
+
+        Raises:
+            CommandError: it is refused.
+            StoreError: a part does not answer, or a spread bucket does not offer the command.
+        """
+        match command:
+            case Query() if self._node.recorder.config.search.ranking == "sonic":
+                raise StoreError("QUERY is refused: search.ranking is sonic, which a spread bucket does not offer")
+            case Query():
+                return await self._query(command)
+            case Suggest():
+                return await self._suggest(command)
+            case List():
+                return await self._list(command)
+            case Objects():
+                return await self._objects(command)
+            case Exists() | CountO() | Count(_, str(), str()):
+                return await self._of_object(command)
+            case Pop() | FlushO():
+                return replies.result(int(await self._of_object(command)))
+            case CountB(collection, bucket):
+                counts = await self._ask(collection, bucket, "count_objects", collection, bucket)
+                return replies.result(sum(map(json.loads, counts)))
+            case Count(collection, str(bucket)):
+                return replies.result(await self._count_words(collection, bucket))
+            case FlushB(collection, bucket):
+                return replies.result(max(map(int, await self._ask(collection, bucket, "FlushB", collection, bucket))))
+            case Stats(str(collection), str(bucket)):
+                found = await self._ask(collection, bucket, "stats", collection, bucket)
+                return replies.json_result(merge_figures(list(map(json.loads, found))))
+        raise StoreError(f"{type(command).__name__.upper()} is refused: a bucket that is spread does not offer it")
+
+    # -- questions -----------------------------------------------------------------------------------------------------
+
+    async def _of_object(self, command: Any) -> bytes:
+        partition = self._node.partition_of(command.collection, command.bucket, command.object)
+        return await self._node.ask(partition, question_of(command))
+
+    async def _ask(self, collection: str, bucket: str, kind: str, *fields: Any) -> list[bytes]:
+        """Return the answers of all parts of a bucket. Raises StoreError if one does not answer."""
+        return await self._ask_each([(part, kind, fields) for part in self._node.parts_of(collection, bucket)])
+
+    async def _ask_each(
+        self, questions: Sequence[tuple[int, str, tuple[Any, ...]]], *, once: bool = False
+    ) -> list[bytes]:
+        asked = [self._node.ask(part, Question(kind, fields), once=once) for part, kind, fields in questions]
+        answers: list[bytes] = []
+        for answer in await asyncio.gather(*asked, return_exceptions=True):
+            if isinstance(answer, BaseException):
+                raise answer
+            answers.append(answer)
+        return answers
+
+    # -- words ---------------------------------------------------------------------------------------------------------
+
+    async def _query(self, command: Query) -> bytes:
+        plan = await self._plan(command)
+        collection, bucket, limit, offset, total = (
+            command.collection, command.bucket, command.limit, command.offset, command.total,
+        )  # fmt: skip
+        if plan is None:
+            return replies.hits([], 0 if total else None, scores=command.scores)
+        fields = (collection, bucket, to_plain(plan), offset + limit, total)
+        found = [json.loads(answer) for answer in await self._ask(collection, bucket, "spread_find", *fields)]
+        page = merge([RemotePart(rows, count) for rows, count in found], plan, limit, offset)
+        is_scored = self._node.recorder.config.search.ranking != "newest"
+        shown = page.scores if is_scored else [None] * len(page.names)
+        return replies.hits(zip(page.names, shown, strict=True), page.total, scores=command.scores)
+
+    async def _plan(self, command: Query) -> Plan | None:
+        """Return the plan of a query, not older than CACHED_S; None: its text has no words."""
+        key = command.question
+        cached = self._plans.get(key)
+        if cached is not None and time.monotonic() - cached[0] < CACHED_S and not self._node.is_strong:
+            return cached[1]
+        recorder = self._node.recorder
+        terms, matching = recorder.read_query(key)
+        if not len(terms):
+            return None
+        began = time.monotonic()
+        packed = None if matching is None else list(matching)
+        found = await self._ask(*key.scope, "spread_terms", *key.scope, pack_terms(terms), packed)
+        statistics = SummedStatistics([json.loads(sketch) for sketch in found])
+        plan = PLANNERS[recorder.config.search.ranking](statistics, terms, recorder.config.search, matching)
+        if len(self._plans) >= CACHED_MAX:
+            self._plans.clear()
+        self._plans[key] = began, plan
+        return plan
+
+    async def _suggest(self, command: Suggest) -> bytes:
+        collection, bucket, word, limit = command
+        check_names(collection, bucket)
+        term, typed_bytes = self._node.recorder.read_word(word)
+        order = self._node.recorder.config.search.suggest_order
+        if order == "likely":
+            completions = await self._completions(collection, bucket, term, limit)
+            if len(completions) == limit:
+                return replies.event("SUGGEST", completions)
+        found = await self._ask(collection, bucket, "spread_word", collection, bucket, term.decode())
+        statistics = SummedStatistics([json.loads(sketch) for sketch in found])
+        if order == "likely":
+            words = suggest_likely(statistics, term, limit)
+        else:
+            words = suggest_alphabetical(statistics, term, limit, typed_bytes)
+        return replies.event("SUGGEST", [word.decode() for word in words])
+
+    async def _completions(self, collection: str, bucket: str, term: bytes, limit: int) -> list[str]:
+        """Return the likely completions of a word; none if a part takes its words from a graph, or its nodes are of a
+        version that does not know them.
+        """
+        fields = (collection, bucket, term.decode())
+        questions = [(part, "spread_completions", fields) for part in self._node.parts_of(collection, bucket)]
+        try:
+            found = await self._ask_each(questions, once=True)
+        except StoreError:  # the question that follows says what is wrong, if all versions know it
+            return []
+        packed = [part for part in map(json.loads, found) if part is not None]
+        return likely_completions(list(map(b64decode, packed)), term, limit) if len(packed) == len(found) else []
+
+    async def _list(self, command: List) -> bytes:
+        collection, bucket, limit, offset, prefix, after = command
+        fields = (collection, bucket, offset + limit, prefix, after)
+        words = {
+            word for part in await self._ask(collection, bucket, "spread_list", *fields) for word in json.loads(part)
+        }
+        return replies.event("LIST", sorted(words, key=str.encode)[offset : offset + limit])
+
+    async def _count_words(self, collection: str, bucket: str) -> int:
+        """Return how many different words a bucket holds: all of them are read, some at a time."""
+        check_names(collection, bucket)
+        after: dict[int, str | None] = dict.fromkeys(self._node.parts_of(collection, bucket))
+        seen: set[int] = set()
+        while after:
+            pages = await self._ask_each(
+                [(part, "spread_list", (collection, bucket, WORDS_AT_ONCE, "", last)) for part, last in after.items()]
+            )
+            for part, page in zip(list(after), map(json.loads, pages), strict=True):
+                seen.update(hash(word) for word in page)
+                if len(page) < WORDS_AT_ONCE:
+                    del after[part]
+                else:
+                    after[part] = page[-1]
+        return len(seen)
+
+    # -- objects -------------------------------------------------------------------------------------------------------
+
+    async def _objects(self, command: Objects) -> bytes:
+        """List objects part by part: each part lists its own in the order in which they were pushed."""
+        collection, bucket, limit, prefix, after, position = command
+        check_names(collection, bucket)
+        parts = self._node.parts_of(collection, bucket)
+        number, inner = divmod(position or 0, 1 << PART_SHIFT)
+        if position is None and after is not None:
+            partition = self._node.partition_of(collection, bucket, after)
+            number = parts.index(partition)
+            inner = json.loads(await self._node.ask(partition, Question("position_after", (collection, bucket, after))))
+        if number >= len(parts):
+            return replies.json_result({"objects": [], "next": None})
+        fields = (collection, bucket, limit, prefix, None, inner)
+        reply = await self._node.ask(parts[number], Question("Objects", fields))
+        page = json.loads(reply.decode().removeprefix("RESULT "))
+        following = page["next"]
+        if following is not None:
+            page["next"] = number << PART_SHIFT | following
+        elif number + 1 < len(parts):
+            page["next"] = number + 1 << PART_SHIFT
+        return replies.json_result(page)

@@ -1,0 +1,41 @@
+"""What a cluster holds already of what should not be there yet: every partition is asked for names."""
+
+import json
+
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+
+from sonicpy.cluster.peers.questions import Question, pack_question, subject_of_questions
+from sonicpy.cluster.registry.registry import Layout
+from sonicpy.errors import StoreError
+
+ANSWER_S = 10.0
+
+
+async def what_is_held(connection: Client, layout: Layout, question: Question) -> str:
+    """Return what the first partition says that does not answer a question with an empty list, as a part of a sentence.
+
+    Args:
+        question: for names, whose answer is a list.
+
+    Returns:
+        An empty string if all lists are empty.
+
+    Raises:
+        StoreError: a partition does not answer.
+    """
+    for partition in range(layout.partitions):
+        packed = pack_question(partition, question)
+        try:
+            message = await connection.request(subject_of_questions(partition), packed, timeout=ANSWER_S)
+        except (NatsError, OSError) as error:
+            raise StoreError(f"partition {partition} does not answer: start the nodes that hold it") from error
+        if message.data != b"+[]":
+            return not_empty(partition, message.data)
+    return ""
+
+
+def not_empty(partition: int, packed: bytes) -> str:
+    """Return what the answer to a question for names says instead of that there are none, as a part of a sentence."""
+    said = packed[1:].decode()
+    return f"which holds {', '.join(json.loads(said))}" if packed[:1] == b"+" else f"partition {partition} says: {said}"

@@ -1,0 +1,185 @@
+"""`sonicpy cluster recover`: replicas are made anew from the one that the operator chose, or from snapshot and log.
+
+After the brokers have lost a log, or its newest entries, all its replicas stop: they hold what no log has. The chosen
+one goes on with the log as it is now. It skips what it knows by the numbers of the writers, so nothing that was
+acknowledged since then is lost. Its snapshot is what the other replicas begin with.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nats.aio.client import Client
+
+from sonicpy.cluster.log.broker import Epoch, LogGone
+from sonicpy.cluster.log.ending import close
+from sonicpy.cluster.log.jetstream import JetStream, connect
+from sonicpy.cluster.operator.setup import LOG_COPIES
+from sonicpy.cluster.registry.orders import Order, give_order, tell_recovery
+from sonicpy.cluster.registry.registry import Layout, Registry
+from sonicpy.cluster.registry.status import ask_nodes
+from sonicpy.errors import ConfigError
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What to recover.
+
+    Attributes:
+        source: the node whose replicas are right; "": those of `node` begin anew with snapshot and log.
+        node: only the replicas of this node are made anew; "": those of all nodes but the source.
+        partition: only this one; None: all whose replicas do not agree, or have stopped.
+        anyway: also if another node holds more than the source.
+    """
+
+    source: str = ""
+    node: str = ""
+    partition: int | None = None
+    anyway: bool = False
+
+
+def recover(brokers: str, wish: Wish, say: Say) -> int:
+    """Make replicas anew; return how many partitions were recovered.
+
+    Args:
+        say: called with a line for each step.
+
+    Raises:
+        ConfigError: the brokers hold no cluster; or the source is not one.
+        StoreError: the brokers do not answer, or a step failed; run it again.
+    """
+    return asyncio.run(_recover(brokers, wish, say))
+
+
+async def _recover(brokers: str, wish: Wish, say: Say) -> int:
+    connection = await connect(brokers, "sonicpy cluster recover")
+    try:
+        layout = await (await Registry.open(connection)).layout()
+        answers = await ask_nodes(connection, layout)
+        check_wish(layout, answers, wish)
+        logs = await _logs(JetStream(connection), layout, say)  # after the nodes: no replica is ahead of its log then
+        for node in answers.values():
+            _note_faults(layout, logs, node["replicas"])
+        partitions = [wish.partition] if wish.partition is not None else _wrong(layout, answers, wish)
+        if not wish.source and not wish.anyway:
+            check_log(layout, logs, answers, partitions, wish.node)
+        for partition in partitions:
+            await _recover_partition(connection, layout, answers, partition, wish, say)
+        return len(partitions)
+    finally:
+        await close(connection)
+
+
+async def _logs(log: JetStream, layout: Layout, say: Say) -> list[Epoch]:
+    """Return what is known of each log; one that is missing is made."""
+    await log.create_snapshots(LOG_COPIES)
+    logs = []
+    for number in range(layout.logs):
+        try:
+            logs.append(await log.epoch_at_last(number))
+        except LogGone:
+            await log.create(number, LOG_COPIES)
+            say(f"the log {number} was missing; it begins anew")
+            logs.append(await log.epoch_at_last(number))
+    return logs
+
+
+def _note_faults(layout: Layout, logs: list[Epoch], replicas: dict[str, Any]) -> None:
+    """Note which replicas hold what the log does not have: they may not have seen it themselves yet."""
+    for number, replica in replicas.items():
+        if _is_lost_for(replica, logs[layout.log_of(int(number))]):
+            replica["fault"] = replica["fault"] or "the log is another one"
+
+
+def _is_lost_for(replica: dict[str, Any], log: Epoch) -> bool:
+    """Return whether a replica holds what its log does not have."""
+    return replica["epoch"] not in ("", log.name) or replica["position"] > log.last
+
+
+def check_log(layout: Layout, logs: list[Epoch], answers: dict[str, Any], partitions: list[int], node: str) -> None:
+    """Raise ConfigError if replicas that are to begin anew hold what the brokers have lost."""
+    for number in partitions:
+        replica = _replica(answers, node, number)
+        if replica is not None and _is_lost_for(replica, logs[layout.log_of(number)]):
+            raise ConfigError(
+                f"--node is {node}, whose partition {number} holds what the brokers have lost; allowed are --from with "
+                "the node whose replica is right, or --anyway, which gives that up."
+            )
+
+
+def check_wish(layout: Layout, answers: dict[str, Any], wish: Wish) -> None:
+    """Raise ConfigError if a node that is named does not answer, or a partition does not exist."""
+    for flag, name in (("from", wish.source), ("node", wish.node)):
+        if name and name not in answers:
+            allowed = f"allowed are {', '.join(sorted(answers))}" if answers else "no node does: start them"
+            raise ConfigError(f"--{flag} is {name}, which does not answer; {allowed}.")
+    if wish.partition is not None and not 0 <= wish.partition < layout.partitions:
+        raise ConfigError(f"--partition is {wish.partition}; allowed is 0 to {layout.partitions - 1}.")
+
+
+def _wrong(layout: Layout, answers: dict[str, Any], wish: Wish) -> list[int]:
+    """Return the partitions that are to be recovered."""
+    if not wish.source:
+        return [number for number in range(layout.partitions) if _replica(answers, wish.node, number)]
+    return [
+        number
+        for number in range(layout.partitions)
+        if _replica(answers, wish.source, number) and not _is_right(layout, answers, number)
+    ]
+
+
+def _is_right(layout: Layout, answers: dict[str, Any], partition: int) -> bool:
+    """Return whether the replicas that answer are at work and do not contradict each other."""
+    found = [_replica(answers, node, partition) for node in layout.holders(partition)]
+    chains: dict[int, str] = {}
+    return all(
+        replica["fault"] is None and chains.setdefault(replica["position"], replica["chain"]) == replica["chain"]
+        for replica in found
+        if replica is not None
+    )
+
+
+def _replica(answers: dict[str, Any], node: str, partition: int) -> dict[str, Any] | None:
+    found: dict[str, Any] | None = answers.get(node, {}).get("replicas", {}).get(str(partition))
+    return found
+
+
+async def _recover_partition(
+    connection: Client, layout: Layout, answers: dict[str, Any], partition: int, wish: Wish, say: Say
+) -> None:
+    held = {node: found for node in layout.holders(partition) if (found := _replica(answers, node, partition))}
+    targets = (
+        [node for node in held if node == wish.node] if wish.node else [node for node in held if node != wish.source]
+    )
+    if wish.source:
+        if wish.source not in held:
+            raise ConfigError(
+                f"--from is {wish.source}; allowed for partition {partition} is one of {', '.join(held)}."
+            )
+        if not wish.anyway:
+            _check_newest(held, partition, wish.source)
+        # A replica that has stopped knows another log; one at work only has to be copied.
+        order = Order("adopt" if held[wish.source]["fault"] is not None else "snapshot", partition)
+        position = await give_order(connection, wish.source, order)
+        say(f"partition {partition}: {wish.source} is right, and is at {position}")
+    await _reset(connection, targets, partition, say)
+    if wish.source:
+        await tell_recovery(connection, partition)
+
+
+def _check_newest(held: dict[str, Any], partition: int, source: str) -> None:
+    newest = max(held, key=lambda node: int(held[node]["position"]))
+    if held[newest]["fault"] is not None and held[newest]["position"] > held[source]["position"]:
+        raise ConfigError(
+            f"--from is {source}, whose partition {partition} is at {held[source]['position']}, but that of {newest} "
+            f"is at {held[newest]['position']}; allowed is {newest}, or --anyway, which gives up what {source} lacks."
+        )
+
+
+async def _reset(connection: Client, nodes: Sequence[str], partition: int, say: Say) -> None:
+    for node in nodes:
+        position = await give_order(connection, node, Order("reset", partition))
+        say(f"partition {partition}: {node} begins anew at {position}")

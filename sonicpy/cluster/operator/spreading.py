@@ -1,0 +1,94 @@
+"""`sonicpy cluster spread`: buckets of a collection have parts in several partitions, from before its first PUSH on."""
+
+import asyncio
+import dataclasses
+import time
+from collections.abc import Mapping
+
+from nats.aio.client import Client
+
+from sonicpy.cluster.log.ending import close
+from sonicpy.cluster.log.jetstream import connect
+from sonicpy.cluster.operator.emptiness import what_is_held
+from sonicpy.cluster.peers.questions import Question
+from sonicpy.cluster.registry.orders import tell_layout
+from sonicpy.cluster.registry.registry import Layout, Registry
+from sonicpy.cluster.registry.status import ask_nodes
+from sonicpy.errors import ConfigError, StoreError
+from sonicpy.ids import check_collection
+
+TAKE_OVER_S = 30.0
+PAUSE_S = 0.1
+
+
+def spread(brokers: str, collection: str, parts: int) -> Layout:
+    """Let the buckets of a collection have parts; return the new layout, which all nodes that answer work by.
+
+    Args:
+        collection: one that holds no bucket.
+        parts: at most as many as there are partitions; 1: its buckets are not spread.
+
+    Raises:
+        CommandError: the name is not valid.
+        ConfigError: the brokers hold no cluster, or the number is too high.
+        StoreError: the collection holds buckets, or the brokers or a node do not answer.
+    """
+    check_collection(collection)
+    return asyncio.run(_spread(brokers, collection, parts))
+
+
+async def _spread(brokers: str, collection: str, parts: int) -> Layout:
+    connection = await connect(brokers, "sonicpy cluster spread")
+    try:
+        registry = await Registry.open(connection)
+        layout = await registry.layout()
+        if not 1 <= parts <= layout.partitions:
+            raise ConfigError(f"PARTS is {parts}; allowed is 1 to {layout.partitions}, the number of partitions.")
+        await _check_empty(connection, layout, collection)
+        return await set_parts(connection, registry, {collection: parts})
+    finally:
+        await close(connection)
+
+
+async def set_parts(connection: Client, registry: Registry, parts: Mapping[str, int]) -> Layout:
+    """Let the buckets of some collections that hold none have parts; return the new layout, once all nodes work by it.
+
+    Args:
+        parts: how many, by collection; 1: its buckets are not spread.
+
+    Raises:
+        StoreError: a node does not answer, or the layout was not changed.
+    """
+
+    def change(now: Layout) -> Layout:
+        wanted = {**dict(now.spread), **parts}
+        return dataclasses.replace(now, spread=tuple(sorted(one for one in wanted.items() if one[1] > 1)))
+
+    layout = await registry.change_layout(change)
+    await tell_layout(connection)
+    await _wait_for_nodes(connection, layout)
+    return layout
+
+
+async def _check_empty(connection: Client, layout: Layout, collection: str) -> None:
+    question = Question("buckets_after", (collection, None, 1), is_strong=True)
+    if held := await what_is_held(connection, layout, question):
+        raise StoreError(
+            f"cannot spread {collection}, {held}; allowed is a collection without buckets: export {collection}, "
+            "flush it, and push it again afterwards"
+        )
+
+
+async def _wait_for_nodes(connection: Client, layout: Layout) -> None:
+    """Wait until all nodes work by a layout: until then they would push objects to other partitions."""
+    deadline = time.monotonic() + TAKE_OVER_S
+    wanted = [list(pair) for pair in layout.spread]
+    while True:
+        answers = await ask_nodes(connection, layout)
+        old = sorted(name for name, node in answers.items() if node["spread"] != wanted)
+        silent = sorted({*layout.nodes} - answers.keys())
+        if not old and not silent:
+            return
+        if time.monotonic() > deadline:
+            raise StoreError(f"{', '.join(old + silent)} did not take over the layout: push nothing before they do")
+        await asyncio.sleep(PAUSE_S)

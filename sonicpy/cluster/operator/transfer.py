@@ -1,0 +1,306 @@
+"""What goes into a cluster and comes out of it as a whole: `sonicpy cluster import`, `backup` and `restore`.
+
+An import reads each object of a folder or backup with its words, in the order in which they were pushed, and appends
+them to the logs as a node would. So it takes any number of partitions, while the cluster serves: a cluster grows by a
+backup that is restored into one with more partitions. A second import of the same folder changes nothing, so after an
+error it is to be run again.
+
+    <backup>/cluster.json             partitions, analyser, position and chain of each snapshot
+    <backup>/0007/sonicpy.backup      the newest snapshot of a partition, as `sonicpy backup` writes one
+"""
+
+import asyncio
+import contextlib
+import dataclasses
+import json
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from nats.aio.client import Client
+
+from sonicpy.cluster.log.ending import close
+from sonicpy.cluster.log.jetstream import JetStream, connect
+from sonicpy.cluster.log.writer import LogWriter, OpenBatch
+from sonicpy.cluster.node.claim import Claim
+from sonicpy.cluster.node.snapshots import load
+from sonicpy.cluster.operator.emptiness import what_is_held
+from sonicpy.cluster.operator.spreading import set_parts
+from sonicpy.cluster.peers.questions import Question
+from sonicpy.cluster.registry.orders import Order
+from sonicpy.cluster.registry.registry import Layout, Registry
+from sonicpy.cluster.registry.status import ask_nodes, why_not
+from sonicpy.cluster.registry.watched import give_watched_order
+from sonicpy.config import Config
+from sonicpy.disk import sync_folder
+from sonicpy.errors import ConfigError, StoreError
+from sonicpy.files import make_one, new_bytes, new_text, regular_bytes
+from sonicpy.index.index import Index
+from sonicpy.index.maintenance.verify import holds_store
+from sonicpy.index.read_only import ReadOnlyIndex
+from sonicpy.index.replica import RECORD_BYTES_MAX, Recorder
+from sonicpy.index.report.export import ExportedObject
+from sonicpy.store.care.backup import BACKUP_FILE
+from sonicpy.store.replica import install_backup
+
+WRITER = "=import"
+"""No node has this name."""
+ANOTHER_IMPORT = "another import into this cluster runs, and allowed is one at a time"
+BATCHES_WAITING_MAX = 64
+"""Batches that wait for their acknowledgement, in all partitions together."""
+NOTES_FILE = "cluster.json"
+NOT_SPREAD: Mapping[str, int] = MappingProxyType({})
+TERM_BYTES = 48
+"""More than a record needs for a word beside its bytes."""
+
+Say = Callable[[str], None]
+
+
+def import_folder(brokers: str, folder: Path, config: Config, say: Say) -> int:
+    """Push what a store, a backup, or the backup of a cluster holds into a cluster; return how many objects.
+
+    Args:
+        config: the settings of the cluster's nodes.
+        say: called with a line for each folder.
+
+    Raises:
+        ConfigError: the brokers hold no cluster, or the settings are not those of the cluster.
+        StoreError: the folder holds neither, the brokers do not answer, or a partition did not acknowledge in time.
+    """
+    sources = list(sources_in(folder))
+    return asyncio.run(_import(brokers, sources, config, say))
+
+
+def restore(brokers: str, folder: Path, config: Config, say: Say) -> int:
+    """Push the backup of a cluster into an empty one; return how many objects.
+
+    Collections that were spread are so again, in at most as many parts as there are partitions now. One that is spread
+    already in the empty cluster stays so.
+
+    Args, errors: as `import_folder`; ConfigError also if the folder holds no such backup, StoreError also if the
+        cluster is not empty.
+    """
+    notes = folder / NOTES_FILE
+    if not notes.exists():
+        raise ConfigError(f"{folder} holds no {NOTES_FILE}; allowed is what sonicpy cluster backup has written.")
+    found = json.loads(notes.read_text(encoding="utf-8"))
+    sources = [folder / f"{int(number):04}" for number in found["partitions"]]
+    spread = {name: parts for name, parts in found["layout"].get("spread", ())}
+    return asyncio.run(_import(brokers, sources, config, say, only_empty=True, spread=spread))
+
+
+def backup(brokers: str, folder: Path, say: Say) -> int:
+    """Write a snapshot of every partition into a folder; return their size in bytes.
+
+    Each partition is at one moment, but not all at the same.
+
+    Args:
+        folder: made; it must not exist, or be empty.
+        say: called with a line for each partition.
+
+    Raises:
+        ConfigError: the brokers hold no cluster, or the folder is not empty.
+        StoreError: the brokers do not answer, or a partition could not be written. The folder then holds no
+            `cluster.json`.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigError(f"{folder} is not empty; allowed is a new folder.")
+    return asyncio.run(_backup(brokers, folder, say))
+
+
+def sources_in(folder: Path) -> Iterator[Path]:
+    """Yield the stores and backups in a folder.
+
+    Raises:
+        StoreError: there is none.
+    """
+    if holds_store(folder) or (folder / BACKUP_FILE).exists():
+        yield folder
+        return
+    parts = [path for path in sorted(folder.glob("[0-9]" * 4)) if holds_store(path) or (path / BACKUP_FILE).exists()]
+    if not parts:
+        raise StoreError(f"{folder} holds neither a store nor a backup")
+    yield from parts
+
+
+@contextlib.contextmanager
+def opened(source: Path, config: Config) -> Iterator[Index]:
+    """Open a store or a backup for reading, for the length of a `with` block. Raises StoreError."""
+    with contextlib.ExitStack() as stack:
+        if not (source / BACKUP_FILE).exists():
+            yield stack.enter_context(ReadOnlyIndex(source, config))
+            return
+        parent = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sonicpy-import-")))
+        copied = parent / "backup"
+        make_one(copied)
+        with regular_bytes(source / BACKUP_FILE) as held, new_bytes(copied / BACKUP_FILE) as file:
+            shutil.copyfileobj(held, file)
+        install_backup(copied, parent / "store")
+        yield stack.enter_context(ReadOnlyIndex(parent / "store", config))
+
+
+# -- into a cluster ----------------------------------------------------------------------------------------------------
+
+
+class Appender:
+    """Appends records to the logs of a cluster, some batches at a time."""
+
+    def __init__(self, connection: Client, layout: Layout, claim: Claim) -> None:
+        log = JetStream(connection)
+        self._layout = layout
+        self._writers = [
+            LogWriter(log, number, WRITER, claim.incarnation, lambda batch, position: None, claim=claim)
+            for number in range(layout.logs)
+        ]
+        self._waiting: deque[OpenBatch] = deque()
+
+    async def add(self, collection: str, bucket: str, object: str, record: bytes) -> None:
+        """Append a record. Raises StoreError if an earlier one was not acknowledged."""
+        partition = self._layout.partition_of(collection, bucket, object)
+        batch = self._writers[self._layout.log_of(partition)].add(partition, record)
+        if not self._waiting or self._waiting[-1] is not batch:
+            self._waiting.append(batch)
+        while len(self._waiting) > BATCHES_WAITING_MAX:
+            await self._waiting.popleft().done
+
+    async def finish(self) -> None:
+        """Wait until everything is acknowledged. Raises StoreError."""
+        while self._waiting:
+            await self._waiting.popleft().done
+
+    async def stop(self) -> None:
+        """End."""
+        for writer in self._writers:
+            await writer.stop()
+
+
+async def _import(
+    brokers: str,
+    sources: list[Path],
+    config: Config,
+    say: Say,
+    *,
+    only_empty: bool = False,
+    spread: Mapping[str, int] = NOT_SPREAD,
+) -> int:
+    async with _appending(brokers, config, only_empty=only_empty, spread=spread) as (recorder, appender):
+        total = 0
+        for source in sources:
+            with opened(source, config) as index:
+                objects = 0
+                for held in index.holdings():
+                    objects += 1
+                    for record in records_of(recorder, held):
+                        await appender.add(held.collection, held.bucket, held.object, record)
+            await appender.finish()
+            say(f"{source}: {objects} objects")
+            total += objects
+    return total
+
+
+@contextlib.asynccontextmanager
+async def _appending(
+    brokers: str, config: Config, *, only_empty: bool, spread: Mapping[str, int]
+) -> AsyncIterator[tuple[Recorder, Appender]]:
+    connection = await connect(brokers, "sonicpy cluster import")
+    try:
+        registry = await Registry.open(connection)
+        layout = await registry.layout()
+        recorder = Recorder(config)
+        await registry.agree_on_analyzer(recorder.analyzer())
+        if only_empty:
+            await _check_empty(connection, layout)
+        claim = await Claim.take(connection, registry, WRITER, ANOTHER_IMPORT)
+        try:
+            if spread:
+                layout = await set_parts(connection, registry, parts_wanted(layout, spread))
+            appender = Appender(connection, layout, claim)
+            try:
+                yield recorder, appender
+            finally:
+                await appender.stop()
+        finally:
+            await claim.release()
+    finally:
+        await close(connection)
+
+
+def parts_wanted(layout: Layout, spread: Mapping[str, int]) -> dict[str, int]:
+    """Return into how many parts collections are to be spread that were spread elsewhere."""
+    return {**{name: min(parts, layout.partitions) for name, parts in spread.items()}, **dict(layout.spread)}
+
+
+async def _check_empty(connection: Client, layout: Layout) -> None:
+    """Raise StoreError if the cluster holds a collection, or does not say so."""
+    if held := await what_is_held(connection, layout, Question("collections_after", (None, 1), is_strong=True)):
+        raise StoreError(
+            f"cannot restore into this cluster, {held}; allowed is an empty cluster: sonicpy cluster import adds the "
+            "backup to what a cluster holds"
+        )
+
+
+def records_of(recorder: Recorder, held: ExportedObject) -> Iterator[bytes]:
+    """Yield the records that push an object with its words; several if one would be too long for the log."""
+    words = [(word, tf, False) for word, tf in held.terms.items()]
+    words += [(word, tf, True) for word, tf in held.hidden.items()]
+    place = 0
+    while place < len(words) or not place:
+        size = 0
+        terms: dict[str, int] = {}
+        hidden: dict[str, int] = {}
+        while place < len(words) and size < RECORD_BYTES_MAX // 2:
+            word, tf, is_hidden = words[place]
+            (hidden if is_hidden else terms)[word] = tf
+            size += len(word.encode()) + TERM_BYTES
+            place += 1
+        recorder.push_terms(held.collection, held.bucket, held.object, terms, hidden)
+        yield recorder.take_record()
+        if not words:
+            return
+
+
+# -- out of a cluster --------------------------------------------------------------------------------------------------
+
+
+async def _backup(brokers: str, folder: Path, say: Say) -> int:
+    connection = await connect(brokers, "sonicpy cluster backup")
+    try:
+        registry = await Registry.open(connection)
+        layout = await registry.layout()
+        answers = await ask_nodes(connection, layout)
+        log = JetStream(connection)
+        notes: dict[str, object] = {}
+        size = 0
+        for partition in range(layout.partitions):
+            await give_watched_order(connection, _source(layout, answers, partition), Order("snapshot", partition))
+            manifest = (await registry.snapshots(partition))[0]
+            await load(partition, manifest, log, folder / f"{partition:04}")
+            notes[str(partition)] = dataclasses.asdict(manifest)
+            size += manifest.size
+            say(f"partition {partition}: {manifest.size} bytes, at {manifest.position}")
+        _write_notes(folder, {"layout": dataclasses.asdict(layout), "partitions": notes})
+        return size
+    finally:
+        await close(connection)
+
+
+def _source(layout: Layout, answers: dict[str, Any], partition: int) -> str:
+    """Return a node whose replica answers. Raises StoreError if there is none."""
+    for node in layout.holders(partition):
+        if why_not(answers, node, partition) is None:
+            return node
+    raise StoreError(f"partition {partition} cannot be saved: no node that holds it answers")
+
+
+def _write_notes(folder: Path, notes: dict[str, object]) -> None:
+    """Say what the backup holds: a folder without this is not whole."""
+    path = folder / NOTES_FILE
+    fresh = path.with_suffix(".new")
+    with new_text(fresh) as file:
+        file.write(json.dumps(notes, indent=1))
+    fresh.rename(path)
+    sync_folder(folder)

@@ -1,0 +1,111 @@
+"""Changes at other nodes: a node that is awake is asked, and none while another one may still carry out the change.
+
+A second question would change things twice, so a node that stands still, or is cut off, would hold a change up until
+its time is over. Therefore every node that holds the partition gets a probe first, and the one that answers it first
+gets the question. While that one works, which takes seconds when the brokers choose a leader, more probes tell whether
+it is awake. A node that cannot answer is followed by the next one.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from sonicpy.cluster.peers.hedging import NOT_HERE, Askable
+from sonicpy.errors import SonicError
+
+AWAKE_S = 1.0
+"""A node that does not answer a probe for this time is not asked."""
+AGAIN_S = 0.5
+"""A node that is asked gets another probe after this time: below that for which a connection may be silent."""
+PROBE = b""
+"""A question that every version of sonicpy refuses at once."""
+
+Lost = Callable[[Askable], None]
+"""Called with each connection that gave no answer."""
+
+
+class Vanished(SonicError):
+    """A node that was asked is gone, or silent: the outcome is unknown."""
+
+
+class Reply:
+    """The answer of one node. To be made while the loop runs."""
+
+    def __init__(self, lost: Lost) -> None:
+        self.future: asyncio.Future[bytes | None] = asyncio.get_running_loop().create_future()
+        self._lost = lost
+
+    def take(self, node: Askable, answer: bytes | None) -> None:
+        """Take the answer of the node; None: its connection is lost."""
+        if answer is None:
+            self._lost(node)
+        if not self.future.done():
+            self.future.set_result(answer)
+
+
+class Probes:
+    """Probes to some nodes, and what comes back. To be made while the loop runs."""
+
+    def __init__(self, nodes: Sequence[Askable], lost: Lost) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._until_s = self._loop.time() + AWAKE_S
+        self._missing = len(nodes)
+        self._awake: deque[Askable] = deque()
+        self._changed = asyncio.Event()
+        self._lost = lost
+        for node in nodes:
+            node.ask(PROBE, self)
+
+    def take(self, node: Askable, answer: bytes | None) -> None:
+        """Take the answer of a node; None: its connection is lost."""
+        self._missing -= 1
+        if answer is None:
+            self._lost(node)
+        else:
+            self._awake.append(node)
+        self._changed.set()
+
+    async def next(self) -> Askable | None:
+        """Return the node that answered next; None: no other one does in time."""
+        while not self._awake and self._missing:
+            self._changed.clear()
+            try:
+                await asyncio.wait_for(self._changed.wait(), self._until_s - self._loop.time())
+            except TimeoutError:
+                return None
+        return self._awake.popleft() if self._awake else None
+
+
+async def ask_awake(nodes: Sequence[Askable], question: bytes, limit_s: float, lost: Lost) -> bytes | None:
+    """Return the answer of a node that is awake, or why the last one cannot answer; None: none of them is awake.
+
+    Args:
+        limit_s: longest time for an answer.
+
+    Raises:
+        Vanished: a node has got the question, and no answer comes.
+    """
+    probes, refusal = Probes(nodes, lost), None
+    while (node := await probes.next()) is not None:
+        answer = await _ask(node, question, limit_s, lost)
+        if answer[:1] != NOT_HERE:
+            return answer
+        refusal = answer
+    return refusal
+
+
+async def _ask(node: Askable, question: bytes, limit_s: float, lost: Lost) -> bytes:
+    """Ask a node. Raises Vanished."""
+    reply, clock = Reply(lost), asyncio.get_running_loop().time
+    until_s = clock() + limit_s
+    node.ask(question, reply)
+    while not reply.future.done() and (left_s := until_s - clock()) > 0:
+        await asyncio.wait([reply.future], timeout=min(left_s, AGAIN_S))
+        if not reply.future.done():
+            node.ask(PROBE, Reply(lost))  # the connection ends if nothing is heard on it
+    if not reply.future.done():
+        raise Vanished("the node that was asked gives no answer")
+    answer = reply.future.result()
+    if answer is None:
+        raise Vanished("the node that was asked is silent")
+    return answer

@@ -1,0 +1,211 @@
+"""Reads at other nodes: one that holds the partition is asked; when it takes longer than usual, another one, too.
+
+"Usual" is the 95th percentile of the answers so far, so about one read in twenty is asked twice. The first answer
+counts. A node that is gone, or cannot answer, is followed by the next one at once. Changes are not asked for here: a
+second question would change things twice.
+
+A question is an object that the connections call back, because a future and a task for each would cost more than the
+rest of it.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from sonicpy.cluster.log.limits import READ_S
+
+PERCENTILE = 0.95
+STEP = 0.05
+"""How far one answer moves the estimate, as a share of it."""
+FIRST_S = 0.02
+USUAL_S_MIN, USUAL_S_MAX = 0.001, 0.5
+LATE_S = 0.5
+"""Between two looks at questions that have waited for longer than usual."""
+NOT_HERE = b"-"
+"""Begins the answer of a node that cannot answer."""
+
+TakeAnswer = Callable[[bytes | None], None]
+"""Gets the answer; None: all connections are lost."""
+
+
+class Taker(Protocol):
+    """What gets the answer of a node."""
+
+    def take(self, node: "Askable", answer: bytes | None) -> None:
+        """Take the answer of a node; None: its connection is lost."""
+        ...
+
+
+class Askable(Protocol):
+    """A connection to a node."""
+
+    def ask(self, question: bytes, asked: Taker) -> None:
+        """Send a question; call `asked.take` with the answer, or with None if none comes, after this has returned."""
+        ...
+
+
+class Percentile:
+    """An estimate of a percentile of times, which follows them as they change."""
+
+    def __init__(self) -> None:
+        self.seconds = FIRST_S
+
+    def note(self, seconds: float) -> None:
+        """Take one time."""
+        moved = PERCENTILE if seconds > self.seconds else PERCENTILE - 1.0
+        self.seconds = min(USUAL_S_MAX, max(USUAL_S_MIN, self.seconds * (1.0 + STEP * moved)))
+
+
+class Asked:
+    """A question to some nodes, from the first of them on.
+
+    Attributes:
+        first_s: when it was put to the first node.
+        began_s: when it was put to the first of the nodes whose answers are awaited.
+        is_over: nobody waits for an answer any more.
+    """
+
+    __slots__ = ("_answer", "_hedging", "_nodes", "_place", "_question", "_refusal", "_waits_for", "began_s", "first_s",
+                 "is_over")  # fmt: skip
+
+    def __init__(self, hedging: "Hedging", nodes: Sequence[Askable], question: bytes, answer: TakeAnswer) -> None:
+        self.first_s = self.began_s = 0.0
+        self.is_over = False
+        self._hedging = hedging
+        self._nodes = nodes
+        self._question = question
+        self._answer = answer
+        self._place = 0  # of the next node to ask
+        self._waits_for = 0  # how many answers
+        self._refusal: bytes | None = None
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there is a node that was not asked."""
+        return self._place < len(self._nodes)
+
+    @property
+    def may_be_hedged(self) -> bool:
+        """Whether one node is asked, and there is another one."""
+        return not self.is_over and self._waits_for == 1 and self.has_more
+
+    def ask_next(self) -> None:
+        """Ask the next node."""
+        node = self._nodes[self._place]
+        self._place += 1
+        self._waits_for += 1
+        node.ask(self._question, self)
+
+    def take(self, node: Askable, answer: bytes | None) -> None:
+        """Take the answer of a node; None: its connection is lost."""
+        self._waits_for -= 1
+        if answer is None:
+            self._hedging.lost(node)
+        if self.is_over:
+            return
+        if answer is not None and answer[:1] != NOT_HERE:
+            self._hedging.note(self)
+            self._end(answer)
+            return
+        self._refusal = answer or self._refusal
+        if self.has_more:
+            if not self._waits_for:
+                self._hedging.begin(self)
+        elif not self._waits_for:
+            self._end(self._refusal)
+
+    def expire(self) -> None:
+        """Wait no longer."""
+        self._end(self._refusal)
+
+    def _end(self, answer: bytes | None) -> None:
+        self.is_over = True
+        self._answer(answer)
+
+
+class Hedging:
+    """Asks one of some nodes, and another one when that takes long. To be made while the loop runs.
+
+    Args:
+        lost: called with each connection that gave no answer.
+
+    Attributes:
+        hedged: how many questions a second node was asked, too.
+    """
+
+    def __init__(self, lost: Callable[[Askable], None]) -> None:
+        self.usual = Percentile()
+        self.hedged = 0
+        self.lost = lost
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[Asked] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._late: list[Asked] = []
+        self._late_timer: asyncio.TimerHandle | None = None
+        self._is_closed = False
+
+    def ask(self, nodes: Sequence[Askable], question: bytes, answer: TakeAnswer) -> None:
+        """Ask for the first answer of a node that can answer; `answer` gets it after this has returned.
+
+        Args:
+            nodes: the one to ask first, and the others: at least one.
+        """
+        asked = Asked(self, nodes, question, answer)
+        self.begin(asked)
+        asked.first_s = asked.began_s
+
+    def begin(self, asked: Asked) -> None:
+        """Ask the next node."""
+        asked.began_s = self._loop.time()
+        asked.ask_next()
+        if not self._is_closed:
+            self._waiting.append(asked)
+            if self._timer is None:  # one for all questions: a timer for each would cost too much
+                self._timer = self._loop.call_later(self.usual.seconds, self._look)
+
+    def note(self, asked: Asked) -> None:
+        """Learn from the time that an answer took."""
+        self.usual.note(self._loop.time() - asked.began_s)
+
+    def close(self) -> None:
+        """Stop asking second nodes."""
+        self._is_closed = True
+        for timer in (self._timer, self._late_timer):
+            if timer is not None:
+                timer.cancel()
+
+    def _look(self) -> None:
+        """Ask a second node what has waited for longer than usual."""
+        self._timer = None
+        before_s = self._loop.time() - self.usual.seconds
+        waiting, self._waiting = self._waiting, deque()
+        for asked in waiting:
+            if asked.is_over:
+                continue
+            if asked.began_s > before_s:
+                self._waiting.append(asked)
+                continue
+            if asked.may_be_hedged:
+                self.hedged += 1
+                asked.ask_next()
+            self._late.append(asked)
+        if self._waiting:
+            self._timer = self._loop.call_later(self.usual.seconds, self._look)
+        if self._late and self._late_timer is None:
+            self._late_timer = self._loop.call_later(LATE_S, self._look_at_late)
+
+    def _look_at_late(self) -> None:
+        """End what has waited for READ_S: a connection on which others are answered stays open."""
+        self._late_timer = None
+        before_s = self._loop.time() - READ_S
+        late, self._late = self._late, []
+        for asked in late:
+            if asked.is_over:
+                continue
+            if asked.first_s > before_s:
+                self._late.append(asked)
+            else:
+                asked.expire()
+        if self._late:
+            self._late_timer = self._loop.call_later(LATE_S, self._look_at_late)

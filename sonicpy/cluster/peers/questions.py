@@ -1,0 +1,191 @@
+"""Questions about one partition: commands and methods of Index by name, as JSON from node to node.
+
+Query, Pop, ...   a command: the answer is its reply, of a change its number and its position
+count_buckets     a method that several partitions are asked for: the answer is its result as JSON
+
+Nodes of several versions work side by side while a cluster is upgraded. Fields of a command that have their default are
+left out at its end, so that a node that does not know them yet understands; a question that it cannot understand
+raises UnknownQuestion there, which lets another node be asked.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sonicpy.channel.commands import (
+    Count,
+    CountB,
+    CountO,
+    Exists,
+    Explain,
+    FlushB,
+    FlushC,
+    FlushO,
+    List,
+    Objects,
+    Pop,
+    Query,
+    Suggest,
+)
+from sonicpy.errors import SonicError
+from sonicpy.index.replica import Recorder, ReplicaIndex
+from sonicpy.server.connections.dispatch import CALLS
+from sonicpy.server.jobs.committer import Committer
+from sonicpy.version import VERSION
+
+COMMANDS: dict[str, Any] = {
+    **{
+        kind.__name__: kind
+        for kind in (Count, CountB, CountO, Exists, FlushB, FlushC, FlushO, List, Objects, Pop, Query, Suggest)
+    },
+    "Reasons": Explain,
+}
+NAMES = {kind: name for name, kind in COMMANDS.items()}
+"""What a question of each command is called."""
+DEFAULTS: dict[str, tuple[Any, ...]] = {
+    name: tuple(reversed(kind._field_defaults.values())) for name, kind in COMMANDS.items()
+}
+"""The defaults of their fields, the last one first."""
+CHANGES = frozenset({"Pop", "FlushB", "FlushC", "FlushO"})
+# A method whose arguments change gets another name, so that nodes of other versions refuse it.
+METHODS = frozenset(
+    {
+        *("buckets_after", "collections_after", "count_buckets", "count_objects", "position_after", "stats"),
+        *("spread_completions", "spread_find", "spread_list", "spread_terms", "spread_word"),
+    }
+)
+COMMIT_BEFORE = frozenset({"stats"})
+"""Methods that are to see what was applied since the last commit."""
+
+
+class UnknownQuestion(SonicError):
+    """A node of another version has asked what this one does not know; nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a node asks about a partition.
+
+    Attributes:
+        kind: the name of a command or method.
+        fields: of the command, or the arguments of the method.
+        position: the answer has to know the log up to there.
+        is_strong: it has to know all that any node acknowledged before.
+    """
+
+    kind: str
+    fields: tuple[Any, ...]
+    position: int = 0
+    is_strong: bool = False
+
+    def with_position(self, position: int, is_strong: bool) -> "Question":
+        """Return the same question for a node that has acknowledged changes up to `position`."""
+        return replace(self, position=position, is_strong=is_strong)
+
+
+def is_read(question: Question) -> bool:
+    """Return whether a question changes nothing, and is answered from what a replica holds."""
+    return question.kind not in CHANGES
+
+
+def question_of(command: Any) -> Question:
+    """Return the question that a command is."""
+    return Question(NAMES[type(command)], tuple(command))
+
+
+def subject_of_questions(partition: int) -> str:
+    """Return the subject on which the replicas of a partition are asked."""
+    return f"sonicpy.ask.{partition}"
+
+
+def pack_question(partition: int, question: Question) -> bytes:
+    """Return a question as bytes."""
+    defaults = DEFAULTS.get(question.kind)
+    fields = question.fields if defaults is None else without_defaults(question.fields, defaults)
+    return json.dumps([partition, question.kind, fields, question.position, question.is_strong]).encode()
+
+
+def pack_command(partition: int, command: Any, position: int, is_strong: bool) -> bytes:
+    """Return the question that a command is as bytes, as `pack_question` does."""
+    kind = NAMES[type(command)]
+    fields = without_defaults(command, DEFAULTS[kind])
+    return json.dumps((partition, kind, fields, position, is_strong)).encode()
+
+
+def without_defaults(fields: tuple[Any, ...], defaults: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return fields without those at their end that have their default."""
+    count = len(fields)
+    for default in defaults:
+        if fields[count - 1] != default:
+            break
+        count -= 1
+    return fields[:count]
+
+
+def unpack_question(packed: bytes) -> tuple[int, Question]:
+    """Return the partition and the question of some bytes, which a node of the same cluster has sent.
+
+    Raises:
+        UnknownQuestion: they have another form.
+    """
+    try:
+        partition, kind, fields, position, is_strong = json.loads(packed.decode())
+        return partition, Question(kind, tuple(fields), position, is_strong)
+    except (ValueError, TypeError) as error:
+        raise UnknownQuestion(f"a question has a form that this sonicpy {VERSION} does not know: upgrade it") from error
+
+
+def answer_read(index: ReplicaIndex, committer: Committer, question: Question) -> bytes:
+    """Return the answer to a question that changes nothing.
+
+    Raises:
+        CommandError: it is refused.
+        StoreError: the replica cannot be read.
+        UnknownQuestion: this version has no such question.
+    """
+    if question.kind in METHODS:
+        if question.kind in COMMIT_BEFORE:
+            committer.commit()
+        method: Callable[..., Any] = getattr(index, question.kind)
+        return json.dumps(method(*question.fields)).encode()
+    command = command_of(question)
+    return CALLS[type(command)](index, command)
+
+
+def make_record(recorder: Recorder, question: Question) -> bytes:
+    """Return the record of the log of a question that changes something.
+
+    Raises:
+        CommandError: it is refused.
+        StoreError: the record is too long.
+        UnknownQuestion: this version has no such question.
+    """
+    command = command_of(question)
+    CALLS[type(command)](recorder, command)
+    return recorder.take_record()
+
+
+def reasons_of(question: Question) -> Question:
+    """Return a question for the reasons of an answer as version 1.0 asks it, in the form of this version."""
+    try:
+        collection, bucket, text, limit, lang, *stem = question.fields
+    except ValueError:
+        return question
+    return replace(question, kind="Reasons", fields=(collection, bucket, text, limit, 0, lang, False, *stem))
+
+
+OLD_FORMS: dict[str, Callable[[Question], Question]] = {"Explain": reasons_of}
+"""Questions that an older version asks in another form."""
+
+
+def command_of(question: Question) -> Any:
+    """Return the command that a question is. Raises UnknownQuestion."""
+    question = OLD_FORMS.get(question.kind, replace)(question)
+    kind = COMMANDS.get(question.kind)
+    count = len(question.fields)
+    if kind is None or not len(kind._fields) - len(kind._field_defaults) <= count <= len(kind._fields):
+        raise UnknownQuestion(
+            f"a node of sonicpy {VERSION} does not know the question {question.kind} with {count} fields: upgrade it"
+        )
+    return kind(*question.fields)

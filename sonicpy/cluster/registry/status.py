@@ -1,0 +1,164 @@
+"""`sonicpy cluster status`: what each node says of its replicas, and whether they agree."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from sonicpy.cluster.log.ending import close
+from sonicpy.cluster.log.jetstream import JetStream, connect
+from sonicpy.cluster.registry.registry import Layout, Registry
+
+SUBJECT = "sonicpy.status"
+ANSWERS_S = 1.0
+"""How long nodes have to answer."""
+NAMED_MAX = 16
+"""Partitions that a sentence names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What was found.
+
+    Attributes:
+        figures: for JSON.
+    """
+
+    figures: dict[str, Any]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every partition has all its replicas, and none differs."""
+        return not self.figures["faults"]
+
+    def lines(self) -> Iterator[str]:
+        """Yield what is shown on a terminal."""
+        figures = self.figures
+        yield f"partitions: {figures['partitions']}, logs: {figures['logs']}, copies: {figures['copies']}"
+        for name, node in figures["nodes"].items():
+            if node is None:
+                yield f"node {name}: silent"
+                continue
+            behind = max(max(0, last - node["replicas"].get(number, {}).get("position", last))
+                         for number, last in figures["last"].items())  # fmt: skip
+            yield f"node {name}: {len(node['replicas'])} replicas, {behind} entries behind"
+        yield from figures["faults"]
+
+
+def status(brokers: str) -> Status:
+    """Return the state of a cluster.
+
+    Raises:
+        ConfigError: the brokers hold no cluster.
+        NotReady: the brokers do not answer.
+        StoreError: a stream is missing.
+    """
+    return asyncio.run(_status(brokers))
+
+
+async def _status(brokers: str) -> Status:
+    connection = await connect(brokers, "sonicpy cluster status", patient=False)
+    try:
+        layout = await (await Registry.open(connection)).layout()
+        answers = await ask_nodes(connection, layout)
+        log = JetStream(connection)
+        ends = [(await log.epoch(number)).last for number in range(layout.logs)]
+        last = {str(number): ends[layout.log_of(number)] for number in range(layout.partitions)}
+    finally:
+        await close(connection)
+    nodes = {name: answers.get(name) for name in sorted({*layout.nodes, *answers})}
+    return Status(
+        {
+            "partitions": layout.partitions,
+            "copies": layout.copies,
+            "logs": layout.logs,
+            "nodes": nodes,
+            "last": last,
+            "faults": [*too_few_nodes(layout), *faults(layout, answers)],
+        }
+    )
+
+
+async def ask_nodes(connection: Client, layout: Layout) -> dict[str, Any]:
+    """Return what the nodes say of themselves, by name; those that are silent are missing."""
+    return await ask_named(connection, {*layout.nodes, *layout.former})
+
+
+async def ask_named(connection: Client, names: Collection[str]) -> dict[str, Any]:
+    """Return what nodes say of themselves, by name, as soon as all of the named ones have answered."""
+    answers: dict[str, Any] = {}
+    complete = asyncio.Event()
+
+    async def take(message: Msg) -> None:
+        answer = json.loads(message.data)
+        answers[answer["name"]] = answer
+        if answers.keys() >= set(names):
+            complete.set()
+
+    inbox = connection.new_inbox()
+    subscription = await connection.subscribe(inbox, cb=take)
+    try:
+        await connection.publish(SUBJECT, b"", reply=inbox)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(complete.wait(), ANSWERS_S)
+    finally:
+        if not connection.is_closed:
+            await subscription.unsubscribe()
+    return answers
+
+
+def too_few_nodes(layout: Layout) -> Iterator[str]:
+    """Yield a sentence if fewer nodes hold partitions than each partition should have replicas."""
+    if len(layout.nodes) < layout.copies:
+        yield (
+            f"only {', '.join(layout.nodes)} may hold partitions, and each should have {layout.copies} replicas: add "
+            "another node"
+        )
+
+
+def faults(layout: Layout, answers: dict[str, Any]) -> Iterator[str]:
+    """Yield what is wrong, as sentences: one for each silent node, however much it holds."""
+    for name, held in silent_nodes(layout, answers).items():
+        more = f" and {len(held) - NAMED_MAX} more" if len(held) > NAMED_MAX else ""
+        yield f"{name} does not answer; its partitions: {', '.join(map(str, held[:NAMED_MAX]))}{more}"
+    for number in range(layout.partitions):
+        chains: dict[int, dict[str, str]] = {}
+        for name in layout.holders(number):
+            if name not in answers:
+                continue
+            replica = answers[name]["replicas"].get(str(number))
+            if replica is None:
+                yield f"partition {number} at {name}: the node has not opened it yet"
+                continue
+            if replica["fault"] is not None:
+                yield f"partition {number} at {name}: {replica['fault']}"
+            chains.setdefault(replica["position"], {})[name] = replica["chain"]
+        for position, of_nodes in chains.items():
+            if len(set(of_nodes.values())) > 1:
+                yield f"partition {number}: {' and '.join(of_nodes)} differ at position {position}"
+
+
+def why_not(answers: dict[str, Any], node: str, partition: int) -> str | None:
+    """Return why a node cannot be asked about a partition, from what the nodes said; None: it can."""
+    if node not in answers:
+        return "the node does not answer"
+    replica = answers[node]["replicas"].get(str(partition))
+    if replica is None:
+        return "the node has not opened it yet"
+    fault: str | None = replica["fault"]
+    return fault
+
+
+def silent_nodes(layout: Layout, answers: dict[str, Any]) -> dict[str, list[int]]:
+    """Return the partitions of each node that holds some and does not answer."""
+    silent: dict[str, list[int]] = {}
+    for number in range(layout.partitions):
+        for name in layout.holders(number):
+            if name not in answers:
+                silent.setdefault(name, []).append(number)
+    return silent

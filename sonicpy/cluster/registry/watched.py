@@ -1,0 +1,59 @@
+"""Orders to nodes that may stand still or end meanwhile: who waits asks again and again whether the node is awake.
+
+A snapshot of a large replica takes minutes, so no limit of time tells a node that works from one that stands still.
+Only for orders that do not keep the loop of the node busy for long.
+"""
+
+import asyncio
+import contextlib
+
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+
+from sonicpy.cluster.registry.orders import NotDone, Order, give_order
+from sonicpy.cluster.registry.status import ask_named
+
+SILENCE_S = 10.0
+"""A node that says nothing for this time is given up."""
+LOOK_S = 1.0
+
+
+class Asleep(NotDone):
+    """The node stands still or has ended."""
+
+
+async def give_watched_order(connection: Client, node: str, order: Order) -> str:
+    """Let a node carry out an order as `give_order` does, as long as the node is awake.
+
+    Raises:
+        Asleep: it is not any more.
+        NotDone: it did not carry it out.
+    """
+    given = asyncio.ensure_future(give_order(connection, node, order))
+    watch = asyncio.ensure_future(_wait_for_end(connection, node))
+    try:
+        await asyncio.wait((given, watch), return_when=asyncio.FIRST_COMPLETED)
+        if given.done():
+            return given.result()
+        raise Asleep(node, order.partition, watch.result())
+    finally:
+        given.cancel()
+        watch.cancel()
+        await asyncio.gather(given, watch, return_exceptions=True)
+
+
+async def _wait_for_end(connection: Client, node: str) -> str:
+    """Wait until a node has been silent for SILENCE_S, or is another process; return which of them, for a sentence."""
+    loop = asyncio.get_running_loop()
+    heard_s, first = loop.time(), None
+    while loop.time() - heard_s < SILENCE_S:
+        answer = None
+        with contextlib.suppress(NatsError, OSError):  # the connection goes on with another broker
+            answer = (await ask_named(connection, (node,))).get(node)
+        if answer is not None:
+            heard_s, start = loop.time(), answer.get("start")
+            first = first or start
+            if start != first:
+                return "the node was started again meanwhile"
+        await asyncio.sleep(LOOK_S)
+    return f"the node has not answered for {SILENCE_S:g} s"

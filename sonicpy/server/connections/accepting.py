@@ -1,0 +1,97 @@
+"""Accepting connections with TLS: there is room for one, or it is closed before the handshake, which may take long.
+
+The loop would tell of a connection only after its handshake. So clients that begin none could take all descriptors.
+"""
+
+import asyncio
+import contextlib
+import errno
+import logging
+import socket
+import ssl
+from collections.abc import Callable
+
+from sonicpy.server.connections.descriptors import Room
+
+logger = logging.getLogger(__name__)
+
+ACCEPTED_AT_ONCE = 16
+"""Connections that are accepted in a pass of the loop."""
+HANDSHAKE_S = 10.0
+"""The same time as for START. A connection counts only after its handshake."""
+RETRY_S = 1.0
+"""After an error, such as that of a system without memory, none is accepted for this time."""
+GONE = {errno.EAGAIN, errno.EINTR, errno.ECONNABORTED, errno.EPROTO}
+"""Errors of accept(2) which say that there is no connection any more."""
+
+
+class TlsServer:
+    """Takes the connections of a socket that is bound. To be made while the loop runs.
+
+    Args:
+        bound: it belongs to the server from now on.
+        factory: makes the protocol of each connection.
+        room: decides which connections may begin their handshake.
+    """
+
+    def __init__(
+        self, bound: socket.socket, factory: Callable[[], asyncio.BaseProtocol], tls: ssl.SSLContext, room: Room
+    ) -> None:
+        self._bound = bound
+        self._factory = factory
+        self._tls = tls
+        self._room = room
+        self._loop = asyncio.get_running_loop()
+        self._handshakes: set[asyncio.Task[None]] = set()
+        self._retry: asyncio.TimerHandle | None = None
+
+    def start(self, backlog: int) -> None:
+        """Begin to accept connections; `backlog` of them may wait for it. Raises OSError."""
+        self._bound.setblocking(False)
+        self._bound.listen(backlog)
+        self._go_on()
+
+    def close(self) -> None:
+        """Accept no more connections, and end the handshakes under way."""
+        if self._retry is not None:
+            self._retry.cancel()
+        self._loop.remove_reader(self._bound)
+        for handshake in self._handshakes:
+            handshake.cancel()
+        self._bound.close()
+
+    def _go_on(self) -> None:
+        self._retry = None
+        self._loop.add_reader(self._bound, self._accept)
+
+    def _accept(self) -> None:
+        for _ in range(ACCEPTED_AT_ONCE):
+            try:
+                accepted, _ = self._bound.accept()
+            except OSError as error:
+                if error.errno not in GONE:
+                    logger.error("no connection can be accepted: %s", error.strerror)
+                    self._loop.remove_reader(self._bound)
+                    self._retry = self._loop.call_later(RETRY_S, self._go_on)
+                return
+            if not self._room.has(accepted.fileno()):
+                accepted.close()
+                continue
+            handshake = self._loop.create_task(self._shake_hands(accepted))
+            self._handshakes.add(handshake)
+            handshake.add_done_callback(self._handshakes.discard)
+
+    async def _shake_hands(self, accepted: socket.socket) -> None:
+        accepted.setblocking(False)
+        with contextlib.suppress(OSError):  # not TCP
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            await self._loop.connect_accepted_socket(
+                self._factory, accepted, ssl=self._tls, ssl_handshake_timeout=HANDSHAKE_S
+            )
+        except OSError as error:  # the client has left, took too long, or speaks no TLS
+            logger.debug("a connection ended before its handshake did: %s", error)
+            accepted.close()
+        except BaseException:
+            accepted.close()
+            raise

@@ -1,0 +1,440 @@
+"""One connection: bytes from the socket into a Session, its replies back, in turns of about half a millisecond.
+
+A turn carries out lines until its time is up or none is left, then seals what it changed and writes all replies with
+one call. A connection that used up its turn queues for the next one (`Turns.enqueue_turn`); the others are served as
+their bytes arrive.
+
+The connection does not read while a turn is queued (`_is_queued`), while a deferred answer waits for the disk or for a
+long command (`_deferred`), or while the peer does not read its replies (`_is_blocked`). While somebody else is asked
+(`_relayed`) it reads at most once: to stop and to resume reading costs as much as a read. So one connection makes the
+server hold at most two reads, one unfinished line, and WRITE_HIGH_BYTES of replies twice.
+"""
+
+import asyncio
+import math
+import time
+from typing import TYPE_CHECKING, Any, cast
+
+from sonicpy.channel import replies
+from sonicpy.channel.commands import Command, Mode
+from sonicpy.channel.session import WRONG_PASSWORD, Session
+from sonicpy.errors import SonicError, StoreError
+from sonicpy.server.connections.dispatch import Relayed
+from sonicpy.server.connections.passwords import DelayedRefusal, network_of
+from sonicpy.server.connections.rejected import RejectedConnection
+from sonicpy.server.connections.runner import Runner, Stop
+
+if TYPE_CHECKING:
+    from sonicpy.server.connections.serving import Serving
+
+TURN_S = 0.0005
+SHORT_TURN_S = 0.00005
+"""A turn taken on arrival while very many connections become busy at the same time."""
+BUSY_S = 0.1
+"""A connection that used up a turn has to queue for its turns for this time."""
+START_TIMEOUT_S = 10.0
+TOO_MANY_CONNECTIONS = "too_many_connections"
+WRITE_HIGH_BYTES = 1 << 16
+"""A peer with more unread replies is not served until it reads; a turn with longer replies ends."""
+WRITE_TIMEOUT_S = 300.0
+"""A peer that read nothing for this time is dropped, where channel.tcp_timeout sets no other time."""
+
+
+class Connection(asyncio.BufferedProtocol):
+    """The socket side of a session."""
+
+    def __init__(self, service: "Serving", session: Session) -> None:
+        self.session = session
+        self._service = service
+        self._turns = service.turns
+        self._runner = Runner(service, session)
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._opened_s = self._active_s = self._loop.time()  # _active_s: when bytes last came or went
+        self._unsent_bytes = 0  # at the last check of the time-outs
+        self._is_blocked = False  # writing
+        self._is_queued = False
+        self._busy_until_s = 0.0
+        self._deferred: asyncio.Task[None] | None = None
+        self._relayed: Relayed | None = None
+        self._delayed_refusal: DelayedRefusal | None = None
+        self._is_at_end = False  # of the input
+        self._is_tls = False
+        self._is_paused = False  # reading
+
+    # -- called by the loop --------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        service = self._service
+        accepted = cast(asyncio.Transport, transport)
+        if service.is_full or not service.room.has(accepted.get_extra_info("socket").fileno()):
+            RejectedConnection(accepted, replies.ended(TOO_MANY_CONNECTIONS), service.rejected, service.read_buffer)
+            return
+        service.statistics.connections += 1
+        self._begin(accepted)
+        accepted.write(self.session.greeting())
+        self._check_time()
+
+    def _begin(self, transport: asyncio.Transport) -> None:
+        self._transport = self._runner.transport = transport
+        self._is_tls = transport.get_extra_info("sslcontext") is not None
+        transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
+        self._service.connected(self)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._service.read_buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        service = self._service
+        self._active_s = self._loop.time()
+        service.statistics.received_bytes += nbytes
+        self.session.feed(service.read_buffer, nbytes)
+        if self._is_waiting():
+            self._pause_or_resume_reading()
+        else:
+            self._take_immediate_turn()
+
+    def eof_received(self) -> bool:
+        self._is_at_end = True
+        if not self._is_waiting():
+            self._take_turn()
+        if not self._is_tls:
+            return True  # stay open: replies may still be under way, and a turn closes
+        # Under TLS the loop closes now, whatever is returned: lines that this turn did not reach are not carried out.
+        farewell = self.session.end_of_input()
+        if farewell:
+            self._write([farewell])
+        return False
+
+    def pause_writing(self) -> None:
+        self._is_blocked = True
+        self._pause_or_resume_reading()
+
+    def resume_writing(self) -> None:
+        self._active_s = self._loop.time()
+        self._is_blocked = False
+        self._go_on()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._cancel_refusal()
+        self._transport = self._runner.transport = None
+        self._service.disconnected(self)
+
+    # -- called by the server ------------------------------------------------------------------------------------
+
+    def shut_down(self, limit_s: float) -> None:
+        """Answer what has arrived, for at most `limit_s`; refuse what comes later; close once the replies are sent."""
+        self._take_turn(limit_s, math.inf)
+        self.session.shutting_down = True
+        if self._cancel_refusal():
+            self._write([replies.ended(WRONG_PASSWORD)])
+        if self._deferred is None and self._relayed is None:
+            self._close()
+
+    def move_away(self) -> bool:
+        """Let another process serve this connection, if it waits for its next command; return whether one does."""
+        if self._is_waiting() or not self._may_move:
+            return False
+        if self._hand_over([]):
+            return True
+        self._pause_or_resume_reading()
+        return False
+
+    def abort(self) -> None:
+        """Close at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    # -- one turn ------------------------------------------------------------------------------------------------
+
+    def _take_immediate_turn(self) -> None:
+        """Take a turn now, unless the connection has to queue for it."""
+        began = time.perf_counter()
+        if began < self._busy_until_s:
+            self._go_on()
+            return
+        self._take_turn(SHORT_TURN_S if self._turns.is_backlogged else TURN_S)
+        self._turns.note_immediate_turn(time.perf_counter() - began)
+
+    def _take_turn(self, limit_s: float = TURN_S, limit_bytes: float = WRITE_HIGH_BYTES) -> None:
+        self._is_queued = False
+        if self._transport is None or self._deferred or self._relayed or self._is_blocked or self.session.ended:
+            return
+        if self._is_tls and self._transport.is_closing():
+            return
+        out: list[bytes] = []
+        promises: list[int] = []
+        try:
+            stop = self._runner.run(out, promises, limit_s, limit_bytes)
+            if stop is None and promises and not self._is_at_end and not self.session.ended:  # what most turns end with
+                if self._service.committer.seal_with_pass(self, out, promises):
+                    if self._is_paused:
+                        self._pause_or_resume_reading()
+                    return
+            elif stop is Stop.SEARCH_BEGINS:
+                if self._hand_over(out):
+                    return
+                stop = self._runner.run(out, promises, limit_s, limit_bytes)
+            self._end_turn(stop, out, promises)
+        except BaseException:
+            self.abort()  # an unexpected error: otherwise the client would wait for an answer that never comes
+            raise
+
+    def _end_turn(self, stop: Stop | Command | Relayed | None, out: list[bytes], promises: list[int]) -> None:
+        """Seal what a turn changed, and send its replies or defer them."""
+        if self.session.wrong_password:
+            self._delay_refusal()
+            return
+        if out and not promises:
+            undone = self._service.committer.note_turn_without_changes()
+            if undone is not None:
+                self._runner.withdraw_all(out, undone)
+        if isinstance(stop, Relayed):
+            self._write(out)
+            self._relayed = stop
+            stop.ask(self._take_relayed)
+            return
+        if self._service.sheds and self._moves_away(stop, out):
+            return
+        long_command: Command | None = None
+        if stop is None:
+            if self._is_at_end:
+                out.append(self.session.end_of_input())
+        elif stop is Stop.TIME_IS_UP:
+            self._busy_until_s = time.perf_counter() + BUSY_S
+            self._is_queued = True
+        elif stop is Stop.REPLIES_ARE_LONG:
+            self._is_queued = True
+        elif not isinstance(stop, Stop):
+            long_command = stop
+        synced: asyncio.Future[Any] | None = None
+        if promises:
+            synced = self._seal(out, promises)
+        if synced is not None or long_command is not None or stop is Stop.HALF_GONE:
+            self._is_queued = False  # the end of the deferred answer goes on
+            self._deferred = self._loop.create_task(self._answer_later(synced, out, promises, stop))
+        else:
+            self._write(out)
+            if self.session.ended:
+                self._close()
+            elif self._is_queued:
+                self._turns.enqueue_turn(self._take_turn)
+            elif not self._is_paused:  # `_write` has paused it if the peer is slow
+                return
+        self._pause_or_resume_reading()
+
+    def _seal(self, out: list[bytes], promises: list[int]) -> "asyncio.Future[Any] | None":
+        """Put the changes of a turn into the log; return what its replies have to wait for, or None."""
+        may_have_read = self._service.committer.is_waiting
+        try:
+            return self._service.committer.seal(self)
+        except StoreError as error:
+            self._undo(out, promises, error, may_have_read=may_have_read)
+            return None
+
+    def end_seal(self, out: list[bytes], promises: list[int], error: StoreError | None, *, may_have_read: bool) -> None:
+        """Send the replies of a turn whose changes reached the log with those of others: see `committer.Writer`."""
+        if error is not None:
+            self._undo(out, promises, error, may_have_read=may_have_read)
+        self._write(out)
+
+    def _undo(self, out: list[bytes], promises: list[int], error: StoreError, *, may_have_read: bool) -> None:
+        """Withdraw what a turn has said of changes that were undone.
+
+        Args:
+            may_have_read: changes of other connections, which were undone with its own.
+        """
+        if may_have_read:
+            self._runner.withdraw_all(out, error)
+        else:
+            self._runner.withdraw(out, promises, error)
+
+    async def _answer_later(
+        self,
+        synced: "asyncio.Future[Any] | None",
+        out: list[bytes],
+        promises: list[int],
+        stop: Stop | Command | None,
+    ) -> None:
+        """Wait for the disk and for what is half gone, write the turn's replies, then carry out a long command."""
+        try:
+            try:
+                if synced is not None:
+                    await asyncio.shield(synced)
+            except StoreError as error:
+                self._runner.withdraw(out, promises, error)
+            if stop is Stop.HALF_GONE:
+                await self._service.committer.remove()
+            self._write(out)
+            if stop is not None and not isinstance(stop, Stop):
+                self._write([await self._runner.run_long(stop)])
+        except BaseException:
+            self.abort()
+            raise
+        self._deferred = None
+        self._active_s = self._loop.time()
+        if self.session.ended or self.session.shutting_down:
+            self._close()
+        else:
+            self._go_on()
+
+    def _take_relayed(self, answer: bytes | SonicError | None) -> None:
+        """Write the reply that somebody else has given, and go on; None: carry out the command here."""
+        relayed, self._relayed = self._relayed, None
+        if self._transport is None or relayed is None:
+            return
+        if answer is None:
+            self._deferred = self._loop.create_task(self._answer_later(None, [], [], relayed.command))
+            self._pause_or_resume_reading()
+            return
+        self._active_s = self._loop.time()
+        self._write([self._runner.finish_relayed(relayed, answer)])
+        if self.session.shutting_down:
+            self._close()
+        elif self._is_waiting():
+            return
+        elif self._is_at_end or not self.session.is_drained():
+            self._take_immediate_turn()
+        else:  # a turn would find nothing
+            self._pause_or_resume_reading()
+
+    def _moves_away(self, stop: Stop | Command | None, out: list[bytes]) -> bool:
+        """Hand over this connection although it was served here until now; return whether it was."""
+        if not self._may_move:
+            return False
+        if stop not in (None, Stop.TIME_IS_UP, Stop.REPLIES_ARE_LONG) or not self._hand_over(out):
+            return False
+        self._service.sheds -= 1
+        return True
+
+    @property
+    def _may_move(self) -> bool:
+        session = self.session
+        return session.mode is Mode.SEARCH and not session.ended and not session.shutting_down
+
+    def _hand_over(self, out: list[bytes]) -> bool:
+        """Let another process go on with this connection; return whether one does."""
+        transport = self._transport
+        if transport is None or transport.is_closing() or self._is_at_end:
+            return False
+        if transport.get_write_buffer_size():  # what waits here could come after what the other process sends
+            return False
+        transport.pause_reading()
+        if not self._goes_on_elsewhere(transport, b"".join(out)):
+            self._is_paused = True
+            return False
+        if self._timer is not None:
+            self._timer.cancel()
+        self._transport = self._runner.transport = None
+        self._service.disconnected(self)
+        return True
+
+    def _goes_on_elsewhere(self, transport: asyncio.Transport, unsent: bytes) -> bool:
+        """Pass the socket on; or plain bytes from now on, because the state of an encryption cannot be passed on."""
+        peer = self._runner.peer_name()
+        if self._is_tls:
+            return self._service.pump(transport, self.session, unsent, peer)
+        descriptor = transport.get_extra_info("socket").fileno()
+        if not self._service.hand_over(descriptor, self.session, unsent, peer):
+            return False
+        transport.set_protocol(asyncio.Protocol())  # which hears that the transport closes, and does nothing
+        transport.close()
+        return True
+
+    # -- a wrong password ----------------------------------------------------------------------------------------
+
+    def _delay_refusal(self) -> None:
+        """Refuse a wrong password, the later the more of them came from the same network."""
+        passwords, network = self._service.wrong_passwords, network_of(self._runner.peer_name())
+        delay_s = passwords.delay_s(network, self._loop.time())
+        if delay_s is None:
+            self.abort()
+        elif delay_s:
+            self._delayed_refusal = DelayedRefusal(passwords, network, delay_s, self._refuse_password)
+        else:
+            self._refuse_password()
+
+    def _refuse_password(self) -> None:
+        self._cancel_refusal()
+        self._active_s = self._loop.time()
+        self._write([replies.ended(WRONG_PASSWORD)])
+        self._close()
+
+    def _cancel_refusal(self) -> bool:
+        """Return whether a refusal was waiting."""
+        if self._delayed_refusal is None:
+            return False
+        self._delayed_refusal.end()
+        self._delayed_refusal = None
+        return True
+
+    # -- the socket ----------------------------------------------------------------------------------------------
+
+    def _write(self, out: list[bytes]) -> None:
+        if out and self._transport is not None:
+            data = b"".join(out)
+            self._service.statistics.sent_bytes += len(data)
+            self._transport.write(data)
+
+    def _close(self) -> None:
+        self._service.committer.settle()  # replies of this pass may wait for it
+        if self._transport is not None:
+            self._transport.close()
+
+    # -- when to go on, when to give up --------------------------------------------------------------------------
+
+    def _is_waiting(self) -> bool:
+        return self._is_queued or self._is_blocked or self._deferred is not None or self._relayed is not None
+
+    def _go_on(self) -> None:
+        if not self._is_waiting() and not self.session.ended:
+            self._is_queued = True
+            self._turns.enqueue_turn(self._take_turn)
+        self._pause_or_resume_reading()
+
+    def _pause_or_resume_reading(self) -> None:
+        waits = self._is_waiting()
+        if waits == self._is_paused or self._transport is None or self._transport.is_closing() or self._is_at_end:
+            return
+        self._is_paused = waits
+        if waits:
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
+
+    def _check_time(self) -> None:
+        """Close the connection if one of its time-outs has passed, and schedule the next check."""
+        if self._transport is None:
+            return
+        now = self._loop.time()
+        has_not_started = self.session.mode is None and not self.session.ended
+        due = self._check_start(now) if has_not_started else self._check_activity(now)
+        if due is not None:
+            self._timer = self._loop.call_at(due, self._check_time)
+
+    def _check_start(self, now: float) -> float:
+        """Close the connection if START came too late; return when to check again."""
+        due = self._opened_s + START_TIMEOUT_S
+        if now >= due:
+            self._write([self.session.start_timed_out()])
+            self._close()
+            due = now + WRITE_TIMEOUT_S  # for the peer to read that line
+        idle_s = self._service.idle_timeout_s
+        return min(due, now + idle_s) if idle_s else due  # START may come and begin the idle time
+
+    def _check_activity(self, now: float) -> float | None:
+        """Close the connection if it was idle for too long; return when to check again, None: it is closed."""
+        assert self._transport is not None
+        unsent = self._transport.get_write_buffer_size()
+        is_served = self._is_queued or (self._deferred or self._relayed or self._delayed_refusal) is not None
+        if unsent < self._unsent_bytes or is_served:
+            self._active_s = now
+        self._unsent_bytes = unsent
+        due = self._active_s + (self._service.idle_timeout_s or (WRITE_TIMEOUT_S if unsent else math.inf))
+        if now >= due:
+            self._transport.abort()
+            return None
+        return min(due, now + WRITE_TIMEOUT_S)  # without an idle time-out, unread replies may begin one later

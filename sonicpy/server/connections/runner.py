@@ -1,0 +1,181 @@
+"""Carries out the lines of one session, counts them, and turns errors into replies. Sends nothing.
+
+line -> Session.next -> reply of the session's own             -> out
+                     -> command in `Service.kinds` -> reply    -> out
+                     -> any other command: returned to the caller, because it takes longer than a turn;
+                        as Relayed, if somebody else is to be asked
+"""
+
+import asyncio
+import enum
+import logging
+import math
+import time
+from typing import TYPE_CHECKING
+
+from sonicpy.channel import replies
+from sonicpy.channel.commands import Command, Mode, Ping
+from sonicpy.channel.session import Session
+from sonicpy.errors import CommandError, SonicError, StoreError
+from sonicpy.server.connections.dispatch import Postponed, Relayed
+from sonicpy.server.watching.slow import log_slow
+from sonicpy.server.watching.statistics import QUICK_S, Tally
+
+if TYPE_CHECKING:
+    from sonicpy.server.connections.serving import Serving
+
+logger = logging.getLogger(__name__)
+
+OVERFLOW = b"ERR overflow"
+"""What a line that is too long is counted as."""
+
+
+class Stop(enum.Enum):
+    """Why a turn ended before the last line."""
+
+    TIME_IS_UP = enum.auto()
+    HALF_GONE = enum.auto()
+    """The last reply has to wait until everything that its command removed is gone."""
+    REPLIES_ARE_LONG = enum.auto()
+    SEARCH_BEGINS = enum.auto()
+    """START was accepted in mode search, and a search process may go on."""
+
+
+class Runner:
+    """The commands of one session."""
+
+    __slots__ = ("_kinds", "_service", "_session", "_statistics", "_target", "known_peer", "transport")
+
+    def __init__(self, service: "Serving", session: Session) -> None:
+        self._service = service
+        self._kinds = service.kinds
+        self._target = service.target
+        self._statistics = service.statistics
+        self._session = session
+        self.transport: asyncio.BaseTransport | None = None
+        """Of the connection, while it is open; the slow log asks it for the peer."""
+        self.known_peer: object = None
+        """That of a connection that another process has accepted."""
+
+    def peer_name(self) -> object:
+        """Return the address of the peer, as the socket gives it; None: the connection is closed."""
+        return None if self.transport is None else self.known_peer or self.transport.get_extra_info("peername")
+
+    def run(
+        self, out: list[bytes], promises: list[int], limit_s: float, limit_bytes: float
+    ) -> Stop | Command | Relayed | None:
+        """Carry out lines until none is left or a limit is met.
+
+        Args:
+            out: gets the replies, in order.
+            promises: gets the places in `out` of replies that may only leave once the log holds what they promise,
+                or what they have seen of it.
+            limit_s: time after which no further line is read.
+            limit_bytes: length of replies after which no further line is read.
+
+        Returns:
+            None: no line is left. Why lines are left; or the command that takes longer than a turn, and has to be
+            carried out before the next line, by somebody else if it is Relayed.
+        """
+        session, kinds, target, late = self._session, self._kinds, self._target, Stop.TIME_IS_UP
+        out_bytes = 0
+        clock = time.perf_counter
+        began = now = clock()
+        while (item := session.next()) is not None:
+            kind = kinds.get(type(item))
+            if kind is not None:
+                call, tally, changes, removes = kind
+                try:
+                    reply = call(target, item)
+                except Postponed as postponed:
+                    assert not isinstance(item, bytes)
+                    if postponed.ask is None or promises:
+                        return item
+                    return Relayed(item, postponed.ask, now)
+                except SonicError as error:
+                    reply = self.refuse(error)
+                else:
+                    if changes or promises:
+                        promises.append(len(out))
+                out.append(reply)
+                if removes and target.maintainer.has_removals:
+                    return Stop.HALF_GONE
+            elif isinstance(item, bytes):
+                reply = item
+                if reply is replies.PONG:
+                    tally = self._statistics.tallies[Ping]
+                else:
+                    tally = self._count_own_reply(reply)
+                    if session.mode is Mode.SEARCH and not session.lines_handled and self._service.hands_over:
+                        late, limit_s = Stop.SEARCH_BEGINS, -math.inf
+                if reply:
+                    out.append(reply)
+            else:
+                return item
+            before, now = now, clock()
+            tally.count += 1
+            tally.seconds += now - before
+            if now - before > QUICK_S:
+                self._note_duration(tally, item, now - before)
+            out_bytes += len(reply)
+            if now - began > limit_s:
+                return late
+            if out_bytes > limit_bytes:
+                return Stop.REPLIES_ARE_LONG
+            if session.is_drained():  # `next` would find that out too, by the way of lines that break a rule
+                return None
+        return None
+
+    async def run_long(self, command: Command) -> bytes:
+        """Carry out a command that takes longer than a turn, and return its reply."""
+        began = time.perf_counter()
+        try:
+            reply = await self._service.execute(command)
+        except SonicError as error:
+            reply = self.refuse(error)
+        self._count_long(command, time.perf_counter() - began)
+        return reply
+
+    def finish_relayed(self, relayed: Relayed, answer: bytes | SonicError) -> bytes:
+        """Return the reply to a command that somebody else has answered."""
+        self._count_long(relayed.command, time.perf_counter() - relayed.began)
+        return answer if isinstance(answer, bytes) else self.refuse(answer)
+
+    def refuse(self, error: SonicError) -> bytes:
+        """Return and count the reply to a command that failed; the log gets the error that the client does not see."""
+        if not isinstance(error, CommandError):
+            logger.error("%s", error)
+        reply = replies.error(error)
+        self._statistics.note_error(reply)
+        return reply
+
+    def withdraw(self, out: list[bytes], promises: list[int], error: StoreError) -> None:
+        """Replace the replies in `out` that promise what is not true."""
+        reply = replies.error(error)
+        logger.error("%s", error)
+        for place in promises:
+            out[place] = reply
+            self._statistics.note_error(reply)
+
+    def withdraw_all(self, out: list[bytes], error: StoreError) -> None:
+        """Replace all replies in `out` that tell of an index: its changes were undone, whoever made them."""
+        self.withdraw(out, [place for place, reply in enumerate(out) if reply.startswith(replies.OF_INDEX)], error)
+
+    def _count_long(self, command: Command, seconds: float) -> None:
+        tally = self._statistics.tallies[type(command)]
+        self._statistics.note_slow(tally.verb, command, seconds)
+        tally.add(seconds)  # INFO's best and worst are those of commands carried out in a turn
+        if seconds >= self._service.slow_command_s:
+            log_slow(tally.verb, command, seconds, self.peer_name())
+
+    def _count_own_reply(self, reply: bytes) -> Tally:
+        """Count the error of a line that the session has answered itself; return what counts the line."""
+        is_overflow = not reply and self._session.ended  # a line that is too long gets no reply
+        self._statistics.note_error(OVERFLOW if is_overflow else reply)
+        return self._statistics.tallies[bytes]
+
+    def _note_duration(self, tally: Tally, item: bytes | Command, seconds: float) -> None:
+        self._statistics.note_duration(tally, seconds)
+        self._statistics.note_slow(tally.verb, item, seconds)
+        if seconds >= self._service.slow_command_s:
+            log_slow(tally.verb, item, seconds, self.peer_name())

@@ -1,0 +1,182 @@
+"""What connections share in every process of a server: the counters, the turns, and the open connections.
+
+Everything here runs on the loop's thread. `BaseService` is that of a main process, `SearchService` that of a
+search process.
+"""
+
+import asyncio
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from sonicpy.channel.commands import Command, Mode
+from sonicpy.channel.session import Session
+from sonicpy.channel.syntax import Limits
+from sonicpy.config import Config
+from sonicpy.errors import StoreError
+from sonicpy.server.connections.descriptors import Room
+from sonicpy.server.connections.dispatch import CHANGES, REMOVES
+from sonicpy.server.connections.passwords import WrongPasswords
+from sonicpy.server.connections.rejected import RejectedConnection
+from sonicpy.server.connections.turns import Turns
+from sonicpy.server.jobs.committer import Writer
+from sonicpy.server.watching.statistics import Statistics, Tally
+
+READ_BYTES = 1 << 15
+"""The most that is read from a connection at once: some hundred commands. The rest waits in the system's buffers."""
+
+
+def limits_of(config: Config) -> Limits:
+    """Return the defaults and maxima of LIMIT."""
+    search = config.search
+    return Limits(
+        query_default=search.query_limit_default,
+        query_maximum=search.query_limit_maximum,
+        suggest_default=search.suggest_limit_default,
+        suggest_maximum=search.suggest_limit_maximum,
+        list_default=search.list_limit_default,
+        list_maximum=search.list_limit_maximum,
+    )
+
+
+class Peer(Protocol):
+    """A connection, as the service sees it."""
+
+    session: Session
+
+    def shut_down(self, limit_s: float) -> None: ...
+    def abort(self) -> None: ...
+
+
+class Sealer(Protocol):
+    """What puts the changes of a turn where they last."""
+
+    @property
+    def is_waiting(self) -> bool: ...
+    def seal(self, connection: object) -> "asyncio.Future[Any] | None": ...
+    def seal_with_pass(self, connection: Writer, out: list[bytes], promises: list[int]) -> bool: ...
+    def settle(self) -> StoreError | None: ...
+    def note_turn_without_changes(self) -> StoreError | None: ...
+    async def remove(self) -> None: ...
+
+
+class Kind(NamedTuple):
+    """A kind of command that is answered within a turn."""
+
+    call: Callable[[Any, Any], bytes]
+    tally: Tally
+    changes: bool
+    """Whether its reply has to wait until the log holds what it changed."""
+    removes: bool
+    """Whether it may leave most of its work to steps between turns."""
+
+
+class Serving(ABC):
+    """Open connections, and what carries out their commands. To be made while the loop runs.
+
+    Args:
+        calls: what answers a command within a turn, by its type; the others are left to `execute`.
+        target: the first argument of each call.
+        committer: takes the changes of a turn.
+        statistics: counts the commands; None: new ones.
+
+    Attributes:
+        sheds: how many of the connections in mode search another process should serve: those that take turns next.
+    """
+
+    sheds = 0
+
+    def __init__(
+        self,
+        config: Config,
+        calls: Mapping[type, Callable[[Any, Any], bytes]],
+        target: Any,
+        committer: Sealer,
+        statistics: Statistics | None = None,
+    ) -> None:
+        self.config = config
+        self.target = target
+        self.committer = committer
+        self.statistics = statistics or Statistics()
+        self.kinds = {
+            kind: Kind(call, self.statistics.tallies[kind], kind in CHANGES, kind in REMOVES)
+            for kind, call in calls.items()
+        }
+        """What answers a command within a turn, by its type."""
+        self.turns = Turns()
+        self.peers: set[Peer] = set()
+        self.rejected: set[RejectedConnection] = set()
+        self.room = Room()
+        self.wrong_passwords = WrongPasswords()
+        self.read_buffer = memoryview(bytearray(READ_BYTES))
+        """One for all connections: each takes out what was read before another one reads."""
+        self.idle_timeout_s = float(config.channel.tcp_timeout)
+        self.slow_command_s = config.server.slow_command_ms / 1000 or math.inf
+        self._seen: dict[Peer, int] = {}  # that each connection had sent at the last call of `count_active`
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are as many connections as the settings allow."""
+        return False
+
+    @property
+    def hands_over(self) -> bool:
+        """Whether connections in mode search may go on in another process."""
+        return False
+
+    def count_active(self) -> int:
+        """Return how many connections in mode search have sent lines since the last call."""
+        before = self._seen
+        self._seen = {peer: peer.session.lines_handled for peer in self.peers if peer.session.mode is Mode.SEARCH}
+        return sum(lines > before.get(peer, lines) for peer, lines in self._seen.items())
+
+    def connected(self, peer: Peer) -> None:
+        """Add a new connection."""
+        self.peers.add(peer)
+
+    def disconnected(self, peer: Peer) -> None:
+        """Remove a connection that is closed, or that another process serves now."""
+        self.peers.discard(peer)
+        self.statistics.note_closed(peer.session.lines_handled)
+
+    @abstractmethod
+    async def execute(self, command: Command) -> bytes:
+        """Carry out a command that takes longer than a turn, and return its reply.
+
+        Raises:
+            CommandError: a name is not valid.
+            SonicError: the command failed.
+        """
+
+    def hand_over(self, descriptor: int, session: Session, unsent: bytes, peer: object) -> bool:
+        """Let another process go on with a connection; return whether it does.
+
+        Args:
+            descriptor: of its socket, of which the other process gets a duplicate.
+            session: between two turns; without its unread bytes if the other process has them now.
+            unsent: replies that were not sent.
+            peer: its address, for the slow log.
+        """
+        return False
+
+    def pump(self, transport: asyncio.Transport, session: Session, unsent: bytes, peer: object) -> bool:
+        """Let another process go on with a connection whose encryption stays here; return whether one does.
+
+        Args:
+            transport: does not read; if another process goes on, it belongs to the pump.
+            session, unsent, peer: see `hand_over`.
+        """
+        return False
+
+
+async def end_connections(serving: Serving, answer_s: float, stop_s: float) -> None:
+    """Answer what has arrived, for at most `answer_s`, and close all connections within `stop_s`."""
+    began = time.monotonic()  # loop.time() would stand still while peers are answered
+    for peer in list(serving.peers):
+        peer.shut_down(max(0.0, began + answer_s - time.monotonic()))
+    while serving.peers and time.monotonic() < began + stop_s:
+        await asyncio.sleep(0.01)
+    for peer in list(serving.peers):
+        peer.abort()

@@ -1,0 +1,323 @@
+"""Work that takes longer than a turn: consolidation, backup, restore, verify. Connections are served meanwhile.
+
+Steps on the loop's thread are short and let turns run in between; the rest runs in worker processes and threads.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from sonicpy.config import Config
+from sonicpy.errors import GraphError, ShuttingDown, SonicError, StoreError
+from sonicpy.index.maintenance.consolidate import Built, build_in_worker
+from sonicpy.index.maintenance.verify import check_backup, verify_store_in_child
+from sonicpy.server.jobs.threads import in_thread
+from sonicpy.server.jobs.workers import Workers
+from sonicpy.server.watching.statistics import Statistics
+
+if TYPE_CHECKING:
+    from sonicpy.index.maintenance.maintainer import Maintainer
+    from sonicpy.server.jobs.committer import Committer
+
+logger = logging.getLogger(__name__)
+
+FAULTS_TOLD = 100
+"""VERIFY reports at most FAULTS_TOLD faults, and how many more there are."""
+BUCKETS_AT_A_TIME = 1_000
+"""Graphs built before the first of them is published."""
+BUCKETS_PER_JOB = 50
+"""Large graphs built by one job of a worker."""
+SMALL_WORDS = 1_000
+"""The graph of that many words takes about 2 ms, so the loop builds it between two turns."""
+MEDIUM_WORDS = 20_000
+"""Graphs of that many words together take about 30 ms, so a thread builds them: starting a process takes longer. It
+holds the GIL for about half of that."""
+BUILT_HERE = 200
+"""At most this many small graphs are built here, one between two turns; more are worth a worker process."""
+READ_TOGETHER = 20
+"""Small buckets that a worker reads from one snapshot: about 1 ms."""
+BUCKETS_PER_TURN = 100
+"""Graphs published by one commit: about 3 ms."""
+RANGES_PER_COMMIT = 16
+"""Ranges of half empty pages rewritten between two commits: about 1 MB."""
+PRUNED_PER_TURN = 20
+"""Buckets whose pending words are deleted between two turns: about 1 ms for small ones."""
+
+Item = TypeVar("Item")
+
+
+class Maintenance:
+    """Runs consolidations, backups, restores and checks; of each kind but backups one at a time.
+
+    Args:
+        statistics: counts the consolidations.
+    """
+
+    def __init__(
+        self, maintainer: "Maintainer", config: Config, committer: "Committer", statistics: Statistics
+    ) -> None:
+        self._maintainer = maintainer
+        self._committer = committer
+        self._statistics = statistics
+        self._store_folder = maintainer.folder
+        self._map_bytes = config.store.kv.map_size_mb << 20
+        self._graph_settings = config.store.fst.graph
+        self._consolidating = asyncio.Lock()
+        self._restoring = asyncio.Lock()
+        self._verifying = asyncio.Lock()
+        self._stopping = False
+        self._warned_of_size = False
+        self._workers = Workers(config.server.worker_time_limit)
+        self._verifiers = Workers(config.server.worker_time_limit)
+        """Their own process: a consolidation must not wait until a check has ended."""
+        self._thread: asyncio.Future[Built | None] | None = None
+        """What builds a graph, or built the last one."""
+
+    async def consolidate(self, buckets: list[int] | None = None) -> None:
+        """Build the graphs of some buckets; None: of all that have pending words now.
+
+        Raises:
+            SonicError: a graph could not be built; its words stay pending.
+        """
+        async with self._consolidating:
+            await self._thread_end()  # of a consolidation that was given up
+            if not self._committer.commit():
+                raise StoreError("words cannot be consolidated before the store can be written again")
+            errors: list[GraphError] = []
+            began = time.monotonic()
+            due = self._maintainer.due_buckets() if buckets is None else buckets
+            async with aclosing(self._built(due)) as built:
+                async for graphs, failed in built:
+                    errors += failed
+                    await self._publish(graphs)
+                    self._warn_of_size(graphs)
+            # Commit what was pruned: until then, all reads would go through the write transaction.
+            self._committer.commit()
+            self._statistics.note_consolidation(time.monotonic() - began)
+            if errors:
+                raise errors[0]
+
+    def consolidate_within(self, seconds: float) -> None:
+        """Build graphs for at most `seconds`, without letting turns run; other words stay pending."""
+        deadline = time.monotonic() + seconds
+        try:
+            self._maintainer.commit()
+            for bucket in self._maintainer.due_buckets():
+                if time.monotonic() >= deadline:
+                    return
+                self._maintainer.consolidate_bucket(bucket)
+        except SonicError as error:
+            logger.error("%s", error)
+
+    async def backup(self, folder: Path) -> None:
+        """Write a backup that holds everything acknowledged so far.
+
+        Raises:
+            StoreError: the backup could not be written; an earlier one in the folder is unchanged.
+        """
+        if not self._committer.commit():
+            raise StoreError(f"no backup is written to {folder} before the store can be written again")
+        path = await in_thread(self._maintainer.backup_committed, folder)
+        logger.info("the backup %s is written", path)
+
+    async def restore(self, folder: Path) -> None:
+        """Replace the collections that the backup in a folder holds; until they are replaced, the old ones answer.
+
+        Raises:
+            SonicError: the backup has faults, or the store cannot be written; nothing was replaced.
+        """
+        async with self._restoring:
+            if self._stopping:
+                raise ShuttingDown
+            # In a process of its own, because checking takes the GIL for seconds.
+            await self._workers.run(check_backup, folder, self._maintainer.analyser())
+            with self._maintainer.restoration(folder) as restoration:
+                for _ in restoration.fill():
+                    await asyncio.sleep(0)
+                    if self._stopping:
+                        raise StoreError(f"the backup in {folder} is not restored: the server stops")
+                await self.consolidate(restoration.staged_buckets())
+                restoration.switch()
+                await self._committer.sync()  # the log does not hold it
+        logger.info("the collections of the backup in %s are restored", folder)
+
+    async def verify(self) -> list[str]:
+        """Return the faults of the last commit, one sentence each.
+
+        Raises:
+            SonicError: the store cannot be read, or the server stops.
+        """
+        async with self._verifying:
+            if self._stopping:
+                raise ShuttingDown
+            if not self._committer.commit():
+                raise StoreError("nothing is verified before the store can be written again")
+            # In a process of its own, because checking takes the GIL for seconds.
+            faults = await self._verifiers.run(verify_store_in_child, self._store_folder)
+        if len(faults) > FAULTS_TOLD:
+            return [*faults[:FAULTS_TOLD], f"and {len(faults) - FAULTS_TOLD} faults more: run sonicpy verify"]
+        return faults
+
+    async def pack(self) -> None:
+        """Fill pages that are half empty, a few between two turns, until something is changed.
+
+        Raises:
+            StoreError: the store cannot be read or written.
+        """
+        maintainer = self._maintainer
+        position = maintainer.log_position
+        ranges = await in_thread(maintainer.sparse_ranges)
+        for number, sparse in enumerate(ranges, 1):
+            if self._stopping or maintainer.log_position != position:
+                break
+            maintainer.rewrite(sparse)
+            if number % RANGES_PER_COMMIT == 0 and not self._committer.commit():
+                return
+            await asyncio.sleep(0)
+        self._committer.commit()
+
+    def worker_processes(self) -> list[int]:
+        """Return the process ids of the workers that run."""
+        return [*self._workers.processes(), *self._verifiers.processes()]
+
+    def kill_worker(self, process: int, why: str) -> None:
+        """Kill the worker with this process id, if it is one, and repeat its job; `why` is for the log."""
+        for workers in (self._workers, self._verifiers):
+            if process in workers.processes():
+                workers.kill(why)
+
+    async def stop(self) -> None:
+        """Give up what runs, and wait until it has ended."""
+        self._stopping = True
+        self._workers.stop()
+        self._verifiers.stop()
+        async with self._restoring, self._verifying:
+            pass
+        await self._thread_end()
+
+    async def _built(self, buckets: list[int]) -> AsyncGenerator[tuple[list[Built], list[GraphError]], None]:
+        """Yield what `_build` returns, for some buckets after the other; the next ones are built meanwhile."""
+        building: asyncio.Task[tuple[list[Built], list[GraphError]]] | None = None
+        try:
+            for batch in batches(buckets, BUCKETS_AT_A_TIME):
+                built = None if building is None else await building
+                building = asyncio.create_task(self._build(batch))
+                if built is not None:
+                    yield built
+            if building is not None:
+                yield await building
+        finally:
+            if building is not None:
+                building.cancel()
+
+    async def _build(self, buckets: list[int]) -> tuple[list[Built], list[GraphError]]:
+        """Build a few small graphs here, larger ones in a thread, and very many or large ones in a worker process.
+
+        Returns:
+            The graphs that were built, and the errors of the others.
+        """
+        small, medium, large = await self._by_size(buckets)
+        jobs = [(job, 1) for job in batches(large, BUCKETS_PER_JOB)]
+        if len(small) > BUILT_HERE:
+            jobs.append((small, READ_TOGETHER))
+            small = []
+        graphs: list[Built] = []
+        errors: list[GraphError] = []
+        for bucket in small:
+            try:
+                built = self._maintainer.build_graph(bucket)
+            except GraphError as error:
+                errors.append(error)
+            else:
+                graphs += [built] if built is not None else []
+            await asyncio.sleep(0)
+        for bucket in medium:
+            try:
+                built = await self._built_in_thread(bucket)
+            except GraphError as error:
+                errors.append(error)
+            else:
+                graphs += [built] if built is not None else []
+        folder, limits, access = self._store_folder, self._maintainer.graph_limits, self._maintainer.access
+        for job, together in jobs:
+            more, failed = await self._workers.run(
+                build_in_worker, folder, self._map_bytes, job, limits, together, access
+            )
+            graphs += more
+            errors += failed
+        return graphs, errors
+
+    async def _built_in_thread(self, bucket: int) -> Built | None:
+        """Build the graph of a bucket in a thread; return it when the thread has ended, also if nobody waits any more.
+
+        Raises:
+            ShuttingDown: the server stops, and whoever stops it builds graphs.
+        """
+        if self._stopping:
+            raise ShuttingDown
+        thread = self._thread = in_thread(self._maintainer.build_apart, bucket)
+        await asyncio.wait([thread])
+        if self._stopping:
+            raise ShuttingDown
+        built = thread.result()
+        if built is None:
+            self._maintainer.forget_bucket(bucket)
+        return built
+
+    async def _thread_end(self) -> None:
+        """Wait until no thread builds a graph: another one would write the same file."""
+        if self._thread is not None:
+            await asyncio.wait([self._thread])
+
+    async def _by_size(self, buckets: list[int]) -> tuple[list[int], list[int], list[int]]:
+        """Return the small buckets, those that are not much larger if they are few, and all others."""
+        small: list[int] = []
+        larger: list[int] = []
+        words = 0
+        for group in batches(buckets, BUCKETS_PER_TURN):
+            for bucket in group:
+                size = self._maintainer.words_to_read(bucket)
+                if size <= SMALL_WORDS:
+                    small.append(bucket)
+                else:
+                    larger.append(bucket)
+                    words += size
+            await asyncio.sleep(0)
+        return (small, larger, []) if words <= MEDIUM_WORDS else (small, [], larger)
+
+    async def _publish(self, graphs: list[Built]) -> None:
+        """Make graphs those of their buckets, and delete the pending words that they hold."""
+        for group in batches(graphs, BUCKETS_PER_TURN):
+            published = self._maintainer.publish_graphs(group)
+            await asyncio.sleep(0)
+            for few in batches(published, PRUNED_PER_TURN):
+                for built, start in self._maintainer.prune_small(few):
+                    more: bytes | None = start
+                    while more is not None:
+                        more = self._maintainer.prune_pending(built, more)
+                        await asyncio.sleep(0)
+                await asyncio.sleep(0)
+
+    def _warn_of_size(self, graphs: list[Built]) -> None:
+        """Warn once that a lexicon exceeds the settings: compat mode cut its graph, the default mode did not."""
+        limit = self._graph_settings.max_words
+        for built in graphs:
+            if not self._warned_of_size and (built.is_cut or (limit and built.words > limit)):
+                self._warned_of_size = True
+                logger.warning(
+                    "a bucket has %d words%s; store.fst.graph.max_words is %d and max_size %d KiB",
+                    built.words,
+                    " in its graph, those late in the alphabet are left out" if built.is_cut else "",
+                    limit,
+                    self._graph_settings.max_size,
+                )
+
+
+def batches(items: list[Item], size: int) -> Iterator[list[Item]]:
+    """Yield the items in groups of `size`."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

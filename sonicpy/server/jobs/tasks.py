@@ -1,0 +1,136 @@
+"""Periodic work: commit again what failed, sweep flushed buckets, sync, consolidate, close idle graphs, fill pages."""
+
+import asyncio
+import logging
+import time
+from bisect import bisect_right
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Protocol
+
+from sonicpy.config import Config
+from sonicpy.errors import SonicError
+from sonicpy.server.jobs.maintenance import batches
+
+if TYPE_CHECKING:
+    from sonicpy.index.index import Index
+    from sonicpy.server.jobs.committer import Committer
+    from sonicpy.server.jobs.maintenance import Maintenance
+    from sonicpy.server.jobs.readers import ReaderWatch
+
+logger = logging.getLogger(__name__)
+
+TICK_S = 1.0
+BUCKETS_BETWEEN_TURNS = 2_000
+"""Buckets whose age is compared between two turns: about 1 ms."""
+PACK_AFTER_S = 5.0
+"""After that long without a change pages are filled, once."""
+LOOKED_AT = 1_000
+"""Buckets whose pending words are counted in one second."""
+LOOKED_AT_BETWEEN_TURNS = 100
+"""The same between two turns: about 1 ms."""
+
+
+class Maintained(Protocol):
+    """What is kept fast and safe: a Service, or a replica of a cluster's node."""
+
+    @property
+    def index(self) -> "Index": ...
+    @property
+    def config(self) -> Config: ...
+    @property
+    def committer(self) -> "Committer": ...
+    @property
+    def maintenance(self) -> "Maintenance": ...
+    @property
+    def readers(self) -> "ReaderWatch": ...
+
+
+class PeriodicTasks:
+    """Runs once a second, beside the connections, until it is cancelled."""
+
+    def __init__(self, service: Maintained) -> None:
+        self._maintainer = service.index.maintainer
+        self._config = service.config.store.fst
+        self._live_words = service.config.search.live_words
+        self._committer = service.committer
+        self._maintenance = service.maintenance
+        self._readers = service.readers
+        self._pending_since_s: dict[int, float] = {}
+        self._last_commit = -1
+        self._changed_s = 0.0
+        self._is_packed = False
+        self._looked_at = -1  # the last bucket whose pending words were counted
+
+    async def run(self) -> None:
+        """Run every task once a second; the error of one does not stop the others."""
+        while True:
+            await asyncio.sleep(TICK_S)
+            for task in self._due():
+                try:
+                    await task()
+                except SonicError as error:
+                    logger.error("%s", error)
+
+    def _due(self) -> list[Callable[[], Awaitable[None]]]:
+        """Return what is to be done now."""
+        return [
+            self._commit, self._committer.sweep, self._shorten_log, self._committer.sync, self._check_readers,
+            self._consolidate_due, self._close_idle_graphs, self._pack_at_rest,
+        ]  # fmt: skip
+
+    async def _commit(self) -> None:
+        self._committer.commit_if_due()
+
+    async def _check_readers(self) -> None:
+        self._readers.check()
+
+    async def _shorten_log(self) -> None:
+        self._committer.shorten_log()
+
+    async def _consolidate_due(self) -> None:
+        """Consolidate the buckets whose graph is damaged or whose pending words are old enough or too many."""
+        due = await self._due_buckets()
+        if due:
+            await self._maintenance.consolidate(due)
+            for bucket in due:
+                self._pending_since_s.pop(bucket, None)
+
+    async def _due_buckets(self) -> list[int]:
+        """Return the buckets to consolidate now. There may be very many, so turns run in between."""
+        now, before = time.monotonic(), self._pending_since_s
+        due: list[int] = []
+        self._pending_since_s = {}
+        for buckets in batches(self._maintainer.due_buckets(), BUCKETS_BETWEEN_TURNS):
+            since_s = {bucket: before.get(bucket, now) for bucket in buckets}
+            self._pending_since_s.update(since_s)
+            oldest_s = now - self._config.graph.consolidate_after
+            due += [bucket for bucket, began in since_s.items() if began <= oldest_s]
+            await asyncio.sleep(0)
+        due += sorted(self._maintainer.broken_buckets().difference(due))
+        if self._live_words:
+            due += await self._backlogged(set(due))
+        return due
+
+    async def _backlogged(self, known: set[int]) -> list[int]:
+        """Return which of the next LOOKED_AT buckets have very many pending words; a second later others are next."""
+        pending = list(self._pending_since_s)
+        first = bisect_right(pending, self._looked_at)
+        looked_at = [bucket for bucket in (pending[first:] + pending[:first])[:LOOKED_AT] if bucket not in known]
+        found: list[int] = []
+        for buckets in batches(looked_at, LOOKED_AT_BETWEEN_TURNS):
+            self._looked_at = buckets[-1]
+            found += filter(self._maintainer.needs_consolidation, buckets)
+            await asyncio.sleep(0)
+        return found
+
+    async def _close_idle_graphs(self) -> None:
+        self._maintainer.close_idle_graphs(self._config.pool.inactive_after)
+
+    async def _pack_at_rest(self) -> None:
+        """Fill pages when nothing was changed for a while."""
+        now, last = time.monotonic(), self._maintainer.last_commit()
+        if last != self._last_commit or self._maintainer.uncommitted:
+            self._last_commit, self._changed_s, self._is_packed = last, now, False
+        elif not self._is_packed and now - self._changed_s >= PACK_AFTER_S:
+            await self._maintenance.pack()
+            self._last_commit, self._is_packed = self._maintainer.last_commit(), True

@@ -1,0 +1,241 @@
+"""One search process, as the main process sees it."""
+
+import asyncio
+import contextlib
+import logging
+import multiprocessing
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
+from typing import TYPE_CHECKING, Protocol
+
+from sonicpy.channel import replies
+from sonicpy.children import held_back
+from sonicpy.errors import SonicError
+from sonicpy.server.connections.dispatch import CALLS
+from sonicpy.server.jobs.threads import in_thread
+from sonicpy.server.jobs.workers import nothing_to_import
+from sonicpy.server.process.stop_signals import EACH
+from sonicpy.server.searching.handed import go_on_with
+from sonicpy.server.searching.handover import NONE, Link
+from sonicpy.server.searching.search_messages import (
+    AskCommit,
+    AskReply,
+    AskReport,
+    Closed,
+    Committed,
+    Handover,
+    Ready,
+    Reply,
+    Report,
+    Setup,
+)
+from sonicpy.server.searching.search_worker import IDLE_SHARE, serve_searches
+
+if TYPE_CHECKING:
+    from sonicpy.server.service import Service
+
+logger = logging.getLogger(__name__)
+
+COMMIT_WITHIN_S = 0.01
+"""Commits follow each other no faster because of commands that were carried out here."""
+LATE_S = 1.0
+"""A process that owes a report for longer gets no connections until it comes: it is stopped, or far too busy."""
+
+
+class OnEnd(Protocol):
+    """Called when a process has closed its end."""
+
+    def __call__(self, process: "SearchProcess", *, expected: bool) -> None: ...
+
+
+class SearchProcess:
+    """A process that serves connections in mode search.
+
+    Args:
+        on_end: called once, unless `kill` was called before.
+
+    Attributes:
+        connections: how many it serves.
+        most: how many it can serve, because each takes a descriptor.
+        fresh: how many of them it got since its last report.
+        heard_s: when it sent something last, by the monotonic clock.
+        owes_since_s: since when it has had something to report, by the same clock; None: it may be idle.
+        busy: the share of the time that its loop took before that.
+        active: how many connections sent lines before that, if it was busy.
+        open_graphs: how many word graphs it had open then.
+        is_retiring: it gets no new connections.
+        is_leaving: it was told to end.
+    """
+
+    def __init__(self, service: "Service", on_end: OnEnd) -> None:
+        self.connections = self.most = 0
+        self.fresh = 0
+        self.busy = 0.0
+        self.active = 0
+        self.open_graphs = 0
+        self.idle_since_s = self.heard_s = time.monotonic()
+        self.owes_since_s: float | None = None
+        self.is_ready = self.was_ready = self.is_retiring = self.is_leaving = False
+        self._service = service
+        self._on_end = on_end
+        self._process: BaseProcess | None = None
+        self._link: Link | None = None
+        self._reported: asyncio.Future[None] | None = None
+        self._take: dict[type, Callable[..., None]] = {
+            Ready: self._note_ready,
+            Closed: self._note_closed,
+            AskCommit: self._commit,
+            AskReply: self._answer,
+            Report: self._note_report,
+        }
+        self._opening: set[asyncio.Task[bool]] = set()
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id; None: it was not started."""
+        return None if self._process is None else self._process.pid
+
+    @property
+    def takes_connections(self) -> bool:
+        """Whether it can be given a connection."""
+        is_here = self.is_ready and not self.is_retiring and self._link is not None and not self._link.is_blocked
+        return is_here and (self.owes_since_s is None or time.monotonic() - self.owes_since_s < LATE_S)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it has no descriptor for one more connection."""
+        return self.connections >= self.most
+
+    async def start(self) -> None:
+        """Start the process; it is ready some tenths of a second later.
+
+        Raises:
+            OSError: it cannot be started.
+            WorkerError: no thread can be started.
+        """
+        board = self._service.index.maintainer.share_changes()
+        ours, theirs = socket.socketpair()
+        try:
+            self._process = await in_thread(_started, theirs)
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        self._link = Link(ours, self._receive, self._end)
+        self._link.pass_on(Setup(self._service.index.maintainer.folder, self._service.config), board)
+
+    def take(self, handover: Handover, descriptor: int) -> bool:
+        """Give it a connection; return whether that worked."""
+        if self._link is None or not self._link.pass_on(handover, descriptor):
+            return False
+        self.connections += 1
+        self.fresh += 1
+        if self.owes_since_s is None:
+            self.owes_since_s = time.monotonic()
+        return True
+
+    async def report(self) -> None:
+        """Wait until the statistics have what it has counted until now, or it ends."""
+        if self._reported is None:
+            self._reported = asyncio.get_running_loop().create_future()
+            self.send(AskReport())
+        await asyncio.shield(self._reported)
+
+    def send(self, message: object) -> None:
+        """Send it a message, if it is there."""
+        if self._link is not None:
+            self._link.send(message)
+
+    def kill(self) -> None:
+        """End it at once."""
+        if self._link is not None:
+            self._link.close()
+        self.is_ready = False
+        self._settle_report()
+        if self._process is not None:
+            self._process.kill()
+            with contextlib.suppress(RuntimeError):  # no thread: it is reaped when the next one is started
+                threading.Thread(target=self._process.join, name="search process", daemon=True).start()
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _receive(self, message: object, descriptor: int) -> None:
+        self.heard_s = time.monotonic()
+        if isinstance(message, Handover):
+            self._take_back(message, descriptor)
+        else:
+            self._take[type(message)](message)
+
+    def _take_back(self, handover: Handover, descriptor: int) -> None:
+        """Give a connection that this process hands over to another one, or serve it in the main process."""
+        chosen = None if self._service.search is None or descriptor == NONE else self._service.search.choose()
+        if chosen is not None and chosen is not self and chosen.take(handover, descriptor):
+            os.close(descriptor)
+            return
+        opening = asyncio.get_running_loop().create_task(go_on_with(self._service, handover, descriptor))
+        self._opening.add(opening)
+        opening.add_done_callback(self._opening.discard)
+
+    def _end(self) -> None:
+        self._on_end(self, expected=self.is_leaving)
+
+    def _note_ready(self, message: Ready) -> None:
+        self.is_ready = self.was_ready = True
+        self.most = message.most
+
+    def _note_closed(self, message: Closed) -> None:
+        self.connections -= message.connections
+
+    def _note_report(self, message: Report) -> None:
+        self._service.statistics.add(message.counts)
+        self.busy = message.busy
+        self.active = message.active
+        self.open_graphs = message.open_graphs
+        self.most = message.most
+        self._service.index.maintainer.note_broken_buckets(message.broken_buckets)
+        self.fresh = 0
+        self.owes_since_s = None if message.busy < IDLE_SHARE else self.heard_s
+        if message.was_asked:
+            self._settle_report()
+
+    def _settle_report(self) -> None:
+        reported, self._reported = self._reported, None
+        if reported is not None and not reported.done():
+            reported.set_result(None)
+
+    def _commit(self, message: AskCommit) -> None:
+        """Answer once everything that was acknowledged until now is committed."""
+
+        def answer(done: asyncio.Future[bool]) -> None:
+            self.send(Committed(message.number, done.result()))
+
+        self._service.committer.commit_soon().add_done_callback(answer)
+
+    def _answer(self, message: AskReply) -> None:
+        """Carry out a command here, where reads see what is not committed; those that follow need not come here."""
+        self._service.committer.commit_within(COMMIT_WITHIN_S)
+        try:
+            reply = CALLS[type(message.command)](self._service.index, message.command)
+        except SonicError as error:
+            logger.error("%s", error)
+            reply = replies.error(error)
+        undone = self._service.committer.settle()  # the reply may tell of changes that no log holds yet
+        if undone is not None:
+            reply = replies.error(undone)
+        self.send(Reply(message.number, reply))
+
+
+def _started(theirs: socket.socket) -> BaseProcess:
+    """Start a search process: this blocks for up to 0.1 s.
+
+    The process ends with the thread that calls this (`die_with_parent`): those of the loop's executor stay to the end.
+    """
+    process = multiprocessing.get_context("spawn").Process(target=serve_searches, args=(theirs,), daemon=True)
+    with nothing_to_import(), held_back(EACH):
+        process.start()
+    return process

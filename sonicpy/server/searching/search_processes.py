@@ -1,0 +1,281 @@
+"""The search processes of a server: how many there are, and which of them gets a new connection in mode search.
+
+    server.search_processes = N        N of them; one that dies is replaced
+                            = "auto"   one more whenever every loop was busy over BUSY_SHARE for BUSY_S, at most one
+                                       less than there are processors; one that was idle for IDLE_S gets no new
+                                       connection, hands its connections over, and ends
+
+While one loop is busy, and another one much less, active connections in mode search move there between two turns. What
+a process did not report before it died is not in the statistics.
+"""
+
+import asyncio
+import logging
+import math
+import os
+import time
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from sonicpy.config.kinds import AUTO
+from sonicpy.errors import SonicError
+from sonicpy.server.connections.descriptors import room_for_connections
+from sonicpy.server.process.loop_load import BUSY_SHARE, LoopLoad
+from sonicpy.server.searching.handover import CAN_HAND_OVER
+from sonicpy.server.searching.search_messages import AskReport, Shed, Stop, Vacate
+from sonicpy.server.searching.search_process import SearchProcess
+
+if TYPE_CHECKING:
+    from sonicpy.server.service import Service
+
+logger = logging.getLogger(__name__)
+
+TICK_S = 0.5
+BUSY_S = 2.0
+IDLE_SHARE = 0.02
+IDLE_S = 300.0
+VACATED_AT_ONCE = 50
+"""So many connections of a process that is to end are taken over in a tick, while the others wait."""
+REPLACE_S = 1.0
+"""A process that died is replaced so long after the last start at the earliest."""
+RETRY_S = 30.0
+"""The same if the last one died before it was ready, or could not be started."""
+REPORT_S = 0.5
+"""How long INFO and the metrics wait for the figures of a search process."""
+SILENCE_S = 12.0
+"""A process that told nothing for this time, although it was asked, is killed."""
+START_S = 60.0
+"""The same for one that is not ready yet."""
+UNEQUAL_SHARE = 0.3
+"""So much less busy a loop must be for connections to move to it."""
+NEW_CONNECTION_LOAD = 0.1
+"""A connection counts as this share of a loop until the process has reported once more."""
+
+
+class SearchProcesses:
+    """All search processes. To be made while the loop runs, on its thread.
+
+    Args:
+        setting: `server.search_processes`; "auto", or their number.
+    """
+
+    def __init__(self, service: "Service", setting: int | str) -> None:
+        self._service = service
+        self._is_auto = setting == AUTO
+        self._wanted = 0 if self._is_auto else int(setting)
+        self._most = processors() - 1 if self._is_auto else self._wanted
+        self._processes: list[SearchProcess] = []
+        self._leaving: list[SearchProcess] = []  # told to end, without connections
+        self._is_stopping = False
+        self._next_start_s = 0.0
+        self._here = LoopLoad()
+        self._all_busy_s = 0.0
+        self._has_moved = False  # connections, at the last tick
+        self._kept = 0  # connections that stayed here since the last tick
+        self._unexpected = ""  # error, the last one
+
+    # -- for the service ---------------------------------------------------------------------------------------------
+
+    @property
+    def connections(self) -> int:
+        """How many open connections search processes serve."""
+        return sum(process.connections for process in self._processes)
+
+    @property
+    def open_graphs(self) -> int:
+        """How many word graphs search processes had open when they reported last."""
+        return sum(process.open_graphs for process in self._processes)
+
+    @property
+    def ready(self) -> int:
+        """How many processes take connections."""
+        return sum(process.is_ready for process in self._processes)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a process."""
+        return bool(self._processes) and not self._is_stopping
+
+    def choose(self, *, keeps: bool = True) -> SearchProcess | None:
+        """Return the process to give a connection to; None: the main process.
+
+        Args:
+            keeps: whether the main process may be the one.
+        """
+        least = self._here.busy + NEW_CONNECTION_LOAD * self._kept if keeps else math.inf
+        chosen = None
+        for process in self._processes:
+            load = process.busy + NEW_CONNECTION_LOAD * process.fresh
+            takes_it = process.takes_connections and not process.is_full and not self._is_stopping
+            if takes_it and load <= least:
+                least, chosen = load, process
+        if chosen is None and keeps:
+            self._kept += 1
+        return chosen
+
+    async def refresh(self) -> None:
+        """Let the statistics have what every process has counted until now, unless it takes longer than REPORT_S."""
+        asked = [asyncio.ensure_future(process.report()) for process in self._processes if process.is_ready]
+        if asked:
+            _, late = await asyncio.wait(asked, timeout=REPORT_S)
+            for task in late:
+                task.cancel()
+
+    # -- for the server ----------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Start and end processes as they are needed, until it is cancelled."""
+        self._here.measure()
+        while True:
+            await self._surviving(self._start_missing)
+            await asyncio.sleep(TICK_S)
+            await self._surviving(self._look_after)
+
+    async def stop(self, answer_s: float, stop_s: float) -> None:
+        """Let the processes answer what has arrived for at most `answer_s`; they close and end within `stop_s`."""
+        self._is_stopping = True
+        for process in self._processes:
+            process.send(Stop(answer_s, stop_s))
+        deadline = time.monotonic() + stop_s
+        while self._processes and time.monotonic() < deadline:
+            await asyncio.sleep(0.01)
+
+    def close(self) -> None:
+        """Kill what is left."""
+        self._is_stopping = True
+        for process in (*self._processes, *self._leaving):
+            process.kill()
+        self._processes.clear()
+        self._leaving.clear()
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    async def _look_after(self) -> None:
+        """Do what is due every TICK_S."""
+        self._here.measure()
+        self._kept = 0
+        self._end_silent()
+        if self._is_auto:
+            self._adapt()
+        self._balance()
+
+    async def _surviving(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do something; an unexpected error is logged, and where it comes from, unless it is the same as before."""
+        try:
+            await work()
+        except Exception as error:  # noqa: BLE001 - a fault in one tick must not be the end of all
+            is_new, self._unexpected = repr(error) != self._unexpected, repr(error)
+            logger.error("an unexpected error with the search processes: %r", error, exc_info=error if is_new else None)
+
+    @property
+    def _lacks_one(self) -> bool:
+        return len(self._processes) < self._wanted and not self._is_stopping
+
+    async def _start_missing(self) -> None:
+        while self._lacks_one and time.monotonic() >= self._next_start_s:
+            process = SearchProcess(self._service, self._ended)
+            self._processes.append(process)
+            try:
+                await process.start()
+            except BaseException as error:
+                if process in self._processes:
+                    self._processes.remove(process)
+                process.kill()
+                self._next_start_s = time.monotonic() + RETRY_S
+                if not isinstance(error, OSError | SonicError):
+                    raise
+                logger.error("a search process cannot be started: %s", error)
+
+    def _ended(self, process: SearchProcess, *, expected: bool, how: str = "died") -> None:
+        """Forget a process that has closed its end."""
+        for known in (self._processes, self._leaving):
+            if process in known:
+                known.remove(process)
+        process.kill()
+        self._next_start_s = time.monotonic() + (REPLACE_S if process.was_ready else RETRY_S)
+        if not expected and not self._is_stopping:
+            logger.error(
+                "the search process %s %s; its %d connections are closed, and another one takes its place",
+                process.pid,
+                how,
+                process.connections,
+            )
+
+    def _end_silent(self) -> None:
+        """Kill processes that are stopped, or wait for ever; others take their places."""
+        for process in list(self._processes):
+            silence_s = time.monotonic() - process.heard_s
+            if silence_s > (SILENCE_S if process.was_ready else START_S):
+                self._ended(process, expected=False, how=f"showed no sign of life for {silence_s:.0f} s and was killed")
+            elif process.is_ready and silence_s > SILENCE_S / 2:
+                process.send(AskReport())
+
+    def _balance(self) -> None:
+        """Move connections of the busiest loop: as many as would make it and the idlest loop equally busy."""
+        self._service.sheds = 0
+        active_here = self._service.count_active() if self._processes and self._here.busy > BUSY_SHARE else 0
+        processes = [process for process in self._processes if process.takes_connections]
+        busiest = max(processes, key=lambda process: process.busy, default=None)
+        if busiest is None or self._is_stopping or self._has_moved:
+            self._has_moved = False  # a tick later, the loops show what the move has changed
+            return
+        here = self._here.busy
+        least = min((process.busy for process in processes if not process.is_full), default=math.inf)
+        least = min(here, least)
+        most, active = max((here, active_here), (busiest.busy, busiest.active))
+        moved = round(active * (most - least) / most / 2) if most > BUSY_SHARE else 0
+        if not moved or most - least < UNEQUAL_SHARE:
+            return
+        self._has_moved = True
+        if most == here:
+            self._service.sheds = moved
+        elif moved := min(moved, room_for_connections()):  # whichever process they go to, they come through this one
+            busiest.send(Shed(moved))
+
+    def _adapt(self) -> None:
+        """Find out how many processes are wanted, by how busy the loops were."""
+        taking = [process for process in self._processes if process.takes_connections]
+        is_busy = self._here.busy > BUSY_SHARE and all(process.busy > BUSY_SHARE for process in taking)
+        self._all_busy_s = self._all_busy_s + TICK_S if is_busy else 0.0
+        if self._all_busy_s >= BUSY_S:
+            self._all_busy_s = 0.0
+            self._add_one()
+        now = time.monotonic()
+        for process in list(self._processes):
+            if process.busy > IDLE_SHARE or process.fresh:
+                process.idle_since_s = now
+            elif now - process.idle_since_s >= IDLE_S:
+                process.is_retiring = True
+            if not process.is_retiring:
+                continue
+            if process.connections:
+                process.send(Vacate(min(VACATED_AT_ONCE, room_for_connections())))
+            else:
+                self._wanted -= 1
+                process.send(Stop(0.0, 1.0))
+                process.is_leaving = True
+                self._processes.remove(process)
+                self._leaving.append(process)
+
+    def _add_one(self) -> None:
+        for process in self._processes:
+            if process.is_retiring:
+                process.is_retiring = False
+                process.idle_since_s = time.monotonic()
+                return
+        self._wanted = min(self._wanted + 1, self._most)
+
+
+def processors() -> int:
+    """Return how many processors this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def search_processes_of(service: "Service") -> SearchProcesses | None:
+    """Return the search processes of a server whose settings ask for some; None: this system cannot have any."""
+    setting = service.config.server.search_processes
+    if not CAN_HAND_OVER:
+        if setting != AUTO:
+            logger.warning("server.search_processes has no effect: this system cannot hand over connections")
+        return None
+    return SearchProcesses(service, setting)

@@ -1,0 +1,307 @@
+"""What runs in a search process: it serves connections in mode search that the main process hands over.
+
+It opens the store for reading. The main process answers a command that needs to see a change that no commit holds yet,
+or commits, so that this process can answer. The end of the link is the end of this process: nothing of a server
+outlives its main process.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+from sonicpy.channel.commands import Command
+from sonicpy.channel.session import Session
+from sonicpy.children import die_with_parent, ignore
+from sonicpy.config import Config
+from sonicpy.errors import SonicError
+from sonicpy.index.index import Index
+from sonicpy.index.read_only import ReadOnlyIndex
+from sonicpy.server.connections.connection import Connection
+from sonicpy.server.connections.descriptors import SPARE, most_descriptors, open_descriptors
+from sonicpy.server.connections.dispatch import CALLS, Postponed
+from sonicpy.server.connections.serving import Peer, Serving, end_connections
+from sonicpy.server.process.loop import run_loop, settle_garbage
+from sonicpy.server.process.loop_load import BUSY_SHARE, LoopLoad
+from sonicpy.server.process.stop_signals import EACH
+from sonicpy.server.searching.handed import go_on_with
+from sonicpy.server.searching.handover import NONE, Link
+from sonicpy.server.searching.search_messages import (
+    AskCommit,
+    AskReply,
+    AskReport,
+    Closed,
+    Committed,
+    Handover,
+    Ready,
+    Reply,
+    Report,
+    Setup,
+    Shed,
+    Stop,
+    Vacate,
+)
+from sonicpy.server.watching import logs
+
+Call = Callable[[Index, Any], bytes]
+
+logger = logging.getLogger(__name__)
+
+REPORT_S = 0.5
+IDLE_SHARE = 0.01
+ASKED_MAX = 2
+"""Commands that the main process may have to answer at a time."""
+
+
+def serve_searches(link: socket.socket) -> None:
+    """Serve until the main process says Stop or closes its end of `link`."""
+    ignore(EACH)  # they go to all processes of a server: the main process ends this one
+    die_with_parent()  # also while this one is stopped and reads nothing of the link
+    run_loop(SearchWorker(link).run())
+
+
+class SearchWorker:
+    """A search process.
+
+    Args:
+        link: the socket to the main process.
+    """
+
+    def __init__(self, link: socket.socket) -> None:
+        self._socket = link
+
+    async def run(self) -> None:
+        """Serve until the end."""
+        messages: asyncio.Queue[tuple[object, int]] = asyncio.Queue()
+        link = Link(self._socket, lambda *message: messages.put_nowait(message), _leave)
+        setup, board = await messages.get()
+        assert isinstance(setup, Setup)
+        logs.set_up(setup.config.server.log_level)
+        if board == NONE:
+            logger.error("a search process ends: it may not open the files that it needs (ulimit -n)")
+            return
+        try:
+            index = ReadOnlyIndex(setup.folder, setup.config)
+        except SonicError as error:
+            logger.error("%s", error)
+            return
+        with index:
+            index.maintainer.prepare()
+            index.maintainer.watch_changes(board)
+            service = SearchService(index, setup.config, link)
+            settle_garbage()
+            link.on_message = service.receive
+            while not messages.empty():
+                service.receive(*messages.get_nowait())
+            link.send(Ready(service.most_connections()))
+            await service.run()
+            link.send(service.report(was_asked=False))
+        await link.drain()
+        link.close()
+
+
+class SearchService(Serving):
+    """What the connections of a search process share. To be made while the loop runs."""
+
+    def __init__(self, index: ReadOnlyIndex, config: Config, link: Link) -> None:
+        calls = {kind: self._unless_behind(call) for kind, call in CALLS.items()}
+        super().__init__(config, calls, index, NoChanges())
+        self._maintainer = index.maintainer
+        self._link = link
+        self._loop = asyncio.get_running_loop()
+        self._load = LoopLoad()
+        self._own_descriptors = open_descriptors()
+        self._stopped: asyncio.Future[Stop] = self._loop.create_future()
+        self._opening: set[asyncio.Task[bool]] = set()
+        self._closed = 0  # connections that the main process does not know of yet
+        self._lines_reported = 0
+        self._numbers = count()
+        self._next_commit: asyncio.Future[bool] | None = None
+        self._commits: dict[int, asyncio.Future[bool]] = {}
+        self._replies: dict[int, asyncio.Future[bytes]] = {}
+
+    async def run(self) -> None:
+        """Serve until the main process says Stop."""
+        reporting = self._loop.create_task(self._report_regularly())
+        try:
+            stop = await self._stopped
+        finally:
+            reporting.cancel()
+        if self._opening:
+            await asyncio.wait(self._opening)
+        await end_connections(self, stop.answer_s, stop.stop_s)
+
+    # -- messages of the main process ----------------------------------------------------------------------------------
+
+    def receive(self, message: object, descriptor: int) -> None:
+        """Act on a message."""
+        match message:
+            case Handover():
+                self._open(message, descriptor)
+            case Committed(number, worked):
+                self._commits.pop(number).set_result(worked)
+            case Reply(number, reply):
+                self._replies.pop(number).set_result(reply)
+            case Shed(connections):
+                self.sheds = connections
+            case Vacate(connections):
+                self._vacate(connections)
+            case AskReport():
+                self._link.send(self.report(was_asked=True))
+            case Stop():
+                if not self._stopped.done():
+                    self._stopped.set_result(message)
+
+    def report(self, *, was_asked: bool) -> Report:
+        """Return what was done since the last report."""
+        lines = self._lines()
+        counts = self.statistics.take_counts(lines - self._lines_reported)
+        self._lines_reported = lines
+        active = self.count_active() if self._load.busy > BUSY_SHARE else 0
+        return Report(
+            counts,
+            self._load.busy,
+            active,
+            self._maintainer.take_broken_buckets(),
+            self._maintainer.open_graphs(),
+            self.most_connections(),
+            was_asked,
+        )
+
+    def most_connections(self) -> int:
+        """Return for how many connections there are descriptors."""
+        return most_descriptors() - self._own_descriptors - SPARE
+
+    def hand_over(self, descriptor: int, session: Session, unsent: bytes, peer: object) -> bool:
+        """Hand a connection back to the main process; return whether it took it."""
+        rest = session.take_rest()
+        if rest is None:
+            return False
+        if self._link.pass_on(Handover(unsent, rest, peer), descriptor):
+            return True
+        session.feed(rest)
+        return False
+
+    # -- connections ---------------------------------------------------------------------------------------------------
+
+    def disconnected(self, peer: Peer) -> None:
+        """Remove a connection that is closed."""
+        super().disconnected(peer)
+        self._note_closed()
+
+    def _vacate(self, most: int) -> None:
+        """Hand over at most this number of connections that wait for their next command."""
+        for peer in list(self.peers):
+            if not most:
+                return
+            if isinstance(peer, Connection) and peer.move_away():
+                most -= 1
+
+    async def execute(self, command: Command) -> bytes:
+        """Carry out a command that needs to see what no commit holds yet.
+
+        The main process, which sees it, answers the first few. More of them wait for a commit, which costs less then.
+        """
+        if len(self._replies) >= ASKED_MAX and await self._commit():
+            return CALLS[type(command)](self.target, command)
+        number = next(self._numbers)
+        asked = self._replies[number] = self._loop.create_future()
+        self._link.send(AskReply(number, command))
+        reply: bytes = await asked
+        self.statistics.note_error(reply)
+        return reply
+
+    def _unless_behind(self, call: Call) -> Call:
+        """Return a call that leaves commands to `execute` that may not see here all that was acknowledged."""
+
+        def answer(index: Index, command: Any) -> bytes:
+            collection: str = getattr(command, "collection", "")
+            if self._maintainer.is_behind(collection, getattr(command, "bucket", None)):
+                raise Postponed
+            return call(index, command)
+
+        return answer
+
+    async def _commit(self) -> bool:
+        """Wait for the next commit; return whether it worked."""
+        if self._next_commit is None:
+            self._next_commit = self._loop.create_future()
+            self._loop.call_soon(self._ask_commit)  # those who come in this pass of the loop share the question
+        return await asyncio.shield(self._next_commit)
+
+    def _ask_commit(self) -> None:
+        asked, self._next_commit = self._next_commit, None
+        assert asked is not None
+        number = next(self._numbers)
+        self._commits[number] = asked
+        self._link.send(AskCommit(number))
+
+    def _open(self, handover: Handover, descriptor: int) -> None:
+        opening = self._loop.create_task(go_on_with(self, handover, descriptor))
+        self._opening.add(opening)
+        opening.add_done_callback(self._opened)
+
+    def _opened(self, opening: "asyncio.Task[bool]") -> None:
+        self._opening.discard(opening)
+        if opening.cancelled() or not opening.result():
+            self._note_closed()
+            self._link.send(self.report(was_asked=False))  # if it had no descriptor, there is none for others either
+
+    def _note_closed(self) -> None:
+        if not self._closed:
+            self._loop.call_soon(self._tell_closed)
+        self._closed += 1
+
+    def _tell_closed(self) -> None:
+        closed, self._closed = self._closed, 0
+        self._link.send(Closed(closed))
+
+    # -- figures -------------------------------------------------------------------------------------------------------
+
+    def _lines(self) -> int:
+        return self.statistics.lines_of_closed + sum(peer.session.lines_handled for peer in self.peers)
+
+    async def _report_regularly(self) -> None:
+        """Report, and let go what an idle process need not keep."""
+        was_idle = False
+        graphs_s = self.config.store.fst.pool.inactive_after
+        while True:
+            await asyncio.sleep(REPORT_S)
+            self._load.measure()
+            self.sheds = 0  # what was not handed over by now need not be
+            self._maintainer.drop_idle_reads()
+            self._maintainer.close_idle_graphs(graphs_s)
+            is_idle = self._lines() == self._lines_reported and self._load.busy < IDLE_SHARE
+            if not (is_idle and was_idle):
+                self._link.send(self.report(was_asked=False))
+            was_idle = is_idle
+
+
+class NoChanges:
+    """What stands for the committer in a process that changes nothing."""
+
+    is_waiting = False
+
+    def seal(self, connection: object) -> None:
+        """Do nothing: there is no change."""
+
+    def seal_with_pass(self, connection: object, out: list[bytes], promises: list[int]) -> bool:
+        """Return that it does not: there is no change."""
+        return False
+
+    def settle(self) -> None:
+        """Do nothing: there is no change."""
+
+    def note_turn_without_changes(self) -> None:
+        """Do nothing: there is no commit to bring forward."""
+
+    async def remove(self) -> None:
+        """Do nothing: nothing is half gone."""
+
+
+def _leave() -> None:
+    """End at once, with all connections: the main process has ended."""
+    os._exit(1)

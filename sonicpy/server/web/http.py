@@ -1,0 +1,398 @@
+"""HTTP and JSON in the server's own process and loop: the same index, the same log, the same wrong passwords.
+
+The server imports this file only if `http.inet` is set. It serves the application of sonicpy/http with uvicorn, whose
+signal handlers stay off: signals are the server's.
+"""
+
+import asyncio
+import logging
+import socket
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from functools import partial
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, TypeVar
+
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+from sonicpy.config import HttpConfig
+from sonicpy.errors import CommandError, ConfigError, ShuttingDown
+from sonicpy.http import app
+from sonicpy.http.backend import TURN_S, Refusal, Row, WholeStats, names_of
+from sonicpy.http.over_channel import ChannelBackend
+from sonicpy.index.report.stats import memory_bytes
+from sonicpy.server.connections.accepting import ACCEPTED_AT_ONCE
+from sonicpy.server.connections.listeners import addresses_of, bind_tcp, explaining, name_of
+from sonicpy.server.connections.passwords import DelayedRefusal, network_of
+from sonicpy.server.service import BaseService, Service
+from sonicpy.server.watching.figures import VerbFigures, not_ready, server_figures
+from sonicpy.server.watching.statistics import BOUNDS_S
+from sonicpy.server.web.http_protocol import KEEP_ALIVE_S, Connections, LimitedProtocol, Pace
+
+logger = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+CHANGES = frozenset({"push", "pop", "flush"})
+TEXTUAL = frozenset({"push", "pop"})
+PIECE_CHARACTERS = 10_000
+"""A longer text would take more than a turn: about 2 ms."""
+BACKLOG = 1024
+STOP_S = 1
+"""Longest time of a stop for requests under way."""
+RECEIVE_BUFFER_BYTES = 1 << 16
+"""Of each connection, in the system; it bounds what a connection whose turn has not come keeps waiting here."""
+
+
+class ServerBackend:
+    """The index of a server, on the loop's thread: it sees what waits to be committed, as connections do.
+
+    Args:
+        pace: gives turns to requests that have waited.
+    """
+
+    def __init__(self, service: Service, pace: Pace) -> None:
+        self._service = service
+        self._pace = pace
+        self._whole = WholeStats(self._read_stats)
+
+    async def call(self, method: str, *args: Any, **options: Any) -> Any:
+        """Return what a method of the index returns; a change has reached the log when it does."""
+        if self._service.unready is not None:
+            raise ShuttingDown(self._service.unready)
+        long = self._long(method, *args, **options)
+        if long is not None:
+            return await long
+        began = time.perf_counter()
+        if method in TEXTUAL and len(args[3]) > PIECE_CHARACTERS:
+            return await self._in_pieces(method, *args)
+        found = getattr(self._service.index, method)(*args, **options)
+        self._service.statistics.note_http(method, time.perf_counter() - began)
+        if method in CHANGES:
+            await self._seal()
+        elif (undone := self._service.committer.note_turn_without_changes()) is not None:
+            raise undone
+        return found
+
+    async def _in_pieces(self, method: str, collection: str, bucket: str, oid: Any, text: str, *more: Any) -> Any:
+        """Push or pop a long text piece by piece, as clients of the channel do; return the sum of what was removed."""
+        removed = 0
+        for piece in pieces(text):
+            removed += await self.call(method, collection, bucket, oid, piece, *more) or 0
+            await self._next_turn()
+        return removed
+
+    def _long(self, method: str, *args: Any, **options: Any) -> Any:
+        """Return what to wait for, for a method that takes longer than a turn; None for others."""
+        service = self._service
+        match method:
+            case "stats":
+                return self._stats(*args)
+            case "objects":
+                return self._objects(*args, **options)
+            case "verify":
+                return self._waited(service.maintenance.verify())
+            case "consolidate":
+                return self._waited(service.maintenance.consolidate())
+            case "backup":
+                return self._waited(service.maintenance.backup(Path(*args)))
+            case "restore":
+                return self._waited(service.maintenance.restore(Path(*args)))
+        return None
+
+    async def _waited(self, what: Awaitable[Answer]) -> Answer:
+        """Return what an awaitable gives, in a turn of its own: many requests may wait for the same."""
+        found = await what
+        await self._pace.turn()
+        return found
+
+    async def _stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]:
+        """Return figures of the last commit, which is made first."""
+        if collection is None and bucket is None:
+            return await self._waited(self._whole.get())
+        return await self._waited(self._read_stats(collection, bucket))
+
+    async def _read_stats(self, *names: str | None) -> dict[str, Any]:
+        self._service.committer.commit()  # if that fails, the figures are those of the commit before
+        return await asyncio.to_thread(self._service.index.stats, *names)
+
+    async def _objects(self, collection: str, bucket: str, *, prefix: str, after: str | None, limit: int) -> list[str]:
+        """Return names of objects, read a little at a time: a prefix may pass over a million of them."""
+        index = self._service.index
+        position: int | None = 0 if after is None else index.position_after(collection, bucket, after)
+        names: list[str] = []
+        while position is not None and len(names) < limit:
+            page = index.objects_from(collection, bucket, position, prefix=prefix, limit=limit - len(names))
+            names += page.objects
+            position = page.next
+            if position is not None and len(names) < limit:
+                await self._next_turn()
+        return names
+
+    async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
+        """Return a page of names."""
+        self._service.committer.settle()
+        return names_of(self._service.index, collection, after, limit)
+
+    async def _seal(self) -> None:
+        """Put changes into the log. Raises StoreError if it cannot be written: the changes are undone."""
+        synced = self._service.committer.seal(self)
+        if synced is not None:
+            await self._waited(asyncio.shield(synced))
+
+    async def push_rows(self, rows: Sequence[Row]) -> list[Refusal]:
+        """Push rows in turns, between which connections are served."""
+        refused: list[Refusal] = []
+        index = self._service.index
+        place = 0
+        while place < len(rows):
+            if self._service.unready is not None:
+                raise ShuttingDown(self._service.unready)
+            deadline = time.perf_counter() + TURN_S
+            try:
+                while place < len(rows) and time.perf_counter() < deadline:
+                    if is_long(rows[place]):
+                        await self._in_pieces("push", *rows[place])
+                    else:
+                        index.push(*rows[place])
+                    place += 1
+            except CommandError as error:
+                refused.append((place, str(error)))
+                place += 1
+            await self._seal()
+            await self._next_turn()
+        return refused
+
+    async def _next_turn(self) -> None:
+        """Let others have this pass of the loop; go on in a later one."""
+        await asyncio.sleep(0)
+        await self._pace.turn()
+
+    async def figures(self) -> dict[str, Any]:
+        """Return the figures of the server and its index."""
+        service = self._service
+        statistics = service.statistics
+        seen = server_figures(service)
+        return {
+            "connections": sum(seen.connections.values()),
+            "received_bytes": seen.received_bytes_total,
+            "sent_bytes": seen.sent_bytes_total,
+            "consolidations": seen.consolidations_total,
+            "errors": seen.errors_total,
+            "buckets_to_consolidate": seen.pending_buckets,
+            "log_bytes": seen.log_bytes,
+            "refuses_changes": seen.is_refusing,
+            "memory_bytes": memory_bytes(),
+            "verbs": {
+                verb: {"count": each.count, "mean_us": each.seconds / each.count * 1e6, **slowest(each)}
+                for verb, each in seen.verbs.items()
+                if each.count
+            },
+            "slow": list(statistics.slow),
+            "index": await self.call("stats"),
+        }
+
+    async def unready(self) -> str | None:
+        """Return why the server should get no requests, or None."""
+        return not_ready(self._service)
+
+
+def is_long(row: Row) -> bool:
+    """Return whether the text of a row is pushed in pieces; it may be no text at all."""
+    return isinstance(row[3], str) and len(row[3]) > PIECE_CHARACTERS
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Yield a text in pieces, cut at white space where there is some."""
+    while len(text) > PIECE_CHARACTERS:
+        cut = max(text.rfind(" ", 0, PIECE_CHARACTERS), text.rfind("\n", 0, PIECE_CHARACTERS))
+        cut = cut if cut > 0 else PIECE_CHARACTERS
+        yield text[:cut]
+        text = text[cut:]
+    yield text
+
+
+def slowest(figures: VerbFigures) -> dict[str, float | None]:
+    """Return the duration that 99 of 100 commands did not exceed, rounded up to one of BOUNDS_S; None: above them."""
+    wanted = figures.count * 0.99
+    found = (bound for bound, reached in zip(BOUNDS_S, figures.up_to_bound, strict=True) if reached >= wanted)
+    bound = next(found, None)
+    return {"p99_at_most_us": None if bound is None else bound * 1e6}
+
+
+class HttpServer:
+    """HTTP on one address. To be made while the loop runs.
+
+    Args:
+        service: whose index it serves.
+        config: the section [http] with an address.
+
+    Raises:
+        ConfigError: the address is not this machine alone, and there is no password.
+        SonicError: the address cannot be used.
+    """
+
+    def __init__(self, service: BaseService, config: HttpConfig) -> None:
+        address = config.address
+        assert address is not None
+        password = service.config.channel.auth_password
+        self._service = service
+        with explaining(str(config.inet), "http.inet"):
+            host = addresses_of(address[0])[0]
+            check_exposure(host, password, config)
+            self._socket = bind_tcp(host, address[1])
+        self.name = name_of(self._socket)
+        """The address, as host:port."""
+        self._connections = Connections(service.room)
+        pace = self._connections.pace
+        backend = ServerBackend(service, pace) if isinstance(service, Service) else over_channel(service, pace)
+        self._channel = backend if isinstance(backend, PacedChannel) else None
+        application = app(
+            backend,
+            password=password,
+            read_only=config.read_only,
+            origins=config.origins,
+            page=config.page,
+            refuse=self._refuse,
+            hosts=config.hosts,
+        )
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
+        settings = uvicorn.Config(
+            behind_proxies(application, config.proxies), lifespan="off", log_config=None, log_level="error",
+            access_log=False, server_header=False, proxy_headers=False, ws="none",
+            timeout_keep_alive=int(KEEP_ALIVE_S), timeout_graceful_shutdown=2 * STOP_S, backlog=ACCEPTED_AT_ONCE,
+        )  # fmt: skip
+        settings.load()
+        settings.http_protocol_class = partial(LimitedProtocol, self._connections)  # type: ignore[assignment]
+        self._server = QuietServer(settings)
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Listen. Raises SonicError if that fails."""
+        with explaining(self.name, "http.inet"):
+            self._socket.listen(BACKLOG)
+        self._task = asyncio.create_task(self._server.serve([self._socket]))
+        while not self._server.started and not self._task.done():
+            await asyncio.sleep(0.001)
+        if self._task.done():
+            await self._task
+        self._socket.listen(BACKLOG)  # asyncio accepts as many in a pass as it lets wait
+
+    async def stop(self) -> None:
+        """Answer the requests under way, for at most STOP_S, and close the connections."""
+        self._server.should_exit = True
+        if self._task is not None:
+            await asyncio.wait({self._task}, timeout=STOP_S)
+            self._connections.abort()
+            await self._task
+        if self._channel is not None:
+            await self._channel.close()
+        self._socket.close()
+
+    async def _refuse(self, peer: Any) -> bool:
+        """Wait as wrong passwords of the channel do; return False if too many wait already.
+
+        Args:
+            peer: the client, as a proxy names it; the connection, which may be that of the proxy, counts as well.
+        """
+        now_s = asyncio.get_running_loop().time()
+        passwords = self._service.wrong_passwords
+        networks = {network_or_unknown(peer), network_or_unknown(CONNECTION.get(peer))}
+        delays_s = [passwords.delay_s(network, now_s) for network in networks]
+        if None in delays_s:
+            return False
+        delay_s = max(delay or 0.0 for delay in delays_s)
+        if delay_s:
+            waited = asyncio.Event()
+            refusals = [DelayedRefusal(passwords, network, delay_s, waited.set) for network in networks]
+            try:
+                await waited.wait()
+            finally:
+                for refusal in refusals:
+                    refusal.end()
+        return True
+
+
+CONNECTION: ContextVar[Any] = ContextVar("connection")
+"""The peer of the connection of the request that the task serves, where a proxy may name another client."""
+
+
+def behind_proxies(application: ASGIApp, proxies: Sequence[str]) -> ASGIApp:
+    """Return an application that takes the client of a request from X-Forwarded-For where a proxy of these sends it."""
+    if not proxies:
+        return application
+    named: ASGIApp = ProxyHeadersMiddleware(application, list(proxies))  # type: ignore[arg-type, assignment]
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        CONNECTION.set(scope.get("client"))
+        await named(scope, receive, send)
+
+    return serve
+
+
+def network_or_unknown(peer: object) -> str:
+    """Return the network of a peer; "unknown": a proxy named something that is no address."""
+    try:
+        return network_of(peer)
+    except ValueError:
+        return "unknown"
+
+
+class PacedChannel(ChannelBackend):
+    """A channel whose answers, which may come together, are taken in turns.
+
+    Args:
+        pace: gives the turns.
+    """
+
+    def __init__(
+        self, url: Callable[[], str], password: str | None, unready: Callable[[], str | None], pace: Pace
+    ) -> None:
+        super().__init__(url, password, unready)
+        self._pace = pace
+
+    async def call(self, method: str, *args: Any, **options: Any) -> Any:
+        """Return what a method of the client returns."""
+        found = await super().call(method, *args, **options)
+        await self._pace.turn()
+        return found
+
+
+def over_channel(service: BaseService, pace: Pace) -> PacedChannel:
+    """Return what answers for a service that has no index of its own."""
+    password = service.config.channel.auth_password
+    return PacedChannel(lambda: service.url, password, lambda: not_ready(service), pace)
+
+
+class QuietServer(uvicorn.Server):
+    """A server of uvicorn that leaves signals alone."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
+
+
+def check_exposure(host: str, password: str | None, config: HttpConfig) -> None:
+    """Raise ConfigError if an address that others reach would be served without a password."""
+    if password is None and not config.without_password and not ip_address(host).is_loopback:
+        raise ConfigError(
+            f"http.inet is {config.inet}, which other machines reach, and channel.auth_password is not set; "
+            "allowed are an address of this machine alone, a password, or http.without_password = true."
+        )
+
+
+@asynccontextmanager
+async def open_http(service: BaseService, config: HttpConfig) -> AsyncIterator[str]:
+    """Serve HTTP for the length of a `with` block; yield the address. Raises SonicError if that cannot begin."""
+    server = HttpServer(service, config)
+    await server.start()
+    try:
+        yield server.name
+    finally:
+        await server.stop()

@@ -1,0 +1,336 @@
+"""What one HTTP connection may take: uvicorn's protocol with limits of its own, so that the channel never waits long.
+
+uvicorn has no time limit for headers, and none for their size; it takes any number of requests from one packet, and it
+handles all connections that have data in one pass of the loop.
+"""
+
+import asyncio
+import gc
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from sonicpy.server.connections.descriptors import Room
+
+HEAD_S = 10.0
+"""How long the line and the headers of a request may take, also of the first one of a connection."""
+KEEP_ALIVE_S = 75.0
+"""How long a connection may wait for its next request."""
+STUCK_S = 30.0
+"""How long a client may leave an answer unread."""
+HEAD_BYTES_MAX = 64 << 10
+"""Of what came for the line and the headers of a request; some of it is counted twice."""
+HEADER_BYTES = 32
+"""Counted for each header beside its text: a short one takes more memory than its text."""
+DROPPED_BYTES_MAX = 256 << 10
+"""Of a body that nobody reads, because the request was answered before its end."""
+PIPELINE_MAX = 16
+"""Requests of one connection that wait for the answer of the one before."""
+CONNECTIONS_MAX = 512
+LOOK_EVERY_S = 1.0
+TOO_MANY = (
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 21\r\n"
+    b"Retry-After: 1\r\nConnection: close\r\n\r\ntoo many connections\n"
+)
+COLLECTIONS = 10
+"""Of garbage among young objects, before one that looks at all objects."""
+
+PASS_S = 0.001
+"""A pass of the loop that took longer halves what the next pass may do."""
+ALLOWED_MAX = 2
+"""Acts of one pass, whatever the passes before it took: an answer of 1,000 hits takes 3 ms."""
+NEW_EVERY = 4
+
+
+class Refused(Exception):
+    """The client sent more than it may; uvicorn answers 400 and closes the connection."""
+
+
+class Pace:
+    """Bounds what HTTP does in a pass of the loop, so that passes stay short: at most ALLOWED_MAX acts; others queue.
+
+    An act handles a packet, begins a request, or goes on with one that has waited. Many wait for the same, such as a
+    sync of the log. The channel needs none of this: its connections take turns of their own.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._new: deque[Callable[[], None]] = deque()
+        self._going_on: deque[Callable[[], None]] = deque()
+        self._allowed = ALLOWED_MAX
+        self._taken = 0
+        self._acts = 0
+        self._began = 0.0  # 0: no pass is watched
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether there was no act in the last pass of the loop."""
+        return not self._began
+
+    def take(self) -> bool:
+        """Return whether there may be one more act in this pass; if not, the caller queues."""
+        if self._new or self._going_on or self._taken >= self._allowed:
+            return False
+        self._taken += 1
+        self._watch()
+        return True
+
+    def queue(self, act: Callable[[], None]) -> None:
+        """Call `act` in one of the next passes, in the order of the calls."""
+        self._new.append(act)
+        self._watch()
+
+    async def turn(self) -> None:
+        """Wait for a pass that may go on with one more request."""
+        if not self.take():
+            turn = self._loop.create_future()
+            self._going_on.append(partial(_let_go_on, turn))
+            self._watch()
+            await turn
+
+    def _watch(self) -> None:
+        if not self._began:
+            self._began = time.perf_counter()
+            self._loop.call_soon(self._next)
+
+    def _next(self) -> None:
+        """Begin a pass: adapt what it may do to how long the last one took."""
+        now = time.perf_counter()
+        if now - self._began > PASS_S:
+            self._allowed = max(1, self._allowed // 2)
+        elif self._taken >= self._allowed:
+            self._allowed = min(self._allowed + 1, ALLOWED_MAX)
+        if not (self._taken or self._new or self._going_on):
+            self._began = 0.0
+            return
+        self._taken, self._began = 0, now
+        self._loop.call_soon(self._next)  # before the acts, which would begin another pass in this one
+        while self._taken < self._allowed and (act := self._next_act()) is not None:
+            self._taken += 1
+            act()
+
+    def _next_act(self) -> Callable[[], None] | None:
+        """Return the next act that waits; None: there is none.
+
+        One of NEW_EVERY is new, whatever goes on. The others go on, so that few requests are under way at a time.
+        """
+        self._acts += 1
+        is_new = self._acts % NEW_EVERY == 0
+        queue = (self._new or self._going_on) if is_new else (self._going_on or self._new)
+        return queue.popleft() if queue else None
+
+
+def _let_go_on(turn: "asyncio.Future[None]") -> None:
+    if not turn.done():  # it was cancelled: the client left, or the answer took too long
+        turn.set_result(None)
+
+
+def authority_of(target: bytes) -> bytes:
+    """Return the host and port of a whole URL, which stand for the Host of its request (RFC 9112, section 3.2.2).
+
+    Raises:
+        HttpParserInvalidURLError: it is no URL.
+    """
+    url = httptools.parse_url(target)
+    host = url.host or b""
+    host = b"[%b]" % host if b":" in host else host
+    return host if url.port is None else b"%b:%d" % (host, url.port)
+
+
+class Connections:
+    """The open connections of one address: at most CONNECTIONS_MAX, none of them for ever without a request."""
+
+    def __init__(self, room: Room) -> None:
+        self.pace = Pace()
+        self._room = room
+        self.open: dict[LimitedProtocol, None] = {}
+        """In the order in which they came."""
+        self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY_S, self._look)
+
+    def abort(self) -> None:
+        """Stop the timer, and end the connections that are left."""
+        self._timer.cancel()
+        for connection in list(self.open):
+            connection.end()
+
+    def add(self, connection: "LimitedProtocol") -> None:
+        """Add a connection; if there are too many, end the one that has waited for its next request for longest."""
+        if not self._room.has(connection.descriptor):
+            connection.refuse()
+            return
+        self.open[connection] = None
+        if len(self.open) > CONNECTIONS_MAX:
+            waiting = [each for each in self.open if each.is_waiting and each is not connection]
+            oldest = min(waiting, key=lambda each: each.waits_since, default=connection)
+            self.open.pop(oldest, None)
+            oldest.end()
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        for connection in list(self.open):
+            if connection.is_overdue(now):
+                connection.end()
+        if self.pace.is_quiet and gc.get_count()[2] >= COLLECTIONS:
+            gc.collect()
+        self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY_S, self._look)
+
+
+class LimitedProtocol(HttpToolsProtocol):
+    """One connection within its limits."""
+
+    def __init__(self, connections: Connections, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._connections = connections
+        self._head_bytes = 0
+        self._dropped_bytes = 0
+        self._in_head = True
+        self.waits_since = time.monotonic()
+        self._due = self.waits_since + HEAD_S
+        self._stuck_since = math.inf
+        self._served: RequestResponseCycle | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def is_overdue(self, now: float) -> bool:
+        """Return whether the client has taken longer than it may."""
+        return now - self._stuck_since > STUCK_S or (self.is_waiting and now > self._due)
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Count the connection."""
+        super().connection_made(transport)
+        self._connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._connections.open.pop(self, None)
+        self._leave()
+        self._unset_keepalive_if_required()  # uvicorn leaves the timer, and it the connection, where the peer resets
+        super().connection_lost(exc)
+
+    @property
+    def descriptor(self) -> int:
+        """The descriptor of the socket."""
+        number: int = self.transport.get_extra_info("socket").fileno()
+        return number
+
+    def refuse(self) -> None:
+        """Say that this process has too many connections, and close this one."""
+        self.transport.write(TOO_MANY)
+        self.transport.close()
+
+    def end(self) -> None:
+        """End the connection at once."""
+        self._leave()
+        self.transport.abort()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no request, and close the connection."""
+        self._leave()
+        super().send_400_response(msg)
+
+    def _leave(self) -> None:
+        """Let the request that is served, which need not be the last one that came, write no more; drop the others."""
+        self.pipeline.clear()
+        if self._served is not None and not self._served.response_complete:
+            self._served.disconnected = True
+            self._served.message_event.set()
+
+    def data_received(self, data: bytes) -> None:
+        """Handle a packet now or, if this pass of the loop has handled enough, in a later one."""
+        if self._connections.pace.take():
+            self._handle(data)
+        else:
+            self.transport.pause_reading()
+            self._connections.pace.queue(partial(self._handle_later, data))
+
+    def _handle_later(self, data: bytes) -> None:
+        if self.parser is None or self.transport.is_closing():
+            return
+        if not self.flow.read_paused:
+            self.transport.resume_reading()
+        self._handle(data)
+
+    def _handle(self, data: bytes) -> None:
+        if self._in_head:  # the callbacks do not see a header before its end
+            self._head_bytes += len(data)
+        super().data_received(data)
+        if self._in_head and self._head_bytes > HEAD_BYTES_MAX and not self.transport.is_closing():
+            self.send_400_response("The headers are too long.")
+
+    def on_message_begin(self) -> None:
+        """Begin a request. Raises Refused if too many wait."""
+        if len(self.pipeline) >= PIPELINE_MAX:
+            raise Refused
+        super().on_message_begin()
+        self._in_head = True
+        self._head_bytes = 0
+        self._due = time.monotonic() + HEAD_S
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the address. Raises Refused if the head is too long."""
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header. Raises Refused if the head is too long."""
+        self._count(len(name) + len(value) + HEADER_BYTES)
+        super().on_header(name, value)
+
+    def _count(self, count: int) -> None:
+        self._head_bytes += count
+        if self._head_bytes > HEAD_BYTES_MAX:
+            raise Refused
+
+    def on_headers_complete(self) -> None:
+        """Begin the answer."""
+        self._in_head = False
+        self._dropped_bytes = 0
+        if not self.url.startswith(b"/"):
+            self.headers[:] = [header for header in self.headers if header[0] != b"host"]
+            self.headers.append((b"host", authority_of(self.url)))
+        super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        """Begin to serve a request now or, if this pass of the loop has begun enough, in a later one."""
+        self._served = cycle
+        if self._connections.pace.take():
+            self._begin(cycle, app)
+        else:
+            self._connections.pace.queue(partial(self._begin, cycle, app))
+
+    def _begin(self, cycle: RequestResponseCycle, app: Any) -> None:
+        if not self.transport.is_closing():
+            super()._start_asgi_task(cycle, app)
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of the body. Raises Refused if nobody reads it and it does not end."""
+        if self.cycle.response_complete:
+            self._dropped_bytes += len(body)
+            if self._dropped_bytes > DROPPED_BYTES_MAX:
+                raise Refused
+        super().on_body(body)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        self.waits_since = time.monotonic()
+        self._due = self.waits_since + KEEP_ALIVE_S
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        """Note that the client reads slowly."""
+        self._stuck_since = time.monotonic()
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        """Note that the client has read."""
+        self._stuck_since = math.inf
+        super().resume_writing()

@@ -1,0 +1,158 @@
+"""The HTTP of the second port, on threads of its own: slow and half-open clients hold little, and for a short time."""
+
+import contextlib
+import io
+import logging
+import socket
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
+from socketserver import TCPServer, ThreadingMixIn
+from typing import Any, NamedTuple
+
+from sonicpy.server.connections.descriptors import fits_reserve
+from sonicpy.server.connections.listeners import addresses_of
+
+logger = logging.getLogger(__name__)
+
+REQUEST_S = 10.0
+"""How long a client may take to send its request, and to read the answer."""
+CLIENTS_MAX = 64
+"""Connections at a time, each with a thread; one more ends the oldest."""
+BACKLOG = 128
+
+
+class Asked(NamedTuple):
+    """A request.
+
+    Attributes:
+        accept: the headers Accept and Accept-Encoding, None where one is missing.
+    """
+
+    path: str
+    query: str
+    accept: str | None
+    accept_encoding: str | None
+
+
+class Page(NamedTuple):
+    """An answer."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+
+
+class MetricsPort(ThreadingMixIn, TCPServer):
+    """A server with one thread per connection, so that a slow client delays no other.
+
+    Args:
+        answer: returns the answer to GET; it is called on the threads.
+
+    Raises:
+        OSError: the address cannot be used.
+    """
+
+    daemon_threads = True
+    allow_reuse_address = True
+    request_queue_size = BACKLOG
+
+    def __init__(self, host: str, port: int, answer: Callable[[Asked], Page]) -> None:
+        address = addresses_of(host)[0]
+        self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.answer = answer
+        self._open: dict[socket.socket, None] = {}  # in the order in which they came
+        super().__init__((address, port), Handler)
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Return whether a client is answered: it takes one of the descriptors that are kept free for this port."""
+        return fits_reserve(request.fileno())
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a connection on a thread; end the oldest one if there are too many."""
+        if len(self._open) >= CLIENTS_MAX:
+            logger.warning("more than %d connections to the metrics port: the oldest one is ended", CLIENTS_MAX)
+            for oldest in list(self._open)[:1]:
+                with contextlib.suppress(OSError):  # its client has ended it
+                    oldest.shutdown(socket.SHUT_RDWR)
+        self._open[request] = None
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        self._open.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Log the error that ended a connection, in one line."""
+        logger.exception("an unexpected error has ended a connection to the metrics port")
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request."""
+
+    server: MetricsPort
+
+    def setup(self) -> None:
+        """Read from the connection within REQUEST_S."""
+        super().setup()
+        self.rfile = io.BufferedReader(InTime(self.connection, time.monotonic() + REQUEST_S))
+
+    def handle(self) -> None:
+        """Answer the request, if the client stays."""
+        with contextlib.suppress(ConnectionError):
+            super().handle()
+
+    def do_GET(self) -> None:
+        """Answer, without the body where that is not asked for."""
+        path, _, query = self.path.partition("?")
+        asked = Asked(path, query, self.headers.get("Accept"), self.headers.get("Accept-Encoding"))
+        page = self.server.answer(asked)
+        self.connection.settimeout(REQUEST_S)
+        self.send_response(page.status)
+        for name, value in (*page.headers, ("Content-Length", str(len(page.body)))):
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(page.body)
+
+    do_HEAD = do_GET
+
+    def version_string(self) -> str:
+        """Return the name of the server."""
+        return "sonicpy"
+
+    def log_error(self, format: str, *args: object) -> None:
+        """Log a client that was too slow, which the library hands over as an error like others."""
+        if any(isinstance(each, TimeoutError) for each in args):
+            logger.warning("a client of the metrics port took more than %.0f s: its connection is ended", REQUEST_S)
+        else:
+            self.log_message(format, *args)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Log a message of the library at level debug."""
+        logger.debug(format, *args)
+
+
+class InTime(io.RawIOBase):
+    """What comes on a connection until a moment, however slowly.
+
+    Args:
+        until: on the monotonic clock; later, reading raises TimeoutError.
+    """
+
+    def __init__(self, connection: socket.socket, until: float) -> None:
+        self._connection = connection
+        self._until = until
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what has come, or what comes next. Raises TimeoutError."""
+        left_s = self._until - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError
+        self._connection.settimeout(left_s)
+        return self._connection.recv_into(buffer)

@@ -1,0 +1,271 @@
+"""Convert a store of format 3, whose postings lists were cut, to today's format.
+
+Format 3 kept the newest postings of a word alone, but the record of an object names all of its words. So the
+conversion pushes every object again, bucket by bucket, from its record:
+
+    stage     one transaction pushes the next objects of an old bucket, by rising IID, into a staged bucket with a fresh
+              number, and notes the next IID
+    switch    the transaction that pushes the last ones drops the old bucket and gives the staged one its name
+    sweep     the rows of dropped buckets are deleted before the next bucket is staged, which then uses their pages
+    finish    one transaction notes today's format
+
+Each transaction is a step that is found again after a kill: META's row `conversion` says how far the store is. The log
+is not touched: its records are the same in both formats, and the store replays them afterwards.
+
+In the default mode, words that format 3 hid as stop words are words like others afterwards.
+
+What a conversion does not keep: objects get new IIDs in the old order; graphs are built again, so words that no object
+holds any more are gone from them, also in compat mode; and there, where lists are in the order of association, a word
+that an old object gained late takes the place of its object.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import get_ident
+
+from sonicpy._native.keys import bucket_key, object_key
+from sonicpy._native.object_record import ObjectRecord
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
+from sonicpy._native.terms import STOP, Terms
+from sonicpy._native.varint import DamagedBytes
+from sonicpy.errors import StoreDamaged, StoreFull
+from sonicpy.ids import Scope
+from sonicpy.store.changing.bucket_writer import writer_of
+from sonicpy.store.changing.sweep import sweep
+from sonicpy.store.disk.checkpoint import CHECKPOINT_BYTES
+from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.transaction import DROPPED, META, OBJECTS, SCOPES, MapFull, Transaction
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.keys import STAGING, collection_prefix, is_staged, scope_of
+from sonicpy.store.rows.meta import (
+    ANALYZER,
+    CONVERSION,
+    CONVERTED_FORMAT,
+    FORMAT,
+    FORMAT_VERSION,
+    NEXT_BUCKET,
+    ORDER,
+    check_analyzer,
+)
+from sonicpy.store.rows.numbered_terms import terms_numbered
+from sonicpy.store.views.write_cache import WriteCache
+from sonicpy.store.views.write_view import WriteView
+
+logger = logging.getLogger(__name__)
+
+STEP_ROWS = 64
+"""Rows of `objects` that one transaction pushes again: about a thousand objects."""
+SWEPT_ROWS = 20_000
+"""Rows of dropped buckets that one transaction deletes."""
+GROWTHS_MAX = 20
+"""Doublings of the map for one step: far more than any disk holds."""
+REPORT_SECONDS = 5.0
+SCRIPTS_WITHOUT_BLANKS = (
+    range(0x0E00, 0x0F00),  # Thai, Lao
+    range(0x1000, 0x10A0),  # Burmese
+    range(0x1780, 0x1800),  # Khmer
+    range(0x3005, 0x3008),  # marks of Han
+    range(0x3040, 0x3200),  # kana
+    range(0x3400, 0xA000),  # Han
+    range(0xAA60, 0xAA80),  # Burmese
+    range(0xF900, 0xFB00),  # Han
+    range(0xFF66, 0xFFA0),  # kana
+    range(0x1B000, 0x1B170),  # kana
+    range(0x20000, 0x32000),  # Han
+)
+"""Code points of the letters whose runs are cut into pairs."""
+"""The time between two lines of the log."""
+
+STAGED = Scope(STAGING, "converted")
+
+
+def is_convertible(transaction: Transaction) -> bool:
+    """Return whether the store has the format that a `Conversion` reads, converted in part or not at all."""
+    return FORMAT.read(transaction) == str(CONVERTED_FORMAT)
+
+
+class Conversion:
+    """The way of a store from format 3 to today's.
+
+    Args:
+        folder: of the store, for messages.
+        environment: of the store, where no transaction is open.
+        analyzer: of the store to be, the order of its postings lists included.
+
+    Raises:
+        StoreError: the store was made with another analyzer.
+    """
+
+    def __init__(self, folder: Path, environment: Environment, analyzer: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._environment = environment
+        self._analyzer = dict(analyzer)
+        self._cache = WriteCache()
+        self._first_key = b""
+        self._objects = self._objects_done = 0
+        with environment.reading() as transaction:
+            stored = ANALYZER.read(transaction) or {}
+            old = {key: value for key, value in analyzer.items() if key != ORDER or key in stored}
+            check_analyzer(folder, transaction, old)
+            self._count(transaction)
+
+    def run(self) -> None:
+        """Convert the store; go on where an earlier run ended.
+
+        Raises:
+            StoreDamaged: an object cannot be read.
+            StoreFull: the disk is full: the next run goes on.
+            StoreError: the store failed otherwise.
+        """
+        logger.warning(
+            "the store %s has format %d: converting it to format %d, %d of %d objects are done; "
+            "a conversion that is interrupted goes on at the next start",
+            self._folder, CONVERTED_FORMAT, FORMAT_VERSION, self._objects_done, self._objects,
+        )  # fmt: skip
+        start = reported = time.monotonic()
+        while self._do(self._step):
+            now = time.monotonic()
+            if now >= reported + REPORT_SECONDS:
+                reported = now
+                logger.warning("converted %d of %d objects", self._objects_done, self._objects)
+        self._environment.sync()
+        logger.warning("the store %s is converted, after %.1f seconds", self._folder, time.monotonic() - start)
+
+    def _count(self, transaction: Transaction) -> None:
+        """Count the objects of the store, and those that an earlier run converted."""
+        progress = CONVERSION.read(transaction)
+        for key, row in transaction.rows(SCOPES, b""):
+            state = BucketState.unpack(row)
+            is_done = progress is not None and state.bucket >= progress[0]
+            self._objects_done += state.objects if is_done else 0
+            self._objects += state.objects if not is_staged(scope_of(key)) else 0
+
+    def _do(self, step: Callable[[WriteView], bool]) -> bool:
+        """Run a step in a transaction of its own and commit it; return what it returns."""
+        for _ in range(GROWTHS_MAX):
+            if self._environment.needs_room():
+                self._environment.grow()
+            transaction = self._environment.begin(write=True)
+            done = self._objects_done
+            try:
+                view = WriteView(transaction, self._cache, get_ident())
+                are_left = step(view)
+                view.flush()
+            except BaseException as error:
+                self._environment.abort(transaction)
+                self._undo(done)
+                if not isinstance(error, MapFull):
+                    raise
+                self._environment.grow()
+                continue
+            try:
+                self._environment.commit(transaction)
+            except MapFull:
+                self._undo(done)
+                self._environment.grow()
+                continue
+            if self._environment.replaced_bytes >= CHECKPOINT_BYTES:
+                self._environment.sync()
+            return are_left
+        raise StoreFull("the store cannot be converted: its map is full whatever its size")
+
+    def _undo(self, objects_done: int) -> None:
+        self._cache.undo()
+        self._objects_done = objects_done
+
+    def _step(self, view: WriteView) -> bool:
+        """Do what comes next; return whether anything is left."""
+        progress = CONVERSION.read(view.transaction)
+        if progress is None:
+            self._begin(view)
+            return True
+        first_new, next_iid = progress
+        old = self._next_old(view.transaction, first_new)
+        if old is None:
+            FORMAT.write(view.transaction, str(FORMAT_VERSION))
+            view.transaction.delete(META, CONVERSION.name)
+            return False
+        if not next_iid and view.transaction.first(DROPPED, b"") is not None and sweep(view, SWEPT_ROWS):
+            return True
+        scope, bucket = old
+        view.bucket_to_change(*STAGED)  # also for a bucket without objects
+        next_iid = self._stage(view, bucket, next_iid)
+        if not next_iid:
+            view.forget_bucket(*scope)
+            view.rename_bucket(STAGED, scope)
+        CONVERSION.write(view.transaction, (first_new, next_iid))
+        return True
+
+    def _next_old(self, transaction: Transaction, first_new: int) -> tuple[Scope, int] | None:
+        """Return the first bucket by name that is to be converted, and its number; None: all are converted."""
+        for key, row in transaction.rows(SCOPES, b"", self._first_key):
+            state = BucketState.unpack(row)
+            if state.bucket < first_new:
+                self._first_key = key  # no bucket before it is old: the next search begins here
+                return scope_of(key), state.bucket
+        return None
+
+    def _begin(self, view: WriteView) -> None:
+        """Note what the store becomes: from here on the version that wrote it refuses its analyzer."""
+        for key, _ in list(view.transaction.rows(SCOPES, collection_prefix(STAGING))):
+            view.forget_bucket(*scope_of(key))  # an unfinished restore left it behind
+        ANALYZER.write(view.transaction, self._analyzer)
+        CONVERSION.write(view.transaction, (NEXT_BUCKET.read(view.transaction) or 0, 0))
+
+    def _stage(self, view: WriteView, bucket: int, next_iid: int) -> int:
+        """Push the next objects of an old bucket into the staged one; return the IID to go on with, 0: all are done."""
+        prefix = bucket_key(bucket)
+        rows = view.transaction.some_rows(OBJECTS, object_key(bucket, next_iid // OBJECTS_PER_RECORD_ROW), STEP_ROWS)
+        rows = [row for row in rows if row[0].startswith(prefix)]
+        if not rows:
+            return 0
+        try:
+            records = [
+                ObjectRecord.unpack(packed, has_blocks=True)
+                for _, row in rows
+                for _, packed in RecordRow(row).records()
+            ]
+        except DamagedBytes as error:
+            raise StoreDamaged(
+                f"the store {self._folder} cannot be converted: bucket {bucket}, from object {next_iid} on: {error}"
+            ) from error
+        self._push(view, bucket, records)
+        return 0 if len(rows) < STEP_ROWS else (_number(rows[-1][0]) + 1) * OBJECTS_PER_RECORD_ROW
+
+    def _push(self, view: WriteView, bucket: int, records: list[ObjectRecord]) -> None:
+        held = [record.terms() for record in records]
+        term_ids = sorted({term_id for terms in held for term_id, *_ in terms})
+        words = terms_numbered(view.transaction, bucket, term_ids)
+        if len(words) < len(term_ids):
+            raise StoreDamaged(
+                f"the store {self._folder} cannot be converted: objects of bucket {bucket} name "
+                f"{len(term_ids) - len(words)} missing terms"
+            )
+        writer = writer_of(view, *STAGED)
+        for record, terms in zip(records, held, strict=True):
+            writer.push(
+                record.oid.decode(),
+                Terms(
+                    [words[term_id] for term_id, *_ in terms],
+                    bytes(min(tf, 255) for _, tf, *_ in terms),
+                    bytes(
+                        STOP if hidden and (view.by_association or is_part(words[term_id])) else 0
+                        for term_id, _, hidden, _ in terms
+                    ),
+                ),
+            )
+        self._objects_done += len(records)
+
+
+def is_part(word: bytes) -> bool:
+    """Return whether a hidden word may be a part of a run without blanks: else format 3 hid it as a stop word, which is
+    a word like others now."""
+    first = ord(word.decode()[0])
+    return any(first in script for script in SCRIPTS_WITHOUT_BLANKS)
+
+
+def _number(key: bytes) -> int:
+    """Return the number behind the bucket in a key."""
+    return int.from_bytes(key[4:], "big")

@@ -1,0 +1,117 @@
+"""What happens to a store before LMDB opens it: after a loss of power it goes back to its checkpoint.
+
+    nothing is there         LMDB makes it
+    closed in order, or the process that wrote it died      LMDB opens the last commit
+    the machine stopped      the checkpoint becomes the last commit, every row is read, the log is replayed
+
+A store without a checkpoint of its own, such as one that an older version wrote, is not changed: its tables are
+compared, and it is refused if anything is wrong.
+"""
+
+import logging
+import os
+from pathlib import Path
+
+from sonicpy.disk import sync_file
+from sonicpy.errors import StoreDamaged, StoreError
+from sonicpy.files import PRIVATE, Access
+from sonicpy.store.care import check_rows
+from sonicpy.store.disk.boot_mark import VERSION, note_boot, read_mark
+from sonicpy.store.disk.checkpoint import Checkpoint, read_checkpoint
+from sonicpy.store.disk.data_file import (
+    META_PAGES,
+    USUAL_PAGE_BYTES,
+    file_faults,
+    meta_pages,
+    store_id,
+    write_meta_pages,
+)
+from sonicpy.store.disk.environment import DATA_FILE, LOCK_FILE
+
+logger = logging.getLogger(__name__)
+
+
+def prepare(folder: Path, *, is_new: bool, access: Access = PRIVATE) -> None:
+    """Make sure that LMDB can open the store in a folder for writing, and note that it will be written.
+
+    Args:
+        is_new: whether there was no data file; then it is empty now.
+        access: modes of new files.
+
+    Raises:
+        StoreDamaged: it was damaged, and cannot be recovered.
+        StoreError: a file cannot be read or written, or a newer version wrote it.
+    """
+    mark = read_mark(folder)
+    if not is_new and not _forget_unfinished(folder):
+        if mark is None or mark.may_have_lost_power:
+            _recover(folder, keeps_checkpoints=mark is not None and mark.version >= VERSION)
+        else:
+            refuse_damaged_file(folder)
+    note_boot(folder, clean=False, access=access)
+
+
+def refuse_damaged_file(folder: Path) -> None:
+    """Read every row if the data file looks damaged. Raises StoreDamaged if it is."""
+    descriptor = os.open(folder / DATA_FILE, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fault = next(file_faults(descriptor), None)
+    finally:
+        os.close(descriptor)
+    if fault is not None:  # it may be harmless: LMDB does not write a page that is free again before its first commit
+        fault = check_rows.first_fault(folder, compare=False)
+    if fault is not None:
+        raise StoreDamaged(f"the store {folder} is damaged ({fault}): restore a backup into it")
+
+
+def _forget_unfinished(folder: Path) -> bool:
+    """Empty a data file that was not made whole, which LMDB refuses: the first checkpoint comes before any table.
+
+    It is not deleted: this process holds it.
+
+    Returns:
+        Whether it was not whole.
+    """
+    data = folder / DATA_FILE
+    try:
+        if data.stat().st_size > META_PAGES * USUAL_PAGE_BYTES or read_checkpoint(folder) is not None:
+            return False
+        os.truncate(data, 0)
+        (folder / LOCK_FILE).unlink(missing_ok=True)
+        return True
+    except OSError as error:
+        raise StoreError(f"cannot use {folder} as a store: {error.strerror}") from error
+
+
+def _recover(folder: Path, *, keeps_checkpoints: bool) -> None:
+    data = folder / DATA_FILE
+    try:
+        checkpoint = read_checkpoint(folder)
+        logger.warning("the machine stopped while %s was open, or nothing says that it did not", folder)
+        went_back = keeps_checkpoints and checkpoint is not None and _go_back(data, checkpoint)
+    except OSError as error:
+        raise StoreError(f"cannot recover the store {folder}: {error.strerror}") from error
+    logger.warning("checking every row of %s", folder)
+    fault = check_rows.first_fault(folder, compare=not went_back)
+    if fault is not None:
+        raise StoreDamaged(
+            f"the store {folder} was damaged when the machine stopped ({fault}): restore a backup into it"
+        )
+    logger.warning("every row of %s can be read", folder)
+
+
+def _go_back(data: Path, checkpoint: Checkpoint) -> bool:
+    """Make the commit of a checkpoint the last one; return False if the data file is not the one it was taken of."""
+    descriptor = os.open(data, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        found = meta_pages(descriptor)
+        is_own = all(store_id(meta) == checkpoint.store for meta in found)
+        if not is_own or all(meta.number < checkpoint.meta.number for meta in found):
+            logger.warning("%s is not the file of the checkpoint beside it", data)
+            return False
+        write_meta_pages(descriptor, checkpoint.meta)
+        sync_file(descriptor)
+    finally:
+        os.close(descriptor)
+    logger.warning("%s goes back to commit %d; the log is replayed from there", data, checkpoint.meta.number)
+    return True

@@ -1,0 +1,145 @@
+"""The rows of one bucket inside the write transaction, as PUSH, POP and FLUSHO read and write them."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from sonicpy._native.dense_records import dense_row
+from sonicpy._native.impact_rows import ImpactRow, block_pairs
+from sonicpy._native.lengths import pack_length
+from sonicpy._native.object_record import ObjectRecord
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
+from sonicpy.store.disk.transaction import IMPACTS, OBJECTS, OIDS, POSTINGS, Row
+from sonicpy.store.disk.why import Why
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, block_position, object_key
+from sonicpy.store.rows.word_rows import stored_words
+from sonicpy.store.views.bucket_reader import find_among
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.write_view import WriteView
+
+
+class BucketTables:
+    """Reads and writes the rows that are not cached; `PushWriter` gets one.
+
+    Args:
+        view: of the open write transaction.
+        state: of the bucket.
+    """
+
+    def __init__(self, view: "WriteView", state: BucketState) -> None:
+        self._view = view
+        self._transaction = view.transaction
+        self._state = state
+        self.read_names: Callable[[bytes], bytes | None] = view.transaction.getter(OIDS)
+        """Returns the row of names under a key, or None."""
+
+    def find_among(self, iids: Iterable[int], oid: bytes) -> tuple[int, ObjectRecord] | None:
+        """Return the IID and the record of the object among some that has an OID, or None."""
+        return find_among(self._view, self._state.bucket, iids, oid)
+
+    def read_words(self, keys: list[bytes]) -> list[Row]:
+        """Return (key, row) of the words that have a row, in the order of `keys`."""
+        return stored_words(self._transaction, keys)
+
+    def read_blocks(self, keys: list[bytes]) -> list[Row | None]:
+        """Return for each key (key, block) of the last block of its term that is not behind it, or None."""
+        return self._transaction.floor_many(POSTINGS, keys, TERM_KEY_BYTES)
+
+    def write_blocks(self, rows: list[Row]) -> None:
+        """Write (key, block) pairs into `postings`."""
+        self._transaction.put_many(POSTINGS, rows)
+
+    def put_impacts(self, blocks: list[Row]) -> None:
+        """Note what the postings of blocks that were just written can add to a score.
+
+        Args:
+            blocks: (key, block) pairs; the lengths of their objects have changed already.
+        """
+        lengths = self._view.lengths(self._state)
+        for key, block in blocks:
+            row_key, row = self._impact_row(key)
+            lower = block_position(key)
+            if row.is_full and lower > row.lowers()[-1]:
+                row_key, row = key, ImpactRow()
+            row.put(lower, block_pairs(block, lengths))
+            if len(row) > row.ENTRIES_MAX:
+                second = row.take_second_half()
+                second_key = key[:TERM_KEY_BYTES] + second.lower.to_bytes(4, "big")
+                self._transaction.put(IMPACTS, second_key, second.pack())
+            self._transaction.put(IMPACTS, row_key, row.pack())
+
+    def drop_impacts(self, keys: list[bytes]) -> None:
+        """Forget the impacts of blocks, by their keys, that are gone."""
+        for key in keys:
+            row_key, row = self._impact_row(key)
+            row.remove(block_position(key))
+            if row_key == key:  # the row begins with another block now, and its key names that one
+                self._transaction.delete(IMPACTS, row_key)
+            if len(row):
+                self._transaction.put(IMPACTS, key[:TERM_KEY_BYTES] + row.lower.to_bytes(4, "big"), row.pack())
+
+    def widen_impacts(self, iid: int, terms: list[tuple[int, int]], length: int) -> None:
+        """Let impacts bound an object that became shorter.
+
+        Args:
+            terms: (term id, tf) of what it holds.
+            length: its length now.
+        """
+        packed = pack_length(length)
+        keys = [block_key(self._state.bucket, term_id, iid) for term_id, _ in terms]
+        rows = self._transaction.floor_many(IMPACTS, keys, TERM_KEY_BYTES)
+        for found, (_, tf) in zip(rows, terms, strict=True):
+            if found is None:
+                continue
+            row = ImpactRow(found[1])
+            if row.widen(iid, min(tf, 255), packed):
+                self._transaction.put(IMPACTS, found[0], row.pack())
+
+    def _impact_row(self, key: bytes) -> tuple[bytes, ImpactRow]:
+        """Return the key and the row that tells, or should tell, of a block."""
+        (found,) = self._transaction.floor_many(IMPACTS, [key], TERM_KEY_BYTES)
+        return (key, ImpactRow()) if found is None else (found[0], ImpactRow(found[1]))
+
+    def write_terms(self, terms: list[tuple[int, bytes]]) -> None:
+        """Let `terms` hold (term id, term) pairs of new words."""
+        self._view.add_terms(self._state.bucket, terms)
+
+    def note_rewritten(self, term_ids: list[int]) -> None:
+        """Note that the lists of these words change other than by new postings at their end."""
+        self._view.note_rewritten(self._state.bucket, term_ids)
+
+    def note_appeared(self, keys: list[bytes]) -> None:
+        """Add words, by their keys, to the pending words: they are live now."""
+        self._view.note_pending(self._state, keys, Why.APPEARED)
+
+    def put_record(self, iid: int, record: bytes) -> None:
+        """Put the record of an object into its row; start the next newest row if it belongs there."""
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        newest = self._view.newest(self._state)
+        if number > newest.number:
+            newest.write(self._transaction, self._state.bucket)
+            newest.begin(number)
+        if number == newest.number:
+            newest.put(place, record)
+            return
+        key = object_key(self._state.bucket, number)
+        row = RecordRow(self._transaction.get(OBJECTS, key) or b"")
+        self._transaction.put(OBJECTS, key, self._as_stored(row.put(place, record)))
+
+    def drop_record(self, iid: int) -> None:
+        """Take the record of an object out of its row."""
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        newest = self._view.newest(self._state)
+        if number == newest.number:
+            newest.drop(place)
+            return
+        key = object_key(self._state.bucket, number)
+        left = RecordRow(self._transaction.get(OBJECTS, key) or b"").drop(place)
+        if left:
+            self._transaction.put(OBJECTS, key, self._as_stored(left))
+        else:
+            self._transaction.delete(OBJECTS, key)
+
+    def _as_stored(self, row: bytes) -> bytes:
+        return row if self._view.by_association else dense_row(row)

@@ -1,0 +1,123 @@
+"""Removal in steps: a FLUSHO of a large object, or a FLUSHC of many buckets, of which one turn does only the beginning.
+
+    begin    note durably what is to go
+    step     take one part of it away; after each step the tables agree with each other, and `verify` finds no fault
+    settle   before a change of what is half gone: take the rest of it away first
+
+Until the last step readers may see a part of what goes, so a server answers the command behind it. An index that is
+opened takes the steps that are left. Whoever does not ask for steps removes at once, and so does a replay of the log.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from sonicpy.errors import StoreDamaged
+from sonicpy.store.changing.bucket_writer import writer_of
+from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, Mutation
+from sonicpy.store.changing.part_sorter import PartSorter, wants_sorting
+from sonicpy.store.disk.transaction import META, SCOPES, Row
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.keys import collection_prefix, scope_of
+from sonicpy.store.rows.meta import NEXT_BUCKET, flushing
+from sonicpy.store.views.write_view import WriteView
+
+TERMS_PER_STEP = 300
+"""Terms of an object that one step takes away: about 2 ms."""
+BUCKETS_PER_STEP = 200
+"""Buckets that one step takes away: about 2 ms."""
+
+
+def flush_object(view: WriteView, collection: str, bucket: str, oid: str, *, in_steps: bool) -> int:
+    """Delete an object, or begin to; return how many shown words it held.
+
+    Args:
+        in_steps: leave all but the beginning to `step`, if the object is large.
+    """
+    if view.bucket(collection, bucket) is None:
+        return 0
+    writer = writer_of(view, collection, bucket)
+    return writer.begin_removal(oid, TERMS_PER_STEP) if in_steps else writer.flush_object(oid)
+
+
+def flush_collection(view: WriteView, collection: str, *, in_steps: bool) -> int:
+    """Delete a collection, or begin to; return whether it existed.
+
+    Args:
+        in_steps: leave all but the beginning to `step`, if there are many buckets.
+    """
+    keys = view.transaction.keys(SCOPES, collection_prefix(collection))
+    if in_steps and len(keys) > BUCKETS_PER_STEP:
+        limit = NEXT_BUCKET.read(view.transaction) or 0
+        flushing(collection).write(view.transaction, limit)
+        view.removals.collections[collection] = limit
+    else:
+        for key in keys:
+            view.forget_bucket(*scope_of(key))
+        _end_collection(view, collection)
+    was_emptied = view.forget_emptied(collection)
+    return int(was_emptied or bool(keys))
+
+
+def step(view: WriteView) -> bool:
+    """Take away one part of what is half gone; return whether anything is left."""
+    removals = view.removals
+    for collection, limit in removals.collections.items():
+        _step_collection(view, collection, limit)
+        break
+    else:
+        for (bucket, _), iid in removals.objects.items():
+            _step_object(view, bucket, iid)
+            break
+    return bool(removals)
+
+
+def settle(view: WriteView, mutation: Mutation) -> None:
+    """Take away the rest of what a mutation is about to change."""
+    removals = view.removals
+    limit = removals.collections.get(mutation.collection)
+    if isinstance(mutation, FlushCollection):
+        while mutation.collection in removals.collections:
+            _step_collection(view, mutation.collection, removals.collections[mutation.collection])
+        return
+    state = view.bucket(mutation.collection, mutation.bucket)
+    if state is None:
+        return
+    if limit is not None and state.bucket < limit:
+        view.forget_bucket(mutation.collection, mutation.bucket)
+    elif not isinstance(mutation, FlushBucket):
+        while (iid := removals.objects.get((state.bucket, mutation.oid))) is not None:
+            _step_object(view, state.bucket, iid)
+
+
+def _step_collection(view: WriteView, collection: str, limit: int) -> None:
+    scopes = [scope_of(key) for key, _ in islice(_old_rows(view, collection, limit), BUCKETS_PER_STEP)]
+    for scope in scopes:
+        view.forget_bucket(*scope)
+    if len(scopes) < BUCKETS_PER_STEP:
+        _end_collection(view, collection)
+
+
+def _old_rows(view: WriteView, collection: str, limit: int) -> Iterator[Row]:
+    """Yield the rows of the buckets of a collection that are numbered below a limit."""
+    for key, row in view.transaction.rows(SCOPES, collection_prefix(collection)):
+        if BucketState.unpack(row).bucket < limit:
+            yield key, row
+
+
+def _end_collection(view: WriteView, collection: str) -> None:
+    if view.removals.collections.pop(collection, None) is not None:
+        view.transaction.delete(META, flushing(collection).name)
+
+
+def _step_object(view: WriteView, bucket: int, iid: int) -> None:
+    scope = view.scope(bucket)
+    if scope is None:
+        raise StoreDamaged(f"bucket {bucket}: it has no name, but objects that are being removed")
+    if wants_sorting(view, bucket, iid):
+        sorter = view.removals.sorter
+        if sorter is None or sorter.object != (bucket, iid):
+            sorter = view.removals.sorter = PartSorter(bucket, iid, TERMS_PER_STEP)
+        if sorter.step(view):
+            view.removals.sorter = None
+        return
+    writer_of(view, *scope).remove_part(iid)

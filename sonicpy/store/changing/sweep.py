@@ -1,0 +1,22 @@
+"""Delete the rows of flushed buckets, a few at a time; their names have been free since the flush."""
+
+from sonicpy.store.disk.transaction import BUCKET_TABLES, DROPPED
+from sonicpy.store.views.write_view import WriteView
+
+
+def sweep(view: WriteView, rows: int) -> bool:
+    """Delete at most about `rows` rows of flushed buckets; return whether any are left.
+
+    It needs no log record: nothing reads these rows any more, and after a restart it continues from the last commit.
+    """
+    transaction = view.transaction
+    while rows > 0:
+        dropped = transaction.first(DROPPED, b"")
+        if dropped is None:
+            return False
+        for table in BUCKET_TABLES:
+            rows -= transaction.delete_rows(table, dropped[0], max(rows, 0))
+            if rows <= 0:
+                return True
+        transaction.delete(DROPPED, dropped[0])
+    return transaction.first(DROPPED, b"") is not None

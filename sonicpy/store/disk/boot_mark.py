@@ -1,0 +1,100 @@
+"""The boot mark of a store: whether it was closed in order, else in which boot of the machine it was last written.
+
+    sonicpy.boot   {"version": 2, "boot": id of the boot, "clean": closed in order}
+
+It is on the disk before the first write of a process, and says "clean" only after the last sync. Version 2 also says
+that the writing process kept a checkpoint; marks without a version are of processes that did not.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sonicpy.errors import StoreError, StoreFull
+from sonicpy.files import PRIVATE, Access, regular_bytes
+from sonicpy.store.disk.folder import is_written
+from sonicpy.store.disk.platform import boot_id, replace_file
+
+BOOT_FILE: Final = "sonicpy.boot"
+VERSION: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class BootMark:
+    """What the file says.
+
+    Attributes:
+        version: 1: the process that wrote it kept no checkpoint. 0: the file cannot be understood.
+        boot: empty if the system did not say.
+        is_clean: the store was closed in order.
+    """
+
+    version: int
+    boot: str
+    is_clean: bool
+
+    @property
+    def may_have_lost_power(self) -> bool:
+        """Whether the machine may have stopped while the store was open, so that the disk may have lost writes."""
+        return not self.is_clean and (not self.boot or self.boot != boot_id())
+
+
+UNREADABLE: Final = BootMark(0, "", False)
+
+
+def read_mark(folder: Path) -> BootMark | None:
+    """Return the boot mark of a store; None: it has none.
+
+    Raises:
+        StoreError: it cannot be read, or a newer sonicpy wrote it.
+    """
+    path = folder / BOOT_FILE
+    try:
+        with regular_bytes(path) as file:
+            held = json.loads(file.read())
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        return UNREADABLE
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror}") from error
+    if not isinstance(held, dict):
+        return UNREADABLE
+    version, boot, clean = held.get("version", 1), held.get("boot"), held.get("clean")
+    if type(version) is not int or not isinstance(boot, str) or not isinstance(clean, bool):
+        return UNREADABLE
+    if version > VERSION:
+        raise StoreError(
+            f"{path} has version {version}, this sonicpy reads {VERSION}: open the store with the version that wrote it"
+        )
+    return BootMark(version, boot, clean)
+
+
+def note_boot(folder: Path, *, clean: bool, access: Access = PRIVATE) -> None:
+    """Note on the disk in which boot the store is written, and whether it was closed in order.
+
+    Args:
+        access: modes of new files.
+
+    Raises:
+        StoreFull: it cannot be noted.
+    """
+    try:
+        mark = {"version": VERSION, "boot": boot_id(), "clean": clean}
+        replace_file(folder / BOOT_FILE, json.dumps(mark).encode(), access)
+    except OSError as error:
+        raise StoreFull(f"cannot write the store folder {folder}: {error.strerror}") from error
+
+
+def refuse_unrecovered(folder: Path) -> None:
+    """Raise StoreError if a loss of power may have damaged a store and no process has opened it for writing since."""
+    mark = read_mark(folder)
+    if mark is None or not mark.may_have_lost_power:
+        return
+    is_known = mark.boot and boot_id()
+    if is_known or not is_written(folder):  # without ids of boots, a process that writes it has recovered it
+        raise StoreError(
+            f"the machine stopped while the store {folder} was open for writing: open it for writing once, which "
+            "recovers it, then read it"
+        )

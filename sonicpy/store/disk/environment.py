@@ -1,0 +1,485 @@
+"""The LMDB environment: one file of tables, its transactions, growth. Only this file and `transaction.py` import lmdb.
+
+Invariants:
+- A write transaction is begun, used, committed and aborted on one thread.
+- What is taken and noted, or given back, is so in one native call (`_native/readers.pyx`): whatever exception a signal
+  handler raises, and whenever, no transaction stays open without being counted. Flags are set right before a `try` and
+  reset first of all behind its `finally`, where no exception can come in between.
+- The map is only resized while no transaction of this process is open (`set_mapsize` would kill it).
+- An idle read transaction waits for the next reader only until the next commit: pages that it shows cannot be reused.
+- Every lmdb error leaves these two files as a StoreError.
+- LMDB never waits for the disk itself: what a loss of power leaves is the business of `checkpoint.py`.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from math import inf
+from pathlib import Path
+from threading import get_ident
+from typing import Final, NamedTuple
+
+import lmdb
+
+from sonicpy._native.held import Held, insist
+from sonicpy._native.readers import OpenTransactions, Reading
+from sonicpy.errors import StoreError, StoreLocked
+from sonicpy.files import PRIVATE, Access, open_new
+from sonicpy.store.disk.checkpoint import Checkpoints
+from sonicpy.store.disk.platform import make_folder
+from sonicpy.store.disk.transaction import TABLE_NAMES, Transaction, translated
+
+MAX_READERS: Final = 512
+DATA_FILE: Final = "data.mdb"
+LOCK_FILE: Final = "lock.mdb"
+LOCK_BYTES: Final = 1024 + 64 * MAX_READERS  # at least what LMDB maps: a head, and a slot for each reader
+IDLE_MAX: Final = 8  # read transactions that wait for the next readers
+GROW_WHEN_USED: Final = 0.75  # of the map: growth happens between transactions, long before it is needed
+PAUSE_S: Final = 0.001
+"""Between two looks whether others have ended their transactions."""
+
+
+class Reader(NamedTuple):
+    """A slot of LMDB's table of readers that is in use: one process or thread reads one snapshot.
+
+    Attributes:
+        process: its id.
+        slot: tells the readers of a process apart.
+        commit: the number of the commit that it reads.
+    """
+
+    process: int
+    slot: str
+    commit: int
+
+
+class Environment:
+    """One folder of storage.
+
+    Args:
+        folder: created if it is missing.
+        map_bytes: address space to reserve; the file itself grows as it is written.
+        sync: True: every commit waits for the disk. False: none does. None: none does, and `sync` saves checkpoints, to
+            which `startup.py` goes back after a loss of power.
+        read_only: for another process than the one that writes.
+        copied: `folder` is the file of a copy, which no process writes; for reading.
+        unlocked: as read_only, where LMDB's lock file cannot be written; the caller keeps writers away.
+        tables: their names; the numbers above are those of an index.
+        access: modes of new files.
+
+    Raises:
+        StoreLocked: a process of another pid namespace has the store open under the process id of this one.
+        StoreError: the folder cannot be used; one sentence says why.
+
+    Attributes:
+        transactions: the open ones.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        map_bytes: int,
+        *,
+        sync: bool | None = None,
+        read_only: bool = False,
+        copied: bool = False,
+        unlocked: bool = False,
+        tables: Sequence[bytes] = TABLE_NAMES,
+        access: Access = PRIVATE,
+    ) -> None:
+        self._folder = folder
+        self._access = access
+        self._read_only = read_only = read_only or copied or unlocked
+        self._resizing = threading.Lock()
+        self._copies = 0
+        self._is_closed = False
+        self._followed = 0  # the commit that `follow` was told last
+        self._checkpoints: Checkpoints | None = None
+        self._env: lmdb.Environment
+        try:
+            if not read_only:
+                make_folder(folder, access)
+                reserve_lock_file(folder / LOCK_FILE, access)
+            opened = partial(
+                lmdb.open, os.fsencode(folder), map_size=map_bytes, max_dbs=len(tables), max_readers=MAX_READERS,
+                sync=bool(sync), metasync=bool(sync), max_spare_txns=8, readonly=read_only, create=not read_only,
+                subdir=not copied, lock=not (copied or unlocked), mode=access.file,
+            )  # fmt: skip
+            self._env = opened()
+            if self._has_left_slots():
+                self._env.close()  # which clears them
+                self._env = opened()
+            self._begin(self._env, tables, saves=not read_only and sync is None)
+        except lmdb.LockError as error:
+            insist(self._close)
+            raise StoreLocked(same_process_id(folder)) from error
+        except lmdb.MemoryError as error:
+            insist(self._close)
+            raise StoreError(
+                f"cannot open the store in {folder}: there is no address space for {map_bytes >> 20} MiB, which is "
+                "only reserved, not used: raise the limit (ulimit -v, in a shell), or lower store.kv.map_size_mb"
+            ) from error
+        except lmdb.Error as error:
+            insist(self._close)
+            raise StoreError(f"cannot open the store in {folder}: {error}") from error
+        except OSError as error:
+            insist(self._close)
+            raise StoreError(f"cannot use {folder} as a store: {error.strerror}") from error
+        except BaseException:
+            insist(self._close)
+            raise
+
+    def _begin(self, env: lmdb.Environment, tables: Sequence[bytes], *, saves: bool) -> None:
+        """Save a checkpoint before the first commit, which may use pages again; open the tables."""
+        self._opened: list[lmdb._Database] = []
+        # Where another process writes, every read needs a new transaction.
+        self.transactions = _transactions(env, self._opened, 0 if self._read_only else IDLE_MAX)
+        self._page_bytes: int = env.stat()["psize"]
+        if saves:
+            work = partial(_pin, env), partial(_sync_data, env)
+            self._checkpoints = Checkpoints(self._folder, self.data_file, *work, self._access)
+            self._checkpoints.save()
+        self._opened += [self._open_table(name, create=not self._read_only) for name in tables]
+        env.reader_check()
+
+    def _has_left_slots(self) -> bool:
+        """Let LMDB note the process id of this process, which it may refuse, and return whether slots of readers with
+        that id are in use: those of a process that was killed, as in a container that was started again.
+
+        LMDB takes them for those of this process, and would keep their pages for ever.
+        """
+        self._env.begin().abort()
+        return any(reader.process == os.getpid() for reader in self._slots())
+
+    def _open_table(self, name: bytes, *, create: bool) -> lmdb._Database:
+        """Open a table. One that may not be created and is missing gives the main table, which has none of our rows.
+
+        Stores of older formats have fewer tables: the caller reads their format and refuses them.
+        """
+        try:
+            return self._env.open_db(name, create=create)
+        except lmdb.NotFoundError:
+            return self._env.open_db(None, create=False)
+        except lmdb.MapFullError:  # LMDB maps just what a file that is larger than `map_bytes` uses
+            self._set_map_bytes(2 * self.map_bytes())
+            return self._env.open_db(name, create=create)
+
+    def begin(self, *, write: bool) -> Transaction:
+        """Begin a transaction for writing; end it with `commit` or `abort` on the same thread."""
+        try:
+            return self.transactions.begin_write()
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    @property
+    def data_file(self) -> Path:
+        """The path of the file with the pages."""
+        return self._folder / DATA_FILE
+
+    def reading(self) -> AbstractContextManager[Transaction]:
+        """Return the context manager of a read transaction that shows the last commit: `with ... as transaction`.
+
+        The next reader may use the same transaction if nothing was committed since.
+        """
+        return Reading(self.transactions)
+
+    def follow(self, commit: int) -> None:
+        """Let reads of a process that does not write share transactions until the next commit, as the writer's do.
+
+        Args:
+            commit: the newest one that the caller knows of. The caller has to tell often, because an idle transaction
+                of an older commit keeps pages from being used again.
+        """
+        if commit == self._followed:
+            return
+        if not self._followed:
+            self.transactions = _transactions(self._env, self._opened, IDLE_MAX)
+        self._followed = commit
+        self.transactions.note_commit()
+
+    def commit(self, transaction: Transaction) -> None:
+        """Make the transaction's rows visible to other transactions and processes; it is over, whatever is raised.
+
+        Raises:
+            StoreFull, StoreError: nothing of the transaction was committed.
+        """
+        assert self.transactions.own_writer is transaction, "another thread began it, or it is over"
+        checkpoints = self._checkpoints
+        try:
+            if checkpoints is None:
+                self.transactions.commit()
+            else:
+                with Held(checkpoints.committing):
+                    checkpoints.keep_pinned()
+                    self.transactions.commit()
+        except lmdb.Error as error:
+            raise translated(error) from error
+        finally:
+            self.transactions.abort()
+        if checkpoints is not None:
+            checkpoints.note_commit()
+
+    def abort(self, transaction: Transaction) -> None:
+        """End the transaction for writing, if it is open, and forget what it wrote."""
+        if self.transactions.own_writer is transaction:
+            self.transactions.abort()
+
+    def sync(self) -> None:
+        """Wait until everything committed is on the disk, and save it as the checkpoint; any thread may call it.
+
+        It also clears the slots of readers that died: pages that they once read would never be reused.
+
+        Raises:
+            StoreError: the disk failed; the checkpoint before stays.
+        """
+        try:
+            self._env.reader_check()
+        except lmdb.Error as error:
+            raise translated(error) from error
+        if self._checkpoints is None:
+            _sync_data(self._env)
+        else:
+            self._checkpoints.save()
+
+    def oldest_commit(self) -> int:
+        """Return the oldest commit that anyone reads, or to which the store may go back."""
+        return min([self._writer_checkpoints().saved, *(reader.commit for reader in self.readers())])
+
+    def unchanged(self) -> Held:
+        """Return the context manager that keeps changes away for a block, which has to be short; others may read.
+
+        The block gets whether that works: False if a transaction for writing is open.
+        """
+        return Held(self.transactions.changing, wait=False)
+
+    def sync_before(self, work: Callable[[], None]) -> None:
+        """Let every sync begin with `work`, which makes sure that the disk has what commits refer to."""
+        self._writer_checkpoints().before_save = work
+
+    @property
+    def checkpoint(self) -> int:
+        """The number of the commit to which the store goes back after a loss of power."""
+        return self._writer_checkpoints().saved
+
+    @property
+    def replaced_bytes(self) -> int:
+        """How many bytes of pages were replaced since the last sync began: LMDB cannot use them before it ends."""
+        return self._writer_checkpoints().replaced_bytes
+
+    def readers(self) -> list[Reader]:
+        """Return who reads which commit now, of all processes, without the reader that keeps our checkpoint.
+
+        It also clears the slots of readers that died.
+        """
+        try:
+            self._env.reader_check()
+            readers = self._slots()
+        except lmdb.Error as error:
+            raise translated(error) from error
+        kept = None if self._checkpoints is None else (os.getpid(), self._checkpoints.saved)
+        return [reader for reader in readers if (reader.process, reader.commit) != kept]
+
+    def _slots(self) -> list[Reader]:
+        """Return the slots of readers that are in use."""
+        table: str = self._env.readers()
+        rows = (line.split() for line in table.splitlines()[1:])
+        return [Reader(int(row[0]), row[1], int(row[2])) for row in rows if len(row) == 3 and row[2].isdigit()]
+
+    def _writer_checkpoints(self) -> Checkpoints:
+        if self._checkpoints is None:
+            raise StoreError(f"no checkpoints are kept of {self._folder}")
+        return self._checkpoints
+
+    def copy(self, descriptor: int) -> None:
+        """Write what was committed last, compacted, to an open file; may be called from any thread.
+
+        Raises:
+            StoreError: it could not be written.
+        """
+        try:
+            self._copies += 1
+            try:
+                with self.reading():  # the map must not grow while it is copied
+                    self._env.copyfd(descriptor, compact=True)
+            finally:
+                self._copies -= 1
+        except lmdb.Error as error:
+            raise StoreError(f"the store cannot be copied: {error}") from error
+
+    def needs_room(self) -> bool:
+        """Return whether so much of the map is used that it should grow before the next transaction.
+
+        False during a copy: growing would wait for its end.
+        """
+        return not self._copies and self.used_bytes() > GROW_WHEN_USED * self.map_bytes()
+
+    def grow(self) -> None:
+        """Double the map; waits until no other transaction of this process is open.
+
+        Raises:
+            StoreError: this very thread has a transaction open, or the system has no room for the map.
+        """
+        if not self.can_grow():
+            raise StoreError("the store cannot grow while the thread that changes it also reads a snapshot of it")
+        with Held(self._resizing):
+            self.transactions.growing += 1
+            try:
+                wait_for_readers(self.transactions)
+                self._set_map_bytes(2 * self.map_bytes())
+            except lmdb.Error as error:
+                raise translated(error) from error
+            finally:
+                self.transactions.growing -= 1
+
+    def _set_map_bytes(self, size: int) -> None:
+        """Set the size of the map while no transaction is open, the reader of the checkpoint included."""
+        work = partial(self._env.set_mapsize, size)
+        if self._checkpoints is None:
+            work()
+        else:
+            self._checkpoints.unpinned(work)
+
+    def can_grow(self) -> bool:
+        """Return whether this thread has no transaction open, which `grow` would wait for in vain."""
+        return not self.transactions.is_here
+
+    def last_commit(self) -> int:
+        """Return the number of the last commit of any process."""
+        number: int = self._env.info()["last_txnid"]
+        return number
+
+    def used_bytes(self) -> int:
+        """Return how much of the map is used."""
+        pages: int = self._env.info()["last_pgno"]
+        return (pages + 1) * self._page_bytes
+
+    def map_bytes(self) -> int:
+        """Return the size of the map."""
+        size: int = self._env.info()["map_size"]
+        return size
+
+    def wait_for_others(self, seconds: float = inf) -> bool:
+        """Wait until copies of the environment and reads by other threads have ended.
+
+        Args:
+            seconds: how long.
+
+        Returns:
+            Whether they have.
+        """
+        deadline = time.monotonic() + seconds
+        while self._copies:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(PAUSE_S)
+        return wait_for_readers(self.transactions, besides=get_ident(), seconds=seconds)
+
+    def close(self) -> None:
+        """Close the environment; reads of other threads that have not ended raise IndexClosed.
+
+        Do the rest if an earlier call was interrupted.
+        """
+        if not self._is_closed:
+            self.transactions.abort()
+        self._close()
+        self._is_closed = True
+
+    def _close(self) -> None:
+        """Close what is open; do the rest if an earlier call was interrupted."""
+        if self._checkpoints is not None:
+            self._checkpoints.close()
+        env = getattr(self, "_env", None)  # it is missing if it could not be opened
+        if env is not None:
+            env.close()
+
+    def leave_to_parent(self) -> None:
+        """In a forked process: touch no transaction any more."""
+        self.transactions.leave_to_parent()
+
+
+def _transactions(
+    env: lmdb.Environment, tables: "list[lmdb._Database]", idle_max: int
+) -> "OpenTransactions[Transaction]":
+    # None of these refers to an Environment: who forgets that closes LMDB.
+    begin, wrap, use_new_size = partial(_begin, env), partial(Transaction, tables), partial(_use_new_size, env)
+    return OpenTransactions(idle_max, begin, wrap, lmdb.MapResizedError, use_new_size)
+
+
+def _begin(env: lmdb.Environment, write: bool) -> lmdb.Transaction:
+    try:
+        return env.begin(write=write)
+    except lmdb.MapResizedError:
+        raise
+    except lmdb.Error as error:
+        raise translated(error) from error
+
+
+def _pin(env: lmdb.Environment) -> lmdb.Transaction:
+    """Begin a reader of the last commit that no one waits for."""
+    try:
+        return env.begin()
+    except lmdb.Error as error:
+        raise translated(error) from error
+
+
+def _sync_data(env: lmdb.Environment) -> None:
+    try:
+        env.sync(True)
+    except lmdb.Error as error:
+        raise translated(error) from error
+
+
+def _use_new_size(env: lmdb.Environment, open: "OpenTransactions[Transaction]") -> None:
+    """Use the size of the map that the writing process has set."""
+    if open.is_here:
+        raise StoreError("the store has grown while this thread reads it: end that, then ask again")
+    open.growing += 1
+    try:
+        wait_for_readers(open)
+        env.set_mapsize(0)
+    except lmdb.Error as error:
+        raise translated(error) from error
+    finally:
+        open.growing -= 1
+
+
+def wait_for_readers(open: "OpenTransactions[Transaction]", besides: int | None = None, seconds: float = inf) -> bool:
+    """Wait until no transaction is open, except those of the thread `besides`; return whether that came in time."""
+    deadline = time.monotonic() + seconds
+    open.awaited += 1
+    try:
+        while open.is_elsewhere(besides):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(PAUSE_S)
+        open.drop()
+    finally:
+        open.awaited -= 1
+    return True
+
+
+def same_process_id(folder: Path) -> str:
+    """Return what to say when LMDB refuses the id of this process, by which it tells the slots of readers apart.
+
+    Only a process of another pid namespace can have it, too. To get round that would damage what that one reads: an
+    environment that is closed clears all slots with its id.
+    """
+    return (
+        f"the store {folder} is open in a process of another pid namespace, such as another container with the same "
+        f"volume, that has the process id of this one, {os.getpid()}, by which readers are told apart: start the "
+        "containers with one pid namespace (docker run --pid=container:NAME), or ask the server over the network "
+        "instead of its folder"
+    )
+
+
+def reserve_lock_file(path: Path, access: Access = PRIVATE) -> None:
+    """Reserve the blocks of the lock file before LMDB maps it: a page without one would kill the process."""
+    descriptor = open_new(path, os.O_RDWR, access, follows=True, shared=True)
+    try:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(descriptor, 0, LOCK_BYTES)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,284 @@
+"""The folder of a store: which process may read or write it.
+
+    sonicpy.lock         held (flock) by the one process that writes; holds its process id, and the URL of a server
+    sonicpy.boot         whether the store was closed in order: see boot_mark.py
+    sonicpy.checkpoint   the commit to go back to after a loss of power: see checkpoint.py
+    data.mdb, lock.mdb   LMDB        log/   the log        graph/   word graphs
+
+data.mdb is held by the process that writes, too: a lock file that somebody deletes lets no second one in. Files of
+other programs in the folder are never touched.
+"""
+
+import fcntl
+import os
+import time
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from types import TracebackType
+
+from sonicpy._native.held import Descriptor
+from sonicpy.errors import StoreError, StoreFull, StoreLocked
+from sonicpy.files import PRIVATE, Access, open_new, wider
+from sonicpy.store.disk import environment
+from sonicpy.store.disk.environment import DATA_FILE
+from sonicpy.store.disk.platform import make_folder
+
+LOCK_FILE = "sonicpy.lock"
+LMDB_LOCK_FILE = environment.LOCK_FILE
+HOLDER_MAX_BYTES = 4096
+"""More than a process id and the URL of a server need."""
+TRIES = 100
+"""To lock a file that another process replaces in the moment between."""
+LOOKED_AT = 100
+"""Files of a folder with many whose modes are compared at a start."""
+LOOK_S = 0.2
+"""Between two looks at whether the names still lead to the files that were opened."""
+LOCKS = Path("/proc/locks")
+"""What Linux tells of locks: kind, process and inode, one lock a line."""
+
+Identity = tuple[int, int]
+"""Device and inode of a file."""
+
+
+def holds_store(folder: Path) -> bool:
+    """Return whether a store was ever made in a folder. Raises StoreError if this process may not look into it."""
+    return is_there(folder / DATA_FILE) and (folder / DATA_FILE).stat().st_size > 0  # a writer makes it empty, first
+
+
+def is_there(path: Path) -> bool:
+    """Return whether a file exists. Raises StoreError if this process may not look into its folder."""
+    try:
+        path.stat()  # not exists(): from Python 3.14 on it says that a hidden file is missing
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: NUL, which no path has in it
+        return False
+    except OSError as error:
+        raise StoreError(f"cannot look into {path.parent}: {error.strerror}") from error
+    return True
+
+
+class WriterLock:
+    """The right to write a store; held until `release` or the end of the process.
+
+    Args:
+        access: modes of new files.
+
+    Attributes:
+        made_data: whether there was no data file.
+        next_look_s: when `replaced` looks again, by the monotonic clock.
+
+    Raises:
+        StoreLocked: another process, or this one, has it.
+        StoreError: the folder cannot be written.
+    """
+
+    def __init__(self, folder: Path, access: Access = PRIVATE) -> None:
+        self._folder = folder
+        self._files: list[Descriptor] = []  # each closes what it has when it goes
+        self._watched: dict[str, tuple[str, Identity]] = {}
+        self._replaced: str | None = None
+        self.next_look_s = 0.0
+        self.made_data = False
+        try:
+            make_folder(folder, access)
+            self._files.append(self._locked(folder / LOCK_FILE, access))
+            self.made_data = not is_there(folder / DATA_FILE)
+            self._files.append(self._locked(folder / DATA_FILE, access))
+            self._write(f"{os.getpid()}\n")
+        except OSError as error:
+            self.release()
+            raise StoreError(f"cannot write the store folder {folder}: {error.strerror}") from error
+        except BaseException:
+            self.release()
+            raise
+
+    def note_server(self, url: str) -> None:
+        """Note where this process serves the store, for the error of others that want to open it.
+
+        Raises:
+            StoreFull: it cannot be noted.
+        """
+        self._write(f"{os.getpid()}\n{url}\n")
+
+    def watch(self, role: str, path: Path) -> None:
+        """Let `replaced` look at one more file, which this process has open; it takes the place of the one before.
+
+        Args:
+            role: tells the files apart.
+        """
+        identity = _identity(path)
+        if identity is not None:
+            self._watched[role] = (os.fspath(path), identity)
+
+    def replaced(self) -> str | None:
+        """Return the path of a file that this process has open and that was deleted or replaced since; None: there is
+        none, or was none a moment ago."""
+        now = time.monotonic()
+        if self._replaced is None and now >= self.next_look_s:
+            self.next_look_s = now + LOOK_S
+            for path, identity in list(self._watched.values()):
+                if _identity(path) != identity:
+                    self._replaced = path
+        return self._replaced
+
+    def refusal(self) -> StoreLocked | None:
+        """Return why the store takes no more changes; None: it takes them."""
+        path = self.replaced()
+        if path is None:
+            return None
+        return StoreLocked(
+            f"the store {self._folder} takes no more changes from this process, because {path} was deleted or replaced "
+            "while it was open, so that another process may write the store: restart this one, which then goes on with "
+            "what the folder holds"
+        )
+
+    def _locked(self, path: Path, access: Access) -> Descriptor:
+        """Return a file that is locked, and that has this name now that it is."""
+        for _ in range(TRIES):
+            file = Descriptor(partial(open_new, follows=True), path, os.O_RDWR, access)
+            self._lock(file.number, path.name)
+            held = os.fstat(file.number)
+            if _identity(path) == (held.st_dev, held.st_ino):
+                self.watch(path.name, path)
+                return file
+            file.close()
+        raise StoreError(f"cannot lock {path}: another process replaces it again and again")
+
+    def _lock(self, descriptor: int, name: str) -> None:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise StoreLocked(f"the store {self._folder} is {_holder(descriptor, name)}") from error
+
+    def _write(self, content: str) -> None:
+        descriptor = self._files[0].number
+        try:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, content.encode("utf-8", "surrogateescape"), 0)
+        except OSError as error:
+            raise StoreFull(f"cannot write the store folder {self._folder}: {error.strerror}") from error
+
+    def release(self) -> None:
+        """Give the right back; do nothing if it was. In a forked process, the parent keeps it."""
+        for file in self._files:
+            file.close()
+
+    def __enter__(self) -> "WriterLock":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+class ReaderLock:
+    """Keeps writers away from a store while it is read without LMDB's own locks; held until `release`.
+
+    Raises:
+        StoreLocked: a process writes the store.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._files: list[Descriptor] = []
+        for name in (LOCK_FILE, DATA_FILE):  # without a lock file, it is a copy that no process has written yet
+            try:
+                self._files.append(Descriptor(os.open, folder / name, os.O_RDONLY | os.O_CLOEXEC))
+                fcntl.flock(self._files[-1], fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except FileNotFoundError:
+                continue
+            except BlockingIOError as error:
+                holder, _ = _held_by(self._files[-1].number, name)
+                self.release()
+                raise StoreLocked(
+                    f"the store {folder} is written by process {holder} and cannot be read meanwhile, because this "
+                    f"user may not write {LMDB_LOCK_FILE} in it: grant that, or read a backup"
+                ) from error
+            except OSError as error:
+                self.release()
+                raise StoreError(f"cannot read {folder / name}: {error.strerror}") from error
+
+    def release(self) -> None:
+        """Let processes write the store again."""
+        for file in self._files:
+            file.close()
+
+
+def wide_files(folder: Path, access: Access) -> str | None:
+    """Return which files of a store, or of an earlier version, more users may use than `access` says, as a sentence.
+
+    Of the many files of the log and of the graphs some are looked at.
+    """
+    paths = chain(folder.glob("*"), *(islice((folder / inside).glob("*"), LOOKED_AT) for inside in ("log", "graph")))
+    found = list(wider(folder, paths, access))
+    if not found:
+        return None
+    path, mode = found[0]
+    modes = "u=rwX,g=,o=" if access is PRIVATE else "o="
+    return (
+        f"more users than store.kv.group_access says may use {len(found)} files of the store {folder}, such as {path} "
+        f"with mode {mode:o}; they keep their modes, chmod -R {modes} {folder} sets them"
+    )
+
+
+def is_written(folder: Path) -> bool:
+    """Return whether a process has the store open for writing. Raises StoreError if its lock cannot be read."""
+    return _is_locked(folder / LOCK_FILE) or _is_locked(folder / DATA_FILE)
+
+
+def _is_locked(path: Path) -> bool:
+    """Return whether a process holds a file for itself. Raises StoreError if it cannot be read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror}") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _identity(path: Path | str) -> Identity | None:
+    """Return the device and the inode that a path leads to; None: it leads to no file."""
+    try:
+        status = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _holder(descriptor: int, name: str) -> str:
+    """Return which process keeps a writer away, and what to do about it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        process, url = _held_by(descriptor, name)
+        way = "stop that process" if url is None else f"connect to it at {url} (in a shell: --server {url})"
+        return (
+            f"already open for writing by process {process}{'' if url is None else ', a server'}: {way}, open the "
+            "folder with read_only=True, or use another folder (store.kv.path, in a shell --data)"
+        )
+    return f"read by a process that may not write {LMDB_LOCK_FILE} in it: stop that one, or grant it that"
+
+
+def _held_by(descriptor: int, name: str) -> tuple[str, str | None]:
+    """Return the id of the process that writes, and its URL if it is a server, by the file `name` that it holds."""
+    if name != LOCK_FILE:  # its lock file was deleted
+        return _locker(os.fstat(descriptor).st_ino), None
+    process, _, url = os.pread(descriptor, HOLDER_MAX_BYTES, 0).decode("utf-8", "replace").partition("\n")
+    return process.strip() or "unknown", url.strip() or None
+
+
+def _locker(inode: int) -> str:
+    """Return the id of the process that holds a file by flock, as far as the system tells."""
+    try:
+        rows = [line.split() for line in LOCKS.read_text().splitlines()]
+    except OSError:
+        rows = []
+    held = {row[4] for row in rows if len(row) > 5 and row[1] == "FLOCK" and row[5].rpartition(":")[2] == str(inode)}
+    return f"{held.pop()}, whose {LOCK_FILE} was deleted or replaced" if len(held) == 1 else "unknown"

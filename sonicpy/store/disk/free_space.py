@@ -1,0 +1,136 @@
+"""Gives free pages of the data file back to the file system, as holes: LMDB never makes its file smaller.
+
+Nobody reads a page that is free in the last commit, in that of the checkpoint and in every commit that a reader shows.
+The list of free pages tells which commit freed a page: one that is not newer than any of these. (LMDB waits for one
+commit more, because its last meta page may be lost; ours is on the disk, in the checkpoint.) Nobody writes to such a
+page either while no transaction is open that may have taken it from the list; so changes wait while holes are made.
+"""
+
+import errno
+import os
+import threading
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from sonicpy._native.held import Descriptor, Held
+from sonicpy.errors import StoreError
+from sonicpy.store.disk.data_file import MetaPage, newest_meta_page
+from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.page_tree import PageTrees
+from sonicpy.store.disk.platform import punch_hole
+
+WORTH_BYTES: Final = 1 << 18
+"""Free pages that take less than this stay: the next commits use them."""
+BLOCK_BYTES: Final = 512
+"""The unit of st_blocks, whatever the file system's own."""
+UNSUPPORTED: Final = {errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
+
+
+class FreeSpace:
+    """The free pages of an environment that this process writes."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self._turn = threading.Lock()
+        self._file: Descriptor | None = None
+        self._page_bytes = 0
+        self._found = (-1, -1)
+        self._runs: Iterator[tuple[int, int]] = iter(())
+        self._is_supported = True
+
+    def give_back(self, seconds: float) -> bool:
+        """Give free pages back to the file system if they take much of it, and nobody changes the store.
+
+        For any thread; others may read meanwhile, and a change waits for the end of the call.
+
+        Args:
+            seconds: how long that may take; a hole takes 10 us to 2 ms.
+
+        Returns:
+            Whether there may be more; False also if the store is being changed.
+
+        Raises:
+            StoreError: the file cannot be read, or the disk failed.
+        """
+        with Held(self._turn):
+            if not self._is_supported:
+                return False
+            try:
+                with self._environment.reading() as shown:
+                    commit = shown.number
+                    self._find(commit, self._environment.oldest_commit())
+                with self._environment.unchanged() as is_unchanged:
+                    is_last = is_unchanged and self._environment.last_commit() == commit
+                    return is_last and self._make_holes(time.monotonic() + seconds)
+            except OSError as error:
+                self._runs = iter(())
+                self._is_supported = error.errno not in UNSUPPORTED
+                if self._is_supported:
+                    raise StoreError(f"free pages cannot be given back to the disk: {error.strerror}") from error
+                return False
+
+    def close(self) -> None:
+        """Close the data file."""
+        with Held(self._turn):
+            if self._file is not None:
+                self._file.close()
+            self._is_supported = False
+
+    def _find(self, commit: int, oldest: int) -> None:
+        """Look for pages that nobody reads, if they take enough disk; nothing is done twice for the same arguments.
+
+        Args:
+            commit: the last one, which a reader of the caller shows.
+            oldest: the oldest commit that anyone reads, or to which the store may go back.
+        """
+        if (commit, oldest) == self._found:
+            return
+        if self._file is None:
+            self._file = Descriptor(os.open, self._environment.data_file, os.O_RDWR | os.O_CLOEXEC)
+        self._runs = self._look(self._file.number, commit, oldest)
+        self._found = (commit, oldest)
+
+    def _make_holes(self, deadline: float) -> bool:
+        """Make holes of the pages that were found, at least one; return whether there may be more."""
+        assert self._file is not None
+        for start, end in self._runs:
+            punch_hole(self._file.number, start * self._page_bytes, (end - start) * self._page_bytes)
+            if time.monotonic() >= deadline:
+                return True
+        return False
+
+    def _look(self, descriptor: int, commit: int, oldest: int) -> Iterator[tuple[int, int]]:
+        meta = newest_meta_page(descriptor)
+        if meta.number != commit:
+            return iter(())
+        self._page_bytes = meta.page_bytes
+        trees = PageTrees(descriptor, meta)
+        status = os.fstat(descriptor)
+        free = sum(len(pages) for pages in trees.free_pages(oldest))
+        taken = status.st_blocks * BLOCK_BYTES - (meta.pages - free) * meta.page_bytes
+        if taken < WORTH_BYTES:
+            return iter(())
+        return _all_runs(trees, meta, oldest, status.st_size)
+
+
+def _all_runs(trees: PageTrees, meta: MetaPage, oldest: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield first page and end of each run of pages that nobody reads."""
+    for pages in trees.free_pages(oldest):
+        yield from _runs_of(pages)
+    end = size // meta.page_bytes
+    if end > meta.pages:  # written by commits that a loss of power undid
+        yield meta.pages, end
+
+
+def _runs_of(pages: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+    """Yield first page and end of each run of neighbouring pages."""
+    start = end = -1
+    for page in sorted(pages):
+        if page != end:
+            if end > start:
+                yield start, end
+            start = page
+        end = page + 1
+    if end > start:
+        yield start, end

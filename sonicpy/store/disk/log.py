@@ -1,0 +1,320 @@
+"""The write-ahead log: what was acknowledged and may not be in the environment yet.
+
+    segment   <first position, 16 hex digits>.log
+    header    "SONICLOG" | format version u16 | first position u64                 (little-endian)
+    record    size u32 | CRC-32 of the payload u32 | payload (never empty)         (little-endian)
+
+A position counts the bytes of records since the store was made, headers left out. Only whole
+records count: everything from the first damaged one on was never acknowledged, or the disk has lost it.
+"""
+
+import contextlib
+import errno
+import os
+import re
+import struct
+import threading
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from sonicpy._native.held import Descriptor, Held
+from sonicpy._native.records import RECORD_BYTES_MAX, frame_records
+from sonicpy.disk import sync_file, sync_folder
+from sonicpy.errors import StoreDamaged, StoreError, StoreFull
+from sonicpy.files import PRIVATE, Access, make_fresh
+from sonicpy.store.disk.platform import make_folder
+
+MAGIC = b"SONICLOG"
+FORMAT_VERSION = 1
+HEADER = struct.Struct("<8sHQ")
+RECORD = struct.Struct("<II")
+RECORD_MAX_BYTES = RECORD_BYTES_MAX
+READ_BYTES = 1 << 20
+SEGMENT_NAME = re.compile(r"[0-9a-f]{16}\.log")
+
+
+class Segment(NamedTuple):
+    """A file of the log and the position of its first record."""
+
+    path: Path
+    start: int
+
+
+class Log:
+    """Appends records and reads them back; positions rise and are never used twice.
+
+    Args:
+        folder: created if it is missing.
+        access: modes of new files.
+
+    Raises:
+        StoreError: the folder cannot be used, or a segment has an unknown format version.
+    """
+
+    def __init__(self, folder: Path, access: Access = PRIVATE) -> None:
+        self._folder = folder
+        self._access = access
+        self._file: Descriptor  # of the current segment, from `start` on
+        self._unsynced: list[Descriptor] = []  # of older segments that no sync has covered yet
+        self._switching = threading.RLock()  # between a rotation and a sync on another thread
+        self._older: list[Segment] = []
+        self._current: Segment  # from `start` on
+        self._begun = 0  # segments
+        self._listed = 0  # how many of them the folder's list on the disk names
+        self._may_have_rest = False  # something may follow the last acknowledged record
+        self.position: int
+        """Where the next record goes, from `start` on: the end of the last acknowledged one."""
+        try:
+            make_folder(folder, access)
+        except OSError as error:
+            raise StoreError(f"cannot use {folder} for the log: {error.strerror}") from error
+
+    def replay(self, position: int) -> Iterator[tuple[int, bytes]]:
+        """Yield every whole record from `position` on, oldest first, with the position behind it.
+
+        Raises:
+            StoreDamaged: the log begins only behind `position`.
+            StoreError: a segment has an unknown format version.
+        """
+        segments = segments_in(self._folder)
+        if segments and segments[0].start > position:
+            raise StoreDamaged(
+                f"the log in {self._folder} begins at {segments[0].start}, but the store needs it from {position} on: "
+                "put back the log files that were here, or move the folder away to go on without what they hold"
+            )
+        for segment in segments:
+            if segment.start > position:  # the segment before is damaged: no later record counts
+                return
+            for start, end, payload in read_segment(segment):
+                if start >= position:
+                    position = end
+                    yield position, payload
+
+    def start(self, position: int) -> list[Path]:
+        """Begin a new segment at `position`, where replay ended; return damaged files that were set aside.
+
+        Nothing is ever appended behind a damaged record: older segments stay until `retire`, unless they claim
+        positions from `position` on, which were never acknowledged or cannot be read.
+        """
+        set_aside = []
+        for segment in segments_in(self._folder):
+            if segment.start < position:
+                self._older.append(segment)
+                continue
+            aside = segment.path.with_suffix(".damaged")
+            os.replace(segment.path, aside)
+            if aside.stat().st_size > HEADER.size:
+                set_aside.append(aside)
+            else:
+                aside.unlink()
+        self._open_segment(position)
+        self.sync()
+        return set_aside
+
+    def append(self, payloads: list[bytes]) -> int:
+        """Write the records with one call; return the position behind them, which is `position` once they are in.
+
+        Raises:
+            StoreFull: they could not be written; the log ends where it did before.
+            StoreError: a record is too long.
+        """
+        try:
+            framed = frame_records(payloads)
+        except ValueError as error:
+            raise StoreError(str(error)) from None
+        try:
+            if self._may_have_rest:
+                self._cut_rest()
+            self._may_have_rest = True
+            written = os.write(self._file.number, framed)
+            if written != len(framed):
+                raise OSError(errno.ENOSPC, f"only {written} of {len(framed)} bytes were taken")
+        except OSError as error:
+            with contextlib.suppress(OSError):  # the next append tries again before it writes
+                self._cut_rest()
+            raise StoreFull(f"cannot write the log in {self._folder}: {error.strerror}") from error
+        self._may_have_rest = False
+        self.position = position = self.position + written  # no exception comes between these two
+        return position
+
+    def cut_rest(self) -> None:
+        """Cut off what an append that failed, or was interrupted, left behind the last whole record.
+
+        Raises:
+            StoreFull: it cannot be cut off.
+        """
+        try:
+            self._cut_rest()
+        except OSError as error:
+            raise StoreFull(f"cannot write the log in {self._folder}: {error.strerror}") from error
+
+    def rotate(self) -> None:
+        """Begin a new segment, so that the older ones can go once an environment sync covers them.
+
+        Raises:
+            StoreFull: it could not be begun; the old one goes on.
+        """
+        if self.position > self._current.start:
+            self.cut_rest()  # else it would be taken for what the next segment holds
+            self._open_segment(self.position)
+
+    def retire(self, position: int) -> None:
+        """Delete the segments whose records all lie before `position`."""
+        segments = [*self._older, self._current]
+        for segment, following in zip(segments, segments[1:], strict=False):
+            if following.start <= position:
+                segment.path.unlink(missing_ok=True)
+                self._older.remove(segment)
+
+    def sync(self) -> int:
+        """Wait until the log is on the disk; return the position this is true for. May be called from any thread.
+
+        Raises:
+            StoreError: the disk failed; nothing is counted as done.
+        """
+        try:
+            with Held(self._switching):
+                position = self.position  # read first: what is appended meanwhile is not promised
+                begun = self._begun
+                older = self._unsynced
+                # Duplicates: another thread may sync the same segments meanwhile, and close them.
+                files = [Descriptor(os.dup, file.number) for file in (self._file, *older)]
+            for file in files:
+                sync_file(file.number)
+            if self._listed < begun:
+                sync_folder(self._folder)
+        except OSError as error:
+            raise StoreError(f"cannot sync the log in {self._folder}: {error.strerror}") from error
+        with Held(self._switching):
+            self._listed = max(self._listed, begun)
+            self._unsynced = [file for file in self._unsynced if file not in older]
+        return position
+
+    @property
+    def file(self) -> Path | None:
+        """The file that records go to; None: they go to none."""
+        return self._current.path
+
+    def bytes_in_segment(self) -> int:
+        """Return how many bytes of records the current segment holds."""
+        return self.position - self._current.start
+
+    def size_bytes(self) -> int:
+        """Return how many bytes of records all segments hold together."""
+        return self.position - min(segment.start for segment in (*self._older, self._current))
+
+    def close(self) -> None:
+        """Close the files; no sync may be under way."""
+        for file in (*self._unsynced, getattr(self, "_file", None)):
+            if file is not None:
+                file.close()
+
+    def _open_segment(self, position: int) -> None:
+        path = self._folder / f"{position:016x}.log"
+        try:
+            file = Descriptor(make_fresh, path, os.O_WRONLY | os.O_APPEND, self._access)
+        except OSError as error:
+            raise StoreFull(f"cannot begin the log file {path}: {error.strerror}") from error
+        try:
+            if os.write(file.number, HEADER.pack(MAGIC, FORMAT_VERSION, position)) != HEADER.size:
+                raise OSError(errno.ENOSPC, "its header was not taken whole")
+        except OSError as error:
+            file.close()
+            with contextlib.suppress(OSError):  # replay ignores a segment without a header
+                path.unlink()
+            raise StoreFull(f"cannot begin the log file {path}: {error.strerror}") from error
+        with Held(self._switching):
+            current = Segment(path, position)
+            older, unsynced = self._older, self._unsynced
+            if self._begun:
+                older, unsynced = [*older, self._current], [*unsynced, self._file]
+            # No exception comes between these.
+            self._older, self._unsynced, self._file, self._current = older, unsynced, file, current
+            self._begun += 1
+            self._may_have_rest = False
+            self.position = position
+
+    def _cut_rest(self) -> None:
+        if self._may_have_rest:
+            os.ftruncate(self._file.number, HEADER.size + self.position - self._current.start)
+            self._may_have_rest = False
+
+
+def read_segment(segment: Segment) -> Iterator[tuple[int, int, bytes]]:
+    """Yield (start, end, payload) of the whole records of a segment; stop at the first that is not whole.
+
+    Raises:
+        StoreError: the segment has an unknown format version.
+    """
+    with open(segment.path, "rb", buffering=READ_BYTES) as file:
+        header = file.read(HEADER.size)
+        if len(header) < HEADER.size:
+            return
+        magic, version, start = HEADER.unpack(header)
+        if magic != MAGIC or start != segment.start:
+            return
+        if version != FORMAT_VERSION:
+            raise StoreError(
+                f"the log {segment.path} has format version {version}, this sonicpy reads {FORMAT_VERSION}: "
+                "open the store once with the version that wrote it, then upgrade"
+            )
+        while True:
+            frame = file.read(RECORD.size)
+            if len(frame) < RECORD.size:
+                return
+            size, checksum = RECORD.unpack(frame)
+            if not 0 < size <= RECORD_MAX_BYTES:
+                return
+            payload = file.read(size)
+            if len(payload) < size or zlib.crc32(payload) != checksum:
+                return
+            end = start + RECORD.size + size
+            yield start, end, payload
+            start = end
+
+
+def log_faults(folder: Path, position: int) -> Iterator[str]:
+    """Yield what is wrong with a log that no process writes.
+
+    Half a record at the very end is no fault: it was never acknowledged.
+
+    Args:
+        position: that the environment covers; from there on the log has to be whole.
+    """
+    segments = segments_in(folder)
+    if segments and segments[0].start > position:
+        yield f"the log begins at {segments[0].start}, but the tables only hold what lies before {position}"
+    for segment, following in zip(segments, [*segments[1:], None], strict=True):
+        try:
+            end = max((end for _, end, _ in read_segment(segment)), default=segment.start)
+        except StoreError as error:
+            yield str(error)
+            continue
+        if following is None:
+            is_damaged = _is_whole(segment, end)
+        else:
+            is_damaged = end < following.start and following.start > position
+        if is_damaged:
+            yield f"the log {segment.path} is damaged at position {end}: what follows there is lost"
+
+
+def _is_whole(segment: Segment, position: int) -> bool:
+    """Return whether a record at `position` has all the bytes it says it has."""
+    with open(segment.path, "rb") as file:
+        file.seek(HEADER.size + position - segment.start)
+        frame = file.read(RECORD.size)
+        if len(frame) < RECORD.size:
+            return False
+        size: int = RECORD.unpack(frame)[0]
+        return len(file.read(size)) == size
+
+
+def segments_in(folder: Path) -> list[Segment]:
+    """Return the segments of a log, oldest first."""
+    found = []
+    for path in folder.glob("*.log"):
+        if SEGMENT_NAME.fullmatch(path.name):  # the others belong to other programs
+            found.append(Segment(path, int(path.stem, 16)))
+    return sorted(found, key=lambda segment: segment.start)

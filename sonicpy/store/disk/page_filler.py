@@ -1,0 +1,110 @@
+"""Puts neighbouring rows again so that each page of LMDB is full before the next one begins.
+
+LMDB takes rows from the page before if a page holds less than a quarter of what it could, and joins both if that page
+holds a single row. So while rows are deleted, the first one of them stays, and is long: no page in front of it changes,
+and those behind it join with its own.
+
+When a row does not fit on the last page, LMDB moves the last row of that page to the new one, too. So a marker, a row
+without a value, becomes the last row of a full page, and moves.
+
+The sizes of rows say when a page is full. Where another page did not begin when it should have, it begins with some
+row, which the number of pages tells.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from sonicpy.store.disk.data_file import NODE, NUMBER, PAGE_HEADER
+from sonicpy.store.disk.page_tree import PLACE_BYTES
+from sonicpy.store.disk.transaction import KEY_BYTES_MAX, Row, Transaction
+
+LEAST_SHARE: Final = 0.26
+"""Of a page that LMDB leaves alone."""
+
+
+class PageFiller:
+    """Rewrites neighbouring rows of one table.
+
+    Args:
+        rows: in order; the first one is the first of its page.
+    """
+
+    def __init__(self, transaction: Transaction, table: int, rows: Sequence[Row]) -> None:
+        self._transaction = transaction
+        self._table = table
+        self._rows = rows
+        self._room = transaction.page_bytes - PAGE_HEADER.size
+        self._least = int(LEAST_SHARE * self._room)
+        self._pages = 0
+        self._used: int | None = self._bytes(rows[0])  # of the last page; None: unknown
+        self._start = rows[0][0]  # the first key of the last page
+        self._long: Row | None = rows[0]  # until the first page holds enough
+        self._marker: bytes | None = None
+        self._full_to = b""  # the key in front of the marker: the last one of the page before
+
+    def rewrite(self) -> bytes:
+        """Delete the rows and put them again; return the first key of the last page, which need not be full.
+
+        Raises:
+            StoreError: the transaction failed.
+        """
+        transaction, table, rows = self._transaction, self._table, self._rows
+        transaction.put(table, rows[0][0], bytes(self._least))
+        for key, _ in reversed(rows[1:]):
+            transaction.delete(table, key)
+        self._pages = transaction.leaf_pages(table)
+        for before, row in pairwise(rows):
+            size = self._bytes(row)
+            if self._used is not None and self._used + size > self._room:
+                self._begin_page(before, row)
+                continue
+            transaction.put(table, *row)
+            if self._used is None:
+                self._note_page(before, row)
+            else:
+                self._used += size
+                if self._used > self._least:
+                    self._end_beginning()
+        if self._marker is not None and self._used is not None and self._used < self._room // 4:
+            self._start = self._full_to  # which goes to the last page as the marker goes
+        self._end_beginning()
+        return self._start
+
+    def _begin_page(self, before: Row, row: Row) -> None:
+        """Put a row that the last page has no room for, behind a marker if there is room for that."""
+        self._end_beginning()
+        moved: Row | None = before
+        marker = before[0] + b"\0"
+        has_room = self._used is not None and self._used + self._bytes((marker, b"")) <= self._room
+        if has_room and len(marker) <= KEY_BYTES_MAX and marker != row[0]:
+            self._transaction.put(self._table, marker, b"")
+            self._marker, self._full_to, moved = marker, before[0], None
+        self._transaction.put(self._table, *row)
+        self._note_page(moved, row)
+
+    def _note_page(self, moved: Row | None, row: Row) -> None:
+        """Note what the last page holds if it began with `row`, and with the one that LMDB moved."""
+        before, self._pages = self._pages, self._transaction.leaf_pages(self._table)
+        if self._pages == before:
+            self._used = None
+        else:
+            self._start = row[0] if moved is None else moved[0]
+            self._used = self._bytes(row) + (0 if moved is None else self._bytes(moved))
+
+    def _end_beginning(self) -> None:
+        """Let the last page hold its rows alone."""
+        if self._long is not None:
+            self._transaction.put(self._table, *self._long)
+            self._long = None
+        if self._marker is not None:
+            self._transaction.delete(self._table, self._marker)
+            self._marker = None
+
+    def _bytes(self, row: Row) -> int:
+        """Return how many bytes of a page a row takes."""
+        key, value = row
+        size = NODE.size + len(key) + len(value)
+        if size > (self._room // 2 & ~1) - PLACE_BYTES:  # the value has pages of its own, whose number stays
+            size = NODE.size + len(key) + NUMBER.size
+        return size + PLACE_BYTES + 1 & ~1

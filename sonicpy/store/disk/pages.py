@@ -1,0 +1,32 @@
+"""Rows of a table, some at a time: few at first, for readers who soon have enough."""
+
+from collections.abc import Callable, Iterator
+
+from sonicpy.store.disk.transaction import Row
+
+ROWS_FIRST = 32
+ROWS_MAX = 4_096
+"""About half a megabyte of words."""
+
+
+def pages(
+    read: Callable[[bytes, int], list[Row]], prefix: bytes, size: int = ROWS_FIRST, start: bytes = b""
+) -> Iterator[list[Row]]:
+    """Yield the rows whose keys begin with `prefix`, in key order.
+
+    Args:
+        read: returns the first rows whose keys are not before a given one, at most a given number.
+        size: how many rows the first call reads; each further call reads four times as many.
+        start: only rows whose keys are not before it.
+
+    Yields:
+        The rows of one call; the last ones may lack the prefix.
+    """
+    start = max(prefix, start)
+    while True:
+        rows = read(start, size)
+        yield rows
+        if len(rows) < size or not rows[-1][0].startswith(prefix):
+            return
+        start = rows[-1][0] + b"\0"
+        size = min(4 * size, ROWS_MAX)

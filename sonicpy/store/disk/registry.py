@@ -1,0 +1,214 @@
+"""The folders that this process has open: LMDB must not open one folder twice in a process.
+
+claim      before a store is opened: refuses a folder that is open already, and names the line that opened it; it holds
+           what keeps the folder open, and closes that
+guard      of an index or a table: closes its claim once it is garbage, and when the interpreter ends
+forked     in a child process: makes what the parent has open unusable there
+"""
+
+import atexit
+import os
+import shutil
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from math import inf
+from pathlib import Path
+from typing import ParamSpec, Protocol, TypeVar
+
+from sonicpy._native.held import Held as Locked
+from sonicpy._native.held import Kept, insist, keep_for_ever
+from sonicpy.errors import StoreLocked
+from sonicpy.files import PRIVATE, Access
+from sonicpy.store.disk.platform import make_folder
+
+Args = ParamSpec("Args")
+
+Folder = tuple[int, int]
+"""Device and inode of a folder: two paths may lead to one folder."""
+
+OURS = ("sonicpy", "contextlib")
+"""Packages whose frames are skipped in search of the line that opened a folder."""
+AT_EXIT_S = 2.0
+"""How long the end of the interpreter waits for threads that use an index, and for each of their reads."""
+
+_lock = threading.Lock()
+_opened: "dict[Folder, weakref.ref[Claim] | str]" = {}
+"""By folder, the claim that has it; in a forked process, the end of the message why it cannot be opened."""
+
+
+class Held(Protocol):
+    """What keeps a folder open."""
+
+    @property
+    def is_closed(self) -> bool: ...
+    def close(self, seconds: float = ..., /) -> object: ...
+    def leave_to_parent(self) -> None: ...
+
+
+HeldT = TypeVar("HeldT", bound=Held)
+
+
+class Guarded(Protocol):
+    """What the guard needs of an open index or table."""
+
+    def abandon(self, parent: int) -> Held | None: ...
+    def end(self, seconds: float) -> None: ...
+
+
+_guarded: weakref.WeakSet[Guarded] = weakref.WeakSet()
+
+
+class Claim:
+    """The right of one index or table to open a folder in this process, and what it has opened; held until `close`.
+
+    Args:
+        path: of the folder.
+        writes: whether it is opened for writing.
+        temporary: delete the folder at the end.
+        access: modes of the folder, if it is made.
+
+    Raises:
+        StoreLocked: this process has it open already.
+    """
+
+    def __init__(self, path: Path, *, writes: bool, temporary: bool = False, access: Access = PRIVATE) -> None:
+        self._path = path
+        self._temporary = temporary
+        self._process = os.getpid()
+        self._thread = threading.get_ident()
+        self._folder: Folder | None = None
+        self._kept: Kept[Held] = Kept()
+        self.is_open = False
+        """Whether it was opened as a whole: `opened` notes that."""
+        self.is_closed = False
+        self.reason = (
+            f"is already open for {'writing' if writes else 'reading'} by process {os.getpid()}, this one, "
+            f"since {time.strftime('%H:%M:%S')} at {_caller()}: use that one, which any thread may, "
+            "or close it first"
+        )
+        try:
+            if writes:
+                make_folder(path, access)
+            status = path.stat()
+        except OSError:
+            return  # opening the store raises the error that says what is wrong
+        folder = (status.st_dev, status.st_ino)
+        with Locked(_lock):
+            other = _owner_of(folder)
+            if isinstance(other, Claim) and other.is_left:
+                other.close()
+                other = None
+            if other is not None:
+                raise StoreLocked(f"the store {path} {other if isinstance(other, str) else other.reason}")
+            self._folder = folder
+            _opened[folder] = weakref.ref(self)
+
+    @property
+    def is_left(self) -> bool:
+        """Whether this thread began to open the folder, and was interrupted so that it could not give it back."""
+        return not self.is_open and self._thread == threading.get_ident()
+
+    def open(self, opening: Callable[Args, HeldT], *args: Args.args, **kwargs: Args.kwargs) -> HeldT:
+        """Return what `opening` returns, which `close` closes."""
+        return self._kept.open(opening, *args, **kwargs)
+
+    @property
+    def held(self) -> Held | None:
+        """What keeps the folder open."""
+        return self._kept.held
+
+    def close(self, seconds: float = inf) -> bool:
+        """Close what was opened, and allow the folder to be opened again; do the rest if a call was interrupted.
+
+        Args:
+            seconds: how long to wait for reads of other threads.
+
+        Returns:
+            Whether it is closed; False: others still read it.
+        """
+        if self.is_closed or self._process != os.getpid():
+            return True  # all of it belongs to the process that forked
+        held = self._kept.held
+        try:
+            if held is not None:
+                held.close(seconds)
+        finally:
+            if held is None or held.is_closed:
+                insist(self._release)
+        return self.is_closed
+
+    def _release(self) -> None:
+        if self._folder is not None and _owner_of(self._folder) is self:
+            _opened.pop(self._folder, None)
+        if self._temporary:
+            shutil.rmtree(self._path, ignore_errors=True)
+        self.is_closed = True
+
+
+def _owner_of(folder: Folder) -> Claim | str | None:
+    """Return the claim that has a folder, or the reason why nothing can open it; None: nothing has it."""
+    found = _opened.get(folder)
+    return found if found is None or isinstance(found, str) else found()
+
+
+def guard(owner: Guarded, claim: Claim) -> "weakref.finalize[..., Guarded]":
+    """Close a claim once its owner is forgotten, and when the interpreter ends; return what does so."""
+    _guarded.add(owner)
+    finalizer = weakref.finalize(owner, _forget, claim)
+    finalizer.atexit = False  # `_end` comes before, and knows of threads
+    return finalizer
+
+
+def _forget(claim: Claim) -> None:
+    insist(claim.close)
+
+
+def _end() -> None:
+    """Close everything at the end of the interpreter; daemon threads may still use it.
+
+    What they do not let go in time stays as it is, as if this process were killed: its log has what was acknowledged.
+    Closing LMDB under them would crash this process.
+    """
+    errors: list[BaseException] = []
+    for owner in list(_guarded):
+        try:
+            owner.end(AT_EXIT_S)
+        except BaseException as error:  # noqa: BLE001 - raised below, once the others are closed
+            errors.append(error)
+    if errors:
+        raise errors[0]
+
+
+atexit.register(_end)
+
+
+def _forked() -> None:
+    global _lock
+    _lock = threading.Lock()  # another thread of the parent may have held it
+    parent = os.getppid()
+    for owner in list(_guarded):
+        held = owner.abandon(parent)
+        if held is not None:
+            # Freeing it would clear the parent's slots in LMDB's table of readers, which both processes share.
+            keep_for_ever(held)
+            held.leave_to_parent()
+    _guarded.clear()
+    for folder in _opened:
+        _opened[folder] = (
+            f"was open in process {parent} when this one was forked from it: "
+            "open it behind the fork alone, or in processes that are started afresh (spawn)"
+        )
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+def _caller() -> str:
+    """Return the place in the program, outside of this package, that called."""
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"

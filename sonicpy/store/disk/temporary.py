@@ -1,0 +1,61 @@
+"""Temporary folders for what is opened as ":memory:": in shared memory where that has room."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from sonicpy.errors import StoreError
+from sonicpy.store.disk.folder import LOCK_FILE, WriterLock, is_there
+
+MEMORY = ":memory:"
+SHARED_MEMORY = Path("/dev/shm")
+SHARED_MEMORY_FREE = 256 << 20
+"""Bytes that must be free there, room for about a million short texts; else a temporary folder on the disk is used."""
+PREFIX = "sonicpy-memory-"
+"""The names of temporary folders begin with it; the process id follows."""
+
+
+def temporary_folder() -> Path:
+    """Return a new empty folder. Folders that killed processes left behind go first.
+
+    Raises:
+        StoreError: none can be made.
+    """
+    home = memory_home()
+    _sweep(home)
+    try:
+        return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=home))
+    except OSError as error:
+        raise StoreError(f"no temporary folder can be made in {home}: {error.strerror}") from error
+
+
+def memory_home() -> Path:
+    """Return the folder for temporary folders: shared memory if that has room."""
+    if os.access(SHARED_MEMORY, os.W_OK | os.X_OK) and shutil.disk_usage(SHARED_MEMORY).free >= SHARED_MEMORY_FREE:
+        return SHARED_MEMORY
+    return Path(tempfile.gettempdir())
+
+
+def _sweep(home: Path) -> None:
+    """Delete the temporary folders that killed processes have left behind."""
+    for folder in home.glob(f"{PREFIX}*"):
+        try:
+            if not is_there(folder / LOCK_FILE) or _is_alive(folder.name):
+                continue  # its process may be about to lock it
+            with WriterLock(folder):  # its owner may live in another namespace of process ids
+                shutil.rmtree(folder, ignore_errors=True)
+        except StoreError:  # a process has it open, or another user owns it
+            continue
+
+
+def _is_alive(name: str) -> bool:
+    """Return whether the process that made a temporary folder may still run."""
+    number = name.removeprefix(PREFIX).partition("-")[0]
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return False
+    except (ValueError, OverflowError, OSError):
+        return True
+    return True

@@ -1,0 +1,198 @@
+"""The rows of the `meta` table: what holds for a store as a whole.
+
+To add one, add a `MetaKey` to KEYS; `docs/storage-format.md` has to name it in the row of `meta`.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
+from sonicpy.errors import StoreDamaged, StoreError
+from sonicpy.store.disk.transaction import META, Transaction
+
+Value = TypeVar("Value")
+
+FORMAT_VERSION = 5
+READABLE_FORMATS = ("4", "5")
+"""The formats that this version reads. It writes rows of the last one."""
+CONVERTED_FORMAT = 3
+"""The format that `store.convert` reads."""
+
+OPEN_ONCE = "open it for writing once, by a server or by `sonicpy.open`: that converts it"
+"""What to do with a store of the format that can be converted."""
+RESTORE_ELSEWHERE = (
+    "restore it with the version that wrote it and open that store here, or export it there and import it here"
+)
+"""What to do with a backup of that format."""
+
+ORDER = "order of postings"
+"""A key of the analyzer. "object": by IID; "association": by the time at which objects gained the word, as Sonic's."""
+BY_OBJECT = "object"
+BY_ASSOCIATION = "association"
+
+
+@dataclass(frozen=True, slots=True)
+class MetaKey(Generic[Value]):
+    """A row of `meta`: its key, and how its value becomes bytes and comes back."""
+
+    name: bytes
+    pack: Callable[[Value], bytes]
+    unpack: Callable[[bytes], Value]
+
+    def read(self, transaction: Transaction) -> Value | None:
+        """Return the value, or None if the row is missing.
+
+        Raises:
+            StoreDamaged: the row cannot be read.
+        """
+        row = transaction.get(META, self.name)
+        try:
+            return None if row is None else self.unpack(row)
+        except ValueError as error:  # DamagedBytes among them
+            raise StoreDamaged(f"the row {self.name.decode()!r} of meta cannot be read: {error}") from error
+
+    def write(self, transaction: Transaction, value: Value) -> None:
+        """Write the value; raises StoreError as `Transaction.put` does."""
+        transaction.put(META, self.name, self.pack(value))
+
+
+def _pack_text(text: str) -> bytes:
+    return text.encode()
+
+
+def _unpack_text(row: bytes) -> str:
+    return row.decode("ascii", "replace")
+
+
+def _pack_number(number: int) -> bytes:
+    return pack_varints((number,))
+
+
+def _unpack_number(row: bytes) -> int:
+    numbers = unpack_varints(row)
+    if len(numbers) != 1:
+        raise DamagedBytes(f"it holds {len(numbers)} numbers instead of one")
+    return numbers[0]
+
+
+def _unpack_progress(row: bytes) -> tuple[int, int]:
+    numbers = unpack_varints(row)
+    if len(numbers) != 2:
+        raise DamagedBytes(f"it holds {len(numbers)} numbers instead of two")
+    return numbers[0], numbers[1]
+
+
+def _pack_settings(settings: Mapping[str, str]) -> bytes:
+    return json.dumps(dict(settings), sort_keys=True).encode()
+
+
+@lru_cache(maxsize=8)  # every commit has readers who ask
+def _unpack_settings(row: bytes) -> Mapping[str, str]:
+    settings = json.loads(row)
+    if not isinstance(settings, dict):
+        raise ValueError("it is no JSON object")
+    return settings
+
+
+FORMAT: MetaKey[str] = MetaKey(b"format", _pack_text, _unpack_text)
+"""The format version of the store. Missing while the store is being created."""
+ANALYZER: MetaKey[Mapping[str, str]] = MetaKey(b"analyser", _pack_settings, _unpack_settings)
+"""What decides which terms of a text are stored, key by key."""
+POSITION: MetaKey[int] = MetaKey(b"position", _pack_number, _unpack_number)
+"""The log position that the last commit covers."""
+NEXT_BUCKET: MetaKey[int] = MetaKey(b"next bucket", _pack_number, _unpack_number)
+"""The id of the next new bucket."""
+
+NOT_ALWAYS_NOTED = frozenset({"stopwords.allow", "stopwords.deny"})
+"""Keys of the analyzer that decide something in some modes only. Stores of older versions note them in every mode."""
+
+MODE = "server.compat"
+"""Key of the analyzer that others follow from: where it differs, an operator has to hear of it alone."""
+
+SETTINGS = (MODE, "normalization.", "tokenization.", "stopwords.")
+"""What the keys of the analyzer begin with that are settings; others say which version cut the texts."""
+SET_BACK = "set it back, or push the texts again into a new store"
+"""An export would bring the terms that were cut as before, which queries that are cut otherwise miss."""
+MAKE_ANEW = "export and import into a new store, or push the texts again into one"
+
+CONVERSION: MetaKey[tuple[int, int]] = MetaKey(b"conversion", pack_varints, _unpack_progress)
+"""How far a conversion from the old format is: buckets below the first number are to be converted, and of the first of
+them by name the objects from the second number on. Missing otherwise."""
+
+EMPTIED = b"emptied "
+"""What the keys of rows without a value begin with; the name of a collection follows. The collection has lost all its
+buckets at some time: it exists until it is flushed itself, as in Sonic."""
+FLUSHING = b"flushing "
+"""What the keys of `flushing` begin with."""
+
+
+def flushing(collection: str) -> MetaKey[int]:
+    """Return the key that is there while a collection is being removed: all of its buckets below this number are."""
+    return MetaKey(FLUSHING + collection.encode(), _pack_number, _unpack_number)
+
+
+REPLICA: MetaKey[Mapping[str, Any]] = MetaKey(b"replica", _pack_settings, _unpack_settings)
+"""What `store.replica` notes with a position of the cluster's log. Missing in a store that is no replica."""
+
+CHANGES: MetaKey[bytes] = MetaKey(b"changes", bytes, bytes)
+"""What the last commits changed; `store.changes` packs it. Missing in a store that an older version wrote last."""
+
+KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET, CONVERSION, REPLICA, CHANGES)
+
+
+def write_identity(transaction: Transaction, analyzer: Mapping[str, str]) -> None:
+    """Note the format and the analyzer of a new store."""
+    FORMAT.write(transaction, str(FORMAT_VERSION))
+    ANALYZER.write(transaction, analyzer)
+
+
+def check_format(transaction: Transaction, what: str = "the store", advice: str = OPEN_ONCE) -> None:
+    """Raise StoreError unless the store has a format that this version reads.
+
+    Args:
+        what: "the store" or "the backup", for the message.
+        advice: what to do if it has the format that can be converted.
+    """
+    found = FORMAT.read(transaction)
+    if found not in READABLE_FORMATS:
+        if found != str(CONVERTED_FORMAT):
+            advice = "export it with the version that wrote it and import it here"
+        known = " and ".join(READABLE_FORMATS)
+        raise StoreError(f"{what} has format version {found or 'none'}, this sonicpy reads {known}: {advice}")
+
+
+def check_analyzer(folder: Path, transaction: Transaction, analyzer: Mapping[str, str]) -> None:
+    """Raise StoreError unless the store was made with the same analysis of texts."""
+    stored = ANALYZER.read(transaction) or {}
+    for key in sorted({*stored, *analyzer}, key=lambda key: (key != MODE, key)):
+        if key in NOT_ALWAYS_NOTED and not (key in stored and key in analyzer):
+            continue  # the mode is another key
+        if stored.get(key) != analyzer.get(key):
+            raise StoreError(
+                f"the store {folder} was made with {key} = {_shown(stored.get(key))}, "
+                f"not {_shown(analyzer.get(key))}: new texts would get other terms than the texts that it holds; "
+                + (SET_BACK if key.startswith(SETTINGS) else MAKE_ANEW)
+            )
+
+
+def _shown(value: str | None) -> str:
+    """Return the value of a key of the analyzer as a settings file has it."""
+    if value is None:
+        return "unset"
+    return value.lower() if value in ("True", "False") else value
+
+
+def read_position(transaction: Transaction) -> int:
+    """Return the log position that the last commit covers."""
+    return POSITION.read(transaction) or 0
+
+
+def take_bucket_id(transaction: Transaction) -> int:
+    """Return the id of a new bucket, which no other bucket gets."""
+    number = NEXT_BUCKET.read(transaction) or 0
+    NEXT_BUCKET.write(transaction, number + 1)
+    return number

@@ -1,0 +1,116 @@
+"""Which object has an OID: `oids` by the hash of the OID, and the OIDs of new objects in memory.
+
+With a row for each name, nearly every PUSH would change a page of its own, because hashes are spread evenly. So names
+wait in memory until there are thousands, then go into rows of about fifty, a slice of all hashes each
+(`sonicpy._native.name_rows`). Nothing is lost with the memory: the names that wait belong to objects from
+`BucketState.named` on, whose records hold them.
+"""
+
+from collections.abc import Iterator
+
+from sonicpy._native.name_map import NameMap, name_hash
+from sonicpy._native.name_rows import NameMerge, name_key, named, pack_names, stored_hash, unpack_names
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
+from sonicpy.store.disk.transaction import OBJECTS, OIDS, Transaction
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.keys import bucket_key, object_key
+
+__all__ = ["NewNames", "drop_stored_name", "find_new", "name_hash", "new_names", "oids_from", "stored_names"]
+
+NAMES_PER_SLICE = 64
+"""The largest average: 450 bytes. With twice as many, a page has room for four rows and usually holds two or three."""
+WAITING_MIN = 1_000
+WAITING_MAX = 8_000
+"""Names that wait: a sixteenth of all, within these bounds."""
+FOLDED_MIN = 8
+"""Names that go into rows at a commit while more than enough wait, besides two for each new one."""
+
+
+class NewNames(NameMap):
+    """The names of a bucket that `oids` may not hold yet."""
+
+    __slots__ = ("_until",)
+
+    def __init__(self) -> None:
+        self._until = 0  # objects before it are going into `oids`; 0: none are
+
+    def fold(self, transaction: Transaction, state: BucketState) -> None:
+        """Put some of the names that wait into their rows, if there are more than enough.
+
+        Raises:
+            DamagedBytes: a row is damaged.
+        """
+        if not self._until and len(self) >= min(max(state.objects // 16, WAITING_MIN), WAITING_MAX):
+            self._until = state.next_iid
+        if self._until:
+            names, are_left = self.take(2 * self.added + FOLDED_MIN, self._until)
+            if names:
+                _merge(transaction, state, names)
+            if not are_left:
+                state.named = self._until
+                self._until = 0
+        self.added = 0
+
+
+def new_names(transaction: Transaction, state: BucketState) -> NewNames:
+    """Return the names of the objects that `oids` may not hold, read from their records."""
+    names = NewNames()
+    for iid, oid in oids_from(transaction, state.bucket, state.named):
+        names.add(name_hash(oid), iid)
+    names.added = 0
+    return names
+
+
+def stored_names(transaction: Transaction, state: BucketState, hash: int) -> tuple[int, ...]:
+    """Return the IIDs of the objects in `oids` whose OID has this hash.
+
+    Raises:
+        DamagedBytes: the row is damaged.
+    """
+    if not state.slices:
+        return ()
+    row = transaction.get(OIDS, name_key(state.bucket, hash, state.slices))
+    return () if row is None else named(row, hash)
+
+
+def find_new(transaction: Transaction, state: BucketState, oid: bytes) -> Iterator[int]:
+    """Yield the IID of an object that `oids` may not hold, for readers without `NewNames`."""
+    return (iid for iid, other in oids_from(transaction, state.bucket, state.named) if other == oid)
+
+
+def drop_stored_name(transaction: Transaction, state: BucketState, hash: int, iid: int) -> None:
+    """Take a name out of `oids`, if it is there."""
+    if iid not in stored_names(transaction, state, hash):
+        return
+    key = name_key(state.bucket, hash, state.slices)
+    entries = unpack_names(transaction.get(OIDS, key) or b"")
+    entries.remove((stored_hash(hash), iid))
+    if entries:
+        transaction.put(OIDS, key, pack_names(entries))
+    else:
+        transaction.delete(OIDS, key)
+
+
+def oids_from(transaction: Transaction, bucket: int, first: int) -> Iterator[tuple[int, bytes]]:
+    """Yield IID and OID of the objects of a bucket from IID `first` on."""
+    row_number = first // OBJECTS_PER_RECORD_ROW
+    for key, row in transaction.rows(OBJECTS, bucket_key(bucket), object_key(bucket, row_number)):
+        start = int.from_bytes(key[4:], "big") * OBJECTS_PER_RECORD_ROW
+        for place, oid in RecordRow(row).oids():
+            if start + place >= first:
+                yield start + place, oid
+
+
+def _merge(transaction: Transaction, state: BucketState, names: bytes) -> None:
+    """Put a row of names into the rows of their slices, and split slices if there are too few.
+
+    The work grows with the names: a bucket whose slices are all too large gets new ones over many calls.
+    """
+    before = max(state.slices, 1)
+    wanted = -(-state.objects // NAMES_PER_SLICE)
+    state.slices = max(before, min(wanted, before + len(names) // 2))
+    merge = NameMerge(state.bucket, names, before, state.slices)
+    while keys := merge.next_keys():
+        transaction.put_many(OIDS, merge.rows(transaction.get_many(OIDS, keys)))
+    for key in merge.emptied:
+        transaction.delete(OIDS, key)

@@ -1,0 +1,113 @@
+"""Which term has a term id: the table `terms`, where neighbouring term ids share rows.
+
+New terms get the next term ids, so those of a text usually go into one row. A row of an older version holds one term:
+see `sonicpy._native.numbered_terms`.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from sonicpy._native.numbered_terms import (
+    TERMS_PER_ROW,
+    entries_by_row,
+    is_shared,
+    pack_terms,
+    unpack_terms,
+    with_terms,
+)
+from sonicpy._native.varint import DamagedBytes
+from sonicpy.errors import StoreDamaged
+from sonicpy.store.disk.transaction import TERMS, Transaction
+from sonicpy.store.rows.keys import bucket_key, term_key
+
+
+def terms_numbered(transaction: Transaction, bucket: int, term_ids: Iterable[int]) -> dict[int, bytes]:
+    """Return the terms of some term ids by term id, without those that have none.
+
+    Raises:
+        StoreDamaged: a row cannot be read.
+    """
+    by_row = _by_row(term_ids)
+    found: dict[int, bytes] = {}
+    for first, terms in _shared(transaction, bucket, by_row).items():
+        found.update((first + place, terms[place]) for place in by_row[first] if place in terms)
+    missing = {
+        term_key(bucket, term_id): term_id
+        for first, places in by_row.items()
+        for place in places
+        if (term_id := first + place) not in found
+    }
+    found.update((missing[key], row) for key, row in transaction.get_many(TERMS, list(missing)) if not is_shared(row))
+    return found
+
+
+def put_terms(transaction: Transaction, bucket: int, terms: list[tuple[int, bytes]]) -> None:
+    """Add (term id, term) pairs of new term ids, by rising term id: larger ones than all others."""
+    for key, entries in entries_by_row(bucket, terms):
+        transaction.put(TERMS, key, with_terms(transaction.get(TERMS, key), entries))
+
+
+def drop_terms(transaction: Transaction, bucket: int, term_ids: Iterable[int]) -> None:
+    """Delete the terms of some term ids.
+
+    Raises:
+        StoreDamaged: a row cannot be read.
+    """
+    by_row = _by_row(term_ids)
+    held = _shared(transaction, bucket, by_row)
+    left = {
+        first: {place: term for place, term in terms.items() if place not in by_row[first]}
+        for first, terms in held.items()
+    }
+    _write(transaction, bucket, {first: terms for first, terms in left.items() if len(terms) < len(held[first])})
+    single = [
+        term_key(bucket, first + place)
+        for first, places in by_row.items()
+        for place in places
+        if place and place not in held.get(first, {})
+    ]
+    transaction.delete_many(TERMS, single)
+
+
+def all_terms(transaction: Transaction, bucket: int) -> Iterator[tuple[int, bytes]]:
+    """Yield term id and term of all terms of a bucket, row by row.
+
+    Raises:
+        StoreDamaged: a row cannot be read.
+    """
+    for key, row in transaction.rows(TERMS, bucket_key(bucket)):
+        first = int.from_bytes(key[4:], "big")
+        for place, term in _unpacked(bucket, first, row).items():
+            yield first + place, term
+
+
+def _by_row(term_ids: Iterable[int]) -> dict[int, list[int]]:
+    """Return the places of term ids by the first term id of their row."""
+    by_row: defaultdict[int, list[int]] = defaultdict(list)
+    for term_id in term_ids:
+        place = term_id % TERMS_PER_ROW
+        by_row[term_id - place].append(place)
+    return by_row
+
+
+def _shared(transaction: Transaction, bucket: int, firsts: Iterable[int]) -> dict[int, dict[int, bytes]]:
+    """Return the terms of rows by their places, by the first term id of the row, without rows that are missing."""
+    keys = {term_key(bucket, first): first for first in firsts}
+    rows = transaction.get_many(TERMS, list(keys))
+    return {keys[key]: _unpacked(bucket, keys[key], row) for key, row in rows}
+
+
+def _unpacked(bucket: int, first: int, row: bytes) -> dict[int, bytes]:
+    if not is_shared(row):
+        return {0: row}
+    try:
+        return unpack_terms(row)
+    except DamagedBytes as error:
+        raise StoreDamaged(f"bucket {bucket}, terms from {first} on: {error}") from error
+
+
+def _write(transaction: Transaction, bucket: int, rows: dict[int, dict[int, bytes]]) -> None:
+    transaction.put_many(
+        TERMS, [(term_key(bucket, first), pack_terms(terms)) for first, terms in rows.items() if terms]
+    )
+    transaction.delete_many(TERMS, [term_key(bucket, first) for first, terms in rows.items() if not terms])

@@ -1,0 +1,56 @@
+"""What is being removed in steps: large objects and collections of many buckets that are half gone.
+
+The table `removed` holds the terms of such an object that are still to be taken away, in parts, and its record is
+empty; a row of `meta` names such a collection. So steps go on after a restart. `remove_steps` carries them out.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from sonicpy._native.object_record import ObjectRecord
+from sonicpy.store.disk.transaction import BUCKETS, META, REMOVED, Transaction
+from sonicpy.store.rows.keys import block_key, bucket_key, bucket_of, iid_of
+from sonicpy.store.rows.meta import FLUSHING, flushing
+
+removed_key = block_key  # the IID takes the place of the term id, the number of the part that of the block
+
+
+class Removals:
+    """What is half gone, as the open write transaction shows it.
+
+    Attributes:
+        objects: the IID of each object, by the number of its bucket and its OID.
+        collections: for each collection, the number that all buckets to be removed are below.
+        sorter: the `PartSorter` at work.
+    """
+
+    __slots__ = ("collections", "objects", "sorter")
+
+    def __init__(self, transaction: Transaction) -> None:
+        self.objects: dict[tuple[int, str], int] = {}
+        self.collections: dict[str, int] = {}
+        self.sorter: Any = None
+        for key, _ in transaction.rows(META, FLUSHING):
+            collection = key[len(FLUSHING) :].decode()
+            self.collections[collection] = flushing(collection).read(transaction) or 0
+        for bucket, iid, oid in _half_gone(transaction):
+            if transaction.get(BUCKETS, bucket_key(bucket)) is not None:  # else the sweeper has its rows
+                self.objects[bucket, oid] = iid
+
+    def __bool__(self) -> bool:
+        return bool(self.objects or self.collections)
+
+    def forget_bucket(self, bucket: int) -> None:
+        """Leave the objects of a flushed bucket to the sweeper."""
+        if self.objects:
+            self.objects = {key: iid for key, iid in self.objects.items() if key[0] != bucket}
+            self.sorter = None
+
+
+def _half_gone(transaction: Transaction) -> Iterator[tuple[int, int, str]]:
+    """Yield the bucket, the IID and the OID of every object that has parts left."""
+    row = transaction.first(REMOVED, b"")
+    while row is not None:
+        bucket, iid = bucket_of(row[0]), iid_of(row[0])
+        yield bucket, iid, ObjectRecord.oid_of(row[1]).decode()
+        row = transaction.first(REMOVED, removed_key(bucket, iid + 1, 0))

@@ -1,0 +1,28 @@
+"""What can be asked of every table alike: its true count of rows, and the buckets that have rows in it."""
+
+from collections.abc import Iterator
+
+from sonicpy.store.disk.transaction import TABLE_NAMES, Transaction
+from sonicpy.store.rows.keys import BUCKET_MAX, bucket_key, bucket_of
+
+
+def miscounted_tables(transaction: Transaction) -> Iterator[str]:
+    """Read every row of every table; yield a sentence for each table that counts more or fewer than it has."""
+    for table in range(len(TABLE_NAMES)):
+        yield from miscounted_table(transaction, table)
+
+
+def miscounted_table(transaction: Transaction, table: int) -> Iterator[str]:
+    """Read every row of a table; yield a sentence if it counts more or fewer than it has."""
+    rows = sum(1 for _ in transaction.rows(table, b""))
+    if rows != transaction.count(table):
+        yield f"table {TABLE_NAMES[table].decode()} has {rows} rows but counts {transaction.count(table)}"
+
+
+def buckets_in(transaction: Transaction, table: int) -> Iterator[int]:
+    """Yield the ids of the buckets that have rows in a table."""
+    row = transaction.first(table, b"")
+    while row is not None:
+        bucket = bucket_of(row[0])
+        yield bucket
+        row = transaction.first(table, bucket_key(bucket + 1)) if bucket < BUCKET_MAX else None

@@ -1,0 +1,53 @@
+"""The rows of words: in `words` by their letters, those of common words in `common` by their term ids.
+
+Common words change with nearly every text. By their letters they are spread over all pages of a table, and every commit
+would have to write them all; by their term ids they fill a few pages.
+"""
+
+from sonicpy._native.term_rows import common_keys, with_common
+from sonicpy._native.word_range import WordRange
+from sonicpy.store.disk.transaction import COMMON, WORDS, Row, Transaction
+
+
+def stored_words(transaction: Transaction, keys: list[bytes]) -> list[Row]:
+    """Return (key, row) for the keys of words that exist, in the order of `keys`.
+
+    Raises:
+        DamagedBytes: the row of a common word is missing.
+    """
+    rows = transaction.get_many(WORDS, keys)
+    return _whole(transaction, rows) if rows else rows
+
+
+def stored_words_from(transaction: Transaction, start: bytes, limit: int, prefix: bytes) -> list[Row]:
+    """Return (key, row) for the first `limit` words whose keys are not before `start`, in key order.
+
+    Args:
+        prefix: of `start`: only words whose keys begin with it.
+
+    Raises:
+        DamagedBytes: the row of a common word is missing.
+    """
+    return _whole(transaction, transaction.some_rows(WORDS, start, limit, prefix))
+
+
+def stored_word_range(transaction: Transaction, prefix: bytes, most: int) -> WordRange:
+    """Return the first `most` words whose keys begin with `prefix`, with how many objects hold them.
+
+    Raises:
+        DamagedBytes: the row of a common word is missing.
+    """
+    found = transaction.word_range(WORDS, prefix, most)
+    if found.common is not None:
+        found.take_common(transaction.get_many(COMMON, found.common))
+    return found
+
+
+def stored_word_keys_from(transaction: Transaction, start: bytes, limit: int, prefix: bytes) -> list[bytes]:
+    """Return the keys of the same words."""
+    return transaction.some_keys(WORDS, start, limit, prefix)
+
+
+def _whole(transaction: Transaction, rows: list[Row]) -> list[Row]:
+    keys = common_keys(rows)
+    return with_common(rows, transaction.get_many(COMMON, keys)) if keys else rows

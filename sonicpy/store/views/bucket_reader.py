@@ -1,0 +1,246 @@
+"""One bucket inside one transaction, for reading: its terms, postings, objects and words."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from sonicpy._native.completions import pack_completions
+from sonicpy._native.length_masks import LengthMasks
+from sonicpy._native.name_map import name_hash
+from sonicpy._native.object_record import ObjectRecord
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
+from sonicpy._native.postings import PostingList, posting_count
+from sonicpy._native.stored_postings import StoredPostings
+from sonicpy._native.term_rows import TermInfo
+from sonicpy._native.varint import DamagedBytes
+from sonicpy.errors import StoreDamaged
+from sonicpy.store.disk.pages import pages
+from sonicpy.store.disk.transaction import IMPACTS, OBJECTS, POSTINGS, Row
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.keys import bucket_key, term_key, word_key
+from sonicpy.store.rows.numbered_terms import terms_numbered
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.view import View
+
+
+class BucketReader:
+    """Reads one bucket through a view."""
+
+    def __init__(self, view: "View", state: BucketState) -> None:
+        self.state = state
+        self._view = view
+        self._transaction = view.transaction
+
+    @property
+    def serial(self) -> int:
+        """Tells the moments of the bucket apart: while it is the same, no row of the bucket's words has changed.
+
+        For readers through what is cached.
+        """
+        raise NotImplementedError
+
+    def words(self, terms: list[bytes]) -> list[TermInfo | None]:
+        """Return the row of each term, None for a term that no object holds."""
+        keys = [word_key(self.state.bucket, term) for term in terms]
+        found = self._view.word_rows(keys)
+        return [
+            TermInfo(row, len(term)) if (row := found.get(key)) is not None else None
+            for key, term in zip(keys, terms, strict=True)
+        ]
+
+    def blocks(self, word: TermInfo) -> list[bytes]:
+        """Return all blocks of a word's postings, in their order: by IID, or by association."""
+        blocks: list[bytes] = []
+        if word.position:
+            prefix = term_key(self.state.bucket, word.term_id)
+            blocks = [block for _, block in self._transaction.rows(POSTINGS, prefix)]
+        if word.tail:
+            blocks.append(word.tail)
+        return blocks
+
+    def read_blocks(self, keys: list[bytes]) -> list[Row]:
+        """Return (key, block) of the blocks of postings with these keys, in their order; those that exist."""
+        return self._transaction.get_many(POSTINGS, keys)
+
+    def note_made(self, size_bytes: int) -> None:
+        """Take note that a query made windows of postings of `size_bytes`. This reader keeps none."""
+
+    def postings(self, word: TermInfo) -> StoredPostings:
+        """Return a word's postings by rising IID, to be read as far as they are needed."""
+        return self.postings_with(word, self.lengths())
+
+    def postings_with(self, word: TermInfo, lengths: bytes | bytearray) -> StoredPostings:
+        """Return the same, given the lengths of all objects."""
+        bucket = self.state.bucket
+        if self._view.by_association:
+            return StoredPostings.of_blocks(bucket, word.term_id, word.df, self.blocks(word), lengths)
+        rows: list[bytes] = []
+        if word.position:
+            prefix = term_key(bucket, word.term_id)
+            rows = self._transaction.rows_of(IMPACTS, prefix)
+        return StoredPostings(bucket, word.term_id, word.df, rows, word.tail, word.position, lengths)
+
+    def postings_of(self, words: list[TermInfo]) -> list[StoredPostings]:
+        """Return the postings of some words; a word that is there twice shares one `StoredPostings`."""
+        found: dict[int, StoredPostings] = {}
+        for word in words:
+            if word.term_id not in found:
+                found[word.term_id] = self.postings(word)
+        return [found[word.term_id] for word in words]
+
+    def postings_within(self, words: list[TermInfo], window: int) -> list[StoredPostings]:
+        """Return the newest `window` postings of each of some words, shared as by `postings_of`."""
+        found: dict[int, StoredPostings] = {}
+        for word in words:
+            if word.term_id not in found:
+                found[word.term_id] = self.window_postings(word, window) if word.df > window else self.postings(word)
+        return [found[word.term_id] for word in words]
+
+    def window_postings(self, word: TermInfo, window: int) -> StoredPostings:
+        """Return the newest `window` postings of a word by rising IID."""
+        blocks, skipped = self._newest_blocks(word, window)
+        bucket, lengths = self.state.bucket, self.lengths()
+        return StoredPostings.of_blocks(bucket, word.term_id, min(word.df, window), blocks, lengths, skipped)
+
+    def newest_postings(self, word: TermInfo, window: int) -> tuple[PostingList, int]:
+        """Return the newest postings of a word, and how many at their head are beyond the window.
+
+        Args:
+            window: how many postings to read; 0: all.
+        """
+        blocks, skipped = self._newest_blocks(word, window)
+        return PostingList.of(blocks), skipped
+
+    def _newest_blocks(self, word: TermInfo, window: int) -> tuple[list[bytes], int]:
+        """Return the blocks with the newest `window` postings (0: all), and how many postings at their head are too
+        many. Raises StoreDamaged if some are missing."""
+        blocks = [word.tail] if word.tail else []
+        count = posting_count(word.tail) if word.tail else 0
+        if word.position and (not window or count < window):
+            for _, block in self._transaction.newest_first(POSTINGS, term_key(self.state.bucket, word.term_id)):
+                blocks.append(block)
+                count += posting_count(block)
+                if window and count >= window:
+                    break
+        wanted = min(window, word.df) if window else word.df
+        if count < wanted:
+            raise StoreDamaged(f"bucket {self.state.bucket}: a word counts {word.df} postings, but has {count}")
+        return blocks[::-1], max(count - window, 0) if window else 0
+
+    def oids(self, iids: list[int]) -> list[str]:
+        """Return the OIDs of objects, in the order of `iids`."""
+        bucket = self.state.bucket
+        names = oids_in(self._view.record_rows(bucket, iids), bucket, iids)
+        if None in names:
+            raise StoreDamaged(f"bucket {bucket}: postings name {names.count(None)} missing objects")
+        return cast(list[str], names)
+
+    def object(self, oid: str) -> ObjectRecord | None:
+        """Return the record of an object, or None."""
+        found = find_object(self._view, self.state, oid)
+        return None if found is None else found[1]
+
+    def objects(self) -> Iterator[tuple[int, ObjectRecord]]:
+        """Yield the IID and the record of every object, by rising IID."""
+        self._view.flush_records(self.state.bucket)
+        for key, row in self._transaction.rows(OBJECTS, bucket_key(self.state.bucket)):
+            first = int.from_bytes(key[4:], "big") * OBJECTS_PER_RECORD_ROW
+            for place, packed in RecordRow(row).records():
+                yield first + place, _unpacked(self._view, self.state.bucket, first + place, packed)
+
+    def object_numbered(self, iid: int) -> ObjectRecord:
+        """Return the record of the object with this IID. Raises StoreDamaged if there is none."""
+        packed = self._view.record(self.state.bucket, iid)
+        if packed is None:
+            raise StoreDamaged(f"bucket {self.state.bucket}: object {iid} is missing")
+        return _unpacked(self._view, self.state.bucket, iid, packed)
+
+    def terms(self, term_ids: list[int]) -> list[str]:
+        """Return the terms with these numbers. Raises StoreDamaged if one is missing."""
+        self._view.flush_new_terms(self.state.bucket)
+        found = terms_numbered(self._transaction, self.state.bucket, term_ids)
+        if missing := [term_id for term_id in term_ids if term_id not in found]:
+            raise StoreDamaged(f"bucket {self.state.bucket}: objects name {len(missing)} missing terms")
+        return [found[term_id].decode() for term_id in term_ids]
+
+    def lengths(self) -> bytes | bytearray:
+        """Return the packed lengths of all objects, by IID."""
+        return self._view.lengths(self.state)
+
+    def length_masks(self) -> LengthMasks:
+        """Return which objects are shorter than a limit, as bits."""
+        return LengthMasks(self.lengths())
+
+    def lexicon(self, prefix: bytes, after: bytes = b"") -> Iterator[tuple[bytes, TermInfo]]:
+        """Yield the words that begin with `prefix` in byte order, with their rows, whether they are live or not.
+
+        Args:
+            after: only words behind this one.
+        """
+        key_prefix = word_key(self.state.bucket, prefix)
+        start = word_key(self.state.bucket, after) + b"\0" if after else key_prefix
+        for rows in pages(partial(self._view.word_rows_from, prefix=key_prefix), key_prefix, start=start):
+            for key, row in rows:
+                yield key[4:], TermInfo(row, len(key) - 4)
+
+    def words_with(self, prefix: bytes, most: int) -> list[bytes]:
+        """Return the first words that begin with `prefix`, at most `most`, in byte order, live or not."""
+        key_prefix = word_key(self.state.bucket, prefix)
+        words: list[bytes] = []
+        start, size = key_prefix, min(16, most)
+        while True:
+            keys = self._view.word_keys_from(start, size, key_prefix)
+            words += [key[4:] for key in keys]
+            if len(words) >= most or len(keys) < size:
+                return words
+            start, size = keys[-1] + b"\0", min(4 * size, most - len(words))
+
+    def word_from(self, start: bytes) -> bytes | None:
+        """Return the first word that is not before `start` in byte order, live or not; None: there is none."""
+        key = word_key(self.state.bucket, start)
+        keys = self._view.word_keys_from(key, 1)
+        return keys[0][4:] if keys and keys[0][:4] == key[:4] else None
+
+    def likely_words(self, prefix: bytes, limit: int, examined: int) -> list[bytes]:
+        """Return at most `limit` live words: the prefix itself, then those that most objects hold, then short ones.
+
+        Args:
+            examined: how many words to compare at most, the first ones in byte order.
+        """
+        words = self._view.word_range(word_key(self.state.bucket, prefix), examined)
+        return words.likely(prefix, limit, examined) or []
+
+    def packed_completions(self, prefix: bytes, examined: int) -> bytes:
+        """Return the first `examined` completions of a word, as `_native.completions.likely_of_all` takes them."""
+        key_prefix = word_key(self.state.bucket, prefix)
+        return pack_completions(self._view.word_rows_from(key_prefix, examined, key_prefix), len(key_prefix))
+
+
+def find_object(view: "View", state: BucketState, oid: str) -> tuple[int, ObjectRecord] | None:
+    """Return the IID and the record of an object, or None."""
+    name = oid.encode()
+    return find_among(view, state.bucket, view.named(state, name, name_hash(name)), name)
+
+
+def find_among(view: "View", bucket: int, iids: Iterable[int], oid: bytes) -> tuple[int, ObjectRecord] | None:
+    """Return the IID and the record of the object among some that has an OID, or None.
+
+    Raises:
+        StoreDamaged: one of them has no record, or it cannot be read.
+    """
+    for iid in iids:
+        packed = view.record(bucket, iid)
+        if packed is None:
+            raise StoreDamaged(f"bucket {bucket}: object {iid} has a name but no record")
+        record = _unpacked(view, bucket, iid, packed)
+        if record.oid == oid:
+            return iid, record
+    return None
+
+
+def _unpacked(view: "View", bucket: int, iid: int, packed: bytes) -> ObjectRecord:
+    try:
+        return ObjectRecord.unpack(packed, view.by_association)
+    except DamagedBytes as error:
+        raise StoreDamaged(f"bucket {bucket}, object {iid}: {error}") from error

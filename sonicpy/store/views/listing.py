@@ -1,0 +1,65 @@
+"""What exists: collections, the buckets of one, and the names of the objects of a bucket, some at a time."""
+
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, names_in
+from sonicpy.store.disk.transaction import OBJECTS, SCOPES
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.keys import collection_prefix, object_key, scope_of
+from sonicpy.store.views.view import View
+
+FIRST_COLLECTION = b"\1"
+"""Behind the keys of staged buckets, whose collection has no name."""
+ROWS_MIN = 2
+"""The row that a page ended in, where new objects may have come, and the one behind it."""
+LAST_BUCKET = b"\xff"
+"""Behind every name of a bucket, because those are ASCII."""
+
+
+def collections_after(view: View, after: str | None, limit: int) -> list[str]:
+    """Return names of collections: shorter ones first, those of one length in byte order.
+
+    Args:
+        after: only those behind this name, which need not exist; None: from the first on.
+        limit: how many at most.
+    """
+    found: list[str] = []
+    start = FIRST_COLLECTION if after is None else collection_prefix(after) + LAST_BUCKET
+    while len(found) < limit and (row := view.transaction.first(SCOPES, start)) is not None:
+        found.append(scope_of(row[0]).collection)
+        start = collection_prefix(found[-1]) + LAST_BUCKET
+    return found
+
+
+def buckets_after(view: View, collection: str, after: str | None, limit: int) -> list[str]:
+    """Return names of buckets of a collection in byte order. Args as in `collections_after`."""
+    prefix = collection_prefix(collection)
+    start = prefix if after is None else prefix + after.encode() + b"\0"
+    rows = view.transaction.some_rows(SCOPES, start, limit)
+    return [scope_of(key).bucket for key, _ in rows if key.startswith(prefix)]
+
+
+def objects_from(
+    view: View, state: BucketState, start: int, prefix: bytes, limit: int, rows_max: int
+) -> tuple[list[str], int | None]:
+    """Return names of objects in the order of their first PUSH, and the IID to go on with; None: there are no more.
+
+    Args:
+        start: the first IID.
+        prefix: only names that begin with it.
+        limit: how many names at most.
+        rows_max: how many rows of sixteen objects to read at most; at least two.
+
+    Raises:
+        DamagedBytes: a row cannot be read.
+    """
+    view.flush_records(state.bucket)
+    names: list[str] = []
+    size = limit // OBJECTS_PER_RECORD_ROW + ROWS_MIN
+    following: int | None = start
+    while following is not None and len(names) < limit and rows_max >= ROWS_MIN:
+        size = min(size, rows_max)
+        rows = view.transaction.some_rows(OBJECTS, object_key(state.bucket, following // OBJECTS_PER_RECORD_ROW), size)
+        more, following = names_in(rows, state.bucket, following, prefix, limit - len(names), ends=len(rows) < size)
+        names += more
+        rows_max -= size
+        size *= 4
+    return names, following

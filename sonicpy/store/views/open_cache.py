@@ -1,0 +1,110 @@
+"""What was read of the open write transaction, its own changes included, so that queries between changes are as fast as
+those between commits.
+
+The cache takes over what the last commit left, and after each change what the change did not touch, in the same way as
+the cache of a commit does. The next commit takes it over in turn. A recovery drops it: what it shows may never be
+committed.
+"""
+
+from sonicpy._native.bucket_cache import BucketCache
+from sonicpy._native.term_rows import TermInfo
+from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.changes import Touched
+from sonicpy.store.rows.known_pending import KnownPending
+from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.read_cache import CachedReader, Changes, SnapshotCache, SnapshotSource, read_pending
+from sonicpy.store.views.view import View
+from sonicpy.store.views.write_view import WriteView
+
+
+class OpenCache(SnapshotCache):
+    """What was read of an open write transaction.
+
+    Args:
+        view: of the transaction.
+        before: the cache of the commit before it.
+    """
+
+    def __init__(self, view: WriteView, before: SnapshotCache) -> None:
+        super().__init__(view.transaction.number, before)
+        self._view = view
+        self._seen: dict[int, int] = {}
+        """By bucket, the `changes` of the view for which its cache holds."""
+
+    def of(self, bucket: int, view: View) -> BucketCache:
+        """Return the cache of a bucket, which holds for the moment."""
+        now = self._view.changes
+        commit, cache = self.buckets.get(bucket, (-1, None))
+        if cache is None or commit != self.commit:
+            cache = super().of(bucket, view)
+            # What the transaction had changed by now is not among the changes of the commits before it.
+            self._seen[bucket] = -1
+        if self._seen[bucket] != now:
+            del self.buckets[bucket]  # if an exception comes, what changed is not told again
+            cache = self._taken_over(bucket, cache, self._view.take_touched(bucket), view)
+            self.buckets[bucket] = self.commit, cache
+            self._seen[bucket] = now
+        return cache
+
+    def changes_since(self, commit: int, transaction: Transaction) -> Changes | None:
+        """Return what the commits behind a commit changed, without the open transaction; see `SnapshotCache`."""
+        if commit not in self._since:
+            self._since[commit] = self._changes_between(commit, transaction.number - 1, transaction)
+        return self._since[commit]
+
+    def reader(self, state: BucketState) -> CachedReader:
+        """Return a reader of a bucket."""
+        cache = self.of(state.bucket, self._view)
+        return CachedReader(self._view, state, cache, OpenSource(self._view, state, cache, self))
+
+    def pending_words(self, state: BucketState) -> list[bytes]:
+        """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once.
+
+        It is the list of the snapshots before and behind.
+        """
+        return self.growing_pending_words(state).words
+
+    def growing_pending_words(self, state: BucketState) -> KnownPending:
+        """Return the same words, to which later ones are added."""
+        known = self.known_pending(state)
+        self._add_pending(known, state)
+        read_pending(known, self._view.transaction, state, self.commit - 1)
+        return known
+
+    def _add_pending(self, known: KnownPending, state: BucketState) -> None:
+        """Add to the known pending words those of this transaction and of the commits before, if these tell."""
+        touched = self._view.touched.get(state.bucket, Touched())
+        if known.take_last(touched.words, state.pending_seq, self.commit - 1):
+            return
+        changes = self.changes_since(known.commit, self._view.transaction)
+        if changes is not None:
+            earlier = (changes.get(state.bucket) or Touched()).words
+            if earlier is not None and touched.words is not None:
+                known.take_last(earlier + touched.words, state.pending_seq, self.commit - 1)
+
+    def left_to_commit(self) -> SnapshotCache:
+        """Return the cache of the commit that the transaction is about to become; this one is empty then."""
+        for bucket, (commit, _) in tuple(self.buckets.items()):
+            if commit == self.commit:
+                self.of(bucket, self._view)
+        return SnapshotCache(self.commit, self)
+
+
+class OpenSource(SnapshotSource):
+    """Reads one bucket through the open write transaction."""
+
+    _view: WriteView
+
+    def words(self, terms: list[bytes]) -> list[TermInfo | None]:
+        """Return the row of each term, None for a term that no object holds."""
+        self.note_words(len(terms))
+        return BucketReader.words(self, terms)
+
+    def read_lengths(self) -> bytearray:
+        """Return the packed lengths of all objects: a copy, which does not change with the transaction."""
+        return self._view.lengths(self.state)[:]
+
+    def length_rows(self, numbers: list[int]) -> list[tuple[int, bytes]]:
+        """Return the rows of lengths with these numbers, with their numbers; those that exist."""
+        return self._view.length_rows(self.state.bucket, numbers)

@@ -1,0 +1,403 @@
+"""A snapshot that many readers use one after the other, until the next commit, with a cache of what they read.
+
+The cache holds states of buckets, rows and postings of words, lengths and OIDs. The one of the next commit takes over
+what the commit did not touch (`changes.py`), and so does that of the open transaction (`open_cache.py`). OIDs stay
+anyway, since an IID always means the same object. People ask for the same words again and again, and for common words
+more often.
+"""
+
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+
+from sonicpy._native.bucket_cache import BucketCache, CachingReader
+from sonicpy._native.held import Held
+from sonicpy._native.keys import word_key, word_keys
+from sonicpy._native.stored_postings import StoredPostings
+from sonicpy._native.term_rows import TermInfo, infos_of
+from sonicpy._native.word_range import WordRange
+from sonicpy.store.disk.pages import pages
+from sonicpy.store.disk.transaction import IMPACTS, LENGTHS, PENDING, Row, Transaction
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.changes import ChangesBetween, RecentChanges, Touched, changes_since
+from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, bucket_key, length_key, length_row_of, term_key
+from sonicpy.store.rows.known_pending import PENDING_READ_MAX, KnownPending
+from sonicpy.store.rows.lengths import read_lengths
+from sonicpy.store.rows.meta import CHANGES
+from sonicpy.store.rows.names import find_new, oids_from, stored_names
+from sonicpy.store.rows.word_rows import stored_words
+from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.view import View
+
+Changes = ChangesBetween | dict[int, Touched]
+
+BUCKETS_MAX = 1_000
+WORDS_MAX = 4_096
+"""Words of a bucket whose rows are cached, and as many older ones: about 2 MB."""
+NAME_ROWS_MAX = 12_500
+"""Rows of sixteen OIDs of a bucket: about 5 MB if these are short."""
+IDLE_COMMITS = 1_024
+"""What was read of a bucket that nobody asked for during so many commits is dropped: it may be gone, and the row of
+changes does not go back so far. At most twice as many."""
+POSTINGS_MAX_BYTES = 448 << 20
+"""Of postings, packed blocks and windows of common words, over all buckets, one half of them older ones: what queries
+of a million chat messages use again and again."""
+CACHED_BLOCK_BYTES = 210
+"""About what a block takes in the cache."""
+ROWS_MAX_BYTES = 32 << 20
+"""Of rows of words and of OIDs, over all buckets, and as much of older rows of words: many buckets that are all in use
+take no more than that."""
+CACHED_WORD_BYTES, CACHED_NAMES_BYTES = 250, 400
+"""About what a row takes in the cache."""
+CACHED_RANGE_BYTES, CACHED_COMPLETION_BYTES = 200, 25
+"""About what a range of words takes there, and each of its words."""
+
+
+@dataclass(slots=True)
+class KnownNames:
+    """The OIDs of a bucket that its rows of names may not hold, as far as they were read; later commits add some.
+
+    Attributes:
+        named: see BucketState.
+        until: the objects from `named` on and before this IID were read.
+        iids: by OID, the newest object with it, which may have been removed since.
+    """
+
+    named: int
+    until: int
+    iids: dict[bytes, int] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def take(self, new: dict[bytes, int], before: int, until: int) -> None:
+        """Add the objects from IID `before` on, unless another thread has added some."""
+        with Held(self._lock):
+            if self.until == before:
+                self.iids.update(new)
+                self.until = until
+
+    def find(self, oid: bytes) -> tuple[int | None, int]:
+        """Return the IID of the newest object with an OID, and `until`."""
+        with Held(self._lock):
+            return self.iids.get(oid), self.until
+
+
+class SnapshotCache:
+    """What was read of one commit; threads share it, since each step is one call of a dict.
+
+    Args:
+        commit: its number.
+        before: the cache of an older commit, from which this one takes over what still holds.
+        recent: what the last commits changed, in the process that makes them.
+        postings_max_bytes: see POSTINGS_MAX_BYTES; the cache of an older commit hands it on.
+    """
+
+    def __init__(
+        self,
+        commit: int,
+        before: "SnapshotCache | None" = None,
+        recent: RecentChanges | None = None,
+        *,
+        postings_max_bytes: int = POSTINGS_MAX_BYTES,
+    ) -> None:
+        self.commit = commit
+        self.postings_max_bytes: int = postings_max_bytes if before is None else before.postings_max_bytes
+        self.recent: RecentChanges | None = recent if before is None else before.recent
+        self.names: dict[int, dict[int, bytes]] = {} if before is None else before.names
+        """By bucket, those that its `BucketCache` holds: an IID means one object for ever."""
+        self.states: dict[tuple[str, str], BucketState | None] = {}
+        self.buckets: dict[int, tuple[int, BucketCache]] = {}
+        """By bucket, with the number of the commit for which they hold."""
+        self.pending: dict[int, KnownPending] = {} if before is None else before.pending
+        self.new_names: dict[int, KnownNames] = {} if before is None else before.new_names
+        self.posting_bytes = 0
+        self.row_bytes = 0
+        self._since: dict[int, Changes | None] = {}
+        if before is not None:
+            self.buckets, before.buckets = before.buckets, {}
+            self.posting_bytes, self.row_bytes = before.posting_bytes, before.row_bytes
+            if commit // IDLE_COMMITS > before.commit // IDLE_COMMITS:
+                self._drop_idle()
+
+    def _drop_idle(self) -> None:
+        """Drop what was read of buckets that nobody has asked for in the last commits."""
+        oldest = self.commit - IDLE_COMMITS
+        self.buckets = {number: (commit, cache) for number, (commit, cache) in self.buckets.items() if commit >= oldest}
+        for rows in (self.names, self.pending, self.new_names):
+            for bucket in [number for number in tuple(rows) if number not in self.buckets]:
+                rows.pop(bucket, None)
+
+    def of(self, bucket: int, view: View) -> BucketCache:
+        """Return the cache of a bucket.
+
+        Args:
+            view: of the commit of this cache.
+        """
+        commit, cache = self.buckets.get(bucket, (-1, None))
+        if cache is None:
+            if len(self.buckets) >= BUCKETS_MAX:
+                self.buckets.clear()
+                self.names.clear()
+                self.pending.clear()
+                self.new_names.clear()
+            cache = self.buckets.setdefault(bucket, (self.commit, self._empty(bucket)))[1]
+        elif commit != self.commit:
+            changes = self.changes_since(commit, view.transaction)
+            if changes is None:
+                cache = self._empty(bucket)
+            else:
+                cache = self._taken_over(bucket, cache, changes.get(bucket), view)
+            self.buckets[bucket] = self.commit, cache
+        return cache
+
+    def _empty(self, bucket: int) -> BucketCache:
+        return BucketCache(WORDS_MAX, NAME_ROWS_MAX, self.names.setdefault(bucket, {}))
+
+    def _taken_over(self, bucket: int, before: BucketCache, touched: Touched | None, view: View) -> BucketCache:
+        """Return a cache that holds what changes have not touched; None: they have touched nothing."""
+        if touched is None:
+            return before
+        cache = self._empty(bucket)
+        # Lists by association gain postings anywhere.
+        cache.take_over(before, None if view.by_association else touched.rewritten, touched.length_rows)
+        return cache
+
+    def changes_since(self, commit: int, transaction: Transaction) -> Changes | None:
+        """Return what the commits behind a commit changed, by bucket; None: it is not known."""
+        if commit not in self._since:
+            self._since[commit] = self._changes_between(commit, transaction.number, transaction)
+        return self._since[commit]
+
+    def _changes_between(self, commit: int, number: int, transaction: Transaction) -> Changes | None:
+        kept = None if self.recent is None else self.recent.since(commit, number)
+        return changes_since(commit, number, CHANGES.read(transaction)) if kept is None else kept
+
+    def known_pending(self, state: BucketState) -> KnownPending:
+        """Return the pending words of a bucket that are known, perhaps none yet."""
+        known = self.pending.get(state.bucket)
+        if known is None or known.graph_seq != state.graph_seq:
+            known = self.pending[state.bucket] = KnownPending(state.graph_seq, -1, state.graph_seq)
+        return known
+
+    def note_read(self, size_bytes: int, reader: BucketCache) -> None:
+        """Count bytes of cached postings; when they are too many, age the cached ones.
+
+        Args:
+            reader: the cache that a reader uses, which may not be among `buckets` any more.
+        """
+        self.posting_bytes += size_bytes
+        if 2 * self.posting_bytes > self.postings_max_bytes:
+            for cache in self._caches(reader):
+                cache.age_postings()
+            self.posting_bytes = 0
+
+    def note_rows(self, size_bytes: int, reader: BucketCache) -> None:
+        """Count bytes of cached rows; when they are too many, age those of words and drop those of OIDs.
+
+        Args:
+            reader: as of `note_read`.
+        """
+        self.row_bytes += size_bytes
+        if self.row_bytes > ROWS_MAX_BYTES:
+            for cache in self._caches(reader):
+                cache.age_words()
+            for rows in tuple(self.names.values()):
+                rows.clear()
+            self.row_bytes = 0
+
+    def _caches(self, reader: BucketCache) -> set[BucketCache]:
+        return {reader, *(cache for _, cache in tuple(self.buckets.values()))}  # other threads may add some
+
+
+class Snapshot(View):
+    """The picture of one commit."""
+
+    def __init__(self, transaction: Transaction, snapshot_cache: SnapshotCache) -> None:
+        super().__init__(transaction, cached=BUCKETS_MAX)
+        self.snapshot_cache = snapshot_cache
+
+    def bucket(self, collection: str, bucket: str) -> BucketState | None:
+        """Return the state of a bucket, or None if it does not exist. The caller must not change it."""
+        states, scope = self.snapshot_cache.states, (collection, bucket)
+        try:
+            return states[scope]
+        except KeyError:
+            pass
+        if len(states) >= BUCKETS_MAX:
+            states.clear()
+        state = states[scope] = super().bucket(collection, bucket)
+        return state
+
+    def lengths(self, state: BucketState) -> bytes | bytearray:
+        """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""
+        return self.reader(state).lengths()
+
+    def reader(self, state: BucketState) -> BucketReader:
+        """Return a reader of a bucket, whose words, postings, OIDs and lengths come from the cache."""
+        cache = self.snapshot_cache.of(state.bucket, self)
+        return CachedReader(self, state, cache, SnapshotSource(self, state, cache, self.snapshot_cache))
+
+    def named(self, state: BucketState, oid: bytes, hash: int) -> Iterable[int]:
+        """Return the IIDs of the objects that may have an OID, by its `name_hash`."""
+        return chain(stored_names(self.transaction, state, hash), self._new_named(state, oid))
+
+    def _new_named(self, state: BucketState, oid: bytes) -> Iterator[int]:
+        """Yield the IID of an object that the rows of names may not hold."""
+        names = self.snapshot_cache.new_names
+        known = names.get(state.bucket)
+        if known is None or known.named < state.named:
+            known = names[state.bucket] = KnownNames(state.named, state.named)
+        while (before := known.until) < state.next_iid:
+            new = {other: iid for iid, other in oids_from(self.transaction, state.bucket, before)}
+            known.take(new, before, state.next_iid)
+        iid, until = known.find(oid)
+        if known.named > state.named or until > state.next_iid:  # another thread has read a later commit
+            yield from find_new(self.transaction, state, oid)
+        elif iid is not None and self.record(state.bucket, iid) is not None:
+            yield iid
+
+    def pending_words(self, state: BucketState) -> list[bytes]:
+        """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once.
+
+        Later commits add to this list. It may hold words of a later commit, or of an open transaction, which another
+        thread reads.
+        """
+        return self._all_pending(state, self._known_pending(state)).words
+
+    def growing_pending_words(self, state: BucketState) -> KnownPending | None:
+        """Return the words of `pending_words`, to which later ones are added; None: reading them all takes too long."""
+        known = self._known_pending(state)
+        if known.seq < state.pending_seq and state.pending_seq - state.graph_seq > PENDING_READ_MAX:
+            return None
+        return self._all_pending(state, known)
+
+    def _all_pending(self, state: BucketState, known: KnownPending) -> KnownPending:
+        read_pending(known, self.transaction, state, self.snapshot_cache.commit)
+        return known
+
+    def _known_pending(self, state: BucketState) -> KnownPending:
+        """Return the pending words that are known, with those that commits since then brought."""
+        cache = self.snapshot_cache
+        known = cache.known_pending(state)
+        if known.commit < cache.commit:
+            changes = cache.changes_since(known.commit, self.transaction)
+            touched = None if changes is None else changes.get(state.bucket)
+            known.take_last([] if touched is None else touched.words, state.pending_seq, cache.commit)
+        return known
+
+    def end(self) -> None:
+        """Drop what was cached, which refers to this snapshot: nobody reads it any more."""
+        self.cache.clear()
+
+
+class SnapshotSource(BucketReader):
+    """Reads one bucket through a snapshot; what `CachingReader` asks for when its cache lacks something.
+
+    Args:
+        cache: of the bucket.
+        snapshot_cache: counts what is read.
+    """
+
+    def __init__(self, view: View, state: BucketState, cache: BucketCache, snapshot_cache: SnapshotCache) -> None:
+        super().__init__(view, state)
+        self._snapshot_cache = snapshot_cache
+        self._bucket_cache = cache
+
+    def words(self, terms: list[bytes]) -> list[TermInfo | None]:
+        """Return the row of each term, None for a term that no object holds."""
+        bucket = self.state.bucket
+        self.note_words(len(terms))
+        return infos_of(bucket, terms, stored_words(self._transaction, word_keys(bucket, terms)))
+
+    def note_words(self, count: int) -> None:
+        """Count cached rows of words; drop the older half of them when there are too many."""
+        self._snapshot_cache.note_rows(CACHED_WORD_BYTES * count, self._bucket_cache)
+
+    def word_range(self, prefix: bytes, most: int) -> WordRange:
+        """Return the first `most` words that begin with `prefix`."""
+        found = self._view.word_range(word_key(self.state.bucket, prefix), most)
+        size_bytes = CACHED_RANGE_BYTES + CACHED_COMPLETION_BYTES * len(found)
+        self._snapshot_cache.note_rows(size_bytes, self._bucket_cache)
+        return found
+
+    def record_rows(self, iids: list[int]) -> dict[bytes, bytes]:
+        """Return the rows that hold the records of some objects, by their keys."""
+        rows = self._view.record_rows(self.state.bucket, iids)
+        self._snapshot_cache.note_rows(CACHED_NAMES_BYTES * len(rows), self._bucket_cache)
+        return rows
+
+    def read_postings(self, word: TermInfo, lengths: bytes | bytearray) -> StoredPostings:
+        """Return a word's postings, read as far as its row and its impacts go."""
+        found = self.postings_with(word, lengths)
+        self._snapshot_cache.note_read(found.size_bytes, self._bucket_cache)
+        return found
+
+    def new_impacts(self, postings: StoredPostings, word: TermInfo) -> list[bytes]:
+        """Return the rows of `impacts` that tell of the blocks behind those that postings of an older commit have."""
+        if word.position == postings.tail_lower:
+            return []
+        start = block_key(self.state.bucket, word.term_id, postings.tail_lower)
+        (first,) = self._transaction.floor_many(IMPACTS, [start], TERM_KEY_BYTES)
+        prefix = term_key(self.state.bucket, word.term_id)
+        return self._transaction.rows_of(IMPACTS, prefix, None if first is None else first[0])
+
+    def read_lengths(self) -> bytearray:
+        """Return the packed lengths of all objects."""
+        return read_lengths(self._transaction, self.state.bucket)
+
+    def length_rows(self, numbers: list[int]) -> list[tuple[int, bytes]]:
+        """Return the rows of lengths with these numbers, with their numbers; those that exist."""
+        keys = [length_key(self.state.bucket, number) for number in numbers]
+        return [(length_row_of(key), row) for key, row in self._transaction.get_many(LENGTHS, keys)]
+
+    def note_read(self, size_bytes: int) -> None:
+        """Count bytes of cached postings; drop the older half of them when there are too many."""
+        self._snapshot_cache.note_read(size_bytes, self._bucket_cache)
+
+
+class CachedReader(CachingReader, BucketReader):
+    """Reads one bucket through a view, its words, postings, OIDs and lengths through a cache.
+
+    Args:
+        source: reads through the same view what the cache lacks.
+    """
+
+    def __init__(self, view: View, state: BucketState, cache: BucketCache, source: SnapshotSource) -> None:
+        self._source = source
+        CachingReader.__init__(self, cache, source)
+        BucketReader.__init__(self, view, state)
+
+    def read_blocks(self, keys: list[bytes]) -> list[Row]:
+        """Return (key, block) of the blocks of postings with these keys, in their order; those that exist.
+
+        The cached postings keep what was read.
+        """
+        rows = super().read_blocks(keys)
+        self._source.note_read(CACHED_BLOCK_BYTES * len(rows))
+        return rows
+
+    def note_made(self, size_bytes: int) -> None:
+        """Take note that a query made windows of postings of `size_bytes`, which the cached postings keep."""
+        self._source.note_read(size_bytes)
+
+
+def read_pending(known: KnownPending, transaction: Transaction, state: BucketState, commit: int) -> None:
+    """Read the pending words of a bucket that are not known yet.
+
+    Args:
+        commit: the last one that the transaction shows whole.
+    """
+    while (seq := known.seq) < state.pending_seq:
+        known.take(pending_since(transaction, state.bucket, seq), seq, state.pending_seq, commit)
+
+
+def pending_since(transaction: Transaction, bucket: int, seq: int) -> list[bytes]:
+    """Return the pending words of a bucket with a larger number than `seq`."""
+    prefix, first = bucket_key(bucket), (seq + 1).to_bytes(6, "big")
+    return [
+        key[4:]
+        for rows in pages(partial(transaction.some_rows, PENDING), prefix)
+        for key, row in rows
+        if row >= first and key.startswith(prefix)
+    ]

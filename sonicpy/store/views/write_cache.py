@@ -1,0 +1,128 @@
+"""What the writer caches from commit to commit: the store as its open transaction shows it.
+
+Nothing is lost with the cache: what changed in it (rows of words, the newest row of records, counters, lengths) is
+written before every commit, and replaying the log brings back the rest.
+"""
+
+from typing import TYPE_CHECKING
+
+from sonicpy._native.dense_records import dense_row
+from sonicpy._native.objects import BufferedRow
+from sonicpy._native.term_cache import TermCache
+from sonicpy.store.disk.transaction import OBJECTS, Transaction
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.changes import RecentChanges
+from sonicpy.store.rows.keys import object_key
+from sonicpy.store.rows.lengths import Lengths
+
+if TYPE_CHECKING:
+    from sonicpy.store.rows.names import NewNames
+    from sonicpy.store.rows.removals import Removals
+
+TERMS_MAX = 20_000  # about 4 MB
+BUCKETS_MAX = 1_000
+
+
+class NewestRow(BufferedRow):
+    """The row of records that new objects of a bucket go to; it may be newer than what the table holds.
+
+    It is written once it is full, or at a commit, so that pages of the table are filled completely.
+
+    Args:
+        number: of the row.
+        packed: what the table holds; None: nothing yet.
+        dense: whether to write dense rows.
+    """
+
+    __slots__ = ("_dense", "_is_stored")
+
+    def __init__(self, number: int, packed: bytes | None, dense: bool) -> None:
+        super().__init__(packed or b"")
+        self.number = number
+        self._dense = dense
+        self._is_stored = packed is not None
+
+    def write(self, transaction: Transaction, bucket: int) -> None:
+        """Write the row behind all others of the table, if it changed since the last time."""
+        if not self.is_changed:
+            return
+        key = object_key(bucket, self.number)
+        if self._is_stored:
+            transaction.delete(OBJECTS, key)
+        packed = dense_row(self.packed) if self._dense else self.packed
+        if packed:
+            transaction.append(OBJECTS, key, packed)
+        self._is_stored = bool(packed)
+        self.is_changed = False
+
+    def begin(self, number: int) -> None:
+        """Go on with the next row, after this one was written."""
+        super().__init__(b"")
+        self.number = number
+        self._is_stored = False
+
+
+class BucketWriteCache:
+    """What is cached of one bucket; None: it was not read yet."""
+
+    __slots__ = ("lengths", "names", "newest")
+
+    def __init__(self) -> None:
+        self.lengths: Lengths | None = None
+        self.newest: NewestRow | None = None
+        self.names: NewNames | None = None
+
+
+class WriteCache:
+    """What is cached of all buckets, and what the writer notes beside the tables.
+
+    Attributes:
+        pending_buckets: the ids of buckets that may have pending words.
+        flushed: buckets that were flushed since `Store.take_flushed`, with the versions of their graphs.
+        has_dropped: whether rows of flushed buckets may wait for `sweep`; the first sweep finds out.
+        removals: what is half gone; None: it was not read yet.
+        terms: rows of words.
+        states: of buckets, by scope.
+        recent_changes: what the last commits changed.
+    """
+
+    def __init__(self) -> None:
+        self.pending_buckets: set[int] = set()
+        self.flushed: dict[int, int] = {}
+        self.has_dropped = True
+        self.removals: Removals | None = None
+        self.terms = TermCache()
+        self.states: dict[tuple[str, str], BucketState] = {}
+        self.recent_changes = RecentChanges()
+        self._buckets: dict[int, BucketWriteCache] = {}
+
+    def of(self, bucket: int) -> BucketWriteCache:
+        """Return the cache of a bucket, by its number."""
+        cache = self._buckets.get(bucket)
+        if cache is None:
+            cache = self._buckets[bucket] = BucketWriteCache()
+        return cache
+
+    def undo(self) -> None:
+        """Drop what may hold changes of a lost transaction; the caller reads `pending_buckets` again."""
+        self.flushed.clear()
+        self.recent_changes.clear()
+        self.removals = None
+        self.terms.clear()
+        self.states.clear()
+        self._buckets.clear()
+
+    def forget(self, bucket: int) -> None:
+        """Drop what is cached of a flushed bucket; its rows of words must have been written."""
+        self.pending_buckets.discard(bucket)
+        self._buckets.pop(bucket, None)
+        self.terms.clear()
+
+    def shrink(self) -> None:
+        """Drop what exceeds a few MB; everything must have been written."""
+        if len(self.terms) > TERMS_MAX:
+            self.terms.clear()
+        if len(self.states) > BUCKETS_MAX:
+            self.states.clear()
+        if len(self._buckets) > BUCKETS_MAX:
+            self._buckets.clear()

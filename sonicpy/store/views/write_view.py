@@ -1,0 +1,387 @@
+"""What the open write transaction shows, its own changes included, and how buckets change in it.
+
+Rows that nearly every change touches (counters of buckets, lengths, words, the newest records) change in the
+`WriteCache`; `flush` writes them before each commit.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from sonicpy._native.keys import bucket_key, pending_rows
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at
+from sonicpy._native.varint import DamagedBytes
+from sonicpy._native.word_range import WordRange
+from sonicpy.errors import StoreDamaged
+from sonicpy.ids import Scope
+from sonicpy.store.disk.transaction import (
+    BUCKETS,
+    COMMON,
+    DROPPED,
+    LENGTHS,
+    META,
+    OBJECTS,
+    PENDING,
+    SCOPES,
+    WORDS,
+    Row,
+    Transaction,
+)
+from sonicpy.store.disk.why import Why
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.changes import Touched
+from sonicpy.store.rows.keys import length_key, object_key, scope_key
+from sonicpy.store.rows.known_pending import KnownPending
+from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
+from sonicpy.store.rows.meta import CHANGES, EMPTIED, take_bucket_id
+from sonicpy.store.rows.names import NewNames, new_names, stored_names
+from sonicpy.store.rows.numbered_terms import put_terms
+from sonicpy.store.rows.removals import Removals
+from sonicpy.store.views.view import View
+from sonicpy.store.views.write_cache import NewestRow, WriteCache
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.bucket_reader import BucketReader
+    from sonicpy.store.views.open_cache import OpenCache
+
+KEY = itemgetter(0)
+"""Of a row."""
+NO_LETTER = b"\xff" * 33
+"""Behind whatever follows a prefix in a key of a word: letters of UTF-8, or 0xFF and a hash of 32 bytes."""
+
+
+class WriteView(View):
+    """The picture inside an open write transaction, its own changes included.
+
+    Args:
+        transaction: open for writing.
+        cache: what the writer keeps from transaction to transaction.
+        owner: the only thread that may use the view.
+
+    Attributes:
+        terms: rows of words that PUSH changes; call `flush_term_rows` before reading or changing them in the tables.
+        removals: what is half gone; see `remove_steps`.
+        writer_cache: the writers of the buckets whose states changed; see `bucket_writer.writer_of`.
+        touched: what changed in which bucket.
+        changes: grows with every change.
+        open_cache: what queries read of the transaction; None: `Store` has not let anybody read it yet.
+    """
+
+    def __init__(self, transaction: Transaction, cache: WriteCache, owner: int) -> None:
+        super().__init__(transaction)
+        self.owner = owner
+        self.terms = cache.terms
+        self.writer_cache: dict[tuple[str, str], Any] = {}
+        self.touched: defaultdict[int, Touched] = defaultdict(Touched)
+        self.changes = 0
+        self.open_cache: OpenCache | None = None
+        self._new_terms: dict[int, list[tuple[int, bytes]]] = {}  # (term id, term) that `terms` does not hold yet
+        self._untaken: dict[int, set[int]] = {}  # rewritten lists that `take_touched` has not returned, by bucket
+        if cache.removals is None:
+            cache.removals = Removals(transaction)
+        self.removals = cache.removals
+        self._write_cache = cache
+        self._states = cache.states
+        self._changed_states: set[tuple[str, str]] = set()
+        self._changed_buckets: set[int] = set()  # rows of these may still have to be written
+
+    def add_terms(self, bucket: int, terms: list[tuple[int, bytes]]) -> None:
+        """Add (term id, term) pairs of new words, by rising term id: sixteen share a row, which is written once."""
+        waiting = self._new_terms.get(bucket)
+        if waiting is None:
+            waiting = self._new_terms[bucket] = []
+        waiting += terms
+
+    def flush_new_terms(self, bucket: int) -> None:
+        """Write the terms of new words of a bucket."""
+        waiting = self._new_terms.get(bucket)
+        if waiting is not None:
+            put_terms(self.transaction, bucket, waiting)
+            del self._new_terms[bucket]
+
+    def flush_term_rows(self) -> None:
+        """Write the rows of words that PUSH changed in the cache, and the terms of new words."""
+        for bucket in list(self._new_terms):
+            self.flush_new_terms(bucket)
+        if self.terms.changed:
+            words, common = self.terms.rows()
+            self.transaction.put_many(WORDS, words)
+            self.transaction.put_many(COMMON, common)
+
+    def flush_records(self, bucket: int) -> None:
+        """Write the row that new objects of a bucket go to."""
+        newest = self._write_cache.of(bucket).newest
+        if newest is not None:
+            newest.write(self.transaction, bucket)
+
+    def bucket(self, collection: str, bucket: str) -> BucketState | None:
+        """Return the state of a bucket, or None if it does not exist."""
+        scope = (collection, bucket)
+        state = self._states.get(scope)
+        if state is None:
+            state = super().bucket(collection, bucket)
+            if state is not None:
+                self._states[scope] = state
+        return state
+
+    def bucket_to_change(self, collection: str, bucket: str) -> BucketState:
+        """Return the state of a bucket, to be changed; create the bucket if it is missing."""
+        state = self.bucket(collection, bucket)
+        scope = (collection, bucket)
+        if state is None:
+            state = self._states[scope] = BucketState(take_bucket_id(self.transaction))
+            self.transaction.put(BUCKETS, bucket_key(state.bucket), scope_key(collection, bucket))
+            self.transaction.put(SCOPES, scope_key(collection, bucket), state.pack())
+        self._changed_states.add(scope)
+        self.touched.setdefault(state.bucket, Touched())
+        return state
+
+    def note_rewritten(self, bucket: int, term_ids: list[int]) -> None:
+        """Note that lists of words changed other than by new postings at their end."""
+        rewritten = self.touched[bucket].rewritten
+        if rewritten is not None:
+            rewritten.update(term_ids)
+        untaken = self._untaken.get(bucket)
+        if untaken is not None:
+            untaken.update(term_ids)
+
+    def take_touched(self, bucket: int) -> Touched | None:
+        """Return what changed in a bucket since the last call, at first since the transaction began; None: nothing.
+
+        Rows of lengths may be among it that changed before; at a commit, all of the transaction are.
+        """
+        touched = self.touched.get(bucket)
+        if touched is None:
+            return None
+        rewritten, self._untaken[bucket] = self._untaken.get(bucket, touched.rewritten), set()
+        held = self._write_cache.of(bucket).lengths
+        changed = touched.length_rows if held is None else touched.length_rows | held.take_unseen()
+        return Touched(rewritten, changed, None)
+
+    def buckets(self, collection: str) -> list[BucketState]:
+        """Return the states of all buckets of a collection, by name."""
+        self._flush_states()
+        return super().buckets(collection)
+
+    def forget_bucket(self, collection: str, bucket: str) -> bool:
+        """Drop a bucket from `scopes` and leave its rows to `sweep`; return whether it existed."""
+        state = self.bucket(collection, bucket)
+        if state is None:
+            return False
+        self._forget_state((collection, bucket))
+        self.flush_term_rows()
+        self._write_cache.forget(state.bucket)
+        self._write_cache.flushed[state.bucket] = state.lexicon_version
+        self._write_cache.has_dropped = True
+        self._changed_buckets.discard(state.bucket)
+        self.removals.forget_bucket(state.bucket)
+        key = bucket_key(state.bucket)
+        self.transaction.delete(SCOPES, scope_key(collection, bucket))
+        self.transaction.delete(BUCKETS, key)
+        self.transaction.put(DROPPED, key, b"")
+        return True
+
+    def note_emptied(self, collection: str) -> None:
+        """Let a collection exist although it has lost its last bucket; see `has_collection`."""
+        self.transaction.put(META, EMPTIED + collection.encode(), b"")
+
+    def forget_emptied(self, collection: str) -> bool:
+        """Undo `note_emptied`; return whether it was noted."""
+        return self.transaction.delete(META, EMPTIED + collection.encode())
+
+    def set_bucket(self, scope: Scope, state: BucketState) -> None:
+        """Replace the counters of a bucket that exists; its number must stay the same."""
+        self._forget_state(scope)
+        self._states[scope] = state
+        self._changed_states.add(scope)
+        self.touched.setdefault(state.bucket, Touched())
+
+    def read_removals(self) -> None:
+        """Look again for what is half gone, after rows were written that may say so."""
+        self._write_cache.removals = self.removals = Removals(self.transaction)
+
+    def rename_bucket(self, old: Scope, new: Scope) -> None:
+        """Give a bucket another name, which no bucket has."""
+        state = self.bucket_to_change(*old)
+        self._forget_state(old)
+        self._states[new] = state
+        self._changed_states.add(new)
+        self.transaction.delete(SCOPES, scope_key(*old))
+        self.transaction.put(SCOPES, scope_key(*new), state.pack())
+        self.transaction.put(BUCKETS, bucket_key(state.bucket), scope_key(*new))
+
+    def lengths(self, state: BucketState) -> bytearray:
+        """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""
+        return self._lengths(state.bucket).packed
+
+    def lengths_to_change(self, bucket: int) -> Lengths:
+        """Return the lengths of all objects of a bucket, to be changed until the transaction ends."""
+        self._changed_buckets.add(bucket)
+        return self._lengths(bucket)
+
+    def length_rows(self, bucket: int, numbers: list[int]) -> list[tuple[int, bytes]]:
+        """Return rows of lengths, as they would be written now, with their numbers."""
+        packed = self._lengths(bucket).packed
+        starts = [number * OBJECTS_PER_ROW for number in numbers]
+        return [(start // OBJECTS_PER_ROW, bytes(packed[start : start + OBJECTS_PER_ROW])) for start in starts]
+
+    def newest(self, state: BucketState) -> NewestRow:
+        """Return the row that new objects of a bucket go to, to be changed until the transaction ends."""
+        self._changed_buckets.add(state.bucket)
+        held = self._write_cache.of(state.bucket)
+        if held.newest is None:
+            number = state.next_iid // OBJECTS_PER_RECORD_ROW
+            packed = self.transaction.get(OBJECTS, object_key(state.bucket, number))
+            held.newest = NewestRow(number, packed, dense=not self.by_association)
+        return held.newest
+
+    def names(self, state: BucketState) -> NewNames:
+        """Return the names that `oids` may not hold yet, to be changed until the transaction ends."""
+        held = self._write_cache.of(state.bucket)
+        if held.names is None:
+            held.names = new_names(self.transaction, state)
+        return held.names
+
+    def reader(self, state: BucketState) -> "BucketReader":
+        """Return a reader of a bucket through the cache, which there has to be."""
+        assert self.open_cache is not None
+        return self.open_cache.reader(state)
+
+    def pending_words(self, state: BucketState) -> list[bytes]:
+        """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once."""
+        return super().pending_words(state) if self.open_cache is None else self.open_cache.pending_words(state)
+
+    def growing_pending_words(self, state: BucketState) -> KnownPending | None:
+        """Return the words of `pending_words`, to which later ones are added, if there is a cache."""
+        return None if self.open_cache is None else self.open_cache.growing_pending_words(state)
+
+    def note_pending(self, state: BucketState, keys: list[bytes], why: Why) -> None:
+        """Add words, by their keys, that appeared or vanished."""
+        self._write_cache.pending_buckets.add(state.bucket)
+        self.transaction.put_many(PENDING, pending_rows(keys, state.pending_seq + 1, why))
+        state.pending_seq += len(keys)
+        touched = self.touched[state.bucket]
+        if touched.words is not None:
+            touched.words += [key[4:] for key in keys]
+
+    def forget_pending(self, bucket: int, keys: list[bytes]) -> None:
+        """Delete pending words, by their keys, that the bucket's graph holds."""
+        self.transaction.delete_many(PENDING, keys)
+        self._write_cache.pending_buckets.discard(bucket)
+        prefix = bucket_key(bucket)
+        left = self.transaction.first(PENDING, prefix)
+        if left is not None and left[0].startswith(prefix):
+            self._write_cache.pending_buckets.add(bucket)
+
+    def word_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
+        """Return the rows of words, by their keys, without the keys that have no row."""
+        waiting = self.terms.waiting(keys)
+        stored = super().word_rows([key for key in keys if key not in waiting])
+        return {**stored, **waiting}
+
+    def word_rows_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[Row]:
+        """Return the first `limit` rows of words whose keys are not before `start`, in key order; see `View`."""
+        stored = super().word_rows_from(start, limit, prefix)
+        waiting = self.terms.waiting_between(start, stored[-1][0] if len(stored) == limit else behind(prefix))
+        for row in sorted(waiting.items()):  # few, in a list that is sorted: sorting all again would take longer
+            place = bisect_left(stored, row[0], key=KEY)
+            stored[place : place + (place < len(stored) and stored[place][0] == row[0])] = [row]
+        return stored[:limit]
+
+    def word_range(self, prefix: bytes, most: int) -> WordRange:
+        """Return the first `most` words whose keys begin with `prefix`."""
+        return WordRange(self.word_rows_from(prefix, most, prefix), prefix, most)
+
+    def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
+        """Return the keys of the same rows, which takes less time."""
+        stored = super().word_keys_from(start, limit, prefix)
+        waiting = self.terms.waiting_between(start, stored[-1] if len(stored) == limit else behind(prefix))
+        for key in sorted(waiting):
+            place = bisect_left(stored, key)
+            if place == len(stored) or stored[place] != key:
+                stored.insert(place, key)
+        return stored[:limit]
+
+    def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
+        """Return the rows that hold some objects of a bucket, by their keys; the newest row may be among them."""
+        rows = super().record_rows(bucket, iids)
+        newest = self._write_cache.of(bucket).newest
+        if newest is not None:
+            rows[object_key(bucket, newest.number)] = newest.packed
+        return rows
+
+    def record(self, bucket: int, iid: int) -> bytes | None:
+        """Return the record of an object, or None. Raises DamagedBytes if its row cannot be read."""
+        newest = self._write_cache.of(bucket).newest
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        if newest is not None and newest.number == number:
+            return record_at(newest.packed, place)
+        return super().record(bucket, iid)
+
+    def named(self, state: BucketState, oid: bytes, hash: int) -> tuple[int, ...]:
+        """Return the IIDs of the objects that may have an OID, by its `name_hash`."""
+        return self.names(state).find(hash) + stored_names(self.transaction, state, hash)
+
+    def flush(self) -> None:
+        """Write every cached change: then the tables hold everything."""
+        self.flush_term_rows()
+        changed = sorted(self._changed_buckets)
+        for bucket in changed:
+            self.flush_records(bucket)
+        for scope in sorted(self._changed_states):
+            self._fold_names(self._states[scope])
+        self._flush_states()
+        for bucket in changed:
+            self._put_lengths(bucket)
+        self._changed_buckets.clear()
+        self._write_cache.shrink()
+
+    def note_changes(self) -> None:
+        """Tell the readers of this commit what it changes; the last step before it."""
+        CHANGES.write(self.transaction, self._write_cache.recent_changes.note(self.transaction.number, self.touched))
+
+    def _put_lengths(self, bucket: int) -> None:
+        """Write the rows of lengths that changed; delete those whose objects are all gone."""
+        rows = []
+        touched = self.touched[bucket]
+        for number, packed in self._lengths(bucket).take_changed():
+            touched.length_rows.add(number)
+            key = length_key(bucket, number)
+            if packed.count(0) == len(packed):
+                self.transaction.delete(LENGTHS, key)
+            else:
+                rows.append((key, packed))
+        self.transaction.put_many(LENGTHS, rows)
+
+    def _flush_states(self) -> None:
+        self.transaction.put_many(
+            SCOPES, [(scope_key(*scope), self._states[scope].pack()) for scope in sorted(self._changed_states)]
+        )
+        self._changed_states.clear()
+        self.writer_cache.clear()
+
+    def _forget_state(self, scope: tuple[str, str]) -> None:
+        self._states.pop(scope, None)
+        self._changed_states.discard(scope)
+        self.writer_cache.pop(scope, None)
+
+    def _fold_names(self, state: BucketState) -> None:
+        names = self._write_cache.of(state.bucket).names
+        if names is None:
+            return
+        try:
+            names.fold(self.transaction, state)
+        except DamagedBytes as error:
+            raise StoreDamaged(f"bucket {state.bucket}: {error}") from error
+
+    def _lengths(self, bucket: int) -> Lengths:
+        held = self._write_cache.of(bucket)
+        if held.lengths is None:
+            held.lengths = Lengths(read_lengths(self.transaction, bucket))
+        return held.lengths
+
+
+def behind(prefix: bytes) -> bytes | None:
+    """Return bytes that no key with a prefix is behind, and no other key behind the prefix before; None: all keys."""
+    return prefix + NO_LETTER if prefix else None
