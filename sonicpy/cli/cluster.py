@@ -123,7 +123,7 @@ def _add_layout(parser: argparse.ArgumentParser) -> None:
 
 def init(arguments: argparse.Namespace) -> int:
     """Make a cluster. Raises SonicError."""
-    setup = load_cluster("setup")
+    setup = load_cluster("operator.setup")
     nodes = arguments.nodes.split(",")
     _check_layout(arguments)
     monitors = arguments.monitor.split(",")
@@ -134,7 +134,7 @@ def init(arguments: argparse.Namespace) -> int:
 
 def status(arguments: argparse.Namespace) -> int:
     """Show a cluster. Raises SonicError."""
-    found = load_cluster("status").status(brokers(arguments))
+    found = load_cluster("registry.status").status(brokers(arguments))
     if arguments.json:
         print(json.dumps(found.figures))
     else:
@@ -145,7 +145,7 @@ def status(arguments: argparse.Namespace) -> int:
 
 def snapshot(arguments: argparse.Namespace) -> int:
     """Take snapshots of all partitions. Raises SonicError."""
-    for done in load_cluster("snapshots").snapshot_all(brokers(arguments)):
+    for done in load_cluster("node.snapshots").snapshot_all(brokers(arguments)):
         print(
             f"partition {done['partition']}: a snapshot of {done['bytes']} bytes at {done['position']}, "
             f"the log begins at {done['log_from']}"
@@ -155,7 +155,7 @@ def snapshot(arguments: argparse.Namespace) -> int:
 
 def upgrade(arguments: argparse.Namespace) -> int:
     """Let nodes write a newer version of entries. Raises SonicError."""
-    found = load_cluster("upgrade").upgrade(brokers(arguments))
+    found = load_cluster("registry.upgrade").upgrade(brokers(arguments))
     if found.after == found.before:
         print(f"nodes go on to write entries of version {found.after}, the newest that {', '.join(found.last)} read")
     else:
@@ -165,7 +165,7 @@ def upgrade(arguments: argparse.Namespace) -> int:
 
 def change(arguments: argparse.Namespace) -> int:
     """Change which nodes hold partitions. Raises SonicError."""
-    setup = load_cluster("setup")
+    setup = load_cluster("operator.setup")
     if arguments.change == "add":
         layout = setup.add(brokers(arguments), arguments.node)
     else:
@@ -178,7 +178,9 @@ def change(arguments: argparse.Namespace) -> int:
 def dev(arguments: argparse.Namespace) -> int:
     """Run a cluster for trying. Raises SonicError."""
     _check_layout(arguments)
-    said: int = load_cluster("dev").run(arguments.data, arguments.partitions, arguments.copies, arguments.logs, _say)
+    said: int = load_cluster("operator.dev").run(
+        arguments.data, arguments.partitions, arguments.copies, arguments.logs, _say
+    )
     return said
 
 

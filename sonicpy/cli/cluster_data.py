@@ -111,7 +111,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 
 def rebalance(arguments: argparse.Namespace) -> int:
     """Wait until the partitions have moved. Raises SonicError."""
-    layout = load_cluster("moves").rebalance(brokers(arguments), arguments.timeout, _say)
+    layout = load_cluster("node.moves").rebalance(brokers(arguments), arguments.timeout, _say)
     for node in layout.nodes:
         print(f"{node}: {len(layout.of_node(node))} partitions")
     return 0
@@ -119,7 +119,7 @@ def rebalance(arguments: argparse.Namespace) -> int:
 
 def spread(arguments: argparse.Namespace) -> int:
     """Let the buckets of a collection have parts. Raises SonicError."""
-    layout = load_cluster("spreading").spread(brokers(arguments), arguments.collection, arguments.parts)
+    layout = load_cluster("operator.spreading").spread(brokers(arguments), arguments.collection, arguments.parts)
     for name, parts in layout.spread:
         print(f"{name}: each bucket has {parts} parts")
     if arguments.parts == 1:
@@ -131,7 +131,7 @@ def recover(arguments: argparse.Namespace) -> int:
     """Make replicas anew. Raises SonicError."""
     if not arguments.source and not arguments.node:
         raise ConfigError("--from and --node are missing; allowed is one of them, or both.")
-    module = load_cluster("recover")
+    module = load_cluster("operator.recover")
     wish = module.Wish(arguments.source, arguments.node, arguments.partition, arguments.anyway)
     number = module.recover(brokers(arguments), wish, _say)
     print(f"{number} partitions recovered")
@@ -141,14 +141,14 @@ def recover(arguments: argparse.Namespace) -> int:
 def import_(arguments: argparse.Namespace) -> int:
     """Push a folder into a cluster. Raises SonicError."""
     config = load_settings(arguments).config
-    number = load_cluster("transfer").import_folder(brokers(arguments), arguments.path, config, _say)
+    number = load_cluster("operator.transfer").import_folder(brokers(arguments), arguments.path, config, _say)
     print(f"{number} objects imported")
     return 0
 
 
 def back_up(arguments: argparse.Namespace) -> int:
     """Write the backup of a cluster. Raises SonicError."""
-    size = load_cluster("transfer").backup(brokers(arguments), arguments.path, _say)
+    size = load_cluster("operator.transfer").backup(brokers(arguments), arguments.path, _say)
     print(f"{arguments.path} holds {size} bytes")
     return 0
 
@@ -156,7 +156,7 @@ def back_up(arguments: argparse.Namespace) -> int:
 def restore(arguments: argparse.Namespace) -> int:
     """Push a backup into an empty cluster. Raises SonicError."""
     config = load_settings(arguments).config
-    number = load_cluster("transfer").restore(brokers(arguments), arguments.path, config, _say)
+    number = load_cluster("operator.transfer").restore(brokers(arguments), arguments.path, config, _say)
     print(f"{number} objects restored")
     return 0
 

@@ -34,7 +34,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in {"nats", *(name for name in sys.modules if name.startswith("nats."))}:
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ConfigError, match=r"pip install 'sonicpy-search\[cluster\]'"):
-        load_cluster("jetstream")
+        load_cluster("log.jetstream")
 
 
 def test_the_variable_alone_makes_no_node(monkeypatch: pytest.MonkeyPatch) -> None:

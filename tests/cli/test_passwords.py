@@ -71,7 +71,9 @@ def test_agents_get_the_password_but_not_on_their_command_line(tmp_path: Path, l
         while not (agents := children.read_text().split()) and time.monotonic() < deadline:
             time.sleep(0.01)
         (agent,) = agents
-        while b"\0agent\0" not in (line := Path("/proc", agent, "cmdline").read_bytes()) and time.monotonic() < deadline:
+        while (
+            b"\0agent\0" not in (line := Path("/proc", agent, "cmdline").read_bytes()) and time.monotonic() < deadline
+        ):
             time.sleep(0.01)
         assert b"\0agent\0" in line
         assert PASSWORD.encode() not in line
