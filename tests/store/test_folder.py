@@ -1,6 +1,7 @@
 """Whether a folder holds a store, also where nobody may look; who may write it, and what locks leave behind."""
 
 import errno
+import fcntl
 import os
 from pathlib import Path
 
@@ -90,6 +91,29 @@ def test_a_lock_that_cannot_be_written_is_given_back(tmp_path: Path, monkeypatch
             WriterLock(tmp_path)
     assert descriptors() <= before  # what earlier tests left may go meanwhile
     WriterLock(tmp_path).release()
+
+
+@pytest.mark.parametrize("kind", [WriterLock, ReaderLock])
+@pytest.mark.parametrize("last", [1, 2])
+def test_a_lock_that_is_interrupted_is_given_back_while_its_traceback_lives(
+    kind: type[WriterLock | ReaderLock], last: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    WriterLock(tmp_path).release()
+    left = [last]
+
+    def interrupt(descriptor: int, how: int) -> None:
+        flock(descriptor, how)
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
+
+    flock = fcntl.flock
+    monkeypatch.setattr(fcntl, "flock", interrupt)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        kind(tmp_path)
+    monkeypatch.undo()
+    WriterLock(tmp_path).release()
+    assert caught.tb is not None
 
 
 def descriptors() -> set[str]:

@@ -17,7 +17,7 @@ from itertools import chain, islice
 from pathlib import Path
 from types import TracebackType
 
-from sonicpy._native.held import Descriptor
+from sonicpy._native.held import Descriptor, insist
 from sonicpy.errors import StoreError, StoreFull, StoreLocked
 from sonicpy.files import PRIVATE, Access, open_new, wider
 from sonicpy.store.disk import environment
@@ -81,15 +81,15 @@ class WriterLock:
         self.made_data = False
         try:
             make_folder(folder, access)
-            self._files.append(self._locked(folder / LOCK_FILE, access))
+            self._take(folder / LOCK_FILE, access)
             self.made_data = not is_there(folder / DATA_FILE)
-            self._files.append(self._locked(folder / DATA_FILE, access))
+            self._take(folder / DATA_FILE, access)
             self._write(f"{os.getpid()}\n")
         except OSError as error:
-            self.release()
+            insist(self.release)
             raise StoreError(f"cannot write the store folder {folder}: {error.strerror}") from error
         except BaseException:
-            self.release()
+            insist(self.release)
             raise
 
     def note_server(self, url: str) -> None:
@@ -132,16 +132,17 @@ class WriterLock:
             "what the folder holds"
         )
 
-    def _locked(self, path: Path, access: Access) -> Descriptor:
-        """Return a file that is locked, and that has this name now that it is."""
+    def _take(self, path: Path, access: Access) -> None:
+        """Open and lock a file, which has this name now that it is locked."""
         for _ in range(TRIES):
-            file = Descriptor(partial(open_new, follows=True), path, os.O_RDWR, access)
-            self._lock(file.number, path.name)
-            held = os.fstat(file.number)
+            self._files.append(Descriptor(partial(open_new, follows=True), path, os.O_RDWR, access))
+            number = self._files[-1].number  # no variable refers to the file: the traceback of an exception keeps those
+            self._lock(number, path.name)
+            held = os.fstat(number)
             if _identity(path) == (held.st_dev, held.st_ino):
                 self.watch(path.name, path)
-                return file
-            file.close()
+                return
+            self._files.pop().close()
         raise StoreError(f"cannot lock {path}: another process replaces it again and again")
 
     def _lock(self, descriptor: int, name: str) -> None:
@@ -197,6 +198,9 @@ class ReaderLock:
             except OSError as error:
                 self.release()
                 raise StoreError(f"cannot read {folder / name}: {error.strerror}") from error
+            except BaseException:
+                insist(self.release)
+                raise
 
     def release(self) -> None:
         """Let processes write the store again."""
