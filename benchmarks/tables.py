@@ -23,7 +23,7 @@ from tests.support.texts import messages, oid
 MB = 1e6
 MAP_BYTES = 1 << 30
 NODE_BYTES = 8 + 2
-"""What LMDB adds to a row: a head, and its place in the page."""
+"""The bytes that LMDB adds to a row: a head, and its place in the page."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What the build says before it compiles: what it is about to do, or what this machine lacks for it."""
+"""The messages of the build before it compiles: its plan, or the packages that this machine lacks for it."""
 
 import os
 import shlex

@@ -21,11 +21,11 @@ from sonicpy.errors import InvalidArgument
 NAME_MAX_BYTES = 128
 
 ObjectName = str | SupportsIndex | float | Decimal | UUID
-"""What the library takes as the name of an object: a name; a whole number, whose digits are the name; or a UUID."""
+"""The name of an object, for the library: a name; a whole number, whose digits are the name; or a UUID."""
 
 SCOPE_NAME = f"1 to {NAME_MAX_BYTES} ASCII characters without white space"
 OBJECT_NAME = f"1 to {NAME_MAX_BYTES} bytes of UTF-8 without white space and control characters, or a whole number"
-"""What names may be, as messages say it."""
+"""The rule for names, as messages say it."""
 
 EXACT_MAX = 2**53
 """Up to here a float stands for one whole number alone."""

@@ -375,7 +375,7 @@ class KeyValue:
 
 
 class _Held:
-    """What keeps a table open: the environment; a lock where it may be changed, or read without LMDB's own lock."""
+    """The environment of an open table, and a lock where it may be changed, or read without LMDB's own lock."""
 
     def __init__(self, folder: Path, size_max: int, *, sync: bool, read_only: bool) -> None:
         self._closers: list[Callable[[], object]] = []  # each may be called again

@@ -43,7 +43,7 @@ class Peer(ABC):
 
     name: str
     module: ClassVar[str | None] = None
-    """What must be importable."""
+    """The modules that must be importable."""
     durability = SYSTEM_CACHE
     is_remote = False
     """Whether a client asks it over a socket."""

@@ -6,7 +6,7 @@ from benchmarks.peers.kinds import BOTH, LIMIT, PREFIX, TYPO
 
 
 class Oracle:
-    """Which objects hold which words.
+    """The objects of each word.
 
     Args:
         rows: (object, text), oldest first.

@@ -34,7 +34,7 @@ LISTED = {PREFIX, TYPO}
 """Kinds whose right answers are shown as a share, because peers differ in what they offer."""
 
 Query = tuple[str, list[str], list[str]]
-"""What kind, the words to ask, and the words that are meant."""
+"""The kind, the words to ask, and the words that are meant."""
 
 
 def queries(items: Sequence[Item], oracle: Oracle, kind: str, count: int) -> list[Query]:

@@ -39,7 +39,7 @@ class Figure:
     durability: str = SYSTEM_CACHE
     in_flight: str = "1"
     note: str = ""
-    """What is wrong, or what the figure leaves out."""
+    """The fault, or the gap of the figure."""
     more: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -62,7 +62,7 @@ class Table:
     say: Callable[[str], None] = print
     figures: list[Figure] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
-    """Which peers were not there, and why."""
+    """The peers that were not there, and the reasons."""
     versions: Mapping[str, str] = field(default_factory=dict)
     _kept: list[dict[str, Any]] = field(default_factory=list)
 

@@ -115,7 +115,7 @@ def of_changes(folder: Path, texts: Sequence[str]) -> Measured:
 
 
 class Spent:
-    """What a cluster spends between the making of this and `stop`: processor time in seconds, by role, and bytes."""
+    """The costs of a cluster between the making of this and `stop`: processor time in seconds, by role, and bytes."""
 
     def __init__(self, cluster: DevCluster) -> None:
         self._cluster = cluster

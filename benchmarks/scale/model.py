@@ -38,7 +38,7 @@ ASSUMED: dict[str, tuple[float, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What some number of objects needs.
+    """The needs of some number of objects.
 
     Attributes:
         nodes_by_cpu: processes that answer and apply, at one core each.
@@ -68,7 +68,7 @@ class Plan:
 
     @property
     def limit(self) -> str:
-        """What decides the number of machines."""
+        """The numbers that decide the number of machines."""
         needs = {"processors": self.by_cpu, "memory": self.by_memory, "disks": self.by_disk, "network": self.by_network}
         return max(needs, key=lambda name: needs[name])
 

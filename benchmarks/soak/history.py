@@ -19,7 +19,7 @@ from tests.server.streams import word_of
 Objects = dict[str, frozenset[str]]
 """The words of each object."""
 Key = tuple[str, str]
-"""What a read asks for: QUERY and a word, COUNT or EXISTS and an object, or OBJECTS, WORDS or LIST and nothing."""
+"""The question of a read: QUERY and a word, COUNT or EXISTS and an object, or OBJECTS, WORDS or LIST and nothing."""
 Value = frozenset[str] | tuple[str, ...] | int
 
 SHARED_WORDS = tuple(f"sh{word_of(number)[:2]}" for number in range(15))

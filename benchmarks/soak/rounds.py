@@ -30,7 +30,7 @@ TRIGGER_S = 120.0
 
 @dataclass(slots=True)
 class Rounds:
-    """What rounds use, and what they count.
+    """The tools and counters of rounds.
 
     Attributes:
         kept: the folder of the last backup that was compared, and what each collection in it holds.

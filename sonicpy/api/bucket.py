@@ -16,7 +16,7 @@ from sonicpy.search import ExplainOptions, QueryOptions
 
 
 class Searchable(Protocol):
-    """What a bucket needs of an index; see `Index` for what each method does."""
+    """The methods that a bucket needs of an index; see `Index` for what each method does."""
 
     def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None: ...
     def push_many(

@@ -1,4 +1,4 @@
-"""What `count` counts: decided by the names that are given, and by `of`."""
+"""The kinds of things that `count` counts: decided by the names that are given, and by `of`."""
 
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ COUNTED: dict[str, tuple[Counted, ...]] = {
     "a bucket": ("words", "objects"),
     "an object": ("words",),
 }
-"""What can be counted of each; the first without `of`, as COUNT of the channel does."""
+"""The kinds that can be counted of each; the first without `of`, as COUNT of the channel does."""
 
 
 def counted(bucket: Any, object: Any, of: Any = None) -> Counted:

@@ -1,4 +1,4 @@
-"""What tab completion shows of an object: what programs use."""
+"""The names that tab completion shows of an object: those that programs use."""
 
 from collections.abc import Set
 

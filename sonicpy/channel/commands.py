@@ -11,7 +11,7 @@ from sonicpy.search import Search
 
 
 class Mode(StrEnum):
-    """What a connection may do; START chooses it for as long as the connection lives."""
+    """The rights of a connection; START chooses them for as long as the connection lives."""
 
     SEARCH = "search"
     INGEST = "ingest"

@@ -48,7 +48,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What decides, beside the line, which command it is."""
+    """The channel's state that decides, beside the line, which command a line is."""
 
     limits: Limits
     languages: Languages

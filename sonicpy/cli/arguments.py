@@ -12,10 +12,10 @@ from sonicpy.options import ARGUMENTS, Language, Number, Option, Switch
 
 STDIN = "-"
 LANGUAGES = "a code or tag such as en, eng or en-GB, and none"
-"""What --lang and a column of languages may hold, as messages say it."""
+"""The values of --lang and of a column of languages, as messages say it."""
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-"""What `add_verbs` of each module adds to; argparse makes it, and cannot be subscripted at run time."""
+"""The table that `add_verbs` of each module extends; argparse makes it, and it has no subscript at run time."""
 
 
 def collection_name(text: str) -> str:

@@ -37,7 +37,7 @@ Target = Index | Client
 
 
 class Purpose(Enum):
-    """What a verb does with an index, which decides how a folder is opened."""
+    """The use that a verb makes of an index, which decides how a folder is opened."""
 
     READ = "read"
     """Opens read-only, so it works while a server has the folder open."""

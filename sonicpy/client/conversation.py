@@ -63,7 +63,7 @@ Answer = str | SonicError
 
 
 class ServerInfo:
-    """What one connection has learned about its server."""
+    """The facts that one connection has learned about its server."""
 
     __slots__ = ("buffer_bytes", "name", "refused", "version")
 

@@ -1,4 +1,4 @@
-"""What each method of a client sends and what it makes of the answers, without a socket: shared by both clients.
+"""The lines that each method of a client sends, and its reading of the answers, without a socket: for both clients.
 
 A plan is a generator. It yields an Exchange, receives the Reply (or the error, thrown into it), and returns the result.
 """

@@ -1,4 +1,4 @@
-"""What both kinds of connection need of a socket: keep-alive, and one error for each way in which it fails."""
+"""Sockets of both kinds of connection: keep-alive, and one error for each way in which they fail."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""What an operation may do: those that change nothing, and those that need no password, are listed here one by one.
+"""Rights of operations: those that change nothing, and those that need no password, are listed here one by one.
 
 An operation that is on neither list counts as a change: it needs the password, and a read-only address refuses it.
 """
@@ -50,7 +50,7 @@ GRANTED = "sonicpy.operation"
 
 
 class Offered:
-    """What an application offers. A request asks for an operation if its path is that of the route, to the letter.
+    """An operation of an application. A request asks for an operation if its path is that of the route, to the letter.
 
     Args:
         routes: of the application. Nobody can ask for those without methods, such as mounts, and for those with

@@ -1,4 +1,4 @@
-"""What the application asks: an index in this process, or a client of a server. All of them answer by method name."""
+"""The backend of an application: an index in this process, or a client of a server. All answer by method name."""
 
 import asyncio
 import time
@@ -23,7 +23,7 @@ Refusal = tuple[int, str]
 
 
 class Backend(Protocol):
-    """Who answers the requests."""
+    """An object that answers the requests."""
 
     async def call(self, method: str, *args: Any, **options: Any) -> Any:
         """Return what a method of Index or AsyncClient returns. Raises SonicError as it does."""

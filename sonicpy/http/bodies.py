@@ -50,7 +50,7 @@ class TooMany(HTTPException):
 
 
 class Load:
-    """What the requests under way hold."""
+    """The bytes that the requests under way hold."""
 
     def __init__(self) -> None:
         self._bytes = 0

@@ -53,7 +53,7 @@ LeanRoute = Callable[[Scope, Mapping[bytes, bytes], Send], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is allowed.
+    """The requests that are allowed.
 
     Args:
         password: what clients send as `Authorization: Bearer`; None: nothing.

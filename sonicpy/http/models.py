@@ -143,7 +143,7 @@ class ExistsJson(BaseModel):
 
 
 class DoneJson(BaseModel):
-    """That it is done."""
+    """The answer to a request that is done."""
 
     done: bool = True
 
@@ -155,7 +155,7 @@ class RemovedJson(BaseModel):
 
 
 class FaultsJson(BaseModel):
-    """What a check found."""
+    """The result of a check."""
 
     faults: list[str]
 
@@ -174,7 +174,7 @@ class RefusedJson(BaseModel):
 
 
 class BulkJson(BaseModel):
-    """What became of the rows of a bulk request."""
+    """The outcome of the rows of a bulk request."""
 
     pushed: int
     refused: int
@@ -227,7 +227,7 @@ class PopBody(Strict):
 
 
 class FlushBody(Strict):
-    """What to erase: an object, a bucket, or a collection, by how many names are given."""
+    """The names to erase: an object, a bucket, or a collection, by how many names are given."""
 
     collection: Name
     bucket: Name | None = None

@@ -33,7 +33,7 @@ ONCE = b"\1"
 
 
 class Answers:
-    """What an index answers."""
+    """The methods of an index that answer."""
 
     config: Config
     _engine: Engine

@@ -28,7 +28,7 @@ class ObjectPage(NamedTuple):
 
 
 class Listing:
-    """What an index holds, by name."""
+    """The contents of an index, by name."""
 
     _engine: Engine
 

@@ -1,4 +1,4 @@
-"""What a node of a cluster makes of an Index: replicas, which change by the cluster's log alone, and the recorder,
+"""An Index at a node of a cluster: replicas, which change by the cluster's log alone, and the recorder,
 which turns changes into records of that log.
 """
 

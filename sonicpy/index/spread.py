@@ -1,4 +1,4 @@
-"""What a part of a spread bucket answers, and what the node that was asked makes of a text; see `search/sketch.py`."""
+"""The answers of a part of a spread bucket, and the sketch that a node makes of a text; see `search/sketch.py`."""
 
 from base64 import b64encode
 from collections.abc import Sequence

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """What the lexer knows of one language."""
+    """The lexer's knowledge of one language."""
 
     code: str
     """ISO 639-3, lower case."""

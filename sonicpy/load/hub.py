@@ -30,7 +30,7 @@ class Guest:
 
 @dataclass
 class Outcome:
-    """What a run brought."""
+    """The result of a run."""
 
     agents: int
     """Agents that were asked."""

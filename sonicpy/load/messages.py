@@ -1,4 +1,4 @@
-"""What agents and the runner say to each other: a JSON object a line, of at most 1 MiB.
+"""Messages between agents and the runner: a JSON object a line, of at most 1 MiB.
 
 agent to runner    {"type": "hello", "id", "name", "version", "servers"}
 runner to agent    {"type": "request", "run", "set", "filter": [ids], "seed"}
@@ -19,7 +19,7 @@ Message = dict[str, Any]
 
 
 class Status:
-    """What became of a query: the numbers of Letarette."""
+    """The outcome of a query: the numbers of Letarette."""
 
     NOT_FOUND = 42
     FOUND = 44

@@ -1,4 +1,4 @@
-"""What the connections of the main process share besides: what carries out all commands, and the search processes."""
+"""The shared part of the main process: the calls that carry out all commands, and the search processes."""
 
 import asyncio
 import socket

@@ -19,7 +19,7 @@ from sonicpy.store.views.view import View
 
 
 class StoreReader:
-    """What `Store` and `ReadOnlyStore` have in common.
+    """The common part of `Store` and `ReadOnlyStore`.
 
     Args:
         folder: of the store.

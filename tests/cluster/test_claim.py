@@ -12,8 +12,8 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 from nats.aio.client import Client  # noqa: E402
 from nats.errors import NoRespondersError  # noqa: E402
 
-from sonicpy.cluster import claim as module  # noqa: E402
 from sonicpy.cluster.log.writer import LogWriter  # noqa: E402
+from sonicpy.cluster.node import claim as module  # noqa: E402
 from sonicpy.cluster.node.claim import REACHED_S, WAIT_S, Claim, NameLost, now_s  # noqa: E402
 from sonicpy.cluster.registry.registry import Registry  # noqa: E402
 from sonicpy.errors import ConfigError, StoreError  # noqa: E402

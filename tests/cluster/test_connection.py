@@ -19,7 +19,7 @@ from nats.aio.client import Server, Srv  # noqa: E402
 from nats.aio.msg import Msg  # noqa: E402
 from nats.errors import Error as NatsError  # noqa: E402
 
-from sonicpy.cluster import connection as module  # noqa: E402
+from sonicpy.cluster.log import connection as module  # noqa: E402
 from sonicpy.cluster.log.connection import (  # noqa: E402
     LEAVE_AGAIN_S,
     LEAVE_S,

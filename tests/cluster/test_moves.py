@@ -21,9 +21,10 @@ from tests.processes import run_here
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.client.blocking.connect import connect as connect_client  # noqa: E402
-from sonicpy.cluster import moves, transfer  # noqa: E402
 from sonicpy.cluster.log.jetstream import JetStream, connect  # noqa: E402
+from sonicpy.cluster.node import moves  # noqa: E402
 from sonicpy.cluster.node.snapshots import snapshot_all  # noqa: E402
+from sonicpy.cluster.operator import transfer  # noqa: E402
 from sonicpy.cluster.operator.dev import HOST, DevCluster, free_ports  # noqa: E402
 from sonicpy.cluster.operator.recover import Wish, recover  # noqa: E402
 from sonicpy.cluster.operator.setup import add, drain, make  # noqa: E402

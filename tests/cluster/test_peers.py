@@ -13,8 +13,8 @@ import uvloop
 
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
-from sonicpy.cluster import awake  # noqa: E402
-from sonicpy.cluster import peers as module  # noqa: E402
+from sonicpy.cluster.peers import awake  # noqa: E402
+from sonicpy.cluster.peers import peers as module  # noqa: E402
 from sonicpy.cluster.peers.certificates import make_certificate  # noqa: E402
 from sonicpy.cluster.peers.frames import HEAD, Frames  # noqa: E402
 from sonicpy.cluster.peers.peers import Peers  # noqa: E402

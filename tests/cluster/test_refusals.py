@@ -18,14 +18,15 @@ from nats.errors import NoRespondersError  # noqa: E402
 from nats.errors import TimeoutError as NatsTimeout  # noqa: E402
 from nats.js.errors import APIError, KeyWrongLastSequenceError, NoStreamResponseError  # noqa: E402
 
-from sonicpy.cluster import patience as patience_module  # noqa: E402
-from sonicpy.cluster import refusals, registry  # noqa: E402
+from sonicpy.cluster.log import patience as patience_module  # noqa: E402
+from sonicpy.cluster.log import refusals  # noqa: E402
 from sonicpy.cluster.log.broker import NotReady  # noqa: E402
 from sonicpy.cluster.log.ending import close  # noqa: E402
 from sonicpy.cluster.log.jetstream import JetStream, connect  # noqa: E402
 from sonicpy.cluster.log.patience import TELL_S, Patience, at_last  # noqa: E402
 from sonicpy.cluster.log.refusals import meaning  # noqa: E402
 from sonicpy.cluster.operator.dev import HOST, free_ports  # noqa: E402
+from sonicpy.cluster.registry import registry  # noqa: E402
 from sonicpy.cluster.registry.registry import Registry  # noqa: E402
 from sonicpy.errors import ConfigError, SonicError, StoreError  # noqa: E402
 from tests.cluster.pretender import pretending, refusal  # noqa: E402

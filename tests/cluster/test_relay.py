@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.channel.commands import Command, Count, Query, Suggest  # noqa: E402
-from sonicpy.cluster import node as module  # noqa: E402
+from sonicpy.cluster.node import node as module  # noqa: E402
 from sonicpy.cluster.node.node import Node, NotHere, pack_error, unpack_answer, with_shared_cache  # noqa: E402
 from sonicpy.cluster.node.service import NODE_CALLS  # noqa: E402
 from sonicpy.cluster.node.spread import Spread  # noqa: E402

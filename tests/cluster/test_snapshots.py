@@ -16,9 +16,10 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 from nats.aio.client import Client  # noqa: E402
 
 from sonicpy.client.blocking.connect import connect as connect_client  # noqa: E402
-from sonicpy.cluster import snapshots, watched  # noqa: E402
+from sonicpy.cluster.node import snapshots  # noqa: E402
 from sonicpy.cluster.node.snapshots import snapshot_all  # noqa: E402
 from sonicpy.cluster.operator.dev import HOST, DevCluster  # noqa: E402
+from sonicpy.cluster.registry import watched  # noqa: E402
 from sonicpy.cluster.registry.orders import NotDone, Order  # noqa: E402
 from sonicpy.cluster.registry.registry import Layout  # noqa: E402
 from sonicpy.cluster.registry.watched import Asleep, give_watched_order  # noqa: E402

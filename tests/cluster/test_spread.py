@@ -20,7 +20,7 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.client.blocking.client import Client  # noqa: E402
 from sonicpy.client.blocking.connect import connect as connect_client  # noqa: E402
-from sonicpy.cluster import transfer  # noqa: E402
+from sonicpy.cluster.operator import transfer  # noqa: E402
 from sonicpy.cluster.operator.dev import HOST, DevCluster  # noqa: E402
 from sonicpy.cluster.operator.setup import make  # noqa: E402
 from sonicpy.cluster.operator.spreading import spread  # noqa: E402

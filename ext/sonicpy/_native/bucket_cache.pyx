@@ -39,7 +39,7 @@ cdef enum:
 
 
 cdef class BucketCache:
-    """What was read of a bucket.
+    """The rows that were read of a bucket.
 
     Rows of words are cached in two generations: when the newer one holds `words_max`, it becomes the older one, and the
     older one before it is dropped. A row found in the older generation moves to the newer one, so what is asked for

@@ -394,7 +394,7 @@ cdef int compare_matches(const void *left, const void *right) noexcept nogil:
 # -- the answer ---------------------------------------------------------------------------------------------------
 
 cdef class Corrections:
-    """What a correction found: `matches` are pairs of word and distance; `whole`: the edge budget was enough.
+    """The findings of a correction: `matches` are pairs of word and distance; `whole`: the edge budget was enough.
 
     If it was not, words are missing, and a word may have a greater distance than its true one.
     """

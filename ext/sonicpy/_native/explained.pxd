@@ -1,4 +1,4 @@
-"""What scores are made of, for native code."""
+"""The parts of scores, for native code."""
 
 from sonicpy._native.query_state cimport QueryState
 

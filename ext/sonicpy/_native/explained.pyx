@@ -1,4 +1,4 @@
-"""What the scores of objects that were found are made of."""
+"""The parts of the scores of objects that were found."""
 
 from libc.math cimport pow
 from libc.stdint cimport uint32_t

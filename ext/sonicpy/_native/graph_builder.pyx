@@ -57,7 +57,7 @@ cdef enum:
 WORD_BYTES_MAX = WORD_MAX
 
 AUTOMATON_MAX_BYTES = 1 << (32 - TARGET_SHIFT)
-"""What targets reach: some 30 million words."""
+"""The number of words that targets reach: some 30 million."""
 
 
 class GraphTooLarge(ValueError):

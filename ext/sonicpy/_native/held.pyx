@@ -80,7 +80,7 @@ cdef class Opened:
 
 
 cdef class Kept:
-    """What was opened, from the moment on at which opening it has ended.
+    """An opened object, from the moment on at which opening it has ended.
 
     Attributes:
         held: what `open` returned; None: it was not called.

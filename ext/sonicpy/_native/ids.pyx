@@ -1,4 +1,4 @@
-"""Which names of collections, buckets and objects are surely valid, everywhere and for all that may be done to them."""
+"""Names of collections, buckets and objects that are surely valid, everywhere and for all that may be done to them."""
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_COMPACT_ASCII(object)

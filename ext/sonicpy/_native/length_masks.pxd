@@ -1,4 +1,4 @@
-"""Who is short, by windows."""
+"""Short objects, by windows."""
 
 from libc.stdint cimport uint8_t, uint64_t
 

@@ -1,4 +1,4 @@
-"""Which objects of a window are shorter than a limit, a bit each, made when a query asks for it.
+"""The objects of a window that are shorter than a limit, a bit each, made when a query asks for it.
 
 Most objects that hold a word hold it once, so their length decides their score, and whoever is not shorter than some limit
 cannot be among the best. The masks of large buckets are made anew each time: that takes no longer than to fetch those that

@@ -1,4 +1,4 @@
-"""What a PUSH, a POP and a FLUSHO have in common: the words of an object that change, each with its row.
+"""The common part of a PUSH, a POP and a FLUSHO: the words of an object that change, each with its row.
 
 A change takes the rows and blocks that its caller has read, and gives the rows and blocks to write. add_terms.pyx and
 remove_terms.pyx hold the two kinds.

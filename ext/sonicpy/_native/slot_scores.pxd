@@ -1,4 +1,4 @@
-"""What the words of a slot add to a score, and may add at most, for native code."""
+"""The share of a slot's words in a score, and its upper bound, for native code."""
 
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset

@@ -1,4 +1,4 @@
-"""Which words a stemming algorithm may draw to a stem, by the letters at its end.
+"""The words that a stemming algorithm may draw to a stem, by the letters at its end.
 
 Stemming a word costs far more than a look at two of its letters.
 """
@@ -21,7 +21,7 @@ cdef enum:
 
 @cython.final
 cdef class StemEnds:
-    """What an algorithm takes off words of the letters a to z, and puts in the place of a last letter.
+    """The endings that an algorithm takes off words of the letters a to z, and puts in the place of a last letter.
 
     Args:
         taken: with what begins what it takes off: two letters, or one, or "" for words that are their own stems.

@@ -216,7 +216,7 @@ cdef class TermInfo:
 
     @property
     def position(self) -> int:
-        """What the key of its tail in `postings` will be; 0: all of its postings are in the tail."""
+        """The key that the tail in `postings` will have; 0: all postings are in the tail."""
         return self._word.position
 
     @property

@@ -1,4 +1,4 @@
-"""Who holds the terms of a query, window by window, for native code."""
+"""The objects that hold the terms of a query, window by window, for native code."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 

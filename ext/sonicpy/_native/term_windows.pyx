@@ -1,4 +1,4 @@
-"""Who holds the terms of a query in one window of objects, as bits.
+"""The objects of one window that hold the terms of a query, as bits.
 
 Windows of common words and of families of common words are kept beside the lists, for later queries. The postings of
 others are put together and kept once all of their blocks were read; before, they are gathered from the blocks each time.

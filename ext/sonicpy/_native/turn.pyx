@@ -16,7 +16,7 @@ cdef double LONG_S = 3600.0  # longer than a process takes to end
 
 
 cdef class Turn:
-    """Whose turn it is to change something; a thread that has it may take it again.
+    """The turn of a thread to change something; a thread that has it may take it again.
 
     Attributes:
         open: the OpenTransactions in which nothing may stay open for writing when the turn ends; None: it may.

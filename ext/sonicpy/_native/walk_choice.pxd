@@ -1,4 +1,4 @@
-"""Which objects a walk looks at, for native code."""
+"""The objects at which a walk looks, for native code."""
 
 from libc.stdint cimport uint8_t, uint32_t
 

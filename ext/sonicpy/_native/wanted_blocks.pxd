@@ -1,4 +1,4 @@
-"""Which blocks a query needs next, for native code."""
+"""The blocks that a query needs next, for native code."""
 
 from libc.stdint cimport int64_t
 

@@ -1,4 +1,4 @@
-"""Which objects of a window may be among the best, for native code."""
+"""The objects of a window that may be among the best, for native code."""
 
 from libc.stdint cimport int64_t, uint32_t
 

@@ -18,7 +18,7 @@ FIELD_CHARACTERS_MAX = 1 << 30
 """Of a field; csv refuses more than 128 KB otherwise."""
 
 END_OF_DATA = "unexpected end of data"
-"""What csv says if the last line ends inside a quoted field."""
+"""The message of csv if the last line ends inside a quoted field."""
 
 
 @dataclass(frozen=True, slots=True)

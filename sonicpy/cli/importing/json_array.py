@@ -33,7 +33,7 @@ def elements(parts: Iterator[str]) -> Iterator[object]:
 
 
 class _Text:
-    """What is read of the text, and a place in it."""
+    """The part of the text that was read, and a place in it."""
 
     def __init__(self, parts: Iterator[str]) -> None:
         self._parts = parts

@@ -88,7 +88,7 @@ class AsyncConnection(asyncio.Protocol):
 
     @property
     def server(self) -> ServerInfo:
-        """What is known about the server."""
+        """The known facts about the server."""
         return self._conversation.server
 
     @property

@@ -51,7 +51,7 @@ class Connection:
 
     @property
     def server(self) -> ServerInfo:
-        """What is known about the server."""
+        """The known facts about the server."""
         return self._conversation.server
 
     @property

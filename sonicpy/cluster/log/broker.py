@@ -1,4 +1,4 @@
-"""What keeps the cluster's logs, replicated: a log holds the changes of one partition, or of several. `jetstream.py` is
+"""The keeper of the cluster's logs: a log holds the changes of one partition, or of several. `jetstream.py` is
 NATS; tests have one in memory.
 
 Positions of a log begin with 1 and have no gaps.
@@ -26,7 +26,7 @@ class LogGone(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """What is known of a log.
+    """The known state of a log.
 
     Attributes:
         name: another one for a log that was lost and made again.

@@ -26,7 +26,7 @@ RECONNECT_S = 0.1
 REFUSED_S = 2.0
 """The same, once a broker has refused the user or the password: it notes each try in its log."""
 REFUSAL = "authorization"
-"""What brokers say of a user or password that they do not know has this in it."""
+"""A part of the message with which brokers refuse a user or password that they do not know."""
 REVOKED = "user authentication"
 """The same of one that they knew."""
 CLOSE_S = 1.0

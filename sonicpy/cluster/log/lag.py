@@ -32,7 +32,7 @@ class Follower(Protocol):
 
 
 class Lag:
-    """What is known of the logs of a node's replicas.
+    """The known positions of the logs of a node's replicas.
 
     Args:
         replicas: by partition; it may change at any time.

@@ -22,7 +22,7 @@ class EntryFormat:
 
 
 FIRST = 1
-"""What a cluster writes until it is upgraded."""
+"""The version that a cluster writes until it is upgraded."""
 FORMATS: dict[int, EntryFormat] = {FIRST: EntryFormat(pack_batch, unpack_batch)}
 """A version is kept for ever: a log may hold entries of every version since the cluster was made."""
 

@@ -1,4 +1,4 @@
-"""What the metrics of a node report of each partition and of each log."""
+"""Figures of a node about each partition and each log, for the metrics."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal

@@ -1,4 +1,4 @@
-"""What reads one log for the replicas of a node whose partitions it holds, and lets them apply it entry by entry."""
+"""Reads one log for the replicas of a node whose partitions it holds, and lets them apply it entry by entry."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""What several partitions answer, as one answer."""
+"""The answers of several partitions as one answer."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What carries out the commands of connections at a node.
+"""Carries out the commands of connections at a node.
 
 A PUSH, and a read that a replica of this node can answer at once, are carried out within the turn. A read of what other
 nodes hold is relayed to one of them. Everything else is postponed to `execute`, which may wait and may ask other nodes.

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from sonicpy.cluster.node.node import Node
 
 CACHED_S = 1.0
-"""What parts know of the words of a query is asked again after this time."""
+"""The time after which the parts are asked again for the statistics of a query's words."""
 CACHED_MAX = 1_000
 WORDS_AT_ONCE = 2_000
 """Words of a part that are read at once to count those of a bucket."""

@@ -1,4 +1,4 @@
-"""What a cluster holds already of what should not be there yet: every partition is asked for names."""
+"""Names that a cluster holds already and that should not be there yet: every partition is asked for names."""
 
 import json
 

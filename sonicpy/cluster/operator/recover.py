@@ -26,7 +26,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What to recover.
+    """The part of a cluster to recover.
 
     Attributes:
         source: the node whose replicas are right; "": those of `node` begin anew with snapshot and log.

@@ -10,7 +10,7 @@ PAUSE_S = 5.0
 
 
 class Processes(Protocol):
-    """What is started again."""
+    """The processes that are started again."""
 
     folder: Path
 

@@ -1,4 +1,4 @@
-"""What goes into a cluster and comes out of it as a whole: `sonicpy cluster import`, `backup` and `restore`.
+"""Whole clusters in and out: `sonicpy cluster import`, `backup` and `restore`.
 
 An import reads each object of a folder or backup with its words, in the order in which they were pushed, and appends
 them to the logs as a node would. So it takes any number of partitions, while the cluster serves: a cluster grows by a

@@ -30,7 +30,7 @@ TakeAnswer = Callable[[bytes | None], None]
 
 
 class Taker(Protocol):
-    """What gets the answer of a node."""
+    """Gets the answer of a node."""
 
     def take(self, node: "Askable", answer: bytes | None) -> None:
         """Take the answer of a node; None: its connection is lost."""

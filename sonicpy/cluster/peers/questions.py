@@ -42,7 +42,7 @@ COMMANDS: dict[str, Any] = {
     "Reasons": Explain,
 }
 NAMES = {kind: name for name, kind in COMMANDS.items()}
-"""What a question of each command is called."""
+"""The name of each kind of question."""
 DEFAULTS: dict[str, tuple[Any, ...]] = {
     name: tuple(reversed(kind._field_defaults.values())) for name, kind in COMMANDS.items()
 }
@@ -65,7 +65,7 @@ class UnknownQuestion(SonicError):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a node asks about a partition.
+    """The questions of a node about a partition.
 
     Attributes:
         kind: the name of a command or method.

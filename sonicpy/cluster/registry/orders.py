@@ -37,7 +37,7 @@ class NotDone(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a node is to do with its replica of a partition."""
+    """The order to a node about its replica of a partition."""
 
     kind: str
     partition: int

@@ -1,4 +1,4 @@
-"""Which partition a bucket belongs to, and which nodes hold a partition.
+"""The partition of a bucket, and the nodes of a partition.
 
 The functions are frozen: every node of a cluster, and every later version, has to compute the same numbers.
 """

@@ -1,4 +1,4 @@
-"""What all nodes know of the cluster: the bucket `sonicpy_meta` of the brokers' key-value store.
+"""The shared knowledge of all nodes of the cluster: the bucket `sonicpy_meta` of the brokers' key-value store.
 
 cluster       what `sonicpy cluster init` fixed: Layout, as JSON
 analyser      what decides which terms of a text are stored: that of the first node that started

@@ -23,7 +23,7 @@ NAMED_MAX = 16
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What was found.
+    """The state of a cluster.
 
     Attributes:
         figures: for JSON.

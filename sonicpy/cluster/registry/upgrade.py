@@ -20,7 +20,7 @@ SUBJECT = "sonicpy.entries"
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """What was decided.
+    """The decision on an upgrade.
 
     Attributes:
         before, after: the versions of entries that nodes wrote, and that they write now.

@@ -35,7 +35,7 @@ PRUNED_ROWS = 200
 
 
 class GraphLimits(NamedTuple):
-    """What a graph may hold.
+    """The most that a graph may hold.
 
     Attributes:
         words, file_bytes: the most a graph holds; 0: no limit.

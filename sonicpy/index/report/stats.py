@@ -31,7 +31,7 @@ ROWS_BETWEEN_PAUSES = 1_000
 PERCENTILES = (50, 90, 99)
 STATUS = Path("/proc/self/statm")
 BLOCK_BYTES = 512
-"""What st_blocks counts, whatever the file system."""
+"""The unit of st_blocks, whatever the file system."""
 
 
 def index_figures(engine: "Engine") -> Figures:

@@ -14,7 +14,7 @@ Kept = tuple[int, Moment, list[str]]
 ROOM: Final = 60_000
 """Entries of all answers together: about 6 MB."""
 OVERHEAD: Final = 4
-"""What a question and a list take, in entries."""
+"""The room that a question and a list take, in entries."""
 LONGEST: Final = 100
 """Longer answers are not kept."""
 

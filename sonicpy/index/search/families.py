@@ -71,7 +71,7 @@ ELIDES = frozenset("aehiouy")
 SCRIPTS_WITH_MARKS = ("LATIN", "GREEK", "CYRILLIC", "HEBREW", "ARABIC")
 """Scripts whose words have a family without an algorithm, too: those that differ only in accents or points."""
 ARTICLES = ("ال", "بال", "فال", "كال", "لل", "وال")
-"""What Arabic writes together with a noun: the article, alone and behind prepositions."""
+"""The prefixes that Arabic writes together with a noun: the article, alone and behind prepositions."""
 LONG_BYTES = 24
 """A family of a longer word may have words of more than WORD_BYTES_MAX, which never become pending: it is looked up
 afresh once the terms of the bucket have changed."""
@@ -131,7 +131,7 @@ class _Stem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Kin:
-    """What the words of a family share.
+    """The common part of the words of a family.
 
     Attributes:
         folded: the typed word, folded.

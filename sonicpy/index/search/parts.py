@@ -51,11 +51,11 @@ class Word(NamedTuple):
 
 
 MadeOf = tuple[list[tuple[Word, int, float]], int, float]
-"""What a score is made of: ([(word, term frequency, part of the score)], number of other parts, their sum)."""
+"""The parts of a score: ([(word, term frequency, part of the score)], number of other parts, their sum)."""
 
 
 class AnyPart(Protocol):
-    """What one part of all objects has found."""
+    """The findings of one part of all objects."""
 
     @property
     def total(self) -> int | None:
@@ -68,7 +68,7 @@ class AnyPart(Protocol):
 
 
 class Part:
-    """What a bucket has found.
+    """The findings of a bucket.
 
     Args:
         query: that was answered.
@@ -114,7 +114,7 @@ class Part:
 
 
 class RemotePart(NamedTuple):
-    """What a part on another node has found, as JSON brings it."""
+    """The findings of a part on another node, as JSON brings them."""
 
     found: Sequence[NamedObject]
     total: int | None

@@ -1,4 +1,4 @@
-"""Which words Sonic 1.4 takes for completions of a typed one: those that continue in its script."""
+"""The words that Sonic 1.4 takes for completions of a typed one: those that continue in its script."""
 
 import re
 from functools import lru_cache

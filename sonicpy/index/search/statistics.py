@@ -23,11 +23,11 @@ LETTER_WORTH = 4.0
 holders: 3 to 6 measure alike."""
 
 Sketch = dict[str, Any]
-"""What a bucket, or a part of one, knows, for JSON: objects, length (the sum of their lengths), words {word: [objects,
-hidden]}, families, completed and corrected {word: [words]}; to each correction belongs its distance."""
+"""The statistics of a bucket, or of a part of one, for JSON: objects, length (the sum of their lengths), words {word:
+[objects, hidden]}, families, completed and corrected {word: [words]}; to each correction belongs its distance."""
 
 NO_SKETCH: Sketch = {"objects": 0, "length": 0, "words": {}, "families": {}, "completed": {}, "corrected": {}}
-"""That of a part without the bucket."""
+"""The statistics of a part without the bucket."""
 
 
 class Statistics(Protocol):

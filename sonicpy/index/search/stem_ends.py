@@ -1,4 +1,4 @@
-"""What Snowball's algorithms take off words of the letters a to z and put in their place, for the algorithms used most.
+"""The endings that Snowball's algorithms replace in words of the letters a to z, for the algorithms used most.
 
 The tables are what they do to the words of six languages, to words with all endings of up to three letters, and to
 words with two of the common endings; `tests/index/test_stem_ends.py` compares them with the algorithms.

@@ -44,7 +44,7 @@ else:
 
 
 UNLIMITED = 10_240
-"""What macOS allows at most, unless it was told otherwise."""
+"""The limit of macOS, unless another one is set."""
 RESERVE = 128
 """Descriptors that no connection gets: half of them for the health port and for connections that are told to go, the
 others for log and disk, processes, and what was accepted at the same moment."""

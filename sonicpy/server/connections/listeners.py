@@ -27,7 +27,7 @@ LACKING = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
 IPV4_LOOPBACK = "127.0.0.1"
 LOCALHOST = "localhost"
 LOOPBACK = (IPV4_LOOPBACK, "::1")
-"""What localhost means here, whatever the machine's hosts file says; the client tries both, too."""
+"""The addresses of localhost here, whatever the machine's hosts file says; the client tries both, too."""
 ANY_IPV6 = "::"
 SOMEWHERE = {"0.0.0.0": IPV4_LOOPBACK, ANY_IPV6: "::1"}
 """From an address that takes connections for any to one of them on this machine."""

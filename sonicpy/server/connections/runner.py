@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OVERFLOW = b"ERR overflow"
-"""What a line that is too long is counted as."""
+"""The name under which a line that is too long is counted."""
 
 
 class Stop(enum.Enum):
@@ -55,7 +55,7 @@ class Runner:
         self.transport: asyncio.BaseTransport | None = None
         """Of the connection, while it is open; the slow log asks it for the peer."""
         self.known_peer: object = None
-        """That of a connection that another process has accepted."""
+        """The name of the peer, where another process has accepted the connection."""
 
     def peer_name(self) -> object:
         """Return the address of the peer, as the socket gives it; None: the connection is closed."""

@@ -1,4 +1,4 @@
-"""What connections share in every process of a server: the counters, the turns, and the open connections.
+"""State that connections share in every process of a server: the counters, the turns, and the open connections.
 
 Everything here runs on the loop's thread. `BaseService` is that of a main process, `SearchService` that of a
 search process.
@@ -51,7 +51,7 @@ class Peer(Protocol):
 
 
 class Sealer(Protocol):
-    """What puts the changes of a turn where they last."""
+    """Puts the changes of a turn where they last."""
 
     @property
     def is_waiting(self) -> bool: ...
@@ -104,7 +104,7 @@ class Serving(ABC):
             kind: Kind(call, self.statistics.tallies[kind], kind in CHANGES, kind in REMOVES)
             for kind, call in calls.items()
         }
-        """What answers a command within a turn, by its type."""
+        """The calls that answer a command within a turn, by its type."""
         self.turns = Turns()
         self.peers: set[Peer] = set()
         self.rejected: set[RejectedConnection] = set()

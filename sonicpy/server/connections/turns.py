@@ -1,4 +1,4 @@
-"""Which connection is served when.
+"""The order in which connections are served.
 
 A connection that was not busy takes its turn as soon as its bytes arrive. One that used up a turn queues for the next
 one. The queue is worked off for one round at a time, then the loop looks for new bytes: however many connections are

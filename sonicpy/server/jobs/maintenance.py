@@ -75,7 +75,7 @@ class Maintenance:
         self._verifiers = Workers(config.server.worker_time_limit)
         """Their own process: a consolidation must not wait until a check has ended."""
         self._thread: asyncio.Future[Built | None] | None = None
-        """What builds a graph, or built the last one."""
+        """The thread that builds a graph, or built the last one."""
 
     async def consolidate(self, buckets: list[int] | None = None) -> None:
         """Build the graphs of some buckets; None: of all that have pending words now.

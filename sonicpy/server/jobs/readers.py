@@ -32,7 +32,7 @@ MIB = 1 << 20
 
 @dataclass(slots=True)
 class Watched:
-    """What is known of a reader since it was first seen."""
+    """A reader's figures since it was first seen."""
 
     since_s: float
     used_bytes: int

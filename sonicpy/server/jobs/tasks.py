@@ -31,7 +31,7 @@ LOOKED_AT_BETWEEN_TURNS = 100
 
 
 class Maintained(Protocol):
-    """What is kept fast and safe: a Service, or a replica of a cluster's node."""
+    """A store to keep fast and safe: a Service, or a replica of a cluster's node."""
 
     @property
     def index(self) -> "Index": ...

@@ -49,7 +49,7 @@ Job = Callable[[], Any]
 
 
 class Outcome(NamedTuple):
-    """What a worker tells last of a job: what the job raised, or else what it returned."""
+    """The last message of a worker about a job: the error that the job raised, or else its result."""
 
     error: Exception | None
     result: Any

@@ -1,4 +1,4 @@
-"""What the main process of a server and its search processes tell each other, over a `Link`.
+"""Messages between the main process of a server and its search processes, over a `Link`.
 
 main process                          search process
 Setup, with the change board    ->
@@ -45,7 +45,7 @@ class Handover(NamedTuple):
     unsent: bytes
     """Replies to send first."""
     rest: bytes
-    """What the client sent and nobody has read."""
+    """Bytes from the client that no process has read."""
     peer: object
     """Its address: a socket of a pump does not tell."""
 
@@ -100,7 +100,7 @@ class AskReport(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What a search process did since the report before."""
+    """The work of a search process since the report before."""
 
     counts: Counts
     busy: float

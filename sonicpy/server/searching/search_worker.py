@@ -1,4 +1,4 @@
-"""What runs in a search process: it serves connections in mode search that the main process hands over.
+"""A search process: it serves connections in mode search that the main process hands over.
 
 It opens the store for reading. The main process answers a command that needs to see a change that no commit holds yet,
 or commits, so that this process can answer. The end of the link is the end of this process: nothing of a server
@@ -104,7 +104,7 @@ class SearchWorker:
 
 
 class SearchService(Serving):
-    """What the connections of a search process share. To be made while the loop runs."""
+    """The shared state of a search process's connections. To be made while the loop runs."""
 
     def __init__(self, index: ReadOnlyIndex, config: Config, link: Link) -> None:
         calls = {kind: self._unless_behind(call) for kind, call in CALLS.items()}
@@ -281,7 +281,7 @@ class SearchService(Serving):
 
 
 class NoChanges:
-    """What stands for the committer in a process that changes nothing."""
+    """Stands for the committer in a process that changes nothing."""
 
     is_waiting = False
 

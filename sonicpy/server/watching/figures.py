@@ -1,4 +1,4 @@
-"""What the metrics report of the server at one moment: read on the loop's thread, shown by another."""
+"""The figures of a server at one moment, for the metrics: read on the loop's thread, shown by another."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ class ServerFigures:
     consolidations_total: int
     consolidation_seconds_total: float
     more: list[LabelledFigures]
-    """What only some servers have."""
+    """Figures that only some servers have."""
 
 
 def server_figures(service: "BaseService") -> ServerFigures:

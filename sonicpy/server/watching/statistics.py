@@ -49,7 +49,7 @@ class Tally:
 
 
 class Counts(NamedTuple):
-    """What a search process counted, for the statistics of the server."""
+    """Counts of a search process, for the statistics of the server."""
 
     tallies: dict[str, tuple[int, float, list[int]]]
     """By verb: count, seconds and `slower` of a tally; those that counted nothing are left out."""

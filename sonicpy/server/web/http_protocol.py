@@ -1,4 +1,4 @@
-"""What one HTTP connection may take: uvicorn's protocol with limits of its own, so that the channel never waits long.
+"""Limits of one HTTP connection: uvicorn's protocol with limits of its own, so that the channel never waits long.
 
 uvicorn has no time limit for headers, and none for their size; it takes any number of requests from one packet, and it
 handles all connections that have data in one pass of the loop.

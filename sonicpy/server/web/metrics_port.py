@@ -135,7 +135,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class InTime(io.RawIOBase):
-    """What comes on a connection until a moment, however slowly.
+    """The bytes that come on a connection until a moment, however slowly.
 
     Args:
         until: on the monotonic clock; later, reading raises TimeoutError.

@@ -1,4 +1,4 @@
-"""What happens to a store before LMDB opens it: after a loss of power it goes back to its checkpoint.
+"""The start of a store before LMDB opens it: after a loss of power it goes back to its checkpoint.
 
     nothing is there         LMDB makes it
     closed in order, or the process that wrote it died      LMDB opens the last commit

@@ -1,4 +1,4 @@
-"""What an index needs of its store, whether that can be changed, can only be read, or is closed.
+"""The store as an index needs it, whether that can be changed, can only be read, or is closed.
 
 Store           reads and changes
 ReadOnlyStore   reads, and refuses changes

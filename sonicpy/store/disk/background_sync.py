@@ -1,4 +1,4 @@
-"""What a store does in the background: it syncs soon after a commit, sooner if many pages wait for it to be used again;
+"""The background work of a store: it syncs soon after a commit, sooner if many pages wait for it to be used again;
 and when nothing was changed for some seconds, it gives back disk that it does not need."""
 
 import logging

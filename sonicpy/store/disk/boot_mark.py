@@ -22,7 +22,7 @@ VERSION: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class BootMark:
-    """What the file says.
+    """The content of the file.
 
     Attributes:
         version: 1: the process that wrote it kept no checkpoint. 0: the file cannot be understood.

@@ -26,7 +26,7 @@ Check = Callable[[Path], Iterator[str]]
 """A function of a module; it yields the faults of a folder, and raises StoreError if it cannot check it."""
 
 DAMAGE_SIGNALS: Final = {signal.SIGABRT, signal.SIGBUS, signal.SIGSEGV, signal.SIGFPE, signal.SIGILL}
-"""What ends a process that reads a damaged or a cut off file of LMDB."""
+"""The signals that end a process that reads a damaged or a cut off file of LMDB."""
 CHILD: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from sonicpy.store.disk.check_process import main; main(*sys.argv[2:])"

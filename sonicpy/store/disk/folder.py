@@ -35,7 +35,7 @@ LOOKED_AT = 100
 LOOK_S = 0.2
 """Between two looks at whether the names still lead to the files that were opened."""
 LOCKS = Path("/proc/locks")
-"""What Linux tells of locks: kind, process and inode, one lock a line."""
+"""The locks that Linux tells of: kind, process and inode, one lock a line."""
 
 Identity = tuple[int, int]
 """Device and inode of a file."""

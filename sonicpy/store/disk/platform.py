@@ -18,7 +18,7 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 """A random id of this boot; Linux alone has it."""
 SYSCTL = "/usr/sbin/sysctl"
 BOOT_NAMES = ("kern.bootsessionuuid", "kern.boottime")
-"""What identifies a boot elsewhere: macOS has a random id; the boot time also changes when the clock is set."""
+"""The identity of a boot elsewhere: macOS has a random id; the boot time also changes when the clock is set."""
 SYSCTL_TIMEOUT_S = 5
 
 KEEP_SIZE, PUNCH_HOLE = 0x01, 0x02

@@ -40,7 +40,7 @@ _opened: "dict[Folder, weakref.ref[Claim] | str]" = {}
 
 
 class Held(Protocol):
-    """What keeps a folder open."""
+    """The environment, locks and log that keep a folder open."""
 
     @property
     def is_closed(self) -> bool: ...
@@ -52,7 +52,7 @@ HeldT = TypeVar("HeldT", bound=Held)
 
 
 class Guarded(Protocol):
-    """What the guard needs of an open index or table."""
+    """The methods of an open index or table that the guard calls."""
 
     def abandon(self, parent: int) -> Held | None: ...
     def end(self, seconds: float) -> None: ...
@@ -117,7 +117,7 @@ class Claim:
 
     @property
     def held(self) -> Held | None:
-        """What keeps the folder open."""
+        """The objects that keep the folder open."""
         return self._kept.held
 
     def close(self, seconds: float = inf) -> bool:

@@ -50,7 +50,7 @@ class MapFull(StoreFull):
 
 
 class CachedView(Protocol):
-    """What readers of a snapshot hand on to the next one."""
+    """State that readers of a snapshot hand on to the next one."""
 
     def end(self) -> None: ...
 

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class Why(IntEnum):
-    """What happened last to a pending word: the last byte of its row, behind its sequence number."""
+    """The last change of a pending word: the last byte of its row, behind its sequence number."""
 
     APPEARED = 0
     POPPED = 1

@@ -1,4 +1,4 @@
-"""What the last commits changed, as a row of `meta`: what a reader has cached of everything else stays true.
+"""The changes of the last commits, as a row of `meta`: everything else that a reader has cached stays true.
 
     row      number of the newest commit u64, then an entry of each commit, the newest first    (little-endian)
     entry    size of what follows u16 | size of the numbers u16 | numbers | the new pending words, one behind the other
@@ -42,7 +42,7 @@ BUCKET_WEIGHT = 8
 
 @dataclass(slots=True)
 class Touched:
-    """What changed in a bucket.
+    """The changes of a bucket.
 
     Attributes:
         rewritten: the ids of the words whose lists changed other than by new postings at their end; None: any may have.
@@ -69,7 +69,7 @@ class Touched:
 
 
 class ChangesBetween:
-    """What some commits changed, by bucket; put together for a bucket when it is asked for.
+    """The changes of some commits, by bucket; put together for a bucket when it is asked for.
 
     Args:
         commits: the oldest one first.
@@ -90,7 +90,7 @@ class ChangesBetween:
 
 
 class RecentChanges:
-    """What the last commits changed, in the process that makes them: the entries of the row, and more than it holds."""
+    """The changes of the last commits, in the process that makes them: the entries of the row, and older ones."""
 
     def __init__(self) -> None:
         self._newest = -1

@@ -23,11 +23,11 @@ CONVERTED_FORMAT = 3
 """The format that `store.convert` reads."""
 
 OPEN_ONCE = "open it for writing once, by a server or by `sonicpy.open`: that converts it"
-"""What to do with a store of the format that can be converted."""
+"""The advice for a store of the format that can be converted."""
 RESTORE_ELSEWHERE = (
     "restore it with the version that wrote it and open that store here, or export it there and import it here"
 )
-"""What to do with a backup of that format."""
+"""The advice for a backup of that format."""
 
 ORDER = "order of postings"
 """A key of the analyzer. "object": by IID; "association": by the time at which objects gained the word, as Sonic's."""
@@ -101,7 +101,7 @@ def _unpack_settings(row: bytes) -> Mapping[str, str]:
 FORMAT: MetaKey[str] = MetaKey(b"format", _pack_text, _unpack_text)
 """The format version of the store. Missing while the store is being created."""
 ANALYZER: MetaKey[Mapping[str, str]] = MetaKey(b"analyser", _pack_settings, _unpack_settings)
-"""What decides which terms of a text are stored, key by key."""
+"""The settings that decide which terms of a text are stored, key by key."""
 POSITION: MetaKey[int] = MetaKey(b"position", _pack_number, _unpack_number)
 """The log position that the last commit covers."""
 NEXT_BUCKET: MetaKey[int] = MetaKey(b"next bucket", _pack_number, _unpack_number)
@@ -114,7 +114,7 @@ MODE = "server.compat"
 """Key of the analyzer that others follow from: where it differs, an operator has to hear of it alone."""
 
 SETTINGS = (MODE, "normalization.", "tokenization.", "stopwords.")
-"""What the keys of the analyzer begin with that are settings; others say which version cut the texts."""
+"""The prefix of those keys of the analyzer that are settings; others say which version cut the texts."""
 SET_BACK = "set it back, or push the texts again into a new store"
 """An export would bring the terms that were cut as before, which queries that are cut otherwise miss."""
 MAKE_ANEW = "export and import into a new store, or push the texts again into one"
@@ -124,10 +124,10 @@ CONVERSION: MetaKey[tuple[int, int]] = MetaKey(b"conversion", pack_varints, _unp
 them by name the objects from the second number on. Missing otherwise."""
 
 EMPTIED = b"emptied "
-"""What the keys of rows without a value begin with; the name of a collection follows. The collection has lost all its
+"""The prefix of the keys of rows without a value; the name of a collection follows. The collection has lost all its
 buckets at some time: it exists until it is flushed itself, as in Sonic."""
 FLUSHING = b"flushing "
-"""What the keys of `flushing` begin with."""
+"""The prefix of the keys of `flushing`."""
 
 
 def flushing(collection: str) -> MetaKey[int]:
@@ -136,10 +136,10 @@ def flushing(collection: str) -> MetaKey[int]:
 
 
 REPLICA: MetaKey[Mapping[str, Any]] = MetaKey(b"replica", _pack_settings, _unpack_settings)
-"""What `store.replica` notes with a position of the cluster's log. Missing in a store that is no replica."""
+"""The note of `store.replica` with a position of the cluster's log. Missing in a store that is no replica."""
 
 CHANGES: MetaKey[bytes] = MetaKey(b"changes", bytes, bytes)
-"""What the last commits changed; `store.changes` packs it. Missing in a store that an older version wrote last."""
+"""The changes of the last commits; `store.changes` packs them. Missing in a store that an older version wrote last."""
 
 KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET, CONVERSION, REPLICA, CHANGES)
 

@@ -1,4 +1,4 @@
-"""Which object has an OID: `oids` by the hash of the OID, and the OIDs of new objects in memory.
+"""The object of an OID: `oids` by the hash of the OID, and the OIDs of new objects in memory.
 
 With a row for each name, nearly every PUSH would change a page of its own, because hashes are spread evenly. So names
 wait in memory until there are thousands, then go into rows of about fifty, a slice of all hashes each

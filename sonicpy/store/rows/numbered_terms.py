@@ -1,4 +1,4 @@
-"""Which term has a term id: the table `terms`, where neighbouring term ids share rows.
+"""The term of a term id: the table `terms`, where neighbouring term ids share rows.
 
 New terms get the next term ids, so those of a text usually go into one row. A row of an older version holds one term:
 see `sonicpy._native.numbered_terms`.

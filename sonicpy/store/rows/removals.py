@@ -1,4 +1,4 @@
-"""What is being removed in steps: large objects and collections of many buckets that are half gone.
+"""Removals in steps: large objects and collections of many buckets that are half gone.
 
 The table `removed` holds the terms of such an object that are still to be taken away, in parts, and its record is
 empty; a row of `meta` names such a collection. So steps go on after a restart. `remove_steps` carries them out.
@@ -16,7 +16,7 @@ removed_key = block_key  # the IID takes the place of the term id, the number of
 
 
 class Removals:
-    """What is half gone, as the open write transaction shows it.
+    """The objects and collections that are half gone, as the open write transaction shows them.
 
     Attributes:
         objects: the IID of each object, by the number of its bucket and its OID.

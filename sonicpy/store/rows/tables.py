@@ -1,4 +1,4 @@
-"""What can be asked of every table alike: its true count of rows, and the buckets that have rows in it."""
+"""Questions that every table answers alike: its true count of rows, and the buckets that have rows in it."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What exists: collections, the buckets of one, and the names of the objects of a bucket, some at a time."""
+"""Names: collections, the buckets of one, and the objects of a bucket, some at a time."""
 
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, names_in
 from sonicpy.store.disk.transaction import OBJECTS, SCOPES

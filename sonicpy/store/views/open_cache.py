@@ -1,5 +1,5 @@
-"""What was read of the open write transaction, its own changes included, so that queries between changes are as fast as
-those between commits.
+"""The rows that were read of the open write transaction, its own changes included, so that queries between changes are
+as fast as those between commits.
 
 The cache takes over what the last commit left, and after each change what the change did not touch, in the same way as
 the cache of a commit does. The next commit takes it over in turn. A recovery drops it: what it shows may never be
@@ -19,7 +19,7 @@ from sonicpy.store.views.write_view import WriteView
 
 
 class OpenCache(SnapshotCache):
-    """What was read of an open write transaction.
+    """The rows that were read of an open write transaction.
 
     Args:
         view: of the transaction.

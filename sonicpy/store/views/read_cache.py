@@ -39,7 +39,7 @@ WORDS_MAX = 4_096
 NAME_ROWS_MAX = 12_500
 """Rows of sixteen OIDs of a bucket: about 5 MB if these are short."""
 IDLE_COMMITS = 1_024
-"""What was read of a bucket that nobody asked for during so many commits is dropped: it may be gone, and the row of
+"""The cached rows of a bucket are dropped after this many commits without a read: it may be gone, and the row of
 changes does not go back so far. At most twice as many."""
 POSTINGS_MAX_BYTES = 448 << 20
 """Of postings, packed blocks and windows of common words, over all buckets, one half of them older ones: what queries
@@ -84,7 +84,7 @@ class KnownNames:
 
 
 class SnapshotCache:
-    """What was read of one commit; threads share it, since each step is one call of a dict.
+    """The rows that were read of one commit; threads share them, since each step is one call of a dict.
 
     Args:
         commit: its number.

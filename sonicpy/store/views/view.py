@@ -1,4 +1,4 @@
-"""What one transaction shows of the store: buckets by name, and the rows of their words and objects."""
+"""The view of one transaction: buckets by name, and the rows of their words and objects."""
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ViewCache:
-    """What readers made of buckets and may use again while the view lasts, by scope.
+    """Objects that readers made of buckets and may use again while the view lasts, by scope.
 
     Args:
         entries_max: when there are more, all are dropped; 0: nothing is cached.

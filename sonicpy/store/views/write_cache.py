@@ -1,4 +1,4 @@
-"""What the writer caches from commit to commit: the store as its open transaction shows it.
+"""The writer's cache from commit to commit: the store as its open transaction shows it.
 
 Nothing is lost with the cache: what changed in it (rows of words, the newest row of records, counters, lengths) is
 written before every commit, and replaying the log brings back the rest.
@@ -63,7 +63,7 @@ class NewestRow(BufferedRow):
 
 
 class BucketWriteCache:
-    """What is cached of one bucket; None: it was not read yet."""
+    """The cache of one bucket; None: it was not read yet."""
 
     __slots__ = ("lengths", "names", "newest")
 
@@ -74,7 +74,7 @@ class BucketWriteCache:
 
 
 class WriteCache:
-    """What is cached of all buckets, and what the writer notes beside the tables.
+    """The cache of all buckets, and the writer's notes beside the tables.
 
     Attributes:
         pending_buckets: the ids of buckets that may have pending words.

@@ -1,4 +1,4 @@
-"""What the open write transaction shows, its own changes included, and how buckets change in it.
+"""The view of the open write transaction, its own changes included, and the ways in which buckets change in it.
 
 Rows that nearly every change touches (counters of buckets, lengths, words, the newest records) change in the
 `WriteCache`; `flush` writes them before each commit.
