@@ -24,10 +24,7 @@ from sonicpy.channel.commands import (  # noqa: E402
     Suggest,
 )
 from sonicpy.cluster.log import limits  # noqa: E402
-from sonicpy.cluster.node import (
-    node,  # noqa: E402
-    service,  # noqa: E402
-)
+from sonicpy.cluster.node import node, service  # noqa: E402
 from sonicpy.cluster.node.service import NodeService, limit_of  # noqa: E402
 from sonicpy.errors import StoreError  # noqa: E402
 from sonicpy.http import over_channel  # noqa: E402
