@@ -7,6 +7,7 @@ _Made = TypeVar("_Made")
 _Shown_co = TypeVar("_Shown_co", covariant=True)
 
 class _Source(Protocol):
+    is_torn: bool
     def show(self, transaction: Any, /) -> Any: ...
     def shown_now(self) -> Any: ...
 
@@ -17,11 +18,8 @@ class OpenTransactions(Generic[_Made]):
     changing: threading.Lock
     writer: _Made | None
     own_writer: _Made | None
-    view: Any
-    is_torn: bool
     is_lost: bool
     is_here: bool
-    is_changing: bool
     def __init__(
         self,
         idle_max: int,
@@ -37,7 +35,6 @@ class OpenTransactions(Generic[_Made]):
     def begin_write(self) -> _Made: ...
     def commit(self) -> None: ...
     def abort(self) -> None: ...
-    def give_up(self) -> None: ...
 
 class Reading(Generic[_Shown_co]):
     def __init__(

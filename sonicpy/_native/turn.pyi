@@ -1,14 +1,19 @@
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 from sonicpy._native.readers import OpenTransactions
 
 _Begun = TypeVar("_Begun")
 _Begun_co = TypeVar("_Begun_co", covariant=True)
 
+class _Owner(Protocol):
+    is_torn: bool
+    view: Any
+
 class Turn:
     open: OpenTransactions[Any] | None
+    owner: _Owner | None
     finish: Callable[[], object] | None
     batches: int
     is_mine: bool

@@ -3,7 +3,7 @@
 `Index` asks and changes it for its users, `Maintainer` keeps it fast and safe. Nothing here knows what a query is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from math import inf
@@ -73,7 +73,14 @@ class Engine:
         self.config = config or Config()
         self.turn = Turn()
         """Of the threads that change something; see `changing`."""
+        self.changing: Callable[[], AbstractContextManager[None]] = self.turn.hold
+        """Returns the context manager that takes the turn of changing something: `with engine.changing()`.
+
+        If this engine commits by itself, no write transaction stays open behind the block: LMDB's belongs to one
+        thread.
+        """
         self.is_autocommit = autocommit
+        self._is_alone = not autocommit  # one thread alone changes something, and commits when it likes
         kv = self.config.store.kv
         self.access = ACCESSES[kv.group_access]
         """The modes of new files."""
@@ -95,13 +102,15 @@ class Engine:
             insist(claim.close)
             raise
 
-    def changing(self) -> AbstractContextManager[None]:
-        """Return the context manager that takes the turn of changing something: `with engine.changing()`.
+    def begin_batch(self) -> None:
+        """Commit changes by about BATCH_COMMIT instead of one by one, until `end_batch`."""
+        self._is_alone = False
+        self.turn.batches += 1
 
-        If this engine commits by itself, no write transaction stays open behind the block: LMDB's belongs to one
-        thread.
-        """
-        return self.turn.hold()
+    def end_batch(self) -> None:
+        """End the last `begin_batch`; commit what was changed."""
+        self.turn.batches -= 1
+        self.finish()
 
     @property
     def is_batching(self) -> bool:
@@ -155,6 +164,9 @@ class Engine:
 
     def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None:
         """Carry out a PUSH of terms, as `apply` does."""
+        if self._is_alone:
+            self.store.push(collection, bucket, oid, terms)
+            return
         turn = self.turn
         with turn.hold():  # as `changing`, which would be one call more
             self.store.push(collection, bucket, oid, terms)

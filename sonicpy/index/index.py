@@ -400,12 +400,11 @@ class Index(Answers, Listing):
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def _begin_batch(self) -> Self:
-        self._engine.turn.batches += 1
+        self._engine.begin_batch()
         return self
 
     def _end_batch(self, error: BaseException | None) -> None:
-        self._engine.turn.batches -= 1
-        self._engine.finish()
+        self._engine.end_batch()
         self.maintainer.consolidate_backlogged(None)
 
     def _build_graphs(self) -> None:

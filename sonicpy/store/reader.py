@@ -30,9 +30,11 @@ class StoreReader:
         durability: when a change is on the disk; see `Store`.
         uncommitted: mutations applied since the last commit.
         recoveries: how often changes were undone: what the open transaction showed before may not hold any more.
+        is_torn: whether the open transaction is in the middle of a change.
     """
 
     durability = "interval"
+    is_torn = False
 
     def __init__(
         self, folder: Path, environment: Environment, postings_max_bytes: int, access: Access = PRIVATE

@@ -164,7 +164,7 @@ class ReplicaStore(Store):
             raise
         self._log.keep(progress.position, records)  # an entry without changes is noted, too
         self.progress = progress
-        self._transactions.is_torn = False
+        self.is_torn = False
         return answers
 
     def note_position(self, position: int, epoch: str) -> None:

@@ -104,6 +104,7 @@ class Store(StoreReader):
     Attributes:
         stamp: grows before and after every change of what is read: the same stamp, the same answers.
         was_converted: whether opening converted the store from an older format: its word graphs are to be built.
+        view: of the open write transaction; None: none is open.
     """
 
     def __init__(
@@ -135,6 +136,8 @@ class Store(StoreReader):
             self.stamp = 0
             self.was_converted = False
             self._analyzer = dict(analyzer)
+            self.view: WriteView | None = None
+            self.is_torn = False
             self._open_cache: OpenCache | None = None  # what was read of the open transaction
             self._owner: int  # the thread of the open transaction
             self._write_cache = WriteCache()
@@ -153,7 +156,7 @@ class Store(StoreReader):
             self._turn = turn
             self._open()
             if turn is not None:
-                turn.open, turn.finish = self._transactions, self.commit
+                turn.open, turn.owner, turn.finish = self._transactions, self, self.commit
         except BaseException:
             insist(self._release)
             raise
@@ -184,7 +187,7 @@ class Store(StoreReader):
             self.uncommitted -= 1
             raise
         self._unsealed.append(record)
-        self._transactions.is_torn = False
+        self.is_torn = False
         if self._board is not None:
             self._mark(self._board, mutation)
         return result
@@ -195,11 +198,10 @@ class Store(StoreReader):
         Raises:
             StoreError: it was not carried out; everything applied before it is.
         """
-        transactions = self._transactions
-        view: WriteView | None = transactions.view  # None, too, when the open transaction is lost
+        view = self.view  # None, too, when the open transaction is lost
         if (
             view is None
-            or transactions.is_torn
+            or self.is_torn
             or self._refusal is not None
             or self._held_back is not None
             or (writer := view.writer_cache.get((collection, bucket))) is None
@@ -211,7 +213,7 @@ class Store(StoreReader):
             return
         self.uncommitted += 1  # from before it can be read: see readable_stamp
         self.stamp += 1
-        transactions.is_torn = True
+        self.is_torn = True
         view.changes += 1
         try:
             writer.push(oid, terms)
@@ -224,7 +226,7 @@ class Store(StoreReader):
             return
         self.stamp += 1
         self._unsealed.append(record)
-        transactions.is_torn = False
+        self.is_torn = False
         if self._board is not None:
             self._board.mark(collection, bucket, view.transaction.number)
 
@@ -249,7 +251,7 @@ class Store(StoreReader):
             del records[place]
         self.uncommitted -= len(left_out)
         self._unsealed += records
-        self._transactions.is_torn = False
+        self.is_torn = False
         if self._board is not None:
             for push in pushes:
                 self._mark(self._board, push)
@@ -379,7 +381,7 @@ class Store(StoreReader):
             StoreError: it failed twice.
         """
         done = self._at_most_twice(_do, work)
-        self._transactions.is_torn = False
+        self.is_torn = False
         return done
 
     def flush_term_rows(self) -> None:
@@ -388,7 +390,7 @@ class Store(StoreReader):
         Raises:
             StoreError: it failed twice; nothing is lost.
         """
-        view: WriteView | None = self._transactions.view
+        view = self.view
         if view is not None and view.terms.changed:
             self.maintain(WriteView.flush_term_rows)
 
@@ -450,8 +452,8 @@ class Store(StoreReader):
         turn = self._turn
         if transactions.is_lost and turn is not None and not turn.is_mine and not self.refusing:
             self._settle(turn)
-        view: WriteView | None = transactions.view  # read once: another thread may end its transaction meanwhile
-        if (transactions.is_torn or transactions.is_lost) and self._may_change():
+        view = self.view  # read once: another thread may end its transaction meanwhile
+        if (self.is_torn or transactions.is_lost) and self._may_change():
             view = self._writing()
         if view is None or view.owner != threading.get_ident():
             return None
@@ -480,7 +482,7 @@ class Store(StoreReader):
         if self._owner == threading.get_ident():
             return stamp
         # A step of a removal changes what is read without a mutation.
-        return stamp if not self.uncommitted and self._transactions.view is None else None
+        return stamp if not self.uncommitted and self.view is None else None
 
     def log_bytes(self) -> int:
         """Return how many bytes of records the log holds."""
@@ -523,8 +525,7 @@ class Store(StoreReader):
 
     def _is_committed(self) -> bool:
         """Return whether the last commit holds everything."""
-        transactions = self._transactions
-        return transactions.view is None and not transactions.is_lost and not transactions.is_torn
+        return self.view is None and not self._transactions.is_lost and not self.is_torn
 
     def _finish(self, seconds: float) -> bool:
         """Commit and sync; return whether no other thread uses the store any more."""
@@ -553,7 +554,7 @@ class Store(StoreReader):
         POSITION.write(view.transaction, self._log.position)
 
     def _check_accepting(self) -> None:
-        if self._transactions.view is None:  # a change of an open transaction is as good as those before it
+        if self.view is None:  # a change of an open transaction is as good as those before it
             self._refuse_if_replaced()
         if self._refusal is not None and self._replaced is None:
             if self._turn is not None:
@@ -588,7 +589,7 @@ class Store(StoreReader):
 
     def _mark(self, board: ChangeBoard, mutation: Mutation) -> None:
         """Note on the board which commit will hold a mutation that the open transaction holds."""
-        view = self._transactions.view
+        view = self.view
         assert view is not None
         number = view.transaction.number
         if isinstance(mutation, FlushCollection):
@@ -645,11 +646,10 @@ class Store(StoreReader):
         Raises:
             StoreError: the commit failed; call `_recover`.
         """
-        transactions = self._transactions
         for _ in range(GROWTHS_MAX):
             try:
                 view = self._writing()
-                transactions.is_torn = True
+                self.is_torn = True
                 view.flush()
                 self._note_position(view)
                 view.note_changes()
@@ -659,6 +659,7 @@ class Store(StoreReader):
                     FORMAT.write(view.transaction, str(FORMAT_VERSION))
                 number = view.transaction.number
                 left = None if self._open_cache is None else self._open_cache.left_to_commit()
+                self.view = None
                 self._environment.commit(view.transaction)
                 if left is not None:
                     with Held(self._replacing_cache):
@@ -672,26 +673,30 @@ class Store(StoreReader):
                 self._committed_position = self._log.position
                 self.uncommitted = 0
                 self.stamp += 1
-                transactions.is_torn = False
+                self.is_torn = False
                 return
         raise StoreFull("the store cannot be committed: its map is full whatever its size")
 
     def _writing(self) -> WriteView:
         """Return the view of the open write transaction; begin or recover one if there is none."""
-        transactions = self._transactions
-        if transactions.is_lost or transactions.is_torn:
+        if self._transactions.is_lost or self.is_torn:
             self._recover(None)
-        view: WriteView | None = transactions.view
+        view = self.view
         return self._begun() if view is None else view
 
     def _begun(self) -> WriteView:
         """Begin a write transaction, and return its view."""
-        transactions = self._transactions
-        transactions.abort()  # one of which an exception kept us from making a view
+        self._transactions.abort()  # one of which an exception kept us from making a view
         self._owner = threading.get_ident()
         view = WriteView(self._environment.begin(write=True), self._write_cache, self._owner)
-        transactions.view = view
+        self.view = view
         return view
+
+    def _give_up(self) -> None:
+        """Forget the open transaction, and note that what it held has to be done again."""
+        self._transactions.is_lost = True
+        self.view, self.is_torn = None, False
+        self._transactions.abort()
 
     def _at_most_twice(self, work: Callable[[WriteView, Given], Answer], given: Given) -> Answer:
         """Run `work` in the open transaction; after an error of the storage once more, in a recovered one.
@@ -699,14 +704,13 @@ class Store(StoreReader):
         If it raises anything else, the transaction is recovered too, so nothing half done stays. If it passes, the
         caller notes the records of what was done, and that the transaction is not torn any more.
         """
-        transactions = self._transactions
         self.stamp += 1
         try:
             try:
-                view: WriteView | None = transactions.view
-                if view is None or transactions.is_torn or transactions.is_lost:
+                view = self.view
+                if view is None or self.is_torn or self._transactions.is_lost:
                     view = self._writing()
-                transactions.is_torn = True
+                self.is_torn = True
                 view.changes += 1
                 return work(view, given)
             except StoreDamaged:
@@ -719,7 +723,7 @@ class Store(StoreReader):
                 raise
             try:
                 view = self._writing()
-                transactions.is_torn = True
+                self.is_torn = True
                 return work(view, given)
             except BaseException:
                 self._recover(None)
@@ -734,15 +738,14 @@ class Store(StoreReader):
             cause: why; if it is a full map, the map grows first.
             from_log_end: when a store is opened, the position of the last commit; replay finds the end of the log.
         """
-        transactions = self._transactions
-        transactions.is_lost = True
+        self._transactions.is_lost = True
         if self._open_cache is not None:  # it shares names and pending words, perhaps undone ones, with the one before
             with Held(self._replacing_cache):
                 self._snapshot_cache, self._open_cache = self._fresh_cache(), None
         for _ in range(GROWTHS_MAX):
             self.recoveries += 1
             self.stamp += 1
-            transactions.give_up()
+            self._give_up()
             self._write_cache.undo()
             if isinstance(cause, MapFull):
                 self._environment.grow()
@@ -752,7 +755,7 @@ class Store(StoreReader):
             except MapFull as error:
                 cause = error
             except BaseException:
-                transactions.give_up()  # nothing can be read or written before a recovery has passed
+                self._give_up()  # nothing can be read or written before a recovery has passed
                 raise
         raise StoreFull("the store cannot be recovered: its map is full whatever its size")
 
@@ -778,7 +781,7 @@ class Store(StoreReader):
                 self._log.position = position
             for record in self._unsealed:
                 apply_mutation(view, unpack_mutation(record))
-        self._transactions.is_torn = self._transactions.is_lost = False
+        self.is_torn = self._transactions.is_lost = False
 
 
 def _do(view: WriteView, work: Callable[[WriteView], Answer]) -> Answer:

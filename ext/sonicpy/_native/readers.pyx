@@ -28,9 +28,7 @@ cdef class OpenTransactions:
         awaited: how many threads wait for transactions to end; if any, no transaction stays idle.
         changing: a lock that is held while a transaction for writing is open.
         writer: the transaction for writing; None: none is open.
-        view: what the owner of the store made of `writer`.
-        is_torn: somebody is in the middle of a change of `writer`: it must not be used or committed.
-        is_lost: `writer` was given up, so what it held has to be done again.
+        is_lost: a transaction for writing was given up, and what it held has to be done again.
 
     Args:
         idle_max: how many read transactions may wait for the next readers.
@@ -44,8 +42,7 @@ cdef class OpenTransactions:
     cdef public Py_ssize_t awaited
     cdef readonly object changing
     cdef readonly object writer
-    cdef public object view
-    cdef public bint is_torn, is_lost
+    cdef public bint is_lost
     cdef bint _is_left  # to the process that forked this one
     cdef unsigned long _owner  # thread of `writer`
     cdef object _txn  # of LMDB, of `writer`
@@ -69,11 +66,6 @@ cdef class OpenTransactions:
     def is_elsewhere(self, besides=None) -> bool:
         """Return whether a thread other than `besides` has a transaction open."""
         return len(self._counts) > (besides in self._counts)
-
-    @property
-    def is_changing(self) -> bool:
-        """Whether a transaction for writing is open, or a change was begun and not ended."""
-        return self.writer is not None or self.is_torn
 
     @property
     def own_writer(self):
@@ -168,7 +160,7 @@ cdef class OpenTransactions:
     def begin_write(self):
         """Begin the transaction for writing, once no other one is open, and return it.
 
-        `commit`, `abort` or `give_up` has to follow on the same thread.
+        `commit` or `abort` has to follow on the same thread.
         """
         while True:
             self.changing.acquire()
@@ -199,20 +191,13 @@ cdef class OpenTransactions:
 
     cdef int finish_write(self, finish) except -1:
         cdef object thread = self._owner
-        self.writer = self.view = self._txn = None
+        self.writer = self._txn = None
         try:
             finish()
         finally:
             self.count_down(thread)
             self.changing.release()
         return 0
-
-    def give_up(self) -> None:
-        """Forget what was written, and note that it has to be done again."""
-        self.is_lost = True
-        self.is_torn = False
-        self.view = None
-        self.abort()
 
 
 cdef int forget_view(transaction) except -1:
@@ -231,8 +216,8 @@ cdef class Reading:
     Args:
         open: of the environment.
         store: shows what the block gets: `show(transaction)` makes it of a new transaction, which keeps it as its
-            `cached_view`; `shown_now()` returns what this thread is to see instead while `open` is changing or lost,
-            or None. None: the block gets the transaction.
+            `cached_view`; `shown_now()` returns what this thread is to see instead, or None, while something is open
+            for writing or lost; `is_torn` is set if the block fails then. None: the block gets the transaction.
         of_now: whether to ask `shown_now`.
         then, args: `then(shown, *args)` makes of that what the block gets.
         failure, failed: an error of class `failure` is raised as what `failed(error)` returns.
@@ -253,7 +238,7 @@ cdef class Reading:
         cdef OpenTransactions open = self._open
         cdef object shown = None
         try:
-            if self._of_now and (open.writer is not None or open.is_torn or open.is_lost):
+            if self._of_now and (open.writer is not None or open.is_lost):
                 shown = self._store.shown_now()
             if shown is not None:
                 self._is_changing = True
@@ -283,7 +268,7 @@ cdef class Reading:
         if self._failure is not None and isinstance(error, self._failure):
             raise self._failed(error) from error
         if self._is_changing:
-            self._open.is_torn = True
+            self._store.is_torn = True
         return 0
 
     cdef int give_back(self) except -1:

@@ -20,8 +20,10 @@ cdef class Turn:
 
     Attributes:
         open: the OpenTransactions in which nothing may stay open for writing when the turn ends; None: it may.
-        finish: called without arguments for a transaction that is still open at the end of a turn without an error;
-            None: it is given up.
+        owner: has the attributes `is_torn`, whether it is in the middle of a change, and `view`, what it made of the
+            open transaction; None: nothing has.
+        finish: called without arguments for a transaction that is whole and still open at the end of a turn without an
+            error; None: it is given up.
         batches: blocks around this moment that commit less often.
     """
     cdef object _lock, _acquire, _release
@@ -29,8 +31,7 @@ cdef class Turn:
     cdef unsigned long _owner
     cdef unsigned long _last  # the thread that has it for ever, once `is_over`
     cdef bint _is_over
-    cdef public object open
-    cdef public object finish
+    cdef public object open, owner, finish
     cdef public Py_ssize_t batches
 
     def __init__(self):
@@ -76,20 +77,29 @@ cdef class Turn:
         self.take_new_lock()
         self._depth = self.batches = 0
         self._is_over = False
-        self.open = self.finish = None
+        self.open = self.owner = self.finish = None
 
     cdef int settle(self, bint failed) except -1:
         """Leave nothing open for writing at the end of a turn."""
-        open = self.open
-        if open is None or not open.is_changing:
+        if self.open is None or not self.is_changing():
             return 0
         try:
-            if self.finish is not None and not failed and not open.is_torn:
+            if self.finish is not None and not failed and not self.is_torn():
                 self.finish()
         finally:
-            if open.is_changing:
-                open.give_up()
+            if self.is_changing():
+                self.open.is_lost = True
+                if self.owner is not None:
+                    self.owner.view = None
+                    self.owner.is_torn = False
+                self.open.abort()
         return 0
+
+    cdef bint is_torn(self):
+        return self.owner is not None and self.owner.is_torn
+
+    cdef bint is_changing(self):
+        return self.open.writer is not None or self.is_torn()
 
 
 @cython.freelist(8)

@@ -57,6 +57,7 @@ class Log:
         self._folder = folder
         self._access = access
         self._file: Descriptor  # of the current segment, from `start` on
+        self._descriptor = -1  # its number
         self._unsynced: list[Descriptor] = []  # of older segments that no sync has covered yet
         self._switching = threading.RLock()  # between a rotation and a sync on another thread
         self._older: list[Segment] = []
@@ -128,7 +129,7 @@ class Log:
             if self._may_have_rest:
                 self._cut_rest()
             self._may_have_rest = True
-            written = os.write(self._file.number, framed)
+            written = os.write(self._descriptor, framed)
             if written != len(framed):
                 raise OSError(errno.ENOSPC, f"only {written} of {len(framed)} bytes were taken")
         except OSError as error:
@@ -145,6 +146,8 @@ class Log:
         Raises:
             StoreFull: it cannot be cut off.
         """
+        if not self._may_have_rest:
+            return
         try:
             self._cut_rest()
         except OSError as error:
@@ -207,6 +210,7 @@ class Log:
 
     def close(self) -> None:
         """Close the files; no sync may be under way."""
+        self._descriptor = -1
         for file in (*self._unsynced, getattr(self, "_file", None)):
             if file is not None:
                 file.close()
@@ -226,20 +230,20 @@ class Log:
                 path.unlink()
             raise StoreFull(f"cannot begin the log file {path}: {error.strerror}") from error
         with Held(self._switching):
-            current = Segment(path, position)
+            current, number = Segment(path, position), file.number
             older, unsynced = self._older, self._unsynced
             if self._begun:
                 older, unsynced = [*older, self._current], [*unsynced, self._file]
             # No exception comes between these.
             self._older, self._unsynced, self._file, self._current = older, unsynced, file, current
+            self._descriptor = number
             self._begun += 1
             self._may_have_rest = False
             self.position = position
 
     def _cut_rest(self) -> None:
-        if self._may_have_rest:
-            os.ftruncate(self._file.number, HEADER.size + self.position - self._current.start)
-            self._may_have_rest = False
+        os.ftruncate(self._descriptor, HEADER.size + self.position - self._current.start)
+        self._may_have_rest = False
 
 
 def read_segment(segment: Segment) -> Iterator[tuple[int, int, bytes]]:
