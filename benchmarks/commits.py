@@ -23,7 +23,7 @@ from benchmarks.instructions import VALGRIND, parse_counter
 from benchmarks.stages import BUCKET, COLLECTION
 from sonicpy import Config
 from sonicpy.index.index import Index
-from sonicpy.index.read_only import ReadOnlyIndex
+from sonicpy.index.read_only_index import ReadOnlyIndex
 from sonicpy.store.store import Store
 from tests.support.texts import messages, queries
 

@@ -11,7 +11,7 @@ English chat. With --langdetect, langdetect guesses every 20th text too.
 import argparse
 from collections.abc import Callable
 
-from sonicpy.evaluation.languages import BORROWED, LENGTHS, accuracy, cut_pieces, time_us
+from sonicpy.evaluation.language_scores import BORROWED, LENGTHS, accuracy, cut_pieces, time_us
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.stopwords import StopWords
 from tests.support.language_samples import ACCURACY_MIN, SEED, chat_lines, sentences

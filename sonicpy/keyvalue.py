@@ -34,10 +34,10 @@ from sonicpy.ids import shown
 from sonicpy.store.care.backup import open_backup, write_backup
 from sonicpy.store.disk.environment import DATA_FILE, Environment
 from sonicpy.store.disk.folder import LMDB_LOCK_FILE, ReaderLock, WriterLock, holds_store
-from sonicpy.store.disk.registry import Claim, Held, guard
+from sonicpy.store.disk.open_folders import FolderClaim, OpenFolder, guard
 from sonicpy.store.disk.temporary import MEMORY, temporary_folder
 from sonicpy.store.disk.transaction import KEY_BYTES_MAX, MapFull, Transaction
-from sonicpy.store.read_only import may_write
+from sonicpy.store.read_only_store import may_write
 
 TABLES: Final = (b"keyvalue", b"values")
 KEYVALUE: Final = 0
@@ -111,7 +111,7 @@ class KeyValue:
         self._closed = f"the table in {folder} was closed: open it again"
         if read_only and not holds_store(folder):
             raise StoreError(f"there is no table of keys and values in {folder}")
-        claim = self._claim = Claim(self._folder, writes=not read_only, temporary=temporary)
+        claim = self._claim = FolderClaim(self._folder, writes=not read_only, temporary=temporary)
         try:
             self._guard = guard(self, claim)
             held = claim.open(_Held, self._folder, size_max, sync=sync, read_only=read_only)
@@ -163,12 +163,12 @@ class KeyValue:
     def __len__(self) -> int:
         return self.count()
 
-    def snapshot(self) -> AbstractContextManager["Snapshot"]:
+    def snapshot(self) -> AbstractContextManager["KeyValueSnapshot"]:
         """The last commit, for the length of a `with` block: the fastest way to read many keys.
 
         The thread that reads a snapshot may not write: the file can grow only when nothing reads it.
         """
-        return Reading(self._opened().transactions, None, False, Snapshot)
+        return Reading(self._opened().transactions, None, False, KeyValueSnapshot)
 
     def file_size(self) -> int:
         """Return the size of the file in bytes, space for reuse included."""
@@ -324,7 +324,7 @@ class KeyValue:
         self._guard.detach()
         keep_for_ever(self._claim)
 
-    def abandon(self, parent: int) -> Held | None:
+    def abandon(self, parent: int) -> OpenFolder | None:
         """In a forked process: refuse every further use; return what the parent holds, None: it was closed."""
         self._turn.renew()  # another thread of the parent may have it
         if self._environment is None:
@@ -431,7 +431,7 @@ class _Held:
             del self._closers[-1]
 
 
-class Snapshot:
+class KeyValueSnapshot:
     """The keys and values of one commit, inside the `with` block of `KeyValue.snapshot`."""
 
     __slots__ = ("_transaction", "get")

@@ -98,7 +98,7 @@ class Switch(NamedTuple):
         return switch_of(name, value)
 
 
-class Language(NamedTuple):
+class LanguageCode(NamedTuple):
     """The language of a text: an ISO 639-3 code in lower case, `none`, or None to guess."""
 
     is_text: bool = False
@@ -176,7 +176,7 @@ class Option(NamedTuple):
 LIMIT = Option("limit", Number(LIMIT_CEILING), 10, "LIMIT(<count>)", "at most this many results")
 OFFSET = Option("offset", Number(OFFSET_CEILING), 0, "OFFSET(<count>)", "skip this many of the first results")
 LANG = Option(
-    "lang", Language(), None, "LANG(<locale>)",
+    "lang", LanguageCode(), None, "LANG(<locale>)",
     "language of the text as ISO 639-1, ISO 639-3 or BCP 47 (`en`, `eng`, `en-GB`), or `none` (default: guessed)",
 )  # fmt: skip
 SCORES = Option(

@@ -10,7 +10,7 @@ import pytest
 import sonicpy
 from sonicpy.api.bucket import Searchable
 from sonicpy.channel import commands
-from sonicpy.channel.meta import read_meta
+from sonicpy.channel.meta_arguments import read_meta
 from sonicpy.channel.syntax import COMMANDS, SONIC_COMMANDS_OF_MODE
 from sonicpy.cli.parser import make_parser
 from sonicpy.client.aio.bucket import AsyncBucket, AsyncSearchable

@@ -17,7 +17,7 @@ from benchmarks.quality.finding import finding_table
 from benchmarks.quality.peers import stemming_engines
 from benchmarks.quality.systems import OURS, all_systems
 from benchmarks.quality.tables import languages_table, relevance_table, typos_table
-from sonicpy.evaluation import languages, relevance, typos
+from sonicpy.evaluation import language_scores, relevance, typos
 from sonicpy.evaluation.inputs import Collection, Sentences, Typos, read_inputs, read_rows, read_words
 from tests.support.paths import SHARED
 from tests.support.plain_bm25 import PlainBm25
@@ -68,7 +68,7 @@ def languages_of_all(data: Path, _: int) -> str:
     with tempfile.TemporaryDirectory() as folder, all_systems(Path(folder)) as systems:
         systems = {**systems, BM25: PlainBm25()}
         figures = {
-            name: languages.evaluate(system, "languages", given, guesses=name == OURS)
+            name: language_scores.evaluate(system, "languages", given, guesses=name == OURS)
             for name, system in systems.items()
         }
     ours = figures[OURS]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sonicpy.evaluation.languages import Languages
+from sonicpy.evaluation.language_scores import LanguageScores
 from sonicpy.evaluation.relevance import Relevance
 from sonicpy.evaluation.typos import Corrected
 
@@ -39,7 +39,7 @@ def typos_table(by_system: Mapping[str, Sequence[Corrected]]) -> str:
     return table(head, rows)
 
 
-def languages_table(by_system: Mapping[str, Languages]) -> str:
+def languages_table(by_system: Mapping[str, LanguageScores]) -> str:
     """Return one row for each system."""
     head = ["system", "parts that find their sentence", "of those inside words", "empty", "us a query"]
     return table(

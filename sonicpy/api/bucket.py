@@ -7,7 +7,7 @@ from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hits
 from sonicpy.api.html import figures_table
-from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport
+from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport
 from sonicpy.api.shown_names import user_names
 from sonicpy.errors import SonicError
 from sonicpy.ids import ObjectName, check_bucket, check_collection
@@ -29,7 +29,7 @@ class Searchable(Protocol):
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
     ) -> PushReport: ...
     def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int: ...
     def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits: ...
@@ -103,7 +103,7 @@ class Bucket:
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
     ) -> PushReport:
         """Push many texts; return how many were indexed, and which were refused. See `Index.push_many`."""
         return self._index.push_many(

@@ -92,7 +92,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ScorePart:
     """The part of one word in the score of an object.
 
     Attributes:
@@ -126,7 +126,7 @@ class ExplainedHit:
     score: float | None
     how: str
     base: float
-    parts: tuple[Part, ...]
+    parts: tuple[ScorePart, ...]
     more: int
     more_score: float | None
 
@@ -177,7 +177,8 @@ class Explanation:
             given["analysis"] = Analysis(**given["analysis"])
             given["terms"] = tuple(_term(term) for term in given["terms"])
             given["hits"] = tuple(
-                ExplainedHit(**hit | {"parts": tuple(Part(**part) for part in hit["parts"])}) for hit in given["hits"]
+                ExplainedHit(**hit | {"parts": tuple(ScorePart(**part) for part in hit["parts"])})
+                for hit in given["hits"]
             )
             return cls(**given)
         except (AttributeError, KeyError, TypeError) as error:

@@ -8,7 +8,7 @@ SCOPES_SHOWN = 20
 """Buckets of an index that are shown one by one, at most."""
 THOUSANDS = "\N{NARROW NO-BREAK SPACE}"
 
-Stats = Callable[..., Mapping[str, Any]]
+StatsMethod = Callable[..., Mapping[str, Any]]
 """The method `stats` of an index or a client."""
 
 
@@ -34,14 +34,14 @@ def figures_table(caption: str, figures: Mapping[str, object]) -> str:
     return html_table((), rows, caption)
 
 
-def index_tables(caption: str, stats: Stats) -> str:
+def index_tables(caption: str, stats: StatsMethod) -> str:
     """Return the tables of an index and of its buckets; the caption says where the index is."""
     whole = stats()
     figures = {name: value for name, value in whole.items() if name != "folder"}
     return figures_table(caption, figures) + _scopes_table(whole, stats)
 
 
-def _scopes_table(whole: Mapping[str, Any], stats: Stats) -> str:
+def _scopes_table(whole: Mapping[str, Any], stats: StatsMethod) -> str:
     rows: list[tuple[object, ...]] = []
     for collection in whole.get("by_collection", {}):
         if len(rows) >= SCOPES_SHOWN:

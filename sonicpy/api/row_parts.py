@@ -20,7 +20,7 @@ from sonicpy.api.shape import Shape
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import object_name, shown
 
-Parts = tuple[Any, Any, Any, Any, Any]
+RowParts = tuple[Any, Any, Any, Any, Any]
 """Collection, bucket, object, text and language of a row."""
 
 COLUMNS_SHOWN = 20
@@ -36,10 +36,10 @@ class NoParts:
     object: str = ""
 
 
-Reader = Callable[[Any, Shape], Parts | NoParts]
+RowReader = Callable[[Any, Shape], RowParts | NoParts]
 
 
-def reader_of(kind: type) -> Reader | None:
+def reader_of(kind: type) -> RowReader | None:
     """Return the function that reads the rows of a type; None: no row is of this type."""
     if kind is tuple or kind is list:
         return _by_position
@@ -53,7 +53,7 @@ def reader_of(kind: type) -> Reader | None:
     return None
 
 
-def _by_position(row: Sequence[Any], shape: Shape) -> Parts | NoParts:
+def _by_position(row: Sequence[Any], shape: Shape) -> RowParts | NoParts:
     match len(row):
         case 2:
             return (shape.collection, shape.bucket, row[0], row[1], shape.lang)
@@ -66,33 +66,33 @@ def _by_position(row: Sequence[Any], shape: Shape) -> Parts | NoParts:
     return NoParts(f"a row of {len(row)} values instead of 2 to 5")
 
 
-def _by_key(row: Mapping[Any, Any], shape: Shape) -> Parts | NoParts:
+def _by_key(row: Mapping[Any, Any], shape: Shape) -> RowParts | NoParts:
     texts = shape.text_columns
     return _parts(row, shape, () if any(name in row for name in texts) else texts)
 
 
-def _by_fields(row: Any, shape: Shape) -> Parts | NoParts:
+def _by_fields(row: Any, shape: Shape) -> RowParts | NoParts:
     return _by_name(row._fields, tuple(row), shape)
 
 
-def _by_fields_of_spark(row: Any, shape: Shape) -> Parts | NoParts:
+def _by_fields_of_spark(row: Any, shape: Shape) -> RowParts | NoParts:
     names = getattr(row, "__fields__", None)
     return _by_position(row, shape) if names is None else _by_name(names, tuple(row), shape)
 
 
-def _by_attributes(row: Any, shape: Shape) -> Parts | NoParts:
+def _by_attributes(row: Any, shape: Shape) -> RowParts | NoParts:
     kind = type(row)
     fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else kind.__attrs_attrs__
     names = [field.name for field in fields]
     return _by_name(names, [getattr(row, name, None) for name in names], shape)
 
 
-def _by_keys_in_order(row: Any, shape: Shape) -> Parts | NoParts:
+def _by_keys_in_order(row: Any, shape: Shape) -> RowParts | NoParts:
     # A sqlite3.Row asked for "id" may answer with a column "Id" that comes first.
     return _by_name(list(row.keys()), tuple(row), shape)
 
 
-def _by_keys(row: Any, shape: Shape) -> Parts | NoParts:
+def _by_keys(row: Any, shape: Shape) -> RowParts | NoParts:
     try:
         names = list(row.keys())
         values = [row[name] for name in names]
@@ -105,7 +105,7 @@ def _has_keys(kind: type) -> bool:
     return callable(getattr(kind, "keys", None))
 
 
-NAMED: tuple[tuple[Callable[[type], bool], Reader], ...] = (
+NAMED: tuple[tuple[Callable[[type], bool], RowReader], ...] = (
     (lambda kind: issubclass(kind, Sequence) and hasattr(kind, "_fields"), _by_fields),
     (lambda kind: issubclass(kind, tuple) and hasattr(kind, "asDict"), _by_fields_of_spark),
     (lambda kind: dataclasses.is_dataclass(kind) or hasattr(kind, "__attrs_attrs__"), _by_attributes),
@@ -115,7 +115,7 @@ NAMED: tuple[tuple[Callable[[type], bool], Reader], ...] = (
 """How to tell that the rows of a type have names, and what reads them; the first that fits does."""
 
 
-def _by_name(names: Sequence[Any], values: Sequence[Any], shape: Shape) -> Parts | NoParts:
+def _by_name(names: Sequence[Any], values: Sequence[Any], shape: Shape) -> RowParts | NoParts:
     """Return the parts of a row whose columns are fixed, so that it has every column that is asked for."""
     if len(names) != len(values):
         return NoParts(f"the row has {len(names)} names and {len(values)} values")
@@ -125,7 +125,7 @@ def _by_name(names: Sequence[Any], values: Sequence[Any], shape: Shape) -> Parts
     return _parts(row, shape, shape.text_columns)
 
 
-def _parts(row: Mapping[Any, Any], shape: Shape, needed: Iterable[str]) -> Parts | NoParts:
+def _parts(row: Mapping[Any, Any], shape: Shape, needed: Iterable[str]) -> RowParts | NoParts:
     column = next((name for name in shape.object_columns if name in row), None)
     if column is None:
         return NoParts(_lacks(shape.object_columns, row))

@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 
 from sonicpy._native.ids import are_names
 from sonicpy.api.missing import is_missing, joined
-from sonicpy.api.row_parts import NoParts, Parts, Reader, no_row, reader_of
+from sonicpy.api.row_parts import NoParts, RowParts, RowReader, no_row, reader_of
 from sonicpy.api.shape import OBJECT_COLUMNS, TEXT_COLUMN, Shape
 from sonicpy.api.tables import Columns, batches, is_table
 from sonicpy.arguments import language_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_names, object_name
 
-__all__ = ["OBJECT_COLUMNS", "TEXT_COLUMN", "Progress", "PushReport", "Refused", "Row", "Shape", "read_rows"]
+__all__ = ["OBJECT_COLUMNS", "TEXT_COLUMN", "OnProgress", "PushReport", "Refused", "Row", "Shape", "read_rows"]
 
 REFUSED_MAX = 10_000
 """Refused rows that a report lists one by one, at most."""
 
-Progress = Callable[[int], object]
+OnProgress = Callable[[int], object]
 """Called after each chunk with the number of rows that are done, refused ones included."""
 
 
@@ -97,8 +97,8 @@ def read_rows(rows: Any, shape: Shape) -> Iterator[Row | Refused]:
     return _checked(_rows(rows, shape), compat=shape.compat)
 
 
-def _rows(rows: Iterable[Any], shape: Shape) -> Iterator[Parts | NoParts]:
-    readers: dict[type, Reader | None] = {}
+def _rows(rows: Iterable[Any], shape: Shape) -> Iterator[RowParts | NoParts]:
+    readers: dict[type, RowReader | None] = {}
     for row in rows:
         kind = type(row)
         if kind not in readers:
@@ -112,7 +112,7 @@ def _rows(rows: Iterable[Any], shape: Shape) -> Iterator[Parts | NoParts]:
             yield no_row(row)
 
 
-def _checked(rows: Iterable[Parts | NoParts], *, compat: bool) -> Iterator[Row | Refused]:
+def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Row | Refused]:
     """Check the parts of rows: yield valid rows, and the others as refused."""
     for number, parts in enumerate(rows):
         if isinstance(parts, NoParts):
@@ -141,7 +141,7 @@ def _wrong_text(text: object) -> str:
     return "the text is missing" if is_missing(text) else f"the text is of type {type(text).__name__}; allowed is a str"
 
 
-def _table_rows(table: Iterator[Columns], shape: Shape) -> Iterator[Parts]:
+def _table_rows(table: Iterator[Columns], shape: Shape) -> Iterator[RowParts]:
     for columns in table:
         oids = _column(columns, shape.object_columns)
         if isinstance(shape.text, str):

@@ -10,7 +10,7 @@ from random import getrandbits
 from typing import NamedTuple
 
 from sonicpy._native import replies as native
-from sonicpy.channel.lines import LINE_MAX_BYTES
+from sonicpy.channel.line_buffer import LINE_MAX_BYTES
 from sonicpy.errors import CommandError, SessionEnded, ShuttingDown, SonicError
 
 OK = b"OK\r\n"

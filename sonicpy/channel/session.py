@@ -17,13 +17,13 @@ from sonicpy._native.plain import PlainReader
 from sonicpy._native.quoting import split_head, take_words
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Actions, Command, Help, Mode, Ping, Quit
-from sonicpy.channel.lines import LineBuffer
+from sonicpy.channel.line_buffer import LineBuffer
 from sonicpy.channel.syntax import (
     ACTIONS,
     COMMANDS_OF_MODE,
     SONIC_COMMANDS_OF_MODE,
     Limits,
-    Rules,
+    LineRules,
     Syntax,
     additions,
     parse,
@@ -83,7 +83,7 @@ class Session:
         self._version = version
         self._password = None if password is None else password.encode(errors="surrogateescape")
         languages = Languages(SONIC_LANG_CODES if compat else LANG_CODES, has_tags=not compat)
-        self._rules = Rules(limits, languages)
+        self._rules = LineRules(limits, languages)
         self._commands = SONIC_COMMANDS_OF_MODE if compat else COMMANDS_OF_MODE
         self._lines = LineBuffer()
         self._plain = NOTHING_PLAIN
@@ -239,7 +239,7 @@ _REFUSED_AT_SHUTDOWN = replies.error(ShuttingDown())
 
 
 @lru_cache(maxsize=16)
-def _plain_reader(mode: Mode, rules: Rules, compat: bool) -> PlainReader:
+def _plain_reader(mode: Mode, rules: LineRules, compat: bool) -> PlainReader:
     # All connections of a server in a mode share one.
     rows = (SONIC_COMMANDS_OF_MODE if compat else COMMANDS_OF_MODE)[mode]
     return plain_reader(rows.values(), rules, {"PING": replies.PONG})

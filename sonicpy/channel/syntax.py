@@ -16,8 +16,8 @@ from sonicpy._native.plain import PlainLine, PlainReader
 from sonicpy._native.quoting import take_text, take_words
 from sonicpy.channel import commands
 from sonicpy.channel.commands import Command, Mode, SessionCommand
-from sonicpy.channel.lines import LINE_MAX_BYTES
-from sonicpy.channel.meta import read_meta
+from sonicpy.channel.line_buffer import LINE_MAX_BYTES
+from sonicpy.channel.meta_arguments import read_meta
 from sonicpy.errors import CommandError
 from sonicpy.langcodes import NO_LANGUAGE
 from sonicpy.options import LIMIT_CEILING, OPTIONS, Languages, Option
@@ -47,7 +47,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class LineRules:
     """The channel's state that decides, beside the line, which command a line is."""
 
     limits: Limits
@@ -56,7 +56,7 @@ class Rules:
 
 NO_META: Mapping[str, Any] = MappingProxyType({})
 
-Build = Callable[[list[str], Mapping[str, Any], Rules], Command | SessionCommand]
+Build = Callable[[list[str], Mapping[str, Any], LineRules], Command | SessionCommand]
 """Makes a command from its words (the text is the last of them) and the values of its options by name."""
 
 
@@ -77,7 +77,7 @@ class Syntax:
     """Sonic lacks the command: compat mode refuses it, and HELP, whose lines clients compare, does not name it."""
 
 
-def parse(syntax: Syntax, line: bytes, offset: int, rules: Rules) -> Command | SessionCommand:
+def parse(syntax: Syntax, line: bytes, offset: int, rules: LineRules) -> Command | SessionCommand:
     """Return the command in `line`, whose first word is that of `syntax` and whose second begins at byte `offset`.
 
     Raises:
@@ -111,15 +111,15 @@ class CommandBuilder:
     words: int
     bounds: Callable[[Limits], tuple[int, int]] | None = None
 
-    def __call__(self, words: list[str], values: Mapping[str, Any], rules: Rules) -> Any:
+    def __call__(self, words: list[str], values: Mapping[str, Any], rules: LineRules) -> Any:
         """Return the command."""
         return self.kind(*words, *self.rest(values, rules))
 
-    def rest(self, values: Mapping[str, Any], rules: Rules) -> tuple[Any, ...]:
+    def rest(self, values: Mapping[str, Any], rules: LineRules) -> tuple[Any, ...]:
         """Return the fields that follow the words. Raises CommandError if LIMIT is out of bounds."""
         return tuple(self._field(name, values, rules) for name in self.kind._fields[self.words :])
 
-    def _field(self, name: str, values: Mapping[str, Any], rules: Rules) -> Any:
+    def _field(self, name: str, values: Mapping[str, Any], rules: LineRules) -> Any:
         if name == "limit" and self.bounds is not None:
             return _within(values.get(name), *self.bounds(rules.limits))
         return values.get(name, EVERY_DEFAULT[name])
@@ -129,7 +129,7 @@ EVERY_DEFAULT = {option.name: option.default for options in OPTIONS.values() for
 """The value of each option that a line does not give, but for LIMIT."""
 
 
-def plain_reader(rows: Iterable[Syntax], rules: Rules, answers: Mapping[str, bytes]) -> PlainReader:
+def plain_reader(rows: Iterable[Syntax], rules: LineRules, answers: Mapping[str, bytes]) -> PlainReader:
     """Return a reader of plain lines of `rows`, and of lines that hold only a name of `answers`."""
     lines = [
         _plain_line(row, row.build, rules)
@@ -139,7 +139,7 @@ def plain_reader(rows: Iterable[Syntax], rules: Rules, answers: Mapping[str, byt
     return PlainReader([*lines, *(PlainLine(name.encode(), answer) for name, answer in answers.items())])
 
 
-def _plain_line(row: Syntax, builder: CommandBuilder, rules: Rules) -> PlainLine:
+def _plain_line(row: Syntax, builder: CommandBuilder, rules: LineRules) -> PlainLine:
     return PlainLine(
         row.name.encode(),
         builder.kind,
@@ -172,7 +172,7 @@ def _within(limit: int | None, default: int, maximum: int) -> int:
     return limit
 
 
-def _trigger(words: list[str], values: Mapping[str, Any], rules: Rules) -> Command | SessionCommand:
+def _trigger(words: list[str], values: Mapping[str, Any], rules: LineRules) -> Command | SessionCommand:
     if not words:
         return commands.Actions()
     action, *arguments = words

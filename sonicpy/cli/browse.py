@@ -16,7 +16,7 @@ from sonicpy.cli.target import expect_index, password_beside
 from sonicpy.client.address import read_urls
 from sonicpy.client.aio.connect import connect_async
 from sonicpy.errors import ConfigError, SonicError
-from sonicpy.index.read_only import ReadOnlyIndex
+from sonicpy.index.read_only_index import ReadOnlyIndex
 
 HOST = "127.0.0.1"
 PORT_MAX = 65535

@@ -12,10 +12,10 @@ from sonicpy.cli.arguments import Verbs, language
 from sonicpy.cli.settings import SOURCES
 from sonicpy.cli.target import open_server
 from sonicpy.config import load
-from sonicpy.evaluation import languages, relevance, typos
+from sonicpy.evaluation import language_scores, relevance, typos
 from sonicpy.evaluation.inputs import Collection, Input, Sentences, Typos, read_inputs, read_words
 from sonicpy.evaluation.searched import Searched
-from sonicpy.evaluation.table import Figures, as_json, as_line
+from sonicpy.evaluation.table import Scores, as_json, as_line
 from sonicpy.index.index import Index
 
 DESCRIPTION = f"""\
@@ -78,7 +78,7 @@ def evaluate(
     lang: str | None = None,
     most_bytes: int | None = None,
     words: Mapping[str, int] | None = None,
-) -> Figures:
+) -> Scores:
     """Return the figures of one input; for the arguments see the function called for its kind."""
     match given:
         case Collection():
@@ -86,7 +86,7 @@ def evaluate(
         case Typos():
             return typos.evaluate(searched, scope, given, words)
         case Sentences():
-            return languages.evaluate(searched, scope, given, guesses=isinstance(searched, Index))
+            return language_scores.evaluate(searched, scope, given, guesses=isinstance(searched, Index))
 
 
 @contextmanager

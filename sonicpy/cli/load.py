@@ -14,12 +14,12 @@ from sonicpy.children import ends_with_parent
 from sonicpy.cli.arguments import Verbs, number
 from sonicpy.cli.passwords import PASSWORD_VARIABLE, password_given
 from sonicpy.client.address import Address
-from sonicpy.client.settings import TIMEOUT_S
+from sonicpy.client.client_settings import TIMEOUT_S
 from sonicpy.config import split_address
 from sonicpy.errors import LoadError
 from sonicpy.interpreter import sonicpy_command
 from sonicpy.load.agent import Agent
-from sonicpy.load.hub import HELLO_S, Guest, Outcome, default_deadline_s, open_hub
+from sonicpy.load.hub import HELLO_S, Guest, LoadOutcome, default_deadline_s, open_hub
 from sonicpy.load.messages import DEFAULT_HUB
 from sonicpy.load.report import as_text, figures, write_csv, write_json
 from sonicpy.load.test_set import TestSet, read_test_set
@@ -141,7 +141,7 @@ def run_set(arguments: argparse.Namespace) -> int:
     return NOT_ALL_SUCCEEDED if arguments.strict and figures(outcome)["success_ratio"] < 1 else 0
 
 
-async def _outcome(arguments: argparse.Namespace, asked: TestSet) -> Outcome | None:
+async def _outcome(arguments: argparse.Namespace, asked: TestSet) -> LoadOutcome | None:
     """Meet agents and run the set; None if there is no agent."""
     deadline_s = arguments.deadline or default_deadline_s(asked, arguments.timeout)
     seed = secrets.randbits(32) if arguments.seed is None else arguments.seed

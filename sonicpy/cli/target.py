@@ -19,12 +19,12 @@ from sonicpy.cli.settings import add_index_flags, load_settings
 from sonicpy.client.address import read_urls
 from sonicpy.client.blocking.client import Client
 from sonicpy.client.blocking.connect import connect
-from sonicpy.client.settings import RETRY_S, TIMEOUT_S
+from sonicpy.client.client_settings import RETRY_S, TIMEOUT_S
 from sonicpy.config import Config
 from sonicpy.errors import ConfigError, StoreError, StoreLocked
 from sonicpy.index.index import Index
 from sonicpy.index.maintenance.verify import holds_store
-from sonicpy.index.read_only import ReadOnlyIndex
+from sonicpy.index.read_only_index import ReadOnlyIndex
 
 SERVER_VARIABLE = "SONICPY_SERVER"
 """Its name does not begin with SONIC_, as those of settings do."""

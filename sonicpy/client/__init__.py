@@ -8,16 +8,16 @@ Without I/O, shared by both:
     exchange.py      the lines of one command, and the answers to them
     conversation.py  one connection as a state machine: lines out, bytes in, answers in order
     address.py       a URL into an address
-    settings.py      time limits, retries, size of the pool
+    client_settings.py  time limits, retries, size of the pool
     retry.py         whether to try again, and when
     transport.py     keep-alive and errors of sockets
 
 With I/O, each once in blocking/ and once in aio/, class by class:
 
-    connection.py    Connection   AsyncConnection    one conversation over a socket
-    pool.py          Pool         AsyncPool          the connections of a client; retries
-    client.py        Client       AsyncClient        the methods
-    connect.py       connect      connect_async      from a URL to a client
-    turns.py         Turns                           which threads may use a connection (blocking only)
-    aio/bucket.py                 AsyncBucket        one bucket of an AsyncClient; the other is api/bucket.py
+    connection.py    BlockingConnection  AsyncConnection  one conversation over a socket
+    pool.py          Pool                AsyncPool        the connections of a client; retries
+    client.py        Client              AsyncClient      the methods
+    connect.py       connect             connect_async    from a URL to a client
+    call_turns.py    CallTurns                            which threads may use a connection (blocking only)
+    aio/bucket.py                        AsyncBucket      one bucket of an AsyncClient; the other is api/bucket.py
 """

@@ -40,7 +40,7 @@ PASSWORD_REASONS = {
 }
 
 
-class Kind(StrEnum):
+class AnswerKind(StrEnum):
     """The answer that a command gets when it succeeds."""
 
     OK = "OK"
@@ -56,7 +56,7 @@ class Kind(StrEnum):
         return self in _EVENTS
 
 
-_EVENTS = frozenset({Kind.QUERY, Kind.SUGGEST, Kind.LIST})
+_EVENTS = frozenset({AnswerKind.QUERY, AnswerKind.SUGGEST, AnswerKind.LIST})
 
 Answer = str | SonicError
 """The text behind the first word of the line (in an EVENT: its items), or why the server refused the command."""
@@ -91,7 +91,7 @@ class InFlight:
 
     __slots__ = ("answers", "command", "kind", "left")
 
-    def __init__(self, count: int, kind: Kind, command: str) -> None:
+    def __init__(self, count: int, kind: AnswerKind, command: str) -> None:
         self.kind = kind
         self.command = command
         self.left = count
@@ -133,7 +133,7 @@ class Conversation:
         """Whether every command is answered and no unexpected bytes have come."""
         return not self._waiting and not self._pending and not self._received
 
-    def submit(self, count: int, kind: Kind, command: str) -> InFlight:
+    def submit(self, count: int, kind: AnswerKind, command: str) -> InFlight:
         """Expect an answer to each of `count` lines, which the owner sends now; the arguments are those of InFlight."""
         in_flight = InFlight(count, kind, command)
         self._waiting.extend((in_flight, place) for place in range(count))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sonicpy.channel.commands import Mode
-from sonicpy.client.conversation import Answer, Kind, ServerInfo
+from sonicpy.client.conversation import Answer, AnswerKind, ServerInfo
 from sonicpy.errors import ConnectionLost, ShuttingDown
 
 LINES_IN_FLIGHT_MAX = 64
@@ -20,7 +20,7 @@ class Exchange:
     mode: Mode
     command: str
     """The first word of each line."""
-    kind: Kind
+    kind: AnswerKind
     lines: Callable[[ServerInfo], Sequence[str]]
     """Makes the lines, without line ends, for a server: what it accepts differs. They hold no line break."""
     changes: bool = False

@@ -14,7 +14,7 @@ from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hit, Hits
 from sonicpy.arguments import language_of, nothing_behind, number_of, text_of
 from sonicpy.channel.commands import Mode
-from sonicpy.client.conversation import OUR_NAME, Kind, ServerInfo
+from sonicpy.client.conversation import OUR_NAME, AnswerKind, ServerInfo
 from sonicpy.client.exchange import Exchange, Reply
 from sonicpy.client.lines import (
     check_names,
@@ -34,7 +34,7 @@ from sonicpy.search import Search
 
 Value = TypeVar("Value")
 Item = TypeVar("Item")
-Plan = Generator[Exchange, Reply, Value]
+CallPlan = Generator[Exchange, Reply, Value]
 
 SCORES = "SCORES"
 NO_SCORE = "-"
@@ -53,26 +53,26 @@ _FIGURE = re.compile(r"(\w+)\((\d+)\)")
 # -- ingest ------------------------------------------------------------------------------------------------------
 
 
-def push(collection: str, bucket: str, object: ObjectName, text: str, lang: str | None) -> Plan[None]:
+def push(collection: str, bucket: str, object: ObjectName, text: str, lang: str | None) -> CallPlan[None]:
     """Plan PUSH, with as many lines as the text needs."""
     check_scope(collection, bucket)
     oid, code, given = object_word(object, new=True), language_of(lang), text_of("text", text)
     yield Exchange(
-        Mode.INGEST, "PUSH", Kind.OK, lambda server: push_lines(server, collection, bucket, oid, given, code)
+        Mode.INGEST, "PUSH", AnswerKind.OK, lambda server: push_lines(server, collection, bucket, oid, given, code)
     )
 
 
-def pop(collection: str, bucket: str, object: ObjectName, text: str) -> Plan[int]:
+def pop(collection: str, bucket: str, object: ObjectName, text: str) -> CallPlan[int]:
     """Plan POP; the result is the number of words that all its lines removed."""
     check_scope(collection, bucket)
     head, given = f"POP {collection} {bucket} {object_word(object)} ", text_of("text", text)
     reply = yield Exchange(
-        Mode.INGEST, "POP", Kind.RESULT, lambda server: text_lines(server, head, given, ""), changes=True
+        Mode.INGEST, "POP", AnswerKind.RESULT, lambda server: text_lines(server, head, given, ""), changes=True
     )
     return sum(map(int, reply.answers))
 
 
-def flush(collection: str, bucket: str | None, object: ObjectName | None) -> Plan[int]:
+def flush(collection: str, bucket: str | None, object: ObjectName | None) -> CallPlan[int]:
     """Plan FLUSHC, FLUSHB or FLUSHO, by how many names are given."""
     if bucket is None:
         need_no(object)
@@ -85,7 +85,7 @@ def flush(collection: str, bucket: str | None, object: ObjectName | None) -> Pla
 # -- search ------------------------------------------------------------------------------------------------------
 
 
-def query(search: Search) -> Plan[Hits]:
+def query(search: Search) -> CallPlan[Hits]:
     """Plan QUERY, with scores if the server gives them, and with the total, if it is asked for, in the first answer."""
     head = _search_head("QUERY", search)
     totals: list[int] = []
@@ -102,22 +102,22 @@ def query(search: Search) -> Plan[Hits]:
         return _hits(items, server)
 
     wanted = max(search.limit, 1) if search.total else search.limit  # a server would refuse LIMIT(0)
-    found = (yield from _paged(Kind.QUERY, line, read, wanted, search.offset, QUERY_PAGE))[: search.limit]
+    found = (yield from _paged(AnswerKind.QUERY, line, read, wanted, search.offset, QUERY_PAGE))[: search.limit]
     scores = [hit.score for hit in found if hit.score is not None]
     return Hits(map(str, found), scores if len(scores) == len(found) else None, totals[0] if totals else None)
 
 
-def suggest(collection: str, bucket: str, word: str, limit: int) -> Plan[list[str]]:
+def suggest(collection: str, bucket: str, word: str, limit: int) -> CallPlan[list[str]]:
     """Plan SUGGEST."""
     check_scope(collection, bucket)
     limit = number_of("limit", limit)
     line = f"SUGGEST {collection} {bucket} {sendable('word', word)}{meta('SUGGEST', {'limit': limit})}"
     if limit == 0:  # a server would refuse it
         return []
-    return _items((yield _search("SUGGEST", Kind.SUGGEST, line)).answers[0])
+    return _items((yield _search("SUGGEST", AnswerKind.SUGGEST, line)).answers[0])
 
 
-def words(collection: str, bucket: str, limit: int, offset: int, prefix: str, after: str | None) -> Plan[list[str]]:
+def words(collection: str, bucket: str, limit: int, offset: int, prefix: str, after: str | None) -> CallPlan[list[str]]:
     """Plan LIST, with PREFIX and AFTER only where they are given: Sonic lacks them."""
     check_scope(collection, bucket)
     given = {"prefix": text_of("prefix", prefix), "after": None if after is None else text_of("after", after) or None}
@@ -126,10 +126,10 @@ def words(collection: str, bucket: str, limit: int, offset: int, prefix: str, af
         return f"LIST {collection} {bucket}{meta('LIST', {**given, 'limit': limit, 'offset': offset})}"
 
     limit, offset = number_of("limit", limit), number_of("offset", offset)
-    return (yield from _paged(Kind.LIST, line, lambda answer, server: _items(answer), limit, offset, LIST_PAGE))
+    return (yield from _paged(AnswerKind.LIST, line, lambda answer, server: _items(answer), limit, offset, LIST_PAGE))
 
 
-def count(collection: str, bucket: str | None, object: ObjectName | None, of: Counted | None) -> Plan[int]:
+def count(collection: str, bucket: str | None, object: ObjectName | None, of: Counted | None) -> CallPlan[int]:
     """Plan COUNT, which every version of Sonic knows: of buckets, words of a bucket, or words of an object.
 
     COUNTB counts the objects of a bucket, STATS those of a collection.
@@ -141,19 +141,19 @@ def count(collection: str, bucket: str | None, object: ObjectName | None, of: Co
     return number("COUNTB", collection, bucket)
 
 
-def _objects_of(figures: Plan[Any]) -> Plan[int]:
+def _objects_of(figures: CallPlan[Any]) -> CallPlan[int]:
     found: dict[str, int] = yield from figures
     return found["objects"]
 
 
 def number(
     command: str, collection: str, bucket: str | None = None, object: ObjectName | None = None, *, changes: bool = False
-) -> Plan[int]:
+) -> CallPlan[int]:
     """Plan a command of mode ingest that takes names and answers with a number."""
     check_names(collection, bucket)
     oid = None if object is None else object_word(object)
     line = " ".join(name for name in (command, collection, bucket, oid) if name is not None)
-    reply = yield Exchange(Mode.INGEST, command, Kind.RESULT, lambda server: [line], changes=changes)
+    reply = yield Exchange(Mode.INGEST, command, AnswerKind.RESULT, lambda server: [line], changes=changes)
     return int(reply.answers[0])
 
 
@@ -169,27 +169,29 @@ def names(collection: str, bucket: str, object: ObjectName) -> tuple[str, str, s
     return collection, bucket, object_word(object)
 
 
-def explain(search: Search) -> Plan[Explanation]:
+def explain(search: Search) -> CallPlan[Explanation]:
     """Plan EXPLAIN."""
     line = _search_head("EXPLAIN", search) + meta("EXPLAIN", search)
-    return Explanation.from_json((yield _search("EXPLAIN", Kind.RESULT, line)).answers[0])
+    return Explanation.from_json((yield _search("EXPLAIN", AnswerKind.RESULT, line)).answers[0])
 
 
 # -- listing -----------------------------------------------------------------------------------------------------
 
 
-def collections() -> Plan[list[str]]:
+def collections() -> CallPlan[list[str]]:
     """Plan COLLECTIONS, as many as are needed; the result is sorted."""
     return sorted((yield from _all_names("COLLECTIONS")))
 
 
-def buckets(collection: str) -> Plan[list[str]]:
+def buckets(collection: str) -> CallPlan[list[str]]:
     """Plan BUCKETS, as many as are needed."""
     check_collection(collection)
     return (yield from _all_names("BUCKETS", collection))
 
 
-def objects(collection: str, bucket: str, prefix: str, after: ObjectName | None, limit: int | None) -> Plan[list[str]]:
+def objects(
+    collection: str, bucket: str, prefix: str, after: ObjectName | None, limit: int | None
+) -> CallPlan[list[str]]:
     """Plan OBJECTS, as many as are needed for `limit` names (None: all)."""
     check_scope(collection, bucket)
     wanted = None if limit is None else number_of("limit", limit)
@@ -207,7 +209,7 @@ def objects(collection: str, bucket: str, prefix: str, after: ObjectName | None,
 
 def object_page(
     collection: str, bucket: str, prefix: str, after: str | None, position: int | None, limit: int = LIST_PAGE
-) -> Plan[tuple[list[str], int | None]]:
+) -> CallPlan[tuple[list[str], int | None]]:
     """Plan OBJECTS; the result is at most `limit` names, perhaps none, and the position to go on from (None: the end).
 
     Args:
@@ -218,7 +220,7 @@ def object_page(
     while True:
         options = meta("OBJECTS", {**given, "limit": limit})
         try:
-            reply = yield _search("OBJECTS", Kind.RESULT, f"OBJECTS {collection} {bucket}{options}")
+            reply = yield _search("OBJECTS", AnswerKind.RESULT, f"OBJECTS {collection} {bucket}{options}")
         except CommandError as refusal:
             if refusal.code == "not_found" and after is not None:
                 raise nothing_behind(bucket, after) from refusal
@@ -230,19 +232,19 @@ def object_page(
             return page["objects"], page["next"]
 
 
-def exists(collection: str, bucket: str, object: ObjectName) -> Plan[bool]:
+def exists(collection: str, bucket: str, object: ObjectName) -> CallPlan[bool]:
     """Plan EXISTS."""
     check_scope(collection, bucket)
-    reply = yield _search("EXISTS", Kind.RESULT, f"EXISTS {collection} {bucket} {object_word(object)}")
+    reply = yield _search("EXISTS", AnswerKind.RESULT, f"EXISTS {collection} {bucket} {object_word(object)}")
     return reply.answers[0] == "1"
 
 
-def _all_names(command: str, *names: str) -> Plan[list[str]]:
+def _all_names(command: str, *names: str) -> CallPlan[list[str]]:
     found: list[str] = []
     while True:
         after = found[-1] if found else None
         line = " ".join((command, *names)) + meta(command, {"after": after})
-        more: list[str] = json.loads((yield _search(command, Kind.RESULT, line)).answers[0])
+        more: list[str] = json.loads((yield _search(command, AnswerKind.RESULT, line)).answers[0])
         if not more:
             return found
         found += more
@@ -251,50 +253,52 @@ def _all_names(command: str, *names: str) -> Plan[list[str]]:
 # -- control -----------------------------------------------------------------------------------------------------
 
 
-def stats(collection: str | None, bucket: str | None) -> Plan[Any]:
+def stats(collection: str | None, bucket: str | None) -> CallPlan[Any]:
     """Plan STATS; the result is its JSON, decoded."""
     if collection is None:
         if bucket is not None:
             raise InvalidArgument(f"the bucket {shown(bucket)} is given without its collection")
-        return control("STATS", Kind.RESULT, read=json.loads)
+        return control("STATS", AnswerKind.RESULT, read=json.loads)
     check_names(collection, bucket)
     names = collection if bucket is None else f"{collection} {bucket}"
-    return control("STATS", Kind.RESULT, names, read=json.loads)
+    return control("STATS", AnswerKind.RESULT, names, read=json.loads)
 
 
-def verify() -> Plan[Any]:
+def verify() -> CallPlan[Any]:
     """Plan VERIFY; the result is its JSON, decoded."""
-    return control("VERIFY", Kind.RESULT, read=json.loads)
+    return control("VERIFY", AnswerKind.RESULT, read=json.loads)
 
 
-def backup(folder: Path | str) -> Plan[str]:
+def backup(folder: Path | str) -> CallPlan[str]:
     """Plan TRIGGER backup."""
-    return control("TRIGGER", Kind.OK, f"backup {path_word(folder)}", read=str)
+    return control("TRIGGER", AnswerKind.OK, f"backup {path_word(folder)}", read=str)
 
 
-def restore(folder: Path | str) -> Plan[str]:
+def restore(folder: Path | str) -> CallPlan[str]:
     """Plan TRIGGER restore. It changes: a second one would lose what was pushed since the first."""
-    return control("TRIGGER", Kind.OK, f"restore {path_word(folder)}", read=str, changes=True)
+    return control("TRIGGER", AnswerKind.OK, f"restore {path_word(folder)}", read=str, changes=True)
 
 
-def consolidate() -> Plan[str]:
+def consolidate() -> CallPlan[str]:
     """Plan TRIGGER consolidate; the server answers when the graphs are built."""
-    return control("TRIGGER", Kind.OK, "consolidate", read=str)
+    return control("TRIGGER", AnswerKind.OK, "consolidate", read=str)
 
 
-def info() -> Plan[dict[str, int]]:
+def info() -> CallPlan[dict[str, int]]:
     """Plan INFO; the result is its figures by name."""
-    return control("INFO", Kind.RESULT, read=lambda text: {key: int(value) for key, value in _FIGURE.findall(text)})
+    return control(
+        "INFO", AnswerKind.RESULT, read=lambda text: {key: int(value) for key, value in _FIGURE.findall(text)}
+    )
 
 
-def ping(mode: Mode) -> Plan[ServerInfo]:
+def ping(mode: Mode) -> CallPlan[ServerInfo]:
     """Plan PING; the result is what is known about the server."""
-    return (yield Exchange(mode, "PING", Kind.PONG, lambda server: ["PING"])).server
+    return (yield Exchange(mode, "PING", AnswerKind.PONG, lambda server: ["PING"])).server
 
 
 def control(
-    command: str, kind: Kind, arguments: str = "", *, read: Callable[[str], Value], changes: bool = False
-) -> Plan[Value]:
+    command: str, kind: AnswerKind, arguments: str = "", *, read: Callable[[str], Value], changes: bool = False
+) -> CallPlan[Value]:
     """Plan a command of mode control; `read` turns its answer into the result."""
     line = f"{command} {arguments}".rstrip()
     timeout_s = None if command == "INFO" else MAINTENANCE_TIMEOUT_S
@@ -307,7 +311,7 @@ def _search_head(command: str, search: Search) -> str:
     return f"{command} {search.collection} {search.bucket} {sendable('text', search.text)}"
 
 
-def _search(command: str, kind: Kind, line: str) -> Exchange:
+def _search(command: str, kind: AnswerKind, line: str) -> Exchange:
     return Exchange(Mode.SEARCH, command, kind, lambda server: [one_line(server, line)])
 
 
@@ -315,13 +319,13 @@ def _search(command: str, kind: Kind, line: str) -> Exchange:
 
 
 def _paged(
-    kind: Kind,
+    kind: AnswerKind,
     line: Callable[[ServerInfo, int, int], str],
     read: Callable[[str, ServerInfo], list[Item]],
     limit: int,
     offset: int,
     page: int,
-) -> Plan[list[Item]]:
+) -> CallPlan[list[Item]]:
     """Plan a search for `limit` items: one line, or several if the server refuses this limit.
 
     Args:
@@ -345,12 +349,12 @@ def _paged(
 
 
 def _page(
-    kind: Kind,
+    kind: AnswerKind,
     line: Callable[[ServerInfo, int, int], str],
     read: Callable[[str, ServerInfo], list[Item]],
     limit: int,
     offset: int,
-) -> Plan[list[Item]]:
+) -> CallPlan[list[Item]]:
     """Plan one search; repeat it without scores if the server refuses them, which each connection learns for itself."""
     while True:
         try:

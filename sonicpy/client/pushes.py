@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import count
 
-from sonicpy.api.rows import Progress, PushReport, Refused, Row
+from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
 from sonicpy.arguments import language_of
 from sonicpy.client.conversation import Answer, ServerInfo
 from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX
@@ -133,7 +133,7 @@ class ReportBuilder:
         progress: called from time to time with the number of rows that are done.
     """
 
-    def __init__(self, progress: Progress | None) -> None:
+    def __init__(self, progress: OnProgress | None) -> None:
         self._progress = progress
         self._report = PushReport()
         self._done = 0

@@ -10,12 +10,12 @@ from sonicpy.cluster.log.ending import close, end
 from sonicpy.cluster.log.jetstream import connect
 from sonicpy.cluster.log.patience import at_last
 from sonicpy.cluster.node.node import Node
-from sonicpy.cluster.node.service import NodeService
+from sonicpy.cluster.node.node_service import NodeService
 from sonicpy.cluster.operator.setup import check_name
 from sonicpy.config import Config, Loaded
 from sonicpy.server.server import PeriodicWork, Server, StoppedBefore, run
 from sonicpy.server.service import BaseService
-from sonicpy.server.watching.statistics import Statistics
+from sonicpy.server.watching.server_statistics import ServerStatistics
 
 
 def serve(loaded: Loaded, announce: Callable[[str], None], brokers: str, name: str, *, is_strong: bool) -> int:
@@ -48,7 +48,7 @@ class NodeServer(Server):
 
     @contextlib.asynccontextmanager
     async def _opened(self) -> AsyncIterator[tuple[BaseService, PeriodicWork]]:
-        statistics = Statistics()
+        statistics = ServerStatistics()
         node = await self._unless_stopped(at_last(f"the node {self._name}", lambda: self._open(statistics)))
         try:
             yield NodeService(node, self._config, statistics), node.watch  # each replica does its own periodic work
@@ -66,7 +66,7 @@ class NodeServer(Server):
         finally:
             await end([waiting for waiting in (task, stop) if not waiting.done()])
 
-    async def _open(self, statistics: Statistics) -> Node:
+    async def _open(self, statistics: ServerStatistics) -> Node:
         """Return the node. Raises SonicError: NotReady if the brokers do not answer, or not yet."""
         connection = await connect(self._brokers, f"sonicpy node {self._name}")
         try:

@@ -119,7 +119,7 @@ MAP_SIZE_MB_MAX = 16 * 1024 * 1024
 Limit = Annotated[
     int, Field(ge=0, le=U16_MAX), BeforeValidator(_refuse_boolean), Allowed(f"a whole number from 0 to {U16_MAX}")
 ]
-Count = Annotated[
+Number32 = Annotated[
     int, Field(ge=0, le=U32_MAX), BeforeValidator(_refuse_boolean), Allowed(f"a whole number from 0 to {U32_MAX}")
 ]
 ProcessesOrAuto = Annotated[
@@ -144,7 +144,7 @@ WholeNumberOrNone = Annotated[int | None, BeforeValidator(_refuse_boolean), Allo
 Share = Annotated[
     float, Field(ge=0, allow_inf_nan=False), BeforeValidator(_refuse_boolean), Allowed("a number from 0 upward")
 ]
-Switch = Annotated[bool, Allowed("true or false")]
+TrueOrFalse = Annotated[bool, Allowed("true or false")]
 Text = Annotated[str, AfterValidator(_check_unicode), Allowed("text in quotes, in UTF-8")]
 Password = Annotated[Text | None, BeforeValidator(_empty_is_none), Allowed("text in quotes, in UTF-8", secret=True)]
 Words = Annotated[tuple[Text, ...], BeforeValidator(_split_words), Allowed("a list of words, in UTF-8")]
@@ -165,7 +165,7 @@ Origins = Annotated[
     Allowed('"*", or a list of origins such as "https://example.com"'),
 ]
 
-Hosts = Annotated[
+HostNames = Annotated[
     tuple[Annotated[str, AfterValidator(_check_host)], ...],
     BeforeValidator(_split_words),
     Allowed('a list of names without a port, such as "search.example.com"'),

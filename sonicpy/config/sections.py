@@ -10,17 +10,17 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sonicpy.config.kinds import (
     Compat,
-    Count,
     Durability,
     FileOrNone,
     Folder,
     GroupAccess,
-    Hosts,
+    HostNames,
     InetOrNone,
     Inets,
     Limit,
     LogLevel,
     Megabytes,
+    Number32,
     Origins,
     Password,
     ProcessesOrAuto,
@@ -31,8 +31,8 @@ from sonicpy.config.kinds import (
     Stemming,
     StopwordsMode,
     SuggestOrder,
-    Switch,
     Text,
+    TrueOrFalse,
     UnicodeNormalization,
     WholeNumber,
     WholeNumberOrNone,
@@ -52,7 +52,7 @@ class ServerConfig(Section):
 
     compat: Compat = "none"
     log_level: LogLevel = "warn"
-    slow_command_ms: Count = 0
+    slow_command_ms: Number32 = 0
     worker_time_limit: Seconds = 3600
     search_processes: ProcessesOrAuto = 0
 
@@ -65,7 +65,7 @@ class ChannelConfig(Section):
     tls_certificate: FileOrNone = None
     tls_key: FileOrNone = None
     tcp_timeout: Seconds = 300
-    max_connections: Count = 10_000
+    max_connections: Number32 = 10_000
     auth_password: Password = Field(default=None, repr=False)
 
     @property
@@ -94,12 +94,12 @@ class HttpConfig(Section):
     """[http]: HTTP and JSON, and a page to look at the index."""
 
     inet: InetOrNone = None
-    read_only: Switch = False
-    page: Switch = True
+    read_only: TrueOrFalse = False
+    page: TrueOrFalse = True
     origins: Origins = ()
-    hosts: Hosts = ()
+    hosts: HostNames = ()
     proxies: Proxies = ()
-    without_password: Switch = False
+    without_password: TrueOrFalse = False
 
     @property
     def address(self) -> tuple[str, int] | None:
@@ -111,15 +111,15 @@ class NormalizationConfig(Section):
     """[normalization]: from token to term. The store records it and does not open with another."""
 
     unicode_normalization: UnicodeNormalization = "nfkc"
-    diacritic_folding_enabled: Switch = False
-    stemming_enabled: Switch = False
+    diacritic_folding_enabled: TrueOrFalse = False
+    stemming_enabled: TrueOrFalse = False
 
 
 class TokenizationConfig(Section):
     """[tokenization]: from text to tokens. The store records it and does not open with another."""
 
-    detect_special_patterns: Switch = True
-    compat_split_special_patterns: Switch = True
+    detect_special_patterns: TrueOrFalse = True
+    compat_split_special_patterns: TrueOrFalse = True
 
 
 class StopwordsConfig(Section):
@@ -134,15 +134,15 @@ class SearchConfig(Section):
     """[search]: how queries, suggestions and lists are answered. It may change at any start."""
 
     ranking: Ranking = "bm25"
-    live_words: Switch = True
+    live_words: TrueOrFalse = True
     stemming: Stemming = "auto"
-    alternates_below: Count = 10
+    alternates_below: Number32 = 10
     suggest_order: SuggestOrder = "likely"
     query_limit_default: Limit = 10
     query_limit_maximum: Limit = 100
-    query_alternates_try: Count = 4
+    query_alternates_try: Number32 = 4
     query_minimum_term_idf_default: Share = 0.1
-    query_minimum_term_idf_minimum_object_count: Count = 100
+    query_minimum_term_idf_minimum_object_count: Number32 = 100
     suggest_limit_default: Limit = 5
     suggest_limit_maximum: Limit = 20
     list_limit_default: Limit = 100
@@ -159,7 +159,7 @@ class KvDatabaseConfig(Section):
     """[store.kv.database]: keys for RocksDB, without effect on LMDB; only the kinds of their values are checked."""
 
     flush_after: Seconds = 900
-    write_ahead_log: Switch = True
+    write_ahead_log: TrueOrFalse = True
     compression_type: Text = "zstd"
     parallelism: WholeNumber = 2
     max_files: WholeNumberOrNone = None
@@ -170,11 +170,11 @@ class KvConfig(Section):
     """[store.kv]: the index itself."""
 
     path: Folder = Path("./data/store/")
-    retain_word_objects: Count = 0
+    retain_word_objects: Number32 = 0
     durability: Durability = "interval"
     group_access: GroupAccess = "none"
     map_size_mb: Megabytes = 65536
-    reader_limit_mb: Count = 4096
+    reader_limit_mb: Number32 = 4096
     query_cache_mb: Megabytes = 448
     pool: KvPoolConfig = KvPoolConfig()
     database: KvDatabaseConfig = KvDatabaseConfig()
@@ -190,8 +190,8 @@ class FstGraphConfig(Section):
     """[store.fst.graph]: consolidation, and the limits of one graph."""
 
     consolidate_after: Seconds = 180
-    max_size: Count = 2048
-    max_words: Count = 250000
+    max_size: Number32 = 2048
+    max_words: Number32 = 250000
 
 
 class FstConfig(Section):

@@ -42,7 +42,7 @@ SONIC_DEFAULTS: dict[str, object] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class KeyOrder:
     """Two keys; the value of the first must be below that of the second.
 
     Attributes:
@@ -56,15 +56,15 @@ class Order:
 
 ORDERS = (
     # Sonic 1.0 has no flush_after, so its files may set inactive_after below the default of flush_after.
-    Order("store.kv.database.flush_after", "store.kv.pool.inactive_after", by_default=False),
-    Order("store.fst.graph.consolidate_after", "store.fst.pool.inactive_after"),
+    KeyOrder("store.kv.database.flush_after", "store.kv.pool.inactive_after", by_default=False),
+    KeyOrder("store.fst.graph.consolidate_after", "store.fst.pool.inactive_after"),
 )
 """Settings that break one of these rules are an error, as in Sonic."""
 
 LIMITS = (
-    Order("search.query_limit_default", "search.query_limit_maximum"),
-    Order("search.suggest_limit_default", "search.suggest_limit_maximum"),
-    Order("search.list_limit_default", "search.list_limit_maximum"),
+    KeyOrder("search.query_limit_default", "search.query_limit_maximum"),
+    KeyOrder("search.suggest_limit_default", "search.suggest_limit_maximum"),
+    KeyOrder("search.list_limit_default", "search.list_limit_maximum"),
 )
 """Both may be equal. Sonic has no such rule, so a file that breaks it is read, with a warning."""
 
@@ -200,7 +200,7 @@ def _set_default(settings: dict[str, object], path: list[str], default: object) 
     settings.setdefault(path[-1], default)
 
 
-def _check_order(config: Config, order: Order, origins: Mapping[str, str]) -> None:
+def _check_order(config: Config, order: KeyOrder, origins: Mapping[str, str]) -> None:
     lower, upper = value_of(config, order.lower), value_of(config, order.upper)
     if lower < upper or not (order.by_default or _is_given(config, order.lower)):
         return
@@ -209,7 +209,7 @@ def _check_order(config: Config, order: Order, origins: Mapping[str, str]) -> No
     raise ConfigError(f"{origins.get(key, key)} is {found}; allowed is {relation} than {other}, which is {bound}.")
 
 
-def _blame(config: Config, order: Order) -> tuple[str, Any, str, str]:
+def _blame(config: Config, order: KeyOrder) -> tuple[str, Any, str, str]:
     """Return the key to name first, its value, the other key, and a text for the value of that one."""
     key, other = order.lower, order.upper
     # Prefer a key that was given: a default cannot be found in a file.

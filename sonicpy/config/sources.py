@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sonicpy.config.key_lines import KeyPath, lines_of
 from sonicpy.config.legacy import SECTIONS, Given, resolve
-from sonicpy.config.lines import KeyPath, lines_of
 from sonicpy.config.settings import Config, doubts
 from sonicpy.errors import ConfigError
 

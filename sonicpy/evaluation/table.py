@@ -3,14 +3,14 @@
 import json
 from dataclasses import asdict
 
-from sonicpy.evaluation.languages import Languages
+from sonicpy.evaluation.language_scores import LanguageScores
 from sonicpy.evaluation.relevance import Relevance
 from sonicpy.evaluation.typos import Corrected
 
-Figures = Relevance | Corrected | Languages
+Scores = Relevance | Corrected | LanguageScores
 
 
-def as_line(figures: Figures) -> str:
+def as_line(figures: Scores) -> str:
     """Return one line of text."""
     if isinstance(figures, Relevance):
         return _line(
@@ -44,9 +44,9 @@ def as_line(figures: Figures) -> str:
     )
 
 
-def as_json(figures: Figures) -> str:
+def as_json(figures: Scores) -> str:
     """Return one line of JSON; its key "kind" is relevance, typos or languages."""
-    kinds = {Relevance: "relevance", Corrected: "typos", Languages: "languages"}
+    kinds = {Relevance: "relevance", Corrected: "typos", LanguageScores: "languages"}
     return json.dumps({"kind": kinds[type(figures)], **asdict(figures)}, ensure_ascii=False)
 
 

@@ -5,7 +5,7 @@ Every function takes an `Index` and the names of a collection and a bucket. The 
 """
 
 try:
-    from sonicpy.explore.frames import buckets, growth, objects, terms, words
+    from sonicpy.explore.data_frames import buckets, growth, objects, terms, words
     from sonicpy.explore.plots import plot_growth, plot_postings, plot_ranks
 except ModuleNotFoundError as error:
     raise ImportError("sonicpy.explore needs pandas and matplotlib: pip install 'sonicpy-search[notebook]'") from error

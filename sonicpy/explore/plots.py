@@ -3,7 +3,7 @@
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 
-from sonicpy.explore.frames import growth, words
+from sonicpy.explore.data_frames import growth, words
 from sonicpy.index.index import Index
 
 WIDTH_INCHES, HEIGHT_INCHES = 6.0, 3.6

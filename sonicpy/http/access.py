@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 
-class Asked(NamedTuple):
+class Endpoint(NamedTuple):
     """An operation, as requests ask for it: a method, and the whole path of a route."""
 
     method: str
@@ -16,32 +16,32 @@ class Asked(NamedTuple):
 
 PAGE_FILES = ("api.js", "contents.js", "dom.js", "figures.js", "main.js", "requests.js", "search.js", "style.css")
 
-HEALTH = Asked("GET", "/health")
+HEALTH = Endpoint("GET", "/health")
 """Answered for every Host, too: load balancers ask by any name."""
-OPEN = frozenset({HEALTH, Asked("GET", "/"), *(Asked("GET", f"/page/{name}") for name in PAGE_FILES)})
+OPEN = frozenset({HEALTH, Endpoint("GET", "/"), *(Endpoint("GET", f"/page/{name}") for name in PAGE_FILES)})
 """They change nothing and need no password: the page, which asks for it, and health checks."""
 READS = OPEN | {
-    Asked("GET", "/openapi.json"),
-    Asked("GET", "/v1/query"),
-    Asked("POST", "/v1/query"),
-    Asked("GET", "/v1/search"),
-    Asked("GET", "/v1/suggest"),
-    Asked("GET", "/v1/explain"),
-    Asked("GET", "/v1/words"),
-    Asked("GET", "/v1/objects"),
-    Asked("GET", "/v1/buckets"),
-    Asked("GET", "/v1/collections"),
-    Asked("GET", "/v1/count"),
-    Asked("GET", "/v1/exists"),
-    Asked("GET", "/v1/stats"),
-    Asked("GET", "/v1/figures"),
-    Asked("POST", "/v1/verify"),
+    Endpoint("GET", "/openapi.json"),
+    Endpoint("GET", "/v1/query"),
+    Endpoint("POST", "/v1/query"),
+    Endpoint("GET", "/v1/search"),
+    Endpoint("GET", "/v1/suggest"),
+    Endpoint("GET", "/v1/explain"),
+    Endpoint("GET", "/v1/words"),
+    Endpoint("GET", "/v1/objects"),
+    Endpoint("GET", "/v1/buckets"),
+    Endpoint("GET", "/v1/collections"),
+    Endpoint("GET", "/v1/count"),
+    Endpoint("GET", "/v1/exists"),
+    Endpoint("GET", "/v1/stats"),
+    Endpoint("GET", "/v1/figures"),
+    Endpoint("POST", "/v1/verify"),
 }
 """They change nothing."""
-BULK = Asked("POST", "/v1/bulk")
+BULK = Endpoint("POST", "/v1/bulk")
 """Its body is a stream of rows, which may be of any length."""
 UNLIMITED = frozenset(
-    {BULK, *(Asked("POST", f"/v1/{verb}") for verb in ("consolidate", "backup", "restore", "verify"))}
+    {BULK, *(Endpoint("POST", f"/v1/{verb}") for verb in ("consolidate", "backup", "restore", "verify"))}
 )
 """Their answers may take as long as they need."""
 
@@ -58,13 +58,13 @@ class Offered:
     """
 
     def __init__(self, routes: Iterable[Any]) -> None:
-        self._methods: dict[str, dict[str, Asked]] = {}
+        self._methods: dict[str, dict[str, Endpoint]] = {}
         for route in routes:
             for method in getattr(route, "methods", None) or ():
                 if method != "HEAD" and "{" not in route.path:
-                    self._methods.setdefault(route.path, {})[method] = Asked(method, route.path)
+                    self._methods.setdefault(route.path, {})[method] = Endpoint(method, route.path)
 
-    def find(self, scope: Mapping[str, Any]) -> Asked | None:
+    def find(self, scope: Mapping[str, Any]) -> Endpoint | None:
         """Return the operation that a request asks for, HEAD as GET; None: there is none."""
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         return self._methods.get(path_of(scope), {}).get(method)

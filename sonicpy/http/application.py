@@ -9,11 +9,11 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from sonicpy.http.access import Asked, Offered
+from sonicpy.http.access import Endpoint, Offered
 from sonicpy.http.backend import backend_of
 from sonicpy.http.caching import Tagged
 from sonicpy.http.control import control_operations
-from sonicpy.http.gate import Gate, Refuse, Rules
+from sonicpy.http.gate import Gate, Refuse, RequestRules
 from sonicpy.http.hosts import Hosts
 from sonicpy.http.ingest import ingest_operations
 from sonicpy.http.lean import COMPRESSED_BYTES, LeanQuery
@@ -70,8 +70,8 @@ def app(
         add_operations(application, "page", page_operations())
     describe(application, password is not None)
     compressed = GZipMiddleware(Tagged(application), COMPRESSED_BYTES)
-    rules = Rules(password, read_only, refuse, frozenset(origins), None if hosts is None else Hosts(hosts))
-    return Gate(compressed, Offered(application.routes), rules, {Asked("GET", "/v1/query"): LeanQuery(backend)})
+    rules = RequestRules(password, read_only, refuse, frozenset(origins), None if hosts is None else Hosts(hosts))
+    return Gate(compressed, Offered(application.routes), rules, {Endpoint("GET", "/v1/query"): LeanQuery(backend)})
 
 
 def page_operations() -> list[Operation]:

@@ -16,9 +16,9 @@ TURN_S = 0.0005
 STATS_SHARE = 20
 """Reading the figures of a whole index may take a twentieth of the time, however many buckets there are."""
 
-Row = tuple[str, str, str, str, str | None]
+TextRow = tuple[str, str, str, str, str | None]
 """Collection, bucket, object, text, language."""
-Refusal = tuple[int, str]
+RefusedPlace = tuple[int, str]
 """Place of a row that was refused, and why."""
 
 
@@ -31,7 +31,7 @@ class Backend(Protocol):
     async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
         """Return a page of the names of buckets of a collection, or of collections (None), in an order that stays."""
 
-    async def push_rows(self, rows: Sequence[Row]) -> list[Refusal]:
+    async def push_rows(self, rows: Sequence[TextRow]) -> list[RefusedPlace]:
         """Push rows; return those that were refused. Raises SonicError if the others cannot be pushed."""
 
     async def figures(self) -> dict[str, Any]:
@@ -87,10 +87,10 @@ class IndexBackend:
         """Return a page of names."""
         return names_of(self._index, collection, after, limit)
 
-    async def push_rows(self, rows: Sequence[Row]) -> list[Refusal]:
+    async def push_rows(self, rows: Sequence[TextRow]) -> list[RefusedPlace]:
         """Push rows in one commit on a thread."""
 
-        def push() -> list[Refusal]:
+        def push() -> list[RefusedPlace]:
             refused = []
             with self._index.batch():
                 for place, row in enumerate(rows):
@@ -133,7 +133,7 @@ class ClientBackend:
         found = await (client.collections() if collection is None else client.buckets(collection))
         return [name for name in found if after is None or name > after][:limit]
 
-    async def push_rows(self, rows: Sequence[Row]) -> list[Refusal]:
+    async def push_rows(self, rows: Sequence[TextRow]) -> list[RefusedPlace]:
         """Push rows, some hundred in flight."""
         report = await self._client.push_many(list(rows))
         return [(refused.row, refused.reason) for refused in report.refused]

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from json import JSONDecodeError
 
 from sonicpy.errors import CommandError, InvalidArgument
-from sonicpy.http.backend import Backend, Row
+from sonicpy.http.backend import Backend, TextRow
 from sonicpy.http.flat import UTF8_MARK, UTF16_MARKS, flat_json, not_utf8
 from sonicpy.http.models import BulkJson, PushBody, RefusedJson
 
@@ -21,7 +21,7 @@ class Rows:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._waiting: list[Row] = []
+        self._waiting: list[TextRow] = []
         self._places: list[int] = []
         self._count = 0
         self._pushed = 0
@@ -89,7 +89,7 @@ async def push_stream(backend: Backend, parts: AsyncIterator[bytes]) -> BulkJson
     return rows.report()
 
 
-def row_of(line: bytes) -> Row:
+def row_of(line: bytes) -> TextRow:
     """Return the row of a line. Raises InvalidArgument if it holds no row."""
     try:
         held = flat_json(line)

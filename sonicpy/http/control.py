@@ -3,7 +3,7 @@
 from starlette.exceptions import HTTPException
 
 from sonicpy.http.backend import Backend
-from sonicpy.http.models import DoneJson, FaultsJson, Figures, FolderBody, HealthJson
+from sonicpy.http.models import AnyJson, DoneJson, FaultsJson, FolderBody, HealthJson
 from sonicpy.http.routes import FlatRoute, Operation
 
 
@@ -27,12 +27,12 @@ class ControlOperations:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
 
-    async def stats(self, collection: str | None = None, bucket: str | None = None) -> Figures:
+    async def stats(self, collection: str | None = None, bucket: str | None = None) -> AnyJson:
         """Return figures about the index, a collection or a bucket."""
-        found: Figures = await self._backend.call("stats", collection, bucket)
+        found: AnyJson = await self._backend.call("stats", collection, bucket)
         return found
 
-    async def figures(self) -> Figures:
+    async def figures(self) -> AnyJson:
         """Return the figures of this moment: rates, latencies, memory."""
         return await self._backend.figures()
 

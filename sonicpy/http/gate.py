@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sonicpy.http.access import BULK, GRANTED, HEALTH, OPEN, READS, UNLIMITED, Asked, Offered, path_of
+from sonicpy.http.access import BULK, GRANTED, HEALTH, OPEN, READS, UNLIMITED, Endpoint, Offered, path_of
 from sonicpy.http.bodies import BODY_BYTES_MAX, CLOSE, Body, Encoded, Load, TooLarge
 from sonicpy.http.hosts import Hosts
 from sonicpy.http.problems import problem
@@ -52,7 +52,7 @@ LeanRoute = Callable[[Scope, Mapping[bytes, bytes], Send], Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RequestRules:
     """The requests that are allowed.
 
     Args:
@@ -79,7 +79,7 @@ class Gate:
         lean: carries out an operation if it can, and says whether it did.
     """
 
-    def __init__(self, app: ASGIApp, offered: Offered, rules: Rules, lean: Mapping[Asked, LeanRoute]) -> None:
+    def __init__(self, app: ASGIApp, offered: Offered, rules: RequestRules, lean: Mapping[Endpoint, LeanRoute]) -> None:
         self._app = app
         self._offered = offered
         self._rules = rules
@@ -105,13 +105,13 @@ class Gate:
             try:
                 self._check_host(scope)
             except HTTPException as refused:
-                await refuse(refused, scope, receive, Answer(send, scope).send)
+                await refuse(refused, scope, receive, AnswerWriter(send, scope).send)
             else:
                 await self._behind_hosts(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request for a host of ours."""
-        answer = Answer(send, scope)
+        answer = AnswerWriter(send, scope)
         headers = dict(scope["headers"])
         if scope["method"] == "HEAD":  # GET, without the content of the answer
             scope = {**scope, "method": "GET"}
@@ -130,7 +130,7 @@ class Gate:
         if lean is None or not await lean(scope, headers, answer.send):
             await self._serve(scope, asked, receive, answer)
 
-    async def _serve(self, scope: Scope, asked: Asked, receive: Receive, answer: "Answer") -> None:
+    async def _serve(self, scope: Scope, asked: Endpoint, receive: Receive, answer: "AnswerWriter") -> None:
         body = Body(receive, self._load, is_stream=asked == BULK)
         try:
             with self._load.streams(asked == BULK):
@@ -154,7 +154,7 @@ class Gate:
             return
         raise HTTPException(403, self._hosts.refusal(given), CLOSE)
 
-    async def _check(self, scope: Scope, asked: Asked | None, headers: dict[bytes, bytes]) -> None:
+    async def _check(self, scope: Scope, asked: Endpoint | None, headers: dict[bytes, bytes]) -> None:
         """Raise HTTPException if the rules do not allow the request, or there is nothing that it asks for."""
         changes = scope["method"] != "GET" if asked is None else asked not in READS
         if self._rules.read_only and changes:
@@ -208,7 +208,7 @@ async def refuse(error: HTTPException, scope: Scope, receive: Receive, send: Sen
     await problem(error.status_code, error.detail, error.headers, scope[ID])(scope, receive, send)
 
 
-class Answer:
+class AnswerWriter:
     """The answer to a request, with the headers that all answers have."""
 
     def __init__(self, send: Send, scope: Scope) -> None:

@@ -18,7 +18,7 @@ from sonicpy.http.caching import Tagged, tagged
 from sonicpy.http.models import LIMIT_MAX, NAME_MAX, OFFSET_MAX, QUERY_TEXT_MAX
 from sonicpy.http.problems import refusal
 from sonicpy.langcodes import language_code
-from sonicpy.options import ARGUMENTS, Language, Number, Switch
+from sonicpy.options import ARGUMENTS, LanguageCode, Number, Switch
 
 COMPRESSED_BYTES = 1000
 """Shorter answers are not worth compressing."""
@@ -89,6 +89,6 @@ def _plain(name: str, value: str) -> int | str | None:
             return int(value) if is_number and int(value) <= (LIMIT_MAX if name == "limit" else OFFSET_MAX) else None
         case Switch():
             return SWITCHES.get(value)
-        case Language():
+        case LanguageCode():
             return language_code(value)
     return None

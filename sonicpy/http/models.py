@@ -10,11 +10,9 @@ from pydantic_core import PydanticCustomError
 
 from sonicpy.ids import EXACT_MAX
 from sonicpy.langcodes import TAG_MAX
-from sonicpy.options import ARGUMENTS, Number, Switch
-from sonicpy.options import Language as LanguageKind
-from sonicpy.options import Name as NameKind
+from sonicpy.options import ARGUMENTS, LanguageCode, Name, Number, Switch
 
-Handler = TypeVar("Handler", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 LIMIT_MAX = 1000
 """Most items of one answer: more go page by page."""
@@ -38,20 +36,20 @@ def _named(value: object) -> object:
     return value
 
 
-Name = Annotated[str, Field(min_length=1, max_length=NAME_MAX, examples=["messages"])]
-ObjectName = Annotated[Name | int, BeforeValidator(_named)]
-Collection = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the collection")]
-Bucket = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the bucket")]
-Text = Annotated[str, Query(max_length=QUERY_TEXT_MAX, description="what to look for")]
-Limit = Annotated[int, Query(ge=0, le=LIMIT_MAX, description="at most so many items")]
+FieldOfName = Annotated[str, Field(min_length=1, max_length=NAME_MAX, examples=["messages"])]
+FieldOfObject = Annotated[FieldOfName | int, BeforeValidator(_named)]
+CollectionName = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the collection")]
+BucketName = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the bucket")]
+QueryText = Annotated[str, Query(max_length=QUERY_TEXT_MAX, description="what to look for")]
+PageLimit = Annotated[int, Query(ge=0, le=LIMIT_MAX, description="at most so many items")]
 Prefix = Annotated[str, Query(max_length=NAME_MAX, description="only those that begin with it")]
 After = Annotated[str | None, Query(max_length=NAME_MAX, description="only those behind it: the last one of a page")]
 
 BOUNDS: dict[type, tuple[Any, dict[str, Any]]] = {
     Number: (int, {"ge": 0, "le": OFFSET_MAX}),
     Switch: (bool, {}),
-    LanguageKind: (str | None, {"max_length": TAG_MAX}),
-    NameKind: (str | None, {"max_length": NAME_MAX}),
+    LanguageCode: (str | None, {"max_length": TAG_MAX}),
+    Name: (str | None, {"max_length": NAME_MAX}),
 }
 """The type of an option in JSON, and its bounds, by its kind."""
 LIMITED = {"limit": {"le": LIMIT_MAX}}
@@ -73,10 +71,10 @@ def parameters_of(verb: str, make: Callable[..., Any]) -> dict[str, tuple[Any, A
     return made
 
 
-def takes_options(verb: str) -> Callable[[Handler], Handler]:
+def takes_options(verb: str) -> Callable[[Function], Function]:
     """Return a decorator for a handler with `**options`: FastAPI sees the options of a command as its parameters."""
 
-    def decorate(handler: Handler) -> Handler:
+    def decorate(handler: Function) -> Function:
         shown = inspect.signature(handler)
         own = [one for one in shown.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
         taken = [
@@ -194,8 +192,8 @@ class ProblemJson(BaseModel):
 class LongText(Strict):
     """A text that is too long for an address, and where it is asked for."""
 
-    collection: Name
-    bucket: Name
+    collection: FieldOfName
+    bucket: FieldOfName
     text: str = Field(max_length=QUERY_BODY_MAX)
 
 
@@ -210,9 +208,9 @@ QueryBody: Any = create_model(
 class PushBody(Strict):
     """A text for an object."""
 
-    collection: Name
-    bucket: Name
-    object: ObjectName
+    collection: FieldOfName
+    bucket: FieldOfName
+    object: FieldOfObject
     text: str = Field(max_length=TEXT_MAX)
     lang: str | None = Field(default=None, max_length=35)
 
@@ -220,18 +218,18 @@ class PushBody(Strict):
 class PopBody(Strict):
     """Words to take from an object."""
 
-    collection: Name
-    bucket: Name
-    object: ObjectName
+    collection: FieldOfName
+    bucket: FieldOfName
+    object: FieldOfObject
     text: str = Field(max_length=TEXT_MAX)
 
 
 class FlushBody(Strict):
     """The names to erase: an object, a bucket, or a collection, by how many names are given."""
 
-    collection: Name
-    bucket: Name | None = None
-    object: ObjectName | None = None
+    collection: FieldOfName
+    bucket: FieldOfName | None = None
+    object: FieldOfObject | None = None
 
 
 class FolderBody(Strict):
@@ -240,4 +238,4 @@ class FolderBody(Strict):
     folder: str = Field(min_length=1, max_length=4096, pattern=r"^[^\x00]*$")
 
 
-Figures = dict[str, Any]
+AnyJson = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 from sonicpy.client.aio.connect import connect_async
 from sonicpy.errors import ShuttingDown
-from sonicpy.http.backend import ClientBackend, Refusal, Row
+from sonicpy.http.backend import ClientBackend, RefusedPlace, TextRow
 
 ANSWER_S = 20.0
 """A node answers a change within 16 seconds, or says that its outcome is unknown."""
@@ -37,7 +37,7 @@ class ChannelBackend:
         """Return a page of names."""
         return await (await self._backend()).names(collection, after, limit)
 
-    async def push_rows(self, rows: Sequence[Row]) -> list[Refusal]:
+    async def push_rows(self, rows: Sequence[TextRow]) -> list[RefusedPlace]:
         """Push rows, some hundred in flight."""
         return await (await self._backend()).push_rows(rows)
 

@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-from sonicpy.http.access import GRANTED, Asked
+from sonicpy.http.access import GRANTED, Endpoint
 from sonicpy.http.flat import flat_json, not_utf8
 from sonicpy.http.problems import GIVEN_MAX
 
@@ -36,7 +36,7 @@ class FlatRoute(APIRoute):
     def get_route_handler(self) -> Handler:
         """Return the handler of the framework, with another request."""
         handle = super().get_route_handler()
-        own = {Asked(method, self.path) for method in self.methods or ()}
+        own = {Endpoint(method, self.path) for method in self.methods or ()}
 
         async def handle_flat(request: Request) -> Response:
             if request.scope.get(GRANTED) not in own:

@@ -13,19 +13,19 @@ from sonicpy.http.backend import Backend
 from sonicpy.http.models import (
     LIMIT_MAX,
     After,
-    Bucket,
-    Collection,
+    AnyJson,
+    BucketName,
+    CollectionName,
     CountJson,
     ExistsJson,
-    Figures,
     HitJson,
     HitsJson,
-    Limit,
     NamesJson,
+    PageLimit,
     Prefix,
     QueryBody,
+    QueryText,
     SearchJson,
-    Text,
     WordsJson,
     takes_options,
 )
@@ -60,7 +60,7 @@ class SearchOperations:
         self._backend = backend
 
     @takes_options("QUERY")
-    async def query(self, collection: Collection, bucket: Bucket, text: Text, **options: Any) -> HitsJson:
+    async def query(self, collection: CollectionName, bucket: BucketName, text: QueryText, **options: Any) -> HitsJson:
         """Return the objects that answer a text, best first."""
         return hits_json(await self._backend.call("query", collection, bucket, text, **options))
 
@@ -70,14 +70,23 @@ class SearchOperations:
         return hits_json(await self._backend.call("query", body.collection, body.bucket, body.text, **options))
 
     async def suggest(
-        self, collection: Collection, bucket: Bucket, word: Annotated[str, Query(max_length=200)], limit: Limit = 5
+        self,
+        collection: CollectionName,
+        bucket: BucketName,
+        word: Annotated[str, Query(max_length=200)],
+        limit: PageLimit = 5,
     ) -> WordsJson:
         """Return words that complete or correct a word."""
         return WordsJson(words=await self._backend.call("suggest", collection, bucket, word, limit=limit))
 
     @takes_options("QUERY")
     async def search(
-        self, collection: Collection, bucket: Bucket, text: Text, suggestions: Limit = 5, **options: Any
+        self,
+        collection: CollectionName,
+        bucket: BucketName,
+        text: QueryText,
+        suggestions: PageLimit = 5,
+        **options: Any,
     ) -> SearchJson:
         """Return hits, words that complete the last word, and what was probably meant: all that a search box needs."""
         hits, words, meant = await asyncio.gather(
@@ -89,43 +98,56 @@ class SearchOperations:
         return SearchJson(hits=found.hits, total=found.total, suggestions=words, did_you_mean=meant)
 
     async def words(
-        self, collection: Collection, bucket: Bucket, prefix: Prefix = "", after: After = None, limit: Limit = 100
+        self,
+        collection: CollectionName,
+        bucket: BucketName,
+        prefix: Prefix = "",
+        after: After = None,
+        limit: PageLimit = 100,
     ) -> WordsJson:
         """Return words of a bucket in byte order, page by page: `after` is the last word of the page before."""
         found = await self._backend.call("words", collection, bucket, limit=limit, prefix=prefix, after=after)
         return WordsJson(words=found)
 
     @takes_options("EXPLAIN")
-    async def explain(self, collection: Collection, bucket: Bucket, text: Text, **options: Any) -> Figures:
+    async def explain(self, collection: CollectionName, bucket: BucketName, text: QueryText, **options: Any) -> AnyJson:
         """Return why a query gives its hits, or none."""
         found = await self._backend.call("explain", collection, bucket, text, **options)
-        held: Figures = json.loads(found.to_json())
+        held: AnyJson = json.loads(found.to_json())
         return held
 
-    async def collections(self, after: After = None, limit: Limit = LIMIT_MAX) -> NamesJson:
+    async def collections(self, after: After = None, limit: PageLimit = LIMIT_MAX) -> NamesJson:
         """Return the names of collections, page by page: `after` is the last name of the page before."""
         return NamesJson(names=await self._backend.names(None, after, limit))
 
-    async def buckets(self, collection: Collection, after: After = None, limit: Limit = LIMIT_MAX) -> NamesJson:
+    async def buckets(self, collection: CollectionName, after: After = None, limit: PageLimit = LIMIT_MAX) -> NamesJson:
         """Return the names of the buckets of a collection, page by page."""
         return NamesJson(names=await self._backend.names(collection, after, limit))
 
     async def objects(
-        self, collection: Collection, bucket: Bucket, prefix: Prefix = "", after: After = None, limit: Limit = 100
+        self,
+        collection: CollectionName,
+        bucket: BucketName,
+        prefix: Prefix = "",
+        after: After = None,
+        limit: PageLimit = 100,
     ) -> NamesJson:
         """Return names of objects in the order of their first push, page by page."""
         found = await self._backend.call("objects", collection, bucket, prefix=prefix, after=after, limit=limit)
         return NamesJson(names=found)
 
     async def exists(
-        self, collection: Collection, bucket: Bucket, object: Annotated[str, Query(min_length=1, max_length=128)]
+        self,
+        collection: CollectionName,
+        bucket: BucketName,
+        object: Annotated[str, Query(min_length=1, max_length=128)],
     ) -> ExistsJson:
         """Return whether a bucket has an object."""
         return ExistsJson(exists=await self._backend.call("exists", collection, bucket, object))
 
     async def count(
         self,
-        collection: Collection,
+        collection: CollectionName,
         bucket: Annotated[str | None, Query(min_length=1, max_length=128)] = None,
         object: Annotated[str | None, Query(min_length=1, max_length=128)] = None,
         objects: Annotated[bool, Query(description="count the objects of the collection or the bucket")] = False,

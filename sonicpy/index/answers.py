@@ -24,7 +24,7 @@ from sonicpy.langcodes import NO_LANGUAGE
 from sonicpy.options import with_options
 from sonicpy.search import ExplainOptions, QueryOptions, Search, asked
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 ONE_WORD = b"\0"
 """The flags of a text with one word that nothing is said of: what people type."""
@@ -286,7 +286,7 @@ def one_word(terms: Terms) -> tuple[bytes, int]:
     return terms.words[words[0]], terms.typed[words[0]]
 
 
-def lexed(lex: Callable[[str], Found], text: str) -> Found:
+def lexed(lex: Callable[[str], Value], text: str) -> Value:
     """Return the terms of a text. Raises InvalidArgument if it is not Unicode."""
     try:
         return lex(text)

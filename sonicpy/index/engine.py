@@ -18,14 +18,14 @@ from sonicpy.config import Config
 from sonicpy.disk import sync_folder
 from sonicpy.errors import StoreError
 from sonicpy.files import ACCESSES
-from sonicpy.graph.pool import GraphPool, Name, graph_folder
+from sonicpy.graph.graph_pool import GraphName, GraphPool, graph_folder
 from sonicpy.ids import ObjectName, check_names, object_name
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care.restore import drop_staged
 from sonicpy.store.changing.any_store import AnyStore, ClosedStore, EndedStore
 from sonicpy.store.changing.mutations import Mutation, PushTerms
-from sonicpy.store.disk.registry import Claim, guard
+from sonicpy.store.disk.open_folders import FolderClaim, guard
 from sonicpy.store.rows.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
 from sonicpy.store.store import Store
 from sonicpy.store.views.view import View
@@ -91,7 +91,7 @@ class Engine:
         self.folder = Path(path or kv.path)
         """The folder as it was given."""
         folder = self.folder.absolute()  # the program may change its working directory
-        claim = self._claim = Claim(folder, writes=not self.read_only, temporary=temporary, access=self.access)
+        claim = self._claim = FolderClaim(folder, writes=not self.read_only, temporary=temporary, access=self.access)
         try:
             self._guard = guard(self, claim)
             store = self.store = self._open_store(folder, claim)
@@ -185,7 +185,7 @@ class Engine:
             self._finish_change()
             return result
 
-    def apply_pushes(self, change: "Pushes", *, new: bool) -> None:
+    def apply_pushes(self, change: "PushGroup", *, new: bool) -> None:
         """Carry out many pushes as one change; set its `there` to the places of those left out.
 
         If an exception comes from outside when `there` is set, the next commit makes the change visible.
@@ -298,7 +298,7 @@ class Engine:
         config = self.config
         return Lexer(config.normalization, config.tokenization, config.stopwords, compat=self.is_compat)
 
-    def _open_store(self, folder: Path, claim: Claim) -> AnyStore:
+    def _open_store(self, folder: Path, claim: FolderClaim) -> AnyStore:
         kv = self.config.store.kv
         self.graphs = GraphPool(graph_folder(folder), self.access)
         store = claim.open(
@@ -323,7 +323,9 @@ class Engine:
                 self.store.take_step()
         with self.read() as view:
             states = (state for _, state in view.all_states())
-            self.graphs.tidy({Name(state.bucket, state.lexicon_version) for state in states if state.lexicon_version})
+            self.graphs.tidy(
+                {GraphName(state.bucket, state.lexicon_version) for state in states if state.lexicon_version}
+            )
 
     def _finish_change(self) -> None:
         if self.turn.batches:
@@ -333,7 +335,7 @@ class Engine:
             self.finish()
 
 
-class Pushes(Protocol):
+class PushGroup(Protocol):
     """Pushes that are one change; see `Engine.apply_pushes`."""
 
     there: list[int] | None

@@ -19,13 +19,14 @@ from sonicpy._native.terms import Terms
 from sonicpy.api.bucket import Bucket
 from sonicpy.api.counted import need_no
 from sonicpy.api.html import figures_table, index_tables
-from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport, Shape, read_rows
+from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport, Shape, read_rows
 from sonicpy.api.shown_names import user_names
 from sonicpy.arguments import language_of, not_unicode, path_of, switch_of, text_of
 from sonicpy.errors import GraphError, InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, Scope, check_collection, check_names, object_name, shown
 from sonicpy.index.answers import Answers, lexed
 from sonicpy.index.engine import Engine
+from sonicpy.index.given_settings import Settings, config_of
 from sonicpy.index.ingest.push_many import Chunk, push_rows
 from sonicpy.index.ingest.terms import NO_TERMS, packed_terms
 from sonicpy.index.listing import Listing
@@ -35,7 +36,6 @@ from sonicpy.index.report.export import ExportedObject
 from sonicpy.index.report.stats import Figures
 from sonicpy.index.report.term_stats import ObjectStats, TermStats
 from sonicpy.index.search.answer_cache import AnswerCache
-from sonicpy.index.settings import Settings, config_of
 from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, PopTerms
 
 logger = logging.getLogger(__name__)
@@ -156,7 +156,7 @@ class Index(Answers, Listing):
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
         report: PushReport | None = None,
     ) -> PushReport:
         """Push many texts, thousands to a commit; return how many were indexed, and which were refused and why.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from sonicpy.arguments import nothing_behind, number_of, text_of
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.engine import Engine
-from sonicpy.store.views import listing
+from sonicpy.store.views import name_pages
 from sonicpy.store.views.bucket_reader import find_object
 
 NAMES_AT_ONCE = 1_000
@@ -102,13 +102,13 @@ class Listing:
         if after is not None:
             check_collection(after)
         with self._engine.read() as view:
-            return listing.collections_after(view, after, limit)
+            return name_pages.collections_after(view, after, limit)
 
     def buckets_after(self, collection: str, after: str | None, limit: int) -> list[str]:
         """Return at most `limit` names of buckets behind a name, in byte order."""
         check_names(collection, collection if after is None else after)
         with self._engine.read() as view:
-            return listing.buckets_after(view, collection, after, limit)
+            return name_pages.buckets_after(view, collection, after, limit)
 
     def objects_from(self, collection: str, bucket: str, position: int, *, prefix: str, limit: int) -> ObjectPage:
         """Return at most `limit` names of objects from a position on; few or none where many must be passed over."""
@@ -118,7 +118,7 @@ class Listing:
             state = view.bucket(collection, bucket)
             if state is None:
                 return ObjectPage([], None)
-            return ObjectPage(*listing.objects_from(view, state, position, start, limit, ROWS_EXAMINED))
+            return ObjectPage(*name_pages.objects_from(view, state, position, start, limit, ROWS_EXAMINED))
 
     def position_after(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Return the position behind an object. Raises InvalidArgument if there is no such object."""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from sonicpy.arguments import path_of, switch_of
 from sonicpy.errors import StoreError
+from sonicpy.index.given_settings import Settings
 from sonicpy.index.index import Index
-from sonicpy.index.read_only import ReadOnlyIndex
-from sonicpy.index.settings import Settings
+from sonicpy.index.read_only_index import ReadOnlyIndex
 from sonicpy.store.disk.temporary import MEMORY, temporary_folder
 
 

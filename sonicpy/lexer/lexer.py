@@ -20,7 +20,7 @@ from sonicpy.lexer import turkish
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.languages import LANGUAGES, by_code
 from sonicpy.lexer.normalizer import normalizer, sonic_normalizer
-from sonicpy.lexer.segmenters import Segment, Segmenters
+from sonicpy.lexer.segmenters import Segmenter, Segmenters
 from sonicpy.lexer.sonic_language import CANDIDATES, SonicGuesser, Undecided
 from sonicpy.lexer.stopwords import StopWords
 
@@ -296,7 +296,7 @@ class Lexer:
         stem: Stem = stemmer.stemWord
         return stem
 
-    def _segment(self, code: str | None) -> Segment | None:
+    def _segment(self, code: str | None) -> Segmenter | None:
         """Return the dictionary that cuts a whole text, as Sonic does in Chinese.
 
         The default mode asks dictionaries about runs of letters only, in any language.

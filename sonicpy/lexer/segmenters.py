@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-Segment = Callable[[str], list[str]]
+Segmenter = Callable[[str], list[str]]
 
 find_spec = cache(importlib.util.find_spec)
 """Once a process: an exception of a signal handler in it may leave the lock of all imports held."""
@@ -31,8 +31,8 @@ class Segmenters:
     def __init__(self) -> None:
         self.has_zh = find_spec("rjieba") is not None
         self.has_ja = find_spec("fugashi") is not None and find_spec("unidic_lite") is not None
-        self._zh: Segment | None = None
-        self._ja: Segment | None = None
+        self._zh: Segmenter | None = None
+        self._ja: Segmenter | None = None
 
     def words_of_run(self, run: str) -> list[str]:
         """Return the words of a run of letters without blanks; none if no installed dictionary knows its script."""

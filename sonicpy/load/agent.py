@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sonicpy.client.address import Address
-from sonicpy.client.settings import TIMEOUT_S
+from sonicpy.client.client_settings import TIMEOUT_S
 from sonicpy.errors import LoadError
 from sonicpy.load.messages import LINE_BYTES_MAX, RESULTS_IN_MESSAGE, Message, Result, packed, unpacked
 from sonicpy.load.shards import Shards

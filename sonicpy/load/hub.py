@@ -29,7 +29,7 @@ class Guest:
 
 
 @dataclass
-class Outcome:
+class LoadOutcome:
     """The result of a run."""
 
     agents: int
@@ -71,7 +71,7 @@ class Hub:
                 await asyncio.wait_for(self._came.wait(), left)
         return sorted(self.guests.values(), key=lambda guest: guest.id)
 
-    async def run(self, asked: TestSet, agents: list[Guest], seed: int, deadline_s: float) -> Outcome:
+    async def run(self, asked: TestSet, agents: list[Guest], seed: int, deadline_s: float) -> LoadOutcome:
         """Hand a test set to agents and collect what they measured, until all have answered or the deadline passes."""
         run_id = secrets.token_hex(8)
         request = {
@@ -84,7 +84,7 @@ class Hub:
         began = time.perf_counter()
         for agent in agents:
             agent.writer.write(packed(request))
-        outcome = Outcome(len(agents), 0.0)
+        outcome = LoadOutcome(len(agents), 0.0)
         collecting = {agent.id: asyncio.create_task(self._collect(agent, run_id, outcome)) for agent in agents}
         await asyncio.wait(collecting.values(), timeout=deadline_s)
         outcome.seconds = time.perf_counter() - began
@@ -95,7 +95,7 @@ class Hub:
         await asyncio.gather(*collecting.values(), return_exceptions=True)
         return outcome
 
-    async def _collect(self, agent: Guest, run_id: str, outcome: Outcome) -> None:
+    async def _collect(self, agent: Guest, run_id: str, outcome: LoadOutcome) -> None:
         """Add an agent's results. Raises LoadError or OSError if it left before the last one."""
         while True:
             line = await agent.reader.readline()

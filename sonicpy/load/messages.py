@@ -18,7 +18,7 @@ DEFAULT_HUB = ("127.0.0.1", 14910)
 Message = dict[str, Any]
 
 
-class Status:
+class QueryStatus:
     """The outcome of a query: the numbers of Letarette."""
 
     NOT_FOUND = 42
@@ -29,13 +29,13 @@ class Status:
 
 
 STATUS_TEXTS = {
-    Status.NOT_FOUND: "not found",
-    Status.FOUND: "found in index",
-    Status.TIMEOUT: "timeout",
-    Status.REFUSED: "query format error",
-    Status.LOST: "server error",
+    QueryStatus.NOT_FOUND: "not found",
+    QueryStatus.FOUND: "found in index",
+    QueryStatus.TIMEOUT: "timeout",
+    QueryStatus.REFUSED: "query format error",
+    QueryStatus.LOST: "server error",
 }
-SUCCESSES = (Status.NOT_FOUND, Status.FOUND)
+SUCCESSES = (QueryStatus.NOT_FOUND, QueryStatus.FOUND)
 
 
 class Result(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sonicpy.load.hub import Outcome
+from sonicpy.load.hub import LoadOutcome
 from sonicpy.load.messages import STATUS_TEXTS, SUCCESSES
 
 QUANTILES = {"90%": 0.90, "95%": 0.95, "99%": 0.99}
@@ -25,13 +25,13 @@ def timings(seconds: Sequence[float]) -> dict[str, float]:
     return figures | {name: ordered[int(count * share)] for name, share in QUANTILES.items()}
 
 
-def processing_times(outcome: Outcome) -> dict[str, float]:
+def processing_times(outcome: LoadOutcome) -> dict[str, float]:
     """Return the timings between PENDING and EVENT; empty where they say nothing."""
     figures = timings([result.processing for _, result in outcome.results if result.processing >= 0])
     return figures if figures and figures["Median"] >= UNMEASURABLE_S else {}
 
 
-def figures(outcome: Outcome) -> dict[str, Any]:
+def figures(outcome: LoadOutcome) -> dict[str, Any]:
     """Return what the report says, for JSON."""
     results = [result for _, result in outcome.results]
     statuses = Counter(result.status for result in results)
@@ -50,7 +50,7 @@ def figures(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def as_text(outcome: Outcome) -> str:
+def as_text(outcome: LoadOutcome) -> str:
     """Return the report."""
     held = figures(outcome)
     lines = [
@@ -80,7 +80,7 @@ def _block(times: dict[str, float]) -> list[str]:
     return [f"{name + ':':<8}{seconds:.9f}" for name, seconds in times.items()]
 
 
-def write_csv(outcome: Outcome, path: Path) -> None:
+def write_csv(outcome: LoadOutcome, path: Path) -> None:
     """Write one line for each query: roundtrip and processing seconds, status or error, agent, query, hits."""
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -89,6 +89,6 @@ def write_csv(outcome: Outcome, path: Path) -> None:
             writer.writerow([result.roundtrip, result.processing, what, agent, result.query, result.hits])
 
 
-def write_json(outcome: Outcome, path: Path) -> None:
+def write_json(outcome: LoadOutcome, path: Path) -> None:
     """Write the figures of the report."""
     path.write_text(json.dumps(figures(outcome), indent=2) + "\n", encoding="utf-8")

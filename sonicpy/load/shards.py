@@ -9,7 +9,7 @@ from itertools import chain, zip_longest
 from sonicpy.channel.quoting import quoted
 from sonicpy.client.address import Address
 from sonicpy.client.blocking.connection import connect_socket, seconds_left
-from sonicpy.load.messages import Result, Status
+from sonicpy.load.messages import QueryStatus, Result
 from sonicpy.load.test_set import TestSet
 
 RECEIVE_BYTES = 1 << 16
@@ -18,7 +18,7 @@ ANSWERS = {"ping": b"PONG", "count": b"RESULT "}
 """The beginning of the answer of commands that have no EVENT."""
 
 
-class Refused(Exception):
+class ShardRefused(Exception):
     """The server answered ERR, or refused the session."""
 
 
@@ -53,7 +53,7 @@ class Shard:
         self._socket.sendall(f"START {self._mode} {self._address.password or ''}".rstrip().encode() + b"\r\n")
         started = self.line(deadline)
         if not greeting.startswith(b"CONNECTED ") or not started.startswith(b"STARTED "):
-            raise Refused(started.decode("utf-8", "replace"))
+            raise ShardRefused(started.decode("utf-8", "replace"))
 
     def line(self, deadline: float) -> bytes:
         """Return the next line. Raises TimeoutError, OSError."""
@@ -95,15 +95,17 @@ class Shards:
         try:
             processing, answers = self._exchange(self._lines(query))
         except TimeoutError:
-            failure = Status.TIMEOUT, "no answer in time"
-        except Refused as error:
-            failure = Status.REFUSED, str(error)
+            failure = QueryStatus.TIMEOUT, "no answer in time"
+        except ShardRefused as error:
+            failure = QueryStatus.REFUSED, str(error)
         except OSError as error:
-            failure = Status.LOST, error.strerror or str(error)
+            failure = QueryStatus.LOST, error.strerror or str(error)
         else:
             ended = time.perf_counter()
             hits = len(list(round_robin(answers))[: self._asked.Limit or None])
-            return Result(begun, ended, processing, Status.FOUND if hits else Status.NOT_FOUND, hits, "", query)
+            return Result(
+                begun, ended, processing, QueryStatus.FOUND if hits else QueryStatus.NOT_FOUND, hits, "", query
+            )
         ended = time.perf_counter()
         self.close()  # answers may be on their way that belong to no query any more
         return Result(begun, ended, -1.0, failure[0], 0, failure[1], query)
@@ -140,7 +142,7 @@ class Shards:
             return time.perf_counter() - began, [item for item in event.split(b" ")[3:] if item]
         if first.startswith(ANSWERS.get(self._asked.Op, b"\n")):
             return -1.0, [first] if not first.endswith(b"RESULT 0") else []
-        raise Refused(first.decode("utf-8", "replace"))
+        raise ShardRefused(first.decode("utf-8", "replace"))
 
     def close(self) -> None:
         """Close all connections."""

@@ -21,7 +21,7 @@ from sonicpy.server.jobs.maintenance import Maintenance
 from sonicpy.server.jobs.readers import ReaderWatch
 from sonicpy.server.jobs.threads import in_thread
 from sonicpy.server.searching.search_messages import Handover
-from sonicpy.server.watching.statistics import Statistics
+from sonicpy.server.watching.server_statistics import ServerStatistics
 
 if TYPE_CHECKING:
     from sonicpy.index.index import Index
@@ -49,7 +49,7 @@ class BaseService(Serving):
         calls: Mapping[type, Callable[[Any, Any], bytes]],
         target: Any,
         committer: Sealer,
-        statistics: Statistics | None = None,
+        statistics: ServerStatistics | None = None,
     ) -> None:
         super().__init__(config, calls, target, committer, statistics)
         self.unready: str | None = "the server is starting"

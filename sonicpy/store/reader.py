@@ -12,7 +12,7 @@ from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.files import PRIVATE, Access
 from sonicpy.store.care.backup import write_backup
-from sonicpy.store.disk.environment import Environment, Reader
+from sonicpy.store.disk.environment import Environment, ReaderSlot
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.views.read_cache import Snapshot, SnapshotCache
 from sonicpy.store.views.view import View
@@ -99,7 +99,7 @@ class StoreReader:
     def drop_idle_reads(self) -> None:
         """End idle transactions of older commits: in the process that writes, each commit ends them."""
 
-    def readers(self) -> list[Reader]:
+    def readers(self) -> list[ReaderSlot]:
         """Return who reads which commit now, of all processes."""
         return self._environment.readers()
 

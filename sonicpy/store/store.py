@@ -61,7 +61,7 @@ from sonicpy.store.rows.meta import (
     read_position,
     write_identity,
 )
-from sonicpy.store.rows.tables import buckets_in
+from sonicpy.store.rows.table_checks import buckets_in
 from sonicpy.store.views.open_cache import OpenCache
 from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES, SnapshotCache
 from sonicpy.store.views.view import View
@@ -70,8 +70,8 @@ from sonicpy.store.views.write_view import WriteView
 
 logger = logging.getLogger(__name__)
 
-Answer = TypeVar("Answer")
-Given = TypeVar("Given")
+Value = TypeVar("Value")
+Item = TypeVar("Item")
 
 SEGMENT_BYTES = 2 << 20  # a segment of the log; older ones go once a sync covers them
 HOLES_S = 0.001  # so long a change may wait for them
@@ -374,7 +374,7 @@ class Store(StoreReader):
         self._write_cache.has_dropped = self.maintain(lambda view: sweep(view, rows))
         return self._write_cache.has_dropped
 
-    def maintain(self, work: Callable[[WriteView], Answer]) -> Answer:
+    def maintain(self, work: Callable[[WriteView], Value]) -> Value:
         """Let `work` change rows in a way that needs no log record, because it changes nothing that was acknowledged.
 
         Raises:
@@ -698,7 +698,7 @@ class Store(StoreReader):
         self.view, self.is_torn = None, False
         self._transactions.abort()
 
-    def _at_most_twice(self, work: Callable[[WriteView, Given], Answer], given: Given) -> Answer:
+    def _at_most_twice(self, work: Callable[[WriteView, Item], Value], given: Item) -> Value:
         """Run `work` in the open transaction; after an error of the storage once more, in a recovered one.
 
         If it raises anything else, the transaction is recovered too, so nothing half done stays. If it passes, the
@@ -784,5 +784,5 @@ class Store(StoreReader):
         self.is_torn = self._transactions.is_lost = False
 
 
-def _do(view: WriteView, work: Callable[[WriteView], Answer]) -> Answer:
+def _do(view: WriteView, work: Callable[[WriteView], Value]) -> Value:
     return work(view)

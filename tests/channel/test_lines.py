@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonicpy.channel.lines import LINE_MAX_BYTES, LineBuffer
+from sonicpy.channel.line_buffer import LINE_MAX_BYTES, LineBuffer
 
 
 def drain(buffer: LineBuffer) -> list[bytes]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonicpy.channel.meta import read_meta
+from sonicpy.channel.meta_arguments import read_meta
 from sonicpy.errors import CommandError
 from sonicpy.langcodes import LANG_CODES, SONIC_LANG_CODES, language_code
 from sonicpy.langcodes import TAGS as TAGS_TO_CODES

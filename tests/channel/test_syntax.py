@@ -10,14 +10,16 @@ from sonicpy.channel.syntax import (
     COMMANDS_OF_MODE,
     SONIC_COMMANDS_OF_MODE,
     Limits,
-    Rules,
+    LineRules,
     parse,
 )
 from sonicpy.errors import CommandError
 from sonicpy.langcodes import LANG_CODES
 from sonicpy.options import OPTIONS, Languages
 
-RULES = Rules(Limits(query_default=9, query_maximum=50, suggest_default=3, suggest_maximum=7), Languages(LANG_CODES))
+RULES = LineRules(
+    Limits(query_default=9, query_maximum=50, suggest_default=3, suggest_maximum=7), Languages(LANG_CODES)
+)
 
 
 def read(line: str) -> tuple[object, ...]:

@@ -11,7 +11,7 @@ from sonicpy.cli.importing.job import ImportJob
 from sonicpy.cli.importing.mapping import FieldMapping
 from sonicpy.cli.importing.position import Position
 from sonicpy.cli.importing.progress import ProgressBar
-from sonicpy.cli.importing.sources import Source
+from sonicpy.cli.importing.row_sources import Source
 
 ROWS = 35
 

@@ -245,7 +245,7 @@ class Interrupter(FolderSink):
 
     chunks = 0
 
-    def push(self, entries: Sequence[Entry]) -> list[sinks.Refusal]:
+    def push(self, entries: Sequence[Entry]) -> list[sinks.RefusedEntry]:
         Interrupter.chunks += 1
         if Interrupter.chunks == 2:
             os.kill(os.getpid(), signal.SIGINT)

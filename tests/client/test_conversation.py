@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sonicpy.channel.commands import Mode
-from sonicpy.client.conversation import Conversation, InFlight, Kind
+from sonicpy.client.conversation import AnswerKind, Conversation, InFlight
 from sonicpy.errors import CommandError, ConnectionLost, NotOffered, NotSonic, ShuttingDown, WrongPassword
 
 GREETING = b"CONNECTED <sonic-server v1.4.9>\r\nSTARTED search protocol(1) buffer(20000)\r\n"
@@ -96,7 +96,7 @@ def test_nothing_was_carried_out_before_a_session_began() -> None:
 )
 def test_refusals(line: str, expected: Exception) -> None:
     conversation = opened()
-    ticket = conversation.submit(1, Kind.QUERY, "QUERY")
+    ticket = conversation.submit(1, AnswerKind.QUERY, "QUERY")
     assert conversation.feed(f"{line}\r\n".encode()) == [ticket]
     (answer,) = ticket.answers
     assert isinstance(answer, Exception)
@@ -106,7 +106,7 @@ def test_refusals(line: str, expected: Exception) -> None:
 
 def test_an_answer_of_another_kind_ends_it() -> None:
     conversation = opened(Mode.INGEST)
-    conversation.submit(1, Kind.OK, "PUSH")
+    conversation.submit(1, AnswerKind.OK, "PUSH")
     conversation.feed(b"RESULT 1\r\n")
     assert isinstance(conversation.end, NotSonic)
 
@@ -114,7 +114,7 @@ def test_an_answer_of_another_kind_ends_it() -> None:
 def test_an_empty_event_has_no_items_with_or_without_its_blank() -> None:
     for event in (b"EVENT QUERY abcdefgh \r\n", b"EVENT QUERY abcdefgh\r\n"):
         conversation = opened()
-        ticket = conversation.submit(1, Kind.QUERY, "QUERY")
+        ticket = conversation.submit(1, AnswerKind.QUERY, "QUERY")
         conversation.feed(b"PENDING abcdefgh\r\n")
         assert ticket.left == 1
         assert conversation.feed(event) == [ticket]
@@ -124,7 +124,7 @@ def test_an_empty_event_has_no_items_with_or_without_its_blank() -> None:
 def test_an_answer_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sonicpy.client.conversation.ANSWER_MAX_BYTES", 1000)
     conversation = opened()
-    conversation.submit(1, Kind.RESULT, "EXPLAIN")
+    conversation.submit(1, AnswerKind.RESULT, "EXPLAIN")
     conversation.feed(b"RESULT " + b"x" * 1000)
     assert isinstance(conversation.end, NotSonic)
 
@@ -143,7 +143,7 @@ def test_every_line_gets_its_own_answer(counts: list[int], seed: int, cuts: list
     said: list[str] = []
     events: list[str] = []
     for number, count in enumerate(counts):
-        kind = chance.choice([Kind.PONG, Kind.RESULT, Kind.QUERY, Kind.LIST])
+        kind = chance.choice([AnswerKind.PONG, AnswerKind.RESULT, AnswerKind.QUERY, AnswerKind.LIST])
         tickets.append((conversation.submit(count, kind, "X"), count))
         for place in range(count):
             name = f"{number}:{place}"
@@ -194,16 +194,16 @@ def test_a_line_has_an_end_or_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("kind", "answers"),
     [
-        (Kind.QUERY, "RESULT 1"),
-        (Kind.QUERY, "QUERY m one"),
-        (Kind.QUERY, "PENDING m\r\nEVENT LIST m one"),
-        (Kind.QUERY, "PENDING m\r\nEVENT QUERY n one"),
-        (Kind.OK, "PENDING m"),
-        (Kind.OK, "RESULT 1"),
-        (Kind.RESULT, "OK"),
+        (AnswerKind.QUERY, "RESULT 1"),
+        (AnswerKind.QUERY, "QUERY m one"),
+        (AnswerKind.QUERY, "PENDING m\r\nEVENT LIST m one"),
+        (AnswerKind.QUERY, "PENDING m\r\nEVENT QUERY n one"),
+        (AnswerKind.OK, "PENDING m"),
+        (AnswerKind.OK, "RESULT 1"),
+        (AnswerKind.RESULT, "OK"),
     ],
 )
-def test_an_answer_of_another_kind_ends_it_for_every_kind(kind: Kind, answers: str) -> None:
+def test_an_answer_of_another_kind_ends_it_for_every_kind(kind: AnswerKind, answers: str) -> None:
     conversation = opened()
     in_flight = conversation.submit(1, kind, "COMMAND")
     conversation.feed(f"{answers}\r\n".encode())

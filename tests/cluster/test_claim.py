@@ -14,7 +14,7 @@ from nats.errors import NoRespondersError  # noqa: E402
 
 from sonicpy.cluster.log.writer import LogWriter  # noqa: E402
 from sonicpy.cluster.node import claim as module  # noqa: E402
-from sonicpy.cluster.node.claim import REACHED_S, WAIT_S, Claim, NameLost, now_s  # noqa: E402
+from sonicpy.cluster.node.claim import REACHED_S, WAIT_S, NameClaim, NameLost, now_s  # noqa: E402
 from sonicpy.cluster.registry.registry import Registry  # noqa: E402
 from sonicpy.errors import ConfigError, StoreError  # noqa: E402
 from tests.cluster.memory import MemoryBroker  # noqa: E402
@@ -89,8 +89,8 @@ class Names:
         return self.held[name] == number
 
 
-async def take(hub: Hub, names: Names) -> Claim:
-    return await Claim.take(cast(Client, hub), cast(Registry, names), "n1", TAKEN)
+async def take(hub: Hub, names: Names) -> NameClaim:
+    return await NameClaim.take(cast(Client, hub), cast(Registry, names), "n1", TAKEN)
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:
@@ -297,7 +297,7 @@ class Troubled(Names):
         return self.held[name] == number
 
 
-async def look_at(claim: Claim) -> None:
+async def look_at(claim: NameClaim) -> None:
     """Let a process that writes look in the registry once."""
     await claim.confirm()
     asked = cast(Any, claim)._registry.asked

@@ -19,13 +19,13 @@ from nats.aio.client import Server, Srv  # noqa: E402
 from nats.aio.msg import Msg  # noqa: E402
 from nats.errors import Error as NatsError  # noqa: E402
 
-from sonicpy.cluster.log import connection as module  # noqa: E402
-from sonicpy.cluster.log.connection import (  # noqa: E402
+from sonicpy.cluster.log import broker_connection as module  # noqa: E402
+from sonicpy.cluster.log.broker_connection import (  # noqa: E402
     LEAVE_AGAIN_S,
     LEAVE_S,
     REFUSED_S,
+    BrokerConnection,
     BrokersGone,
-    Connection,
     leave_silent_brokers,
 )
 from sonicpy.cluster.log.ending import close  # noqa: E402
@@ -68,7 +68,7 @@ def servers(*addresses: str) -> list[Server]:
 
 def test_brokers_take_turns_and_only_those_that_were_given() -> None:
     async def test() -> None:
-        connection = Connection()
+        connection = BrokerConnection()
         connection._setup_server_pool(GIVEN)
         stranger = "nats://10.0.0.9:4222"  # a broker told of it, without a password
         connection._server_pool.append(Srv(urlparse(stranger), discovered=True))
@@ -100,7 +100,7 @@ def test_a_password_may_be_percent_encoded(credentials: str, user: str, password
 
 def test_a_refused_password_is_told_once_and_without_it(caplog: pytest.LogCaptureFixture) -> None:
     async def test() -> None:
-        connection = Connection()
+        connection = BrokerConnection()
         connection._setup_server_pool(GIVEN)
         await connection._note(RuntimeError("nats: 'Authorization Violation'"))
         assert connection.refusal is None  # who connects for the first time is told by an error
@@ -125,7 +125,7 @@ def test_a_refusing_broker_is_tried_seldom(monkeypatch: pytest.MonkeyPatch) -> N
     """Each try is a line in its log."""
 
     async def test() -> None:
-        connection = Connection()
+        connection = BrokerConnection()
         connection._setup_server_pool(GIVEN)
         connection.refusal = "a broker refuses the password"
         tries_s = [100.0]
@@ -142,8 +142,8 @@ def test_a_refusing_broker_is_tried_seldom(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_broker_that_answers_again_is_named_with_its_port(caplog: pytest.LogCaptureFixture) -> None:
     async def test() -> None:
-        connection = Connection()
-        connection._status = Connection.CONNECTED
+        connection = BrokerConnection()
+        connection._status = BrokerConnection.CONNECTED
         connection._current_server = Srv(urlparse(GIVEN[1]))
         await connection._note_return()
 
@@ -153,7 +153,7 @@ def test_the_broker_that_answers_again_is_named_with_its_port(caplog: pytest.Log
 
 def test_the_end_of_a_connection_ends_its_node() -> None:
     async def test() -> None:
-        connection = Connection()
+        connection = BrokerConnection()
         await connection._note_end()
         with pytest.raises(BrokersGone, match="the brokers have ended the connection for good"):
             await connection.wait_for_end()
@@ -196,7 +196,7 @@ class Moving:
 def leave(monkeypatch: pytest.MonkeyPatch, scene: Scene, moving: Moving) -> None:
     monkeypatch.setattr(module, "asyncio", scene)
     with pytest.raises(asyncio.CancelledError):
-        asyncio.run(leave_silent_brokers(cast(Connection, moving), lambda: scene.silence_s))
+        asyncio.run(leave_silent_brokers(cast(BrokerConnection, moving), lambda: scene.silence_s))
 
 
 def test_a_silent_broker_is_left(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -242,9 +242,9 @@ class SmallBroker:
 
 
 @contextlib.asynccontextmanager
-async def connected() -> AsyncIterator[tuple[SmallBroker, Connection]]:
+async def connected() -> AsyncIterator[tuple[SmallBroker, BrokerConnection]]:
     """Yield a broker, and a connection to it."""
-    broker, connection = SmallBroker(), Connection()
+    broker, connection = SmallBroker(), BrokerConnection()
     async with await asyncio.start_server(broker.serve, "127.0.0.1", 0, limit=1024) as server:
         address = f"nats://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         await connection.open([address], "test", patient=True)
@@ -254,7 +254,7 @@ async def connected() -> AsyncIterator[tuple[SmallBroker, Connection]]:
         await until_in_loop(lambda: broker.ended == len(broker.writers), "the broker has closed all connections")
 
 
-async def wait_until_again(broker: SmallBroker, connection: Connection) -> None:
+async def wait_until_again(broker: SmallBroker, connection: BrokerConnection) -> None:
     async with asyncio.timeout(WAIT_S):
         while len(broker.writers) < 2 or not connection.is_connected:
             await asyncio.sleep(0.01)
@@ -312,9 +312,9 @@ def one_broker(folder: Path) -> Iterator[str]:
             broker.terminate()
 
 
-async def opened(address: str) -> Connection:
+async def opened(address: str) -> BrokerConnection:
     for _ in range(100):
-        connection = Connection()
+        connection = BrokerConnection()
         with contextlib.suppress(NatsError, OSError):
             await connection.open([address], "test", patient=False)
             return connection

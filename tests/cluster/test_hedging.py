@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sonicpy.cluster.peers import hedging
-from sonicpy.cluster.peers.hedging import Askable, Asked, Hedging, Percentile
+from sonicpy.cluster.peers.hedging import Askable, HedgedQuestion, Hedging, Percentile
 from tests.support.patience import WAIT_S
 
 GONE, SILENT = b"gone", b"silent"
@@ -22,7 +22,7 @@ class Node:
         self._answer = answer
         self._delay_s = delay_s
 
-    def ask(self, question: bytes, asked: Asked) -> None:
+    def ask(self, question: bytes, asked: HedgedQuestion) -> None:
         self.asked += 1
         if self._answer != SILENT:
             answer = None if self._answer == GONE else self._answer + question

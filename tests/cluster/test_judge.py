@@ -12,8 +12,9 @@ from sonicpy.cluster.log.writer import LogWriter
 from sonicpy.cluster.node.follower import LogFollower
 from sonicpy.cluster.node.replica import Replica
 from sonicpy.config import Config
-from sonicpy.index.replica import Recorder, ReplicaIndex
-from sonicpy.server.watching.statistics import Statistics
+from sonicpy.index.recorder import Recorder
+from sonicpy.index.replica_index import ReplicaIndex
+from sonicpy.server.watching.server_statistics import ServerStatistics
 from tests.cluster.judge import Change, contents, differences, expected
 from tests.cluster.memory import MemoryBroker
 from tests.support.patience import WAIT_S
@@ -82,7 +83,7 @@ async def wrong_after(
         await asyncio.sleep(pause_s)
     await asyncio.gather(*pushes)
     index = ReplicaIndex(folder / "replica", recorder)
-    replica = Replica(0, index, recorder.config, Statistics(), lambda *_: None, lambda _: None)
+    replica = Replica(0, index, recorder.config, ServerStatistics(), lambda *_: None, lambda _: None)
     follower = LogFollower(0, broker)
     follower.follow(replica)
     following = asyncio.create_task(follower.run())

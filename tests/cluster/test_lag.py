@@ -9,7 +9,7 @@ from sonicpy.cluster.log.broker import Epoch, LogGone, Unacknowledged
 from sonicpy.cluster.log.gaps import GAP_S, Gaps
 from sonicpy.cluster.log.lag import LAG_MAX_S, SILENCE_MAX_S, Lag
 from sonicpy.cluster.log.writer import LogWriter
-from sonicpy.cluster.node.figures import partition_figures
+from sonicpy.cluster.node.partition_figures import partition_figures
 from sonicpy.server.web.metrics import labelled
 from tests.cluster.memory import MemoryBroker
 from tests.cluster.test_replica import entry, follow, pushed, replica_in, run

@@ -24,8 +24,8 @@ from sonicpy.channel.commands import (  # noqa: E402
     Suggest,
 )
 from sonicpy.cluster.log import limits  # noqa: E402
-from sonicpy.cluster.node import node, service  # noqa: E402
-from sonicpy.cluster.node.service import NodeService, limit_of  # noqa: E402
+from sonicpy.cluster.node import node, node_service  # noqa: E402
+from sonicpy.cluster.node.node_service import NodeService, limit_of  # noqa: E402
 from sonicpy.errors import StoreError  # noqa: E402
 from sonicpy.http import over_channel  # noqa: E402
 
@@ -54,14 +54,14 @@ def silent_service(spread: frozenset[str]) -> Any:
     of_node |= {"layout": SimpleNamespace(partitions=2), "recorder": recorder, "is_strong": False}
     found: Any = NodeService.__new__(NodeService)
     found.node = SimpleNamespace(**of_node)
-    found._spread = service.Spread(found.node)
+    found._spread = node_service.Spread(found.node)
     return found
 
 
 @pytest.mark.parametrize("command", [*READS, *OTHERS, *CHANGES], ids=lambda command: type(command).__name__)
 def test_no_command_waits_for_ever(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "ANSWER_S", 0.03)
-    monkeypatch.setattr(service, "RELAYED_S", 0.01)
+    monkeypatch.setattr(node_service, "ANSWER_S", 0.03)
+    monkeypatch.setattr(node_service, "RELAYED_S", 0.01)
     with pytest.raises(StoreError, match=r"got no answer in 0\.0. seconds") as caught:
         asyncio.run(asyncio.wait_for(silent_service(frozenset()).execute(command), 20))
     assert ("its outcome is unknown" in str(caught.value)) == (type(command) in map(type, CHANGES))
@@ -71,8 +71,8 @@ def test_no_command_waits_for_ever(command: Command, monkeypatch: pytest.MonkeyP
     "command", [QUERY, Suggest("c", "b", "app", 5), Objects("c", "b", 10, "", None, None), FlushB("c", "b")]
 )
 def test_nor_does_one_about_a_spread_bucket(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "ANSWER_S", 0.03)
-    monkeypatch.setattr(service, "RELAYED_S", 0.01)
+    monkeypatch.setattr(node_service, "ANSWER_S", 0.03)
+    monkeypatch.setattr(node_service, "RELAYED_S", 0.01)
     monkeypatch.setattr("sonicpy.cluster.node.spread.pack_terms", lambda terms: "")
     with pytest.raises(StoreError, match="got no answer in"):
         asyncio.run(asyncio.wait_for(silent_service(frozenset({"c"})).execute(command), 20))

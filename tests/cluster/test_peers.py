@@ -18,7 +18,7 @@ from sonicpy.cluster.peers import peers as module  # noqa: E402
 from sonicpy.cluster.peers.certificates import make_certificate  # noqa: E402
 from sonicpy.cluster.peers.frames import HEAD, Frames  # noqa: E402
 from sonicpy.cluster.peers.peers import Peers  # noqa: E402
-from sonicpy.cluster.registry.registry import Peer  # noqa: E402
+from sonicpy.cluster.registry.registry import PeerAddress  # noqa: E402
 from tests.support.patience import WAIT_S, until_in_loop
 
 
@@ -52,12 +52,12 @@ class FakeRegistry:
     """Where nodes are, in this process."""
 
     def __init__(self) -> None:
-        self.peers: dict[str, Peer] = {}
+        self.peers: dict[str, PeerAddress] = {}
 
-    async def peer(self, node: str) -> Peer | None:
+    async def peer(self, node: str) -> PeerAddress | None:
         return self.peers.get(node)
 
-    async def note_peer(self, node: str, peer: Peer) -> None:
+    async def note_peer(self, node: str, peer: PeerAddress) -> None:
         self.peers[node] = peer
 
 
@@ -157,7 +157,7 @@ def test_who_does_not_know_the_secret_gets_no_answer() -> None:
     async def test() -> None:
         asking, asked, registry = await two_nodes()
         peer = registry.peers["n2"]
-        registry.peers["n2"] = Peer(peer.host, peer.port, "wrong")
+        registry.peers["n2"] = PeerAddress(peer.host, peer.port, "wrong")
         await asking.peers.ask(("n2",), b"first")
         await asyncio.sleep(0.05)
         assert await asking.peers.ask(("n2",), b"second") is None
@@ -248,7 +248,7 @@ async def ask_once_of(asking: Node, node: str) -> bytes | None:
 class Tap:
     """Passes on what goes to a peer, and notes both directions."""
 
-    def __init__(self, peer: Peer, read: list[bytes]) -> None:
+    def __init__(self, peer: PeerAddress, read: list[bytes]) -> None:
         self._peer, self._read = peer, read
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -317,7 +317,7 @@ def test_a_change_goes_to_a_node_that_is_awake(monkeypatch: pytest.MonkeyPatch) 
         }
         assert (await ask_once(asking, b"last")) == b"n3 says last"
         second.peers.answer_now = lambda question: None
-        with pytest.raises(module.Asleep):
+        with pytest.raises(module.PeersAsleep):
             await ask_once(asking, b"a change")
         for node in (asking, first, second):
             await node.peers.close()

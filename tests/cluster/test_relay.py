@@ -13,13 +13,13 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 from sonicpy.channel.commands import Command, Count, Query, Suggest  # noqa: E402
 from sonicpy.cluster.node import node as module  # noqa: E402
 from sonicpy.cluster.node.node import Node, NotHere, pack_error, unpack_answer, with_shared_cache  # noqa: E402
-from sonicpy.cluster.node.service import NODE_CALLS  # noqa: E402
+from sonicpy.cluster.node.node_service import NODE_CALLS  # noqa: E402
 from sonicpy.cluster.node.spread import Spread  # noqa: E402
 from sonicpy.cluster.peers.hedging import TakeAnswer  # noqa: E402
 from sonicpy.cluster.peers.questions import Question, UnknownQuestion, pack_command, unpack_question  # noqa: E402
 from sonicpy.config import Config  # noqa: E402
 from sonicpy.errors import CommandError, SonicError, StoreError  # noqa: E402
-from sonicpy.index.replica import Recorder  # noqa: E402
+from sonicpy.index.recorder import Recorder  # noqa: E402
 from sonicpy.server.connections.dispatch import Postponed  # noqa: E402
 from tests.index.test_spread import Part  # noqa: E402
 

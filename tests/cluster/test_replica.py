@@ -19,10 +19,11 @@ from sonicpy.config import Config
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.index.index import Index
 from sonicpy.index.maintenance.maintainer import Maintainer
-from sonicpy.index.replica import Recorder, ReplicaIndex
-from sonicpy.server.watching.statistics import Statistics
+from sonicpy.index.recorder import Recorder
+from sonicpy.index.replica_index import ReplicaIndex
+from sonicpy.server.watching.server_statistics import ServerStatistics
 from sonicpy.store.disk.transaction import MapFull
-from sonicpy.store.replica import Progress, ReplicaStore, install_backup, progress_of_backup
+from sonicpy.store.replica_store import LogProgress, ReplicaStore, install_backup, progress_of_backup
 from tests.cluster.memory import MemoryBroker
 from tests.support.patience import WAIT_S
 
@@ -59,7 +60,7 @@ class Noted:
 def replica_in(folder: Path, noted: Noted | None = None, partition: int = 0) -> Replica:
     noted = noted or Noted()
     index = ReplicaIndex(folder, RECORDER)
-    return Replica(partition, index, RECORDER.config, Statistics(), noted, noted.late.append)
+    return Replica(partition, index, RECORDER.config, ServerStatistics(), noted, noted.late.append)
 
 
 async def follow(broker: MemoryBroker, position: int, *replicas: Replica) -> None:
@@ -454,7 +455,7 @@ def test_a_full_disk_only_delays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         replica = replica_in(tmp_path)
         apply, failed = replica.index.apply_batch, []
 
-        def full_once(records: Sequence[bytes], progress: Progress) -> list[int]:
+        def full_once(records: Sequence[bytes], progress: LogProgress) -> list[int]:
             if not failed:
                 failed.append(progress.position)
                 raise StoreFull("the disk is full")
@@ -524,7 +525,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, replica: Replica) -> list[int]:
     calls: list[int] = []
     apply_batch = replica.index.apply_batch
 
-    def count(records: Sequence[bytes], progress: Progress) -> list[int]:
+    def count(records: Sequence[bytes], progress: LogProgress) -> list[int]:
         calls.append(len(records))
         return apply_batch(records, progress)
 

@@ -23,7 +23,7 @@ from sonicpy.client.blocking.connect import connect as connect_client  # noqa: E
 from sonicpy.cluster.operator import transfer  # noqa: E402
 from sonicpy.cluster.operator.dev import HOST, DevCluster  # noqa: E402
 from sonicpy.cluster.operator.setup import make  # noqa: E402
-from sonicpy.cluster.operator.spreading import spread  # noqa: E402
+from sonicpy.cluster.operator.spread_collection import spread  # noqa: E402
 from sonicpy.cluster.registry.registry import Layout  # noqa: E402
 from sonicpy.cluster.registry.status import status  # noqa: E402
 from sonicpy.config import Config  # noqa: E402

@@ -17,7 +17,7 @@ from tests.server.test_metrics import get, scrape
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.cluster.operator.dev import HOST, DevCluster, free_ports  # noqa: E402
-from sonicpy.cluster.operator.spreading import spread  # noqa: E402
+from sonicpy.cluster.operator.spread_collection import spread  # noqa: E402
 from sonicpy.cluster.registry.partitions import partition_of  # noqa: E402
 from tests.cluster.clusters import kill, make_again, running  # noqa: E402
 from tests.support.patience import WAIT_S, until

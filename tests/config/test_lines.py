@@ -7,7 +7,7 @@ import tomllib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonicpy.config.lines import KeyPath, lines_of
+from sonicpy.config.key_lines import KeyPath, lines_of
 from tests.support.examples import examples
 
 # Each key that counts holds the number of its line.

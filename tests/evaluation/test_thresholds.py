@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sonicpy import Index
-from sonicpy.evaluation import languages, relevance, typos
+from sonicpy.evaluation import language_scores, relevance, typos
 from sonicpy.evaluation.inputs import Collection, Sentences, Typos, read_collection, read_rows, read_words
 from tests.support.plain_bm25 import PlainBm25
 from tests.support.shared_data import shared_data
@@ -114,7 +114,7 @@ def test_parts_of_sentences(index: Index) -> None:
     assert isinstance(given, Sentences)
     chosen = "ara ben cmn deu ell fin heb hin jpn khm kor lao mya rus tam tha tur vie".split()
     texts = [pair for pair in given.texts if pair[0] in chosen]
-    figures = languages.evaluate(index, "c", Sentences("some", texts), guesses=False)
+    figures = language_scores.evaluate(index, "c", Sentences("some", texts), guesses=False)
     assert figures.languages == len(chosen)
     assert figures.found >= 0.99
     assert figures.found_inside >= 0.99

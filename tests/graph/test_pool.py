@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 
 from sonicpy.errors import GraphError
-from sonicpy.graph.pool import GraphPool, Name
+from sonicpy.graph.graph_pool import GraphName, GraphPool
 from tests.graph.graphs import content_of
 
 OLD_WORDS = [b"anker", b"birne", b"dampf"]
@@ -131,7 +131,7 @@ class TestWriting:
         assert pool.path(1, 2).read_bytes() == NEW
         assert not half.exists()
 
-    @pytest.mark.parametrize("call", ["os.replace", "sonicpy.graph.pool.sync_file"])
+    @pytest.mark.parametrize("call", ["os.replace", "sonicpy.graph.graph_pool.sync_file"])
     def test_a_fault_of_the_disk_leaves_no_graph(self, pool: GraphPool, call: str) -> None:
         full = OSError(errno.ENOSPC, "No space left on device")
         with (
@@ -154,7 +154,7 @@ class TestWriting:
         def rename(old: Path, new: Path) -> None:
             done.append(f"{old.name} to {new.name}")
 
-        with mock.patch("sonicpy.graph.pool.sync_file", sync), mock.patch.object(os, "replace", rename):
+        with mock.patch("sonicpy.graph.graph_pool.sync_file", sync), mock.patch.object(os, "replace", rename):
             pool.write(1, 2, NEW)
         assert done == ["sync", "1-2.graph.new to 1-2.graph"]
 
@@ -197,7 +197,7 @@ class TestIdle:
         self, pool: GraphPool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         now = 1_000.0
-        monkeypatch.setattr("sonicpy.graph.pool.time", SimpleNamespace(monotonic=lambda: now))
+        monkeypatch.setattr("sonicpy.graph.graph_pool.time", SimpleNamespace(monotonic=lambda: now))
         pool.write(2, 1, content_of([b"zwei"], bucket=2))
         first, _ = pool.get(1, 1), pool.get(2, 1)
         now += 200
@@ -217,7 +217,7 @@ class TestIdle:
 
 
 class TestTidying:
-    NAMED = frozenset({Name(1, 1), Name(12, 345)})
+    NAMED = frozenset({GraphName(1, 1), GraphName(12, 345)})
 
     @pytest.mark.parametrize(("name", "stays", "why"), FOUND_AT_START, ids=[case[-1] for case in FOUND_AT_START])
     def test_one_file(self, tmp_path: Path, name: str, stays: bool, why: str) -> None:
@@ -236,7 +236,7 @@ class TestTidying:
     def test_missing_graphs_are_to_be_built_again(self, pool: GraphPool) -> None:
         (pool.folder / "5-2.graph.new").write_bytes(OLD)
         (pool.folder / "6-1.graph").write_bytes(OLD)
-        pool.tidy({Name(1, 1), Name(5, 2), Name(6, 2)})
+        pool.tidy({GraphName(1, 1), GraphName(5, 2), GraphName(6, 2)})
         assert pool.broken == {5, 6}, "half a file and an older one are none"
         assert names(pool) == ["1-1.graph"]
 
@@ -244,13 +244,13 @@ class TestTidying:
         pool = GraphPool(tmp_path / "graph")
         pool.tidy(set())
         assert pool.broken == set()
-        pool.tidy({Name(1, 1)})
+        pool.tidy({GraphName(1, 1)})
         assert pool.broken == {1}
         assert not pool.folder.exists(), "made when the first graph is written"
 
     def test_a_folder_with_the_name_of_a_graph_is_left_alone(self, pool: GraphPool) -> None:
         (pool.folder / "3-3.graph").mkdir()
-        pool.tidy({Name(1, 1)})
+        pool.tidy({GraphName(1, 1)})
         assert names(pool) == ["1-1.graph", "3-3.graph"]
 
 

@@ -25,7 +25,7 @@ from sonicpy.store.disk import transaction as tables
 from sonicpy.store.disk.data_file import BRANCH_PAGE, META_PAGES, PAGE_HEADER, newest_meta_page
 from sonicpy.store.disk.environment import DATA_FILE, Environment
 from sonicpy.store.disk.page_tree import PageTrees
-from sonicpy.store.disk.transaction import Row, Transaction
+from sonicpy.store.disk.transaction import StoredRow, Transaction
 from sonicpy.store.rows.keys import bucket_key
 from tests.index.shorthand import B, C, open_index
 from tests.processes import run_here
@@ -355,7 +355,7 @@ def change(folder: Path, work: Callable[[Transaction], None]) -> None:
         environment.close()
 
 
-def rows_of(folder: Path, table: int) -> list[Row]:
+def rows_of(folder: Path, table: int) -> list[StoredRow]:
     environment = Environment(folder, 1 << 30, read_only=True)
     try:
         with environment.reading() as transaction:

@@ -158,7 +158,7 @@ CRASH = """
 import os, signal, sys
 from unittest import mock
 from pathlib import Path
-from sonicpy.graph.pool import GraphPool
+from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.store.disk.environment import Environment
 from tests.index.shorthand import open_index, push
 

@@ -12,7 +12,7 @@ import pytest
 
 import sonicpy
 from sonicpy.errors import ReadOnly, StoreError, StoreLocked
-from sonicpy.index.read_only import ReadOnlyIndex
+from sonicpy.index.read_only_index import ReadOnlyIndex
 from tests.processes import Server, environment
 from tests.server.peer import Peer
 from tests.support.patience import WAIT_S, until

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sonicpy._native.language import UNCLEAR, ClearTexts, Detector
 from sonicpy.data import LANGUAGE_PROFILES
-from sonicpy.evaluation.languages import BORROWED, accuracy, cut_pieces
+from sonicpy.evaluation.language_scores import BORROWED, accuracy, cut_pieces
 from sonicpy.lexer.language import MAX_BYTES, MIN_BYTES, SURE_LEAD, LanguageGuesser
 from sonicpy.lexer.languages import by_code
 from sonicpy.lexer.stopwords import StopWords

@@ -18,8 +18,8 @@ import pytest
 import sonicpy
 from sonicpy.client.address import Address
 from sonicpy.errors import LoadError
-from sonicpy.load.hub import Outcome
-from sonicpy.load.messages import LINE_BYTES_MAX, Result, Status
+from sonicpy.load.hub import LoadOutcome
+from sonicpy.load.messages import LINE_BYTES_MAX, QueryStatus, Result
 from sonicpy.load.report import as_text, processing_times, timings
 from sonicpy.load.shards import Shards
 from sonicpy.load.test_set import TestSet, read_test_set
@@ -209,12 +209,12 @@ STARTED = b"STARTED search protocol(1) buffer(20000)\r\n"
 @pytest.mark.parametrize(
     ("replies", "status", "hits"),
     [
-        ([STARTED, b"PENDING x\r\nEVENT QUERY x a b\r\n"], Status.FOUND, 2),
-        ([STARTED, b"PENDING x\r\nEVENT QUERY x \r\n"], Status.NOT_FOUND, 0),
-        ([STARTED, b"ERR query_error\r\n"], Status.REFUSED, 0),
-        ([b"ENDED authentication_failed\r\n"], Status.REFUSED, 0),
-        ([STARTED, b"PENDING x\r\n"], Status.LOST, 0),
-        ([STARTED, b""], Status.LOST, 0),
+        ([STARTED, b"PENDING x\r\nEVENT QUERY x a b\r\n"], QueryStatus.FOUND, 2),
+        ([STARTED, b"PENDING x\r\nEVENT QUERY x \r\n"], QueryStatus.NOT_FOUND, 0),
+        ([STARTED, b"ERR query_error\r\n"], QueryStatus.REFUSED, 0),
+        ([b"ENDED authentication_failed\r\n"], QueryStatus.REFUSED, 0),
+        ([STARTED, b"PENDING x\r\n"], QueryStatus.LOST, 0),
+        ([STARTED, b""], QueryStatus.LOST, 0),
     ],
 )
 def test_every_end_of_a_query_has_a_status(replies: list[bytes], status: int, hits: int) -> None:
@@ -228,8 +228,8 @@ def test_a_late_answer_is_a_timeout_and_nobody_there_is_an_error() -> None:
     asked = TestSet(Iterations=1, Queries=["q"])
     with socket.create_server((HOST, 0)) as mute:
         late = Shards([Address(HOST, mute.getsockname()[1])], asked, 0.1).ask("q")
-    assert (late.status, late.error) == (Status.TIMEOUT, "no answer in time")
-    assert Shards([Address(HOST, free_port())], asked, 1.0).ask("q").status == Status.LOST
+    assert (late.status, late.error) == (QueryStatus.TIMEOUT, "no answer in time")
+    assert Shards([Address(HOST, free_port())], asked, 1.0).ask("q").status == QueryStatus.LOST
 
 
 def test_shards_are_merged_in_turn_and_the_slowest_counts() -> None:
@@ -264,9 +264,9 @@ def test_a_wrong_set_is_said(tmp_path: Path, text: str, wrong: str) -> None:
 
 
 def test_figures_of_nothing_and_of_what_cannot_be_measured() -> None:
-    assert "Success ratio: 0.0000%" in as_text(Outcome(1, 0.0))
+    assert "Success ratio: 0.0000%" in as_text(LoadOutcome(1, 0.0))
     assert timings([]) == {}
-    together = Outcome(1, 1.0, [("a", Result(0.0, 0.001, 1e-7, Status.FOUND, 1, "", "q"))] * 3)
+    together = LoadOutcome(1, 1.0, [("a", Result(0.0, 0.001, 1e-7, QueryStatus.FOUND, 1, "", "q"))] * 3)
     assert processing_times(together) == {}
     assert "Query processing times:\nn/a\n" in as_text(together)
     assert timings([float(number) for number in range(100)]) == {

@@ -13,7 +13,7 @@ from sonicpy.channel.syntax import (
     COMMANDS_OF_MODE,
     SONIC_COMMANDS_OF_MODE,
     Limits,
-    Rules,
+    LineRules,
     parse,
     plain_reader,
 )
@@ -22,7 +22,7 @@ from sonicpy.langcodes import LANG_CODES
 from sonicpy.options import LIMIT_CEILING, Languages
 from tests.support.examples import examples
 
-RULES = Rules(Limits(query_default=9, query_maximum=50), Languages(LANG_CODES))
+RULES = LineRules(Limits(query_default=9, query_maximum=50), Languages(LANG_CODES))
 READERS = {mode: plain_reader(rows.values(), RULES, {"PING": replies.PONG}) for mode, rows in COMMANDS_OF_MODE.items()}
 
 PLAIN = [
@@ -106,7 +106,7 @@ def test_lines_that_are_not_utf8_are_left(line: bytes) -> None:
 
 
 def test_keys_that_sonic_lacks_and_limits_above_the_ceiling() -> None:
-    rules = Rules(Limits(query_maximum=10**6), Languages(LANG_CODES))
+    rules = LineRules(Limits(query_maximum=10**6), Languages(LANG_CODES))
     reader = plain_reader(SONIC_COMMANDS_OF_MODE[Mode.SEARCH].values(), rules, {})
     assert reader.read(b'QUERY c b "x" SCORES(1)') is None
     assert reader.read(b'QUERY c b "x" TOTAL(1)') is None

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from sonicpy.graph.pool import GraphPool
+from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.index import engine
 from sonicpy.store.care import backup
 from sonicpy.store.disk import boot_mark, checkpoint

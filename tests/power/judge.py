@@ -12,7 +12,7 @@ from sonicpy.cli.main import main as cli
 from sonicpy.index.index import Index
 from sonicpy.index.maintenance.verify import graph_faults, verify_folder
 from sonicpy.store.care import check_rows, startup
-from sonicpy.store.care.verify import table_faults
+from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.disk import boot_mark
 from tests.power.changes import BUCKETS, COLLECTION, WORDS, Holds, held
 from tests.power.workload import config, import_arguments

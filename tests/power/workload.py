@@ -20,7 +20,7 @@ from unittest import mock
 from sonicpy import Config
 from sonicpy.cli.importing import job
 from sonicpy.cli.importing.mapping import Entry
-from sonicpy.cli.importing.sinks import FolderSink, Refusal
+from sonicpy.cli.importing.sinks import FolderSink, RefusedEntry
 from sonicpy.cli.main import main as cli
 from sonicpy.index.index import Index
 from sonicpy.store import store
@@ -120,7 +120,7 @@ def import_rows(root: Path) -> None:
     pushed = 0
     push, sync = FolderSink.push, FolderSink.sync
 
-    def push_and_say(sink: FolderSink, entries: Sequence[Entry]) -> list[Refusal]:
+    def push_and_say(sink: FolderSink, entries: Sequence[Entry]) -> list[RefusedEntry]:
         nonlocal pushed
         pushed += len(entries)
         reply(f"begun {pushed}")

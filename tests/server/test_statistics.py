@@ -3,10 +3,10 @@
 import pytest
 
 from sonicpy.channel.commands import Query
-from sonicpy.server.watching.statistics import BOUNDS_S, QUICK_S, Statistics, Tally
+from sonicpy.server.watching.server_statistics import BOUNDS_S, QUICK_S, ServerStatistics, Tally
 
 
-def best_and_worst(statistics: Statistics) -> tuple[int, int]:
+def best_and_worst(statistics: ServerStatistics) -> tuple[int, int]:
     figures = statistics.figures(connections=0, lines_of_open=0, open_collections=0, open_graphs=0, pending_graphs=0)
     return figures.command_latency_best, figures.command_latency_worst
 
@@ -21,7 +21,7 @@ TIMES = [
 
 @pytest.mark.parametrize(("times", "expected", "why"), TIMES)
 def test_best_and_worst_are_whole_milliseconds(times: list[float], expected: tuple[int, int], why: str) -> None:
-    statistics = Statistics()
+    statistics = ServerStatistics()
     for seconds in times:
         statistics.note_duration(statistics.tallies[Query], seconds)
     assert best_and_worst(statistics) == expected, why
@@ -50,6 +50,6 @@ REPLIES = [
 
 @pytest.mark.parametrize(("reply", "expected"), REPLIES)
 def test_refusals_are_counted_by_code(reply: bytes, expected: dict[str, int]) -> None:
-    statistics = Statistics()
+    statistics = ServerStatistics()
     statistics.note_error(reply)
     assert statistics.errors == expected

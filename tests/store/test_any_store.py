@@ -7,7 +7,7 @@ import pytest
 
 from sonicpy.errors import IndexClosed, ReadOnly
 from sonicpy.store.changing.any_store import AnyStore, ClosedStore, RefusesChanges
-from sonicpy.store.read_only import ReadOnlyStore
+from sonicpy.store.read_only_store import ReadOnlyStore
 from tests.store.shorthand import ANALYSER, MAP_BYTES, found, open_store, push
 
 ARGUMENTS: dict[str, tuple[Any, ...]] = {

@@ -17,11 +17,11 @@ from sonicpy._native.postings import POSTINGS_PER_BLOCK, posting_count
 from sonicpy._native.sonic_table import SonicTable
 from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy.errors import StoreDamaged, StoreError
-from sonicpy.graph.pool import GraphPool
+from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.maintenance.consolidate import GraphLimits, prune_pending, publish, read_words, write_graph
 from sonicpy.index.search.parts import bind, find
-from sonicpy.store.care.verify import table_faults
+from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
 from sonicpy.store.disk import transaction as tables
 from sonicpy.store.disk.transaction import MapFull

@@ -7,7 +7,7 @@ import pytest
 from sonicpy._native.postings import POSTINGS_PER_BLOCK
 from sonicpy._native.term_rows import only_refers
 from sonicpy.errors import StoreDamaged, StoreError
-from sonicpy.graph.pool import GraphPool
+from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.index.maintenance.consolidate import GraphLimits, read_words
 from sonicpy.store.changing.mutations import FlushObject, PopTerms
 from sonicpy.store.disk import transaction as tables

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sonicpy.store.care.verify import table_faults
+from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.changing.mutations import FlushObject
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.transaction import OIDS, Transaction

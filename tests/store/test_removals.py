@@ -8,7 +8,7 @@ import pytest
 
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy.index.index import Index
-from sonicpy.store.care.verify import table_faults
+from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.changing import remove_steps
 from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms
 from sonicpy.store.store import Store

@@ -12,7 +12,7 @@ from sonicpy._native.postings import unpack_block
 from sonicpy._native.term_rows import TermInfo, row_at_rest
 from sonicpy._native.varint import pack_varints
 from sonicpy.store.care.packing import Packer, SparseRange
-from sonicpy.store.care.verify import table_faults
+from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.changing.mutations import FlushObject, PopTerms
 from sonicpy.store.disk import transaction as tables
 from sonicpy.store.store import Store

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy.store.care import verify as verify_module
-from sonicpy.store.care.verify import faults_beside_a_writer, table_faults
+from sonicpy.store.care import verify_tables as verify_module
+from sonicpy.store.care.verify_tables import faults_beside_a_writer, table_faults
 from sonicpy.store.changing.mutations import FlushObject
 from sonicpy.store.disk import slices as slices_module
 from sonicpy.store.disk import transaction as tables

@@ -15,7 +15,7 @@ from sonicpy.store.disk.boot_mark import BOOT_FILE
 from sonicpy.store.disk.checkpoint import CHECKPOINT_FILE
 from sonicpy.store.disk.environment import DATA_FILE
 from sonicpy.store.disk.platform import boot_id
-from sonicpy.store.read_only import ReadOnlyStore
+from sonicpy.store.read_only_store import ReadOnlyStore
 from sonicpy.store.store import Store
 from tests.store.consistency import check_consistent
 from tests.store.shorthand import ANALYSER, MAP_BYTES, found, open_store, push

@@ -10,7 +10,7 @@ import pytest
 from sonicpy._native.impact_rows import ImpactRow
 from sonicpy._native.postings import pack_block, unpack_block
 from sonicpy.errors import StoreError
-from sonicpy.store.care.verify import table_faults
+from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.changing import remove_steps
 from sonicpy.store.changing.mutations import FlushBucket, FlushObject, PopTerms
 from sonicpy.store.disk import transaction as tables

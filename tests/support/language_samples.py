@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-from sonicpy.evaluation.languages import Text
+from sonicpy.evaluation.language_scores import LanguageText
 from sonicpy.lexer.languages import by_code
 
 SEED = 20
@@ -12,13 +12,13 @@ ACCURACY_MIN = {20: 0.78, 60: 0.94, 200: 0.98}
 CHAT_LINES = 20_000
 
 
-def sentences(path: Path) -> list[Text]:
+def sentences(path: Path) -> list[LanguageText]:
     """Return the sentences of the data set that are in a supported language."""
     rows = (line.split("\t", 3) for line in path.read_text(encoding="utf-8").splitlines())
     return [(code, text) for code, _, _, text in rows if code in by_code]
 
 
-def chat_lines(path: Path, source: str) -> list[Text]:
+def chat_lines(path: Path, source: str) -> list[LanguageText]:
     """Return random lines of the chat of `source` with at least 20 bytes each; all of them count as English."""
     rows = (line.split("\t", 2) for line in path.read_text(encoding="utf-8").splitlines())
     lines = [text for _, name, text in rows if name == source and len(text.encode()) >= 20]

@@ -13,7 +13,7 @@ cdef enum:
 
 
 cdef class LineReader:
-    """Cuts a stream at its line feeds; sonicpy.channel.lines tells more.
+    """Cuts a stream at its line feeds; sonicpy.channel.line_buffer tells more.
 
     Args:
         longest_bytes: the most bytes a line may have without its terminator.

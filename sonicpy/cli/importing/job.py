@@ -16,8 +16,8 @@ from typing import IO
 from sonicpy.cli.importing.mapping import Entry, FieldMapping, InvalidRow
 from sonicpy.cli.importing.position import Position, head_of, remove_position, write_position
 from sonicpy.cli.importing.progress import ProgressBar
+from sonicpy.cli.importing.row_sources import ReadRow, Source, SourceRow, UnreadableRow
 from sonicpy.cli.importing.sinks import Sink
-from sonicpy.cli.importing.sources import ReadRow, Row, Source, UnreadableRow
 from sonicpy.errors import ConfigError, SonicError
 
 CHUNK_ROWS = 1_000
@@ -95,7 +95,7 @@ class ImportJob:
             remove_position(self._position_file)
         return self._position
 
-    def _check_columns(self, rows: Sequence[Row]) -> None:
+    def _check_columns(self, rows: Sequence[SourceRow]) -> None:
         columns = list(dict.fromkeys(chain.from_iterable(rows)))
         missing = self._fields.missing(columns) if columns else None
         if missing is None:

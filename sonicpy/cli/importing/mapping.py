@@ -8,7 +8,7 @@ from typing import Any
 
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
 from sonicpy.cli.arguments import LANGUAGES
-from sonicpy.cli.importing.sources import Row
+from sonicpy.cli.importing.row_sources import SourceRow
 from sonicpy.errors import InvalidArgument, SonicError
 from sonicpy.ids import check_names, check_object, object_name
 from sonicpy.langcodes import language_code
@@ -74,7 +74,7 @@ class FieldMapping:
                 return f"no column {' or '.join(map(repr, names))}, which {flag} names{alone}"
         return None
 
-    def first_read(self, row: Row, columns: Collection[str]) -> str | None:
+    def first_read(self, row: SourceRow, columns: Collection[str]) -> str | None:
         """Return the first of these columns of a row that its entry is made of; None: there is none."""
         given = [
             (self.collection, self.collection_field),
@@ -84,7 +84,7 @@ class FieldMapping:
         read = [self._id_field(row), *self.texts, *(name for value, name in given if value is None)]
         return next((name for name in read if name in columns), None)
 
-    def entry(self, row: Row) -> Entry:
+    def entry(self, row: SourceRow) -> Entry:
         """Return the entry of a row. Raises InvalidRow if it cannot be indexed."""
         collection = self.collection or _name(row, self.collection_field, "--collection")
         bucket = self.bucket or self._bucket(row)
@@ -94,15 +94,15 @@ class FieldMapping:
             return Entry(collection, bucket, oid, terms=row[TERMS_FIELD], hidden=_mapping(row, "hidden"))
         return Entry(collection, bucket, oid, self._all_texts(row), self._language(row))
 
-    def _bucket(self, row: Row) -> str:
+    def _bucket(self, row: SourceRow) -> str:
         return DEFAULT_BUCKET if row.get(self.bucket_field) is None else _text(row, self.bucket_field)
 
-    def _id_field(self, row: Row) -> str:
+    def _id_field(self, row: SourceRow) -> str:
         if self.id is not None:
             return self.id
         return next((name for name in OBJECT_COLUMNS if name in row), OBJECT_COLUMNS[0])
 
-    def _all_texts(self, row: Row) -> str:
+    def _all_texts(self, row: SourceRow) -> str:
         if len(self.texts) == 1 and isinstance(only := row.get(self.texts[0]), str) and only.isascii():
             return only  # the common case, without the steps below
         if not any(name in row for name in self.texts):
@@ -119,7 +119,7 @@ class FieldMapping:
                 raise InvalidRow("its text is not UTF-8 (--encoding names another)") from error
         return text
 
-    def _language(self, row: Row) -> str | None:
+    def _language(self, row: SourceRow) -> str | None:
         lang = row.get(self.lang_field)
         if self.lang is not None or lang == "" or _is_missing(lang):
             return self.lang
@@ -137,7 +137,7 @@ def _check_scope(collection: str, bucket: str) -> None:
         raise InvalidRow(str(error)) from error
 
 
-def _oid(row: Row, name: str) -> str:
+def _oid(row: SourceRow, name: str) -> str:
     value = row.get(name)
     if _is_missing(value):
         raise InvalidRow(f"it has no field {name!r} (--id names another)")
@@ -154,13 +154,13 @@ def _is_missing(value: object) -> bool:
     return value is None or value != value
 
 
-def _name(row: Row, name: str, flag: str) -> str:
+def _name(row: SourceRow, name: str, flag: str) -> str:
     if row.get(name) is None:
         raise InvalidRow(f"it has no field {name!r} ({flag} gives it for all rows)")
     return _text(row, name)
 
 
-def _text(row: Row, name: str) -> str:
+def _text(row: SourceRow, name: str) -> str:
     value: Any = row[name]
     if isinstance(value, str):
         return value
@@ -171,7 +171,7 @@ def _text(row: Row, name: str) -> str:
     raise InvalidRow(f"its field {name!r} is neither a text nor a number")
 
 
-def _mapping(row: Row, name: str) -> Mapping[str, int]:
+def _mapping(row: SourceRow, name: str) -> Mapping[str, int]:
     value: Any = row.get(name, {})
     if not isinstance(value, Mapping):
         raise InvalidRow(f"its field {name!r} is not an object of words and numbers")

@@ -12,14 +12,14 @@ from sonicpy.index.index import Index
 from sonicpy.index.ingest.terms import packed_terms
 from sonicpy.langcodes import NO_LANGUAGE
 
-Refusal = tuple[int, str]
+RefusedEntry = tuple[int, str]
 """The position of a refused entry among those that were pushed, from 0 on, and the reason."""
 
 
 class Sink(Protocol):
     """Takes the entries of an import."""
 
-    def push(self, entries: Sequence[Entry]) -> list[Refusal]:
+    def push(self, entries: Sequence[Entry]) -> list[RefusedEntry]:
         """Push entries; return the refused ones. Raises SonicError if the index accepts no more."""
 
     def sync(self) -> None:
@@ -32,9 +32,9 @@ class FolderSink:
     def __init__(self, index: Index) -> None:
         self._index = index
 
-    def push(self, entries: Sequence[Entry]) -> list[Refusal]:
+    def push(self, entries: Sequence[Entry]) -> list[RefusedEntry]:
         """Push entries; return the refused ones."""
-        refused: list[Refusal] = []
+        refused: list[RefusedEntry] = []
         done = 0
         for are_terms, group in groupby(entries, lambda entry: entry.terms is not None):
             some = list(group)
@@ -47,10 +47,10 @@ class FolderSink:
         self._index.maintainer.commit()
         self._index.maintainer.sync()
 
-    def _texts(self, entries: list[Entry]) -> Iterator[Refusal]:
+    def _texts(self, entries: list[Entry]) -> Iterator[RefusedEntry]:
         return _places(self._index.push_many([_row(entry) for entry in entries]).refused)
 
-    def _terms(self, entries: list[Entry]) -> Iterator[Refusal]:
+    def _terms(self, entries: list[Entry]) -> Iterator[RefusedEntry]:
         with self._index.batch():
             for place, entry in enumerate(entries):
                 try:
@@ -67,9 +67,9 @@ class ServerSink:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    def push(self, entries: Sequence[Entry]) -> list[Refusal]:
+    def push(self, entries: Sequence[Entry]) -> list[RefusedEntry]:
         """Push entries; return the refused ones."""
-        refused: list[Refusal] = []
+        refused: list[RefusedEntry] = []
         places, rows = [], []
         for place, entry in enumerate(entries):
             try:
@@ -96,5 +96,5 @@ def _text_of(entry: Entry) -> str:
     return " ".join(word for word, frequency in terms.items() for _ in range(frequency))
 
 
-def _places(refused: Sequence[Refused]) -> Iterator[Refusal]:
+def _places(refused: Sequence[Refused]) -> Iterator[RefusedEntry]:
     return ((one.row, one.reason) for one in refused)

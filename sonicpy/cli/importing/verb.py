@@ -24,8 +24,8 @@ from sonicpy.cli.importing.position import (
     read_position,
     user_folder,
 )
+from sonicpy.cli.importing.row_sources import COMMA, KINDS, UTF8, Source
 from sonicpy.cli.importing.sinks import FolderSink, ServerSink, Sink
-from sonicpy.cli.importing.sources import COMMA, KINDS, UTF8, Source
 from sonicpy.cli.output import remark
 from sonicpy.cli.settings import load_settings
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_folder, open_server, server_url

@@ -6,7 +6,7 @@ from typing import Any, Protocol, Unpack
 from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hits
-from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport
+from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport
 from sonicpy.api.shown_names import user_names
 from sonicpy.ids import ObjectName, check_bucket, check_collection
 from sonicpy.options import with_options
@@ -29,7 +29,7 @@ class AsyncSearchable(Protocol):
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
     ) -> PushReport: ...
     async def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int: ...
     async def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits: ...
@@ -108,7 +108,7 @@ class AsyncBucket:
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
     ) -> PushReport:
         """Push many texts; return what was indexed and what was refused. See `AsyncClient.push_many`."""
         return await self._client.push_many(

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Self, Unpack
 from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hits
-from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport, Row, Shape, read_rows
+from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport, Row, Shape, read_rows
 from sonicpy.api.shown_names import user_names
 from sonicpy.arguments import switch_of
 from sonicpy.channel.commands import Mode
@@ -17,10 +17,10 @@ from sonicpy.client import plans
 from sonicpy.client.aio.bucket import AsyncBucket
 from sonicpy.client.aio.connection import AsyncConnection
 from sonicpy.client.aio.pool import AsyncPool
-from sonicpy.client.plans import Plan, Value
+from sonicpy.client.client_settings import ClientSettings
+from sonicpy.client.plans import CallPlan, Value
 from sonicpy.client.pushes import Pushes, ReportBuilder, WaitingPushes
 from sonicpy.client.servers import Servers
-from sonicpy.client.settings import ClientSettings
 from sonicpy.errors import NotOffered, SonicError
 from sonicpy.ids import ObjectName
 from sonicpy.options import with_options
@@ -84,7 +84,7 @@ class AsyncClient:
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
     ) -> PushReport:
         """Push many texts, some hundred in flight at a time; return how many were indexed, which were refused, and why.
 
@@ -304,7 +304,7 @@ class AsyncClient:
     async def _send(self, pushes: Pushes) -> None:
         await self._pool.push(pushes)
 
-    async def _run(self, plan: Plan[Value]) -> Value:
+    async def _run(self, plan: CallPlan[Value]) -> Value:
         try:
             exchange = next(plan)
             while True:
@@ -367,6 +367,6 @@ class AsyncBatch(AsyncClient):
         await self.send()
         await super()._send(pushes)
 
-    async def _run(self, plan: Plan[Value]) -> Value:
+    async def _run(self, plan: CallPlan[Value]) -> Value:
         await self.send()
         return await super()._run(plan)

@@ -7,8 +7,8 @@ from typing import Any
 
 from sonicpy.client.address import read_urls
 from sonicpy.client.aio.client import AsyncClient
+from sonicpy.client.client_settings import POOL_SIZE, RETRY_S, TIMEOUT_S, ClientSettings
 from sonicpy.client.servers import Servers
-from sonicpy.client.settings import POOL_SIZE, RETRY_S, TIMEOUT_S, ClientSettings
 
 
 def connect_async(

@@ -12,12 +12,12 @@ from typing import Any, Self, cast
 
 from sonicpy.channel.commands import Mode
 from sonicpy.client.address import Address
-from sonicpy.client.conversation import Answer, Conversation, InFlight, Kind, ServerInfo
+from sonicpy.client.conversation import Answer, AnswerKind, Conversation, InFlight, ServerInfo
 from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX, Exchange, Reply, accepted, encoded
 from sonicpy.client.transport import keep_alive, lost, unreachable
 from sonicpy.errors import ClientError, ConnectionLost, TimedOut
 
-Answers = asyncio.Future[list[Answer]]
+PendingAnswers = asyncio.Future[list[Answer]]
 
 
 class AsyncConnection(asyncio.Protocol):
@@ -33,7 +33,7 @@ class AsyncConnection(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         self._opened: asyncio.Future[None] = loop.create_future()
         self._closed: asyncio.Future[None] = loop.create_future()
-        self._waiting: dict[InFlight, Answers] = {}
+        self._waiting: dict[InFlight, PendingAnswers] = {}
         self._writable = asyncio.Event()
         self._writable.set()
 
@@ -119,7 +119,7 @@ class AsyncConnection(asyncio.Protocol):
                 raise
         return Reply(accepted(answers), self.server)
 
-    async def submit(self, lines: Sequence[str], kind: Kind, command: str) -> Answers:
+    async def submit(self, lines: Sequence[str], kind: AnswerKind, command: str) -> PendingAnswers:
         """Send lines, once there is room in the write buffer; `answered` waits for their answers.
 
         Raises:
@@ -134,12 +134,12 @@ class AsyncConnection(asyncio.Protocol):
                 raise self._give_up(f"accepted no command for {self._timeout_s:g} s") from late
         if self._conversation.end is not None or self._transport is None:
             raise ConnectionLost(f"the connection to {self._peer} is lost", was_sent=False)
-        answers: Answers = asyncio.get_running_loop().create_future()
+        answers: PendingAnswers = asyncio.get_running_loop().create_future()
         self._waiting[self._conversation.submit(len(lines), kind, command)] = answers
         self._transport.write(data)
         return answers
 
-    async def answered(self, answers: Answers, timeout_s: float | None = None) -> list[Answer]:
+    async def answered(self, answers: PendingAnswers, timeout_s: float | None = None) -> list[Answer]:
         """Return the answers to lines that `submit` sent.
 
         Args:

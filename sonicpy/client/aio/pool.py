@@ -10,14 +10,14 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from sonicpy.channel.commands import Mode
-from sonicpy.client.aio.connection import Answers, AsyncConnection
+from sonicpy.client.aio.connection import AsyncConnection, PendingAnswers
 from sonicpy.client.aio.opening import open_nearest
-from sonicpy.client.conversation import Kind
+from sonicpy.client.client_settings import ClientSettings
+from sonicpy.client.conversation import AnswerKind
 from sonicpy.client.exchange import Exchange, Reply
 from sonicpy.client.pushes import GROUPS_IN_FLIGHT_MAX, Pushes
 from sonicpy.client.retry import RetryPolicy
 from sonicpy.client.servers import Servers
-from sonicpy.client.settings import ClientSettings
 from sonicpy.errors import ClientError, ConnectionLost, SonicError, TimedOut
 
 Value = TypeVar("Value")
@@ -187,10 +187,10 @@ def _look_at(opening: "asyncio.Task[AsyncConnection]") -> None:
 async def push_over(connection: AsyncConnection, pushes: Pushes, policy: RetryPolicy) -> None:
     """Send the rows that are not done over one connection, several groups in flight. Raises ClientError."""
     pushes.start_over()
-    groups: deque[Answers] = deque()
+    groups: deque[PendingAnswers] = deque()
     while True:
         while len(groups) < GROUPS_IN_FLIGHT_MAX and (lines := pushes.take(connection.server)):
-            groups.append(await connection.submit(lines, Kind.OK, "PUSH"))
+            groups.append(await connection.submit(lines, AnswerKind.OK, "PUSH"))
         if not groups:
             return
         pushes.take_answers(await connection.answered(groups.popleft()))

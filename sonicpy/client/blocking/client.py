@@ -11,16 +11,16 @@ from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hits
 from sonicpy.api.html import figures_table, index_tables
-from sonicpy.api.rows import TEXT_COLUMN, Progress, PushReport, Row, Shape, read_rows
+from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport, Row, Shape, read_rows
 from sonicpy.api.shown_names import user_names
 from sonicpy.arguments import switch_of
 from sonicpy.channel.commands import Mode
 from sonicpy.client import plans
 from sonicpy.client.blocking.pool import Pool
-from sonicpy.client.plans import Plan, Value
+from sonicpy.client.client_settings import ClientSettings
+from sonicpy.client.plans import CallPlan, Value
 from sonicpy.client.pushes import Pushes, ReportBuilder, WaitingPushes
 from sonicpy.client.servers import Servers
-from sonicpy.client.settings import ClientSettings
 from sonicpy.errors import NotOffered, SonicError
 from sonicpy.ids import ObjectName
 from sonicpy.options import with_options
@@ -84,7 +84,7 @@ class Client:
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
     ) -> PushReport:
         """Push many texts, some hundred in flight at a time; return how many were indexed, which were refused, and why.
 
@@ -142,9 +142,9 @@ class Client:
         """Return one bucket: the same methods without the two names. Raises InvalidArgument for an invalid name."""
         return Bucket(self, collection, bucket)
 
-    def batch(self) -> "Batch":
+    def batch(self) -> "ClientBatch":
         """Group the pushes made inside a `with` block: the client sends them together, some hundred at a time."""
-        return Batch(self._servers, self._pool, self._server)
+        return ClientBatch(self._servers, self._pool, self._server)
 
     # -- search --------------------------------------------------------------------------------------------------
 
@@ -312,7 +312,7 @@ class Client:
     def _send(self, pushes: Pushes) -> None:
         self._pool.push(pushes)
 
-    def _run(self, plan: Plan[Value]) -> Value:
+    def _run(self, plan: CallPlan[Value]) -> Value:
         try:
             exchange = next(plan)
             while True:
@@ -327,7 +327,7 @@ class Client:
             return value
 
 
-class Batch(Client):
+class ClientBatch(Client):
     """A client inside `with client.batch() as batch`, for one thread: it sends pushes some hundred at a time.
 
     Every other method first sends the pushes collected so far, so commands keep their order. If the server refuses a
@@ -379,6 +379,6 @@ class Batch(Client):
         self.send()
         super()._send(pushes)
 
-    def _run(self, plan: Plan[Value]) -> Value:
+    def _run(self, plan: CallPlan[Value]) -> Value:
         self.send()
         return super()._run(plan)

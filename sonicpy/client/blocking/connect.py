@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from sonicpy.client.address import read_urls
 from sonicpy.client.blocking.client import Client
+from sonicpy.client.client_settings import POOL_SIZE, RETRY_S, TIMEOUT_S, ClientSettings
 from sonicpy.client.servers import Servers
-from sonicpy.client.settings import POOL_SIZE, RETRY_S, TIMEOUT_S, ClientSettings
 
 
 def connect(

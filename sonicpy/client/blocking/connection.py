@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from sonicpy.channel.commands import Mode
 from sonicpy.client.address import Address
-from sonicpy.client.conversation import Conversation, InFlight, Kind, ServerInfo
+from sonicpy.client.conversation import AnswerKind, Conversation, InFlight, ServerInfo
 from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX, Exchange, Reply, accepted, encoded
 from sonicpy.client.transport import keep_alive, lost, unreachable
 from sonicpy.errors import ConnectionLost, TimedOut
@@ -16,7 +16,7 @@ from sonicpy.errors import ConnectionLost, TimedOut
 RECEIVE_BYTES = 1 << 16
 
 
-class Connection:
+class BlockingConnection:
     """A session in one mode, open when the constructor returns.
 
     Args:
@@ -82,7 +82,7 @@ class Connection:
             answers += in_flight.answers
         return Reply(accepted(answers), self.server)
 
-    def submit(self, lines: Sequence[str], kind: Kind, command: str) -> InFlight:
+    def submit(self, lines: Sequence[str], kind: AnswerKind, command: str) -> InFlight:
         """Send lines; `wait` receives their answers.
 
         Raises:

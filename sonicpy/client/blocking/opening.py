@@ -7,12 +7,12 @@ from collections import deque
 
 from sonicpy.channel.commands import Mode
 from sonicpy.client.address import Address
-from sonicpy.client.blocking.connection import Connection
+from sonicpy.client.blocking.connection import BlockingConnection
 from sonicpy.client.servers import HEAD_START_S, Servers, none_answers
 from sonicpy.errors import ClientError
 
 
-def open_nearest(servers: Servers, mode: Mode, timeout_s: float) -> Connection:
+def open_nearest(servers: Servers, mode: Mode, timeout_s: float) -> BlockingConnection:
     """Return an open session, and note whose it is.
 
     Args:
@@ -22,7 +22,7 @@ def open_nearest(servers: Servers, mode: Mode, timeout_s: float) -> Connection:
         ClientError: no server opened one.
     """
     if not servers.are_several:
-        return Connection(servers.addresses[0], mode, timeout_s)
+        return BlockingConnection(servers.addresses[0], mode, timeout_s)
     race = _Race(mode, timeout_s)
     groups = servers.groups()
     try:
@@ -39,11 +39,11 @@ class _Race:
     def __init__(self, mode: Mode, timeout_s: float) -> None:
         self._mode = mode
         self._timeout_s = timeout_s
-        self._results: queue.SimpleQueue[tuple[Address, Connection | Exception]] = queue.SimpleQueue()
+        self._results: queue.SimpleQueue[tuple[Address, BlockingConnection | Exception]] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._is_over = False
 
-    def run(self, groups: deque[list[Address]], servers: Servers) -> Connection:
+    def run(self, groups: deque[list[Address]], servers: Servers) -> BlockingConnection:
         """Ask group after group; return the first session. Raises ClientError."""
         under_way = 0
         errors: list[ClientError] = []
@@ -56,7 +56,7 @@ class _Race:
                 under_way += self._start(groups.popleft())
                 continue
             under_way -= 1
-            if isinstance(result, Connection):
+            if isinstance(result, BlockingConnection):
                 return result
             if not isinstance(result, ClientError):
                 raise result
@@ -70,7 +70,7 @@ class _Race:
             self._is_over = True
         while not self._results.empty():
             _, result = self._results.get()
-            if isinstance(result, Connection):
+            if isinstance(result, BlockingConnection):
                 result.close()
 
     def _start(self, group: list[Address]) -> int:
@@ -81,12 +81,12 @@ class _Race:
 
     def _open(self, address: Address) -> None:
         try:
-            result: Connection | Exception = Connection(address, self._mode, self._timeout_s)
+            result: BlockingConnection | Exception = BlockingConnection(address, self._mode, self._timeout_s)
         except Exception as error:  # noqa: BLE001 - the thread that waits raises it
             result = error
         with self._lock:
             if not self._is_over:
                 self._results.put((address, result))
                 return
-        if isinstance(result, Connection):
+        if isinstance(result, BlockingConnection):
             result.close()

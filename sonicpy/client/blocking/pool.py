@@ -2,8 +2,8 @@
 
 A connection belongs to one thread from the first byte of a command to the last byte of its answer. If an error or an
 interrupt comes in between, the pool closes the connection: no thread ever receives the answer to another thread's
-command. An exception of a signal handler may come at any moment, and twice: `turns.py` says why no turn is lost then. A
-connection that is lost on the way into a variable is closed when Python frees it.
+command. An exception of a signal handler may come at any moment, and twice: `call_turns.py` explains why no turn is
+lost then. A connection that is lost on the way into a variable is closed when Python frees it.
 """
 
 import os
@@ -14,15 +14,15 @@ from threading import Lock
 from typing import TypeVar
 
 from sonicpy.channel.commands import Mode
-from sonicpy.client.blocking.connection import Connection
+from sonicpy.client.blocking.call_turns import CallTurns
+from sonicpy.client.blocking.connection import BlockingConnection
 from sonicpy.client.blocking.opening import open_nearest
-from sonicpy.client.blocking.turns import Turns
-from sonicpy.client.conversation import InFlight, Kind
+from sonicpy.client.client_settings import ClientSettings
+from sonicpy.client.conversation import AnswerKind, InFlight
 from sonicpy.client.exchange import Exchange, Reply
 from sonicpy.client.pushes import GROUPS_IN_FLIGHT_MAX, Pushes
 from sonicpy.client.retry import AllInUse, RetryPolicy
 from sonicpy.client.servers import Servers
-from sonicpy.client.settings import ClientSettings
 from sonicpy.errors import ClientError, ConnectionLost, SonicError, TimedOut
 
 Value = TypeVar("Value")
@@ -39,10 +39,10 @@ class _Room:
     __slots__ = ("idle", "turns")
 
     def __init__(self, size: int) -> None:
-        self.idle: list[Connection] = []
-        self.turns = Turns(size)
+        self.idle: list[BlockingConnection] = []
+        self.turns = CallTurns(size)
 
-    def take(self) -> Connection | None:
+    def take(self) -> BlockingConnection | None:
         """Take the idle connection that was used last, which the server is least likely to have closed; None: none."""
         try:
             return self.idle.pop()
@@ -88,7 +88,7 @@ class Pool:
         policy = self._policy(not exchange.changes or self._settings.retry_changes)
         return self.retrying(policy, exchange.mode, lambda connection: connection.carry_out(exchange))
 
-    def retrying(self, policy: RetryPolicy, mode: Mode, work: Callable[[Connection], Value]) -> Value:
+    def retrying(self, policy: RetryPolicy, mode: Mode, work: Callable[[BlockingConnection], Value]) -> Value:
         """Return `work(connection)`, tried as often as `policy` allows."""
         while True:
             try:
@@ -107,7 +107,7 @@ class Pool:
         self.retrying(policy, Mode.INGEST, lambda connection: push_over(connection, pushes, policy))
         pushes.finish()
 
-    def use(self, mode: Mode, work: Callable[[Connection], Value]) -> Value:
+    def use(self, mode: Mode, work: Callable[[BlockingConnection], Value]) -> Value:
         """Return `work(connection)` for a connection that no other thread uses meanwhile.
 
         Raises:
@@ -133,7 +133,7 @@ class Pool:
         if rooms.process == os.getpid():
             rooms.close()
 
-    def _use(self, room: _Room, mode: Mode, work: Callable[[Connection], Value]) -> Value:
+    def _use(self, room: _Room, mode: Mode, work: Callable[[BlockingConnection], Value]) -> Value:
         connection = self._fresh(room, mode)
         try:
             value = work(connection)
@@ -148,7 +148,7 @@ class Pool:
         self._take_back(room, connection)
         return value
 
-    def _take_back(self, room: _Room, connection: Connection) -> None:
+    def _take_back(self, room: _Room, connection: BlockingConnection) -> None:
         if not (connection.is_usable and self._servers.is_current(connection.address)):
             connection.close()
             return
@@ -156,7 +156,7 @@ class Pool:
         if self._is_closed:
             room.close()
 
-    def _fresh(self, room: _Room, mode: Mode) -> Connection:
+    def _fresh(self, room: _Room, mode: Mode) -> BlockingConnection:
         if self._is_closed:
             raise ClientError(f"the client of {self._servers} is closed")
         while not self._servers.is_time_to_look() and (connection := room.take()) is not None:
@@ -178,13 +178,13 @@ class Pool:
         return rooms
 
 
-def push_over(connection: Connection, pushes: Pushes, policy: RetryPolicy) -> None:
+def push_over(connection: BlockingConnection, pushes: Pushes, policy: RetryPolicy) -> None:
     """Send the rows that are not done over one connection, several groups in flight. Raises ClientError."""
     pushes.start_over()
     groups: deque[InFlight] = deque()
     while True:
         while len(groups) < GROUPS_IN_FLIGHT_MAX and (lines := pushes.take(connection.server)):
-            groups.append(connection.submit(lines, Kind.OK, "PUSH"))
+            groups.append(connection.submit(lines, AnswerKind.OK, "PUSH"))
         if not groups:
             return
         group = groups.popleft()

@@ -21,7 +21,7 @@ from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
 from sonicpy.cluster.log.broker import Epoch, LogGone, NotReady, Unacknowledged
-from sonicpy.cluster.log.connection import RECONNECT_S, REFUSAL, Connection
+from sonicpy.cluster.log.broker_connection import RECONNECT_S, REFUSAL, BrokerConnection
 from sonicpy.cluster.log.patience import Patience
 from sonicpy.cluster.log.refusals import SURE_S, meaning, meaning_of_answer
 from sonicpy.errors import ConfigError, StoreError
@@ -51,7 +51,7 @@ CUT_OFF_S = 4.0
 """A leader that has heard of no other broker for this time may not know that there is another leader by now."""
 
 
-async def connect(addresses: str, name: str, *, patient: bool = True) -> Connection:
+async def connect(addresses: str, name: str, *, patient: bool = True) -> BrokerConnection:
     """Return a connection to one of the brokers, which goes on with another one when that one dies.
 
     Args:
@@ -65,7 +65,7 @@ async def connect(addresses: str, name: str, *, patient: bool = True) -> Connect
         NotReady: none of them answers.
     """
     check_addresses(addresses)
-    connection = Connection()
+    connection = BrokerConnection()
     try:
         await asyncio.wait_for(connection.open(addresses.split(","), name, patient=patient), CONNECT_S)
     except (NatsError, OSError) as error:  # TimeoutError among them

@@ -11,7 +11,7 @@ from nats.errors import Error as NatsError
 from sonicpy.cluster.log.broker import NotReady
 from sonicpy.cluster.log.refusals import meaning
 
-Result = TypeVar("Result")
+Value = TypeVar("Value")
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class Patience:
             logger.warning("%s goes on: the brokers answer after %.0f s", self._waiter, waited_s)
 
 
-async def at_last(waiter: str, attempt: Callable[[], Awaitable[Result]]) -> Result:
+async def at_last(waiter: str, attempt: Callable[[], Awaitable[Value]]) -> Value:
     """Return what an attempt returns, once the brokers are ready.
 
     Args:

@@ -36,7 +36,7 @@ GATHER_S = 0.005
 """And at most for this time."""
 
 
-class Claim(Protocol):
+class RightToWrite(Protocol):
     """The name that a writer writes under, as `claim.py` has it."""
 
     loss: str | None
@@ -153,7 +153,7 @@ class LogWriter:
         incarnation: int,
         acknowledged: Callable[[OpenBatch, int], None],
         give_up_s: float = GIVE_UP_S,
-        claim: Claim | None = None,
+        claim: RightToWrite | None = None,
     ) -> None:
         self._claim = claim
         self._broker = broker

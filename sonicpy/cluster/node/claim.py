@@ -51,7 +51,7 @@ class NameLost(StoreError):
     """Another process has the name."""
 
 
-class Claim:
+class NameClaim:
     """A name that this process has taken; `take` makes one.
 
     Attributes:
@@ -77,7 +77,7 @@ class Claim:
         self._tasks: list[asyncio.Task[None]] = []
 
     @classmethod
-    async def take(cls, connection: Client, registry: Registry, name: str, taken: str) -> "Claim":
+    async def take(cls, connection: Client, registry: Registry, name: str, taken: str) -> "NameClaim":
         """Return the claim of a name.
 
         Args:

@@ -1,9 +1,10 @@
 """The answers of several partitions as one answer."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
-Figures = dict[str, Any]
+if TYPE_CHECKING:
+    from sonicpy.index.report.stats import Figures
 
 SUMS = ("buckets", "objects", "words", "hidden_words", "pending_words")
 SUMS_OF_NODE = ("disk_bytes", "log_bytes", "graph_bytes", "used_bytes", "map_bytes", "open_graphs", "uncommitted")
@@ -21,7 +22,7 @@ def merge_names(pages: Iterable[Sequence[str]], limit: int, *, by_length: bool =
     return sorted(names, key=lambda name: (len(name) if by_length else 0, name))[:limit]
 
 
-def merge_figures(found: Sequence[Figures]) -> Figures:
+def merge_figures(found: "Sequence[Figures]") -> "Figures":
     """Return the sums of the figures of all partitions; what has no sum is that of the first partition."""
     merged = dict(found[0])
     for key in (*SUMS, *SUMS_OF_NODE):
@@ -39,7 +40,7 @@ def merge_figures(found: Sequence[Figures]) -> Figures:
     return merged
 
 
-def _merge_named(found: Sequence[Figures], key: str) -> Figures:
+def _merge_named(found: "Sequence[Figures]", key: str) -> "Figures":
     parts: dict[str, list[Figures]] = {}
     for figures in found:
         for name, part in figures[key].items():
@@ -47,12 +48,12 @@ def _merge_named(found: Sequence[Figures], key: str) -> Figures:
     return {name: _merge_part(some) for name, some in sorted(parts.items())[:NAMED_MAX]}
 
 
-def _merge_part(some: Sequence[Figures]) -> Figures:
+def _merge_part(some: "Sequence[Figures]") -> "Figures":
     merged = {key: sum(part[key] for part in some) for key in SUMS if key in some[0]}
     return {**merged, "average_length": _average(some)}
 
 
-def _average(found: Sequence[Figures]) -> float:
+def _average(found: "Sequence[Figures]") -> float:
     objects = sum(figures["objects"] for figures in found)
     length = sum(figures["average_length"] * figures["objects"] for figures in found)
     return round(length / objects, 3) if objects else 0.0

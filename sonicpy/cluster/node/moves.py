@@ -25,7 +25,7 @@ from sonicpy.cluster.registry.orders import DONE, FAILED, LAYOUT, Order, subject
 from sonicpy.cluster.registry.registry import Layout, Registry
 from sonicpy.cluster.registry.status import ask_nodes, faults
 from sonicpy.errors import ConfigError, SonicError, StoreError
-from sonicpy.server.watching.statistics import Statistics
+from sonicpy.server.watching.server_statistics import ServerStatistics
 
 if TYPE_CHECKING:
     from sonicpy.cluster.node.node import Node
@@ -57,9 +57,9 @@ class Mover:
         self._task: asyncio.Task[None] | None = None
         self._orders: set[asyncio.Task[None]] = set()
         self._subscriptions: list[Subscription] = []
-        self._statistics = Statistics()
+        self._statistics = ServerStatistics()
 
-    async def start(self, statistics: Statistics) -> None:
+    async def start(self, statistics: ServerStatistics) -> None:
         """Open the replicas of the node's layout, and follow changes of it from then on.
 
         Raises:

@@ -19,7 +19,7 @@ from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 
 from sonicpy.cluster.log.broker import Epoch
-from sonicpy.cluster.log.connection import Connection, leave_silent_brokers
+from sonicpy.cluster.log.broker_connection import BrokerConnection, leave_silent_brokers
 from sonicpy.cluster.log.ending import close, end
 from sonicpy.cluster.log.jetstream import JetStream
 from sonicpy.cluster.log.lag import Lag
@@ -27,14 +27,14 @@ from sonicpy.cluster.log.limits import ANSWER_S, READ_S
 from sonicpy.cluster.log.versions import FORMATS, check_version
 from sonicpy.cluster.log.writer import LogWriter, OpenBatch
 from sonicpy.cluster.node import snapshots
-from sonicpy.cluster.node.claim import Claim
-from sonicpy.cluster.node.figures import partition_figures
+from sonicpy.cluster.node.claim import NameClaim
 from sonicpy.cluster.node.follower import LogFollower
 from sonicpy.cluster.node.moves import Mover
+from sonicpy.cluster.node.partition_figures import partition_figures
 from sonicpy.cluster.node.replica import Answered, Replica, ReplicaTasks
 from sonicpy.cluster.peers.awake import Vanished
 from sonicpy.cluster.peers.hedging import NOT_HERE
-from sonicpy.cluster.peers.peers import Asker, Asleep, Peers
+from sonicpy.cluster.peers.peers import Asker, Peers, PeersAsleep
 from sonicpy.cluster.peers.questions import (
     CHANGES,
     Question,
@@ -53,11 +53,12 @@ from sonicpy.cluster.registry.status import SUBJECT as STATUS
 from sonicpy.cluster.registry.upgrade import SUBJECT as UPGRADED
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, SonicError, StoreError
-from sonicpy.index.replica import Recorder, ReplicaIndex
+from sonicpy.index.recorder import Recorder
+from sonicpy.index.replica_index import ReplicaIndex
 from sonicpy.server.connections.dispatch import Take
 from sonicpy.server.server import warn_of_modes
 from sonicpy.server.watching.figures import LabelledFigures
-from sonicpy.server.watching.statistics import Statistics
+from sonicpy.server.watching.server_statistics import ServerStatistics
 from sonicpy.version import VERSION
 
 logger = logging.getLogger(__name__)
@@ -76,7 +77,7 @@ its outcome is unknown. Behind NOT_HERE it is why another node has to be asked."
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldReplica:
     """A replica at work: its periodic work, and the questions that it gets."""
 
     replica: Replica
@@ -102,10 +103,10 @@ class Node:
         name: str,
         folder: Path,
         config: Config,
-        connection: Connection,
+        connection: BrokerConnection,
         registry: Registry,
         layout: Layout,
-        claim: Claim,
+        claim: NameClaim,
         recorder: Recorder,
         *,
         is_strong: bool,
@@ -133,7 +134,7 @@ class Node:
         ]
         self._followers = [LogFollower(number, self._broker) for number in range(layout.logs)]
         self._tasks: list[asyncio.Task[None]] = []
-        self._held: dict[int, Held] = {}
+        self._held: dict[int, HeldReplica] = {}
         self._answering: set[asyncio.Task[None]] = set()
         self._subscriptions: list[Subscription] = []
         self._claim = claim
@@ -142,7 +143,7 @@ class Node:
 
     @classmethod
     async def open(
-        cls, name: str, config: Config, connection: Connection, statistics: Statistics, *, is_strong: bool
+        cls, name: str, config: Config, connection: BrokerConnection, statistics: ServerStatistics, *, is_strong: bool
     ) -> "Node":
         """Return a node that follows the logs of its partitions and answers other nodes.
 
@@ -159,7 +160,7 @@ class Node:
         await registry.agree_on_analyzer(recorder.analyzer())
         check_version(version := await registry.entry_version())
         taken = f"--node is {name}; allowed is a name that no running node has, and a running node has this one"
-        claim = await Claim.take(connection, registry, name, taken)
+        claim = await NameClaim.take(connection, registry, name, taken)
         folder = Path(config.store.kv.path)
         node = cls(name, folder, config, connection, registry, layout, claim, recorder, is_strong=is_strong)
         node.write_version(version)
@@ -255,10 +256,10 @@ class Node:
                 asked = self._answer if is_here else self._ask_others
                 answer = await asked(partition, question)
                 return self._note_change(partition, answer) if question.kind in CHANGES else answer
-            except (NotHere, Asleep) as error:
+            except (NotHere, PeersAsleep) as error:
                 if is_here and is_read(question) and (found := await self._ask_peers(partition, question)) is not None:
                     return found
-                limit_s = READ_S if isinstance(error, Asleep) else self._limit_s(partition, question)
+                limit_s = READ_S if isinstance(error, PeersAsleep) else self._limit_s(partition, question)
                 if once or time.monotonic() - began_s > limit_s:
                     raise StoreError(f"no node answers for partition {partition}: {error}") from error
                 await asyncio.sleep(PAUSE_S)
@@ -302,7 +303,7 @@ class Node:
         await end([*self._tasks, *self._answering])
         await close(self._connection)
 
-    async def hold(self, partition: int, statistics: Statistics, adopt: Epoch | None = None) -> None:
+    async def hold(self, partition: int, statistics: ServerStatistics, adopt: Epoch | None = None) -> None:
         """Open the replica of a partition, and let it follow the log and answer.
 
         Args:
@@ -319,7 +320,7 @@ class Node:
         self._follower_of(partition).follow(replica)
         subject = subject_of_questions(partition)
         subscription = await self._connection.subscribe(subject, queue="replicas", cb=self._take)
-        self._held[partition] = Held(replica, asyncio.create_task(ReplicaTasks(replica).run()), subscription)
+        self._held[partition] = HeldReplica(replica, asyncio.create_task(ReplicaTasks(replica).run()), subscription)
 
     async def release(self, partition: int, wait_s: float = 0.0) -> None:
         """Let other nodes answer for a partition, and close its replica.
@@ -339,7 +340,7 @@ class Node:
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
-    async def _start(self, statistics: Statistics) -> None:
+    async def _start(self, statistics: ServerStatistics) -> None:
         for follower in self._followers:
             self._tasks.append(asyncio.create_task(follower.run()))
             self._tasks[-1].add_done_callback(follower.note_end)

@@ -16,12 +16,12 @@ from sonicpy.cluster.log.batches import Batch, following
 from sonicpy.cluster.log.broker import Epoch, LogGone
 from sonicpy.config import Config
 from sonicpy.errors import StoreError, StoreFull
-from sonicpy.index.replica import ReplicaIndex
+from sonicpy.index.replica_index import ReplicaIndex
 from sonicpy.server.jobs.committer import Committer
 from sonicpy.server.jobs.maintenance import Maintenance
 from sonicpy.server.jobs.readers import ReaderWatch
 from sonicpy.server.jobs.tasks import PeriodicTasks
-from sonicpy.server.watching.statistics import Statistics
+from sonicpy.server.watching.server_statistics import ServerStatistics
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ class Replica:
         partition: int,
         index: ReplicaIndex,
         config: Config,
-        statistics: Statistics,
+        statistics: ServerStatistics,
         answered: Answered,
         late: Callable[[int], None],
     ) -> None:

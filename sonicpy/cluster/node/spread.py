@@ -41,7 +41,7 @@ from sonicpy.index.search.ranking import PLANNERS
 from sonicpy.index.search.sketch import likely_completions
 from sonicpy.index.search.statistics import SummedStatistics
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
-from sonicpy.index.spread import pack_terms
+from sonicpy.index.spread_parts import pack_terms
 from sonicpy.search import Search
 
 if TYPE_CHECKING:

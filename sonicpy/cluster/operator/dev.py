@@ -34,7 +34,7 @@ from sonicpy.files import make_all, new_text, open_new
 from sonicpy.interpreter import sonicpy_command
 from sonicpy.server.process.stop_signals import stop_signals
 
-Result = TypeVar("Result")
+Value = TypeVar("Value")
 
 HOST = "127.0.0.1"
 COUNT = 3
@@ -217,7 +217,7 @@ class DevCluster:
             self._check_alive()
             time.sleep(LOOK_S)
 
-    async def _unless_stopped(self, work: Coroutine[Any, Any, Result]) -> Result:
+    async def _unless_stopped(self, work: Coroutine[Any, Any, Value]) -> Value:
         """Return the result of some work, which may take long. Raises Stopped as soon as a stop signal has come."""
         task = asyncio.ensure_future(work)
         try:

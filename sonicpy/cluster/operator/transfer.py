@@ -16,20 +16,20 @@ import json
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nats.aio.client import Client
 
 from sonicpy.cluster.log.ending import close
 from sonicpy.cluster.log.jetstream import JetStream, connect
 from sonicpy.cluster.log.writer import LogWriter, OpenBatch
-from sonicpy.cluster.node.claim import Claim
+from sonicpy.cluster.node.claim import NameClaim
 from sonicpy.cluster.node.snapshots import load
 from sonicpy.cluster.operator.emptiness import what_is_held
-from sonicpy.cluster.operator.spreading import set_parts
+from sonicpy.cluster.operator.spread_collection import set_parts
 from sonicpy.cluster.peers.questions import Question
 from sonicpy.cluster.registry.orders import Order
 from sonicpy.cluster.registry.registry import Layout, Registry
@@ -41,11 +41,14 @@ from sonicpy.errors import ConfigError, StoreError
 from sonicpy.files import make_one, new_bytes, new_text, regular_bytes
 from sonicpy.index.index import Index
 from sonicpy.index.maintenance.verify import holds_store
-from sonicpy.index.read_only import ReadOnlyIndex
-from sonicpy.index.replica import RECORD_BYTES_MAX, Recorder
+from sonicpy.index.read_only_index import ReadOnlyIndex
+from sonicpy.index.recorder import RECORD_BYTES_MAX, Recorder
 from sonicpy.index.report.export import ExportedObject
 from sonicpy.store.care.backup import BACKUP_FILE
-from sonicpy.store.replica import install_backup
+from sonicpy.store.replica_store import install_backup
+
+if TYPE_CHECKING:
+    from sonicpy.cluster.operator.recover import Say
 
 WRITER = "=import"
 """No node has this name."""
@@ -57,10 +60,8 @@ NOT_SPREAD: Mapping[str, int] = MappingProxyType({})
 TERM_BYTES = 48
 """More than a record needs for a word beside its bytes."""
 
-Say = Callable[[str], None]
 
-
-def import_folder(brokers: str, folder: Path, config: Config, say: Say) -> int:
+def import_folder(brokers: str, folder: Path, config: Config, say: "Say") -> int:
     """Push what a store, a backup, or the backup of a cluster holds into a cluster; return how many objects.
 
     Args:
@@ -75,7 +76,7 @@ def import_folder(brokers: str, folder: Path, config: Config, say: Say) -> int:
     return asyncio.run(_import(brokers, sources, config, say))
 
 
-def restore(brokers: str, folder: Path, config: Config, say: Say) -> int:
+def restore(brokers: str, folder: Path, config: Config, say: "Say") -> int:
     """Push the backup of a cluster into an empty one; return how many objects.
 
     Collections that were spread are so again, in at most as many parts as there are partitions now. One that is spread
@@ -93,7 +94,7 @@ def restore(brokers: str, folder: Path, config: Config, say: Say) -> int:
     return asyncio.run(_import(brokers, sources, config, say, only_empty=True, spread=spread))
 
 
-def backup(brokers: str, folder: Path, say: Say) -> int:
+def backup(brokers: str, folder: Path, say: "Say") -> int:
     """Write a snapshot of every partition into a folder; return their size in bytes.
 
     Each partition is at one moment, but not all at the same.
@@ -149,7 +150,7 @@ def opened(source: Path, config: Config) -> Iterator[Index]:
 class Appender:
     """Appends records to the logs of a cluster, some batches at a time."""
 
-    def __init__(self, connection: Client, layout: Layout, claim: Claim) -> None:
+    def __init__(self, connection: Client, layout: Layout, claim: NameClaim) -> None:
         log = JetStream(connection)
         self._layout = layout
         self._writers = [
@@ -182,7 +183,7 @@ async def _import(
     brokers: str,
     sources: list[Path],
     config: Config,
-    say: Say,
+    say: "Say",
     *,
     only_empty: bool = False,
     spread: Mapping[str, int] = NOT_SPREAD,
@@ -214,7 +215,7 @@ async def _appending(
         await registry.agree_on_analyzer(recorder.analyzer())
         if only_empty:
             await _check_empty(connection, layout)
-        claim = await Claim.take(connection, registry, WRITER, ANOTHER_IMPORT)
+        claim = await NameClaim.take(connection, registry, WRITER, ANOTHER_IMPORT)
         try:
             if spread:
                 layout = await set_parts(connection, registry, parts_wanted(layout, spread))
@@ -266,7 +267,7 @@ def records_of(recorder: Recorder, held: ExportedObject) -> Iterator[bytes]:
 # -- out of a cluster --------------------------------------------------------------------------------------------------
 
 
-async def _backup(brokers: str, folder: Path, say: Say) -> int:
+async def _backup(brokers: str, folder: Path, say: "Say") -> int:
     connection = await connect(brokers, "sonicpy cluster backup")
     try:
         registry = await Registry.open(connection)

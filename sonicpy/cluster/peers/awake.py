@@ -28,7 +28,7 @@ class Vanished(SonicError):
     """A node that was asked is gone, or silent: the outcome is unknown."""
 
 
-class Reply:
+class NodeReply:
     """The answer of one node. To be made while the loop runs."""
 
     def __init__(self, lost: Lost) -> None:
@@ -96,13 +96,13 @@ async def ask_awake(nodes: Sequence[Askable], question: bytes, limit_s: float, l
 
 async def _ask(node: Askable, question: bytes, limit_s: float, lost: Lost) -> bytes:
     """Ask a node. Raises Vanished."""
-    reply, clock = Reply(lost), asyncio.get_running_loop().time
+    reply, clock = NodeReply(lost), asyncio.get_running_loop().time
     until_s = clock() + limit_s
     node.ask(question, reply)
     while not reply.future.done() and (left_s := until_s - clock()) > 0:
         await asyncio.wait([reply.future], timeout=min(left_s, AGAIN_S))
         if not reply.future.done():
-            node.ask(PROBE, Reply(lost))  # the connection ends if nothing is heard on it
+            node.ask(PROBE, NodeReply(lost))  # the connection ends if nothing is heard on it
     if not reply.future.done():
         raise Vanished("the node that was asked gives no answer")
     answer = reply.future.result()

@@ -29,7 +29,7 @@ TakeAnswer = Callable[[bytes | None], None]
 """Gets the answer; None: all connections are lost."""
 
 
-class Taker(Protocol):
+class AnswerTaker(Protocol):
     """Gets the answer of a node."""
 
     def take(self, node: "Askable", answer: bytes | None) -> None:
@@ -40,7 +40,7 @@ class Taker(Protocol):
 class Askable(Protocol):
     """A connection to a node."""
 
-    def ask(self, question: bytes, asked: Taker) -> None:
+    def ask(self, question: bytes, asked: AnswerTaker) -> None:
         """Send a question; call `asked.take` with the answer, or with None if none comes, after this has returned."""
         ...
 
@@ -57,7 +57,7 @@ class Percentile:
         self.seconds = min(USUAL_S_MAX, max(USUAL_S_MIN, self.seconds * (1.0 + STEP * moved)))
 
 
-class Asked:
+class HedgedQuestion:
     """A question to some nodes, from the first of them on.
 
     Attributes:
@@ -139,9 +139,9 @@ class Hedging:
         self.hedged = 0
         self.lost = lost
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[Asked] = deque()
+        self._waiting: deque[HedgedQuestion] = deque()
         self._timer: asyncio.TimerHandle | None = None
-        self._late: list[Asked] = []
+        self._late: list[HedgedQuestion] = []
         self._late_timer: asyncio.TimerHandle | None = None
         self._is_closed = False
 
@@ -151,11 +151,11 @@ class Hedging:
         Args:
             nodes: the one to ask first, and the others: at least one.
         """
-        asked = Asked(self, nodes, question, answer)
+        asked = HedgedQuestion(self, nodes, question, answer)
         self.begin(asked)
         asked.first_s = asked.began_s
 
-    def begin(self, asked: Asked) -> None:
+    def begin(self, asked: HedgedQuestion) -> None:
         """Ask the next node."""
         asked.began_s = self._loop.time()
         asked.ask_next()
@@ -164,7 +164,7 @@ class Hedging:
             if self._timer is None:  # one for all questions: a timer for each would cost too much
                 self._timer = self._loop.call_later(self.usual.seconds, self._look)
 
-    def note(self, asked: Asked) -> None:
+    def note(self, asked: HedgedQuestion) -> None:
         """Learn from the time that an answer took."""
         self.usual.note(self._loop.time() - asked.began_s)
 

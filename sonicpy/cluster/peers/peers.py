@@ -17,12 +17,12 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
-from sonicpy.cluster.log.connection import Connection
+from sonicpy.cluster.log.broker_connection import BrokerConnection
 from sonicpy.cluster.log.ending import end
 from sonicpy.cluster.peers.awake import ask_awake
 from sonicpy.cluster.peers.frames import Frames
-from sonicpy.cluster.peers.hedging import Askable, Hedging, TakeAnswer, Taker
-from sonicpy.cluster.registry.registry import Peer, Registry
+from sonicpy.cluster.peers.hedging import AnswerTaker, Askable, Hedging, TakeAnswer
+from sonicpy.cluster.registry.registry import PeerAddress, Registry
 from sonicpy.errors import SonicError
 
 logger = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ AnswerNow = Callable[[bytes], bytes | None]
 AnswerLater = Callable[[bytes], Awaitable[bytes]]
 
 
-class Asleep(SonicError):
+class PeersAsleep(SonicError):
     """No node answers on the connections to them; nothing was asked."""
 
 
@@ -112,7 +112,7 @@ class Asker(Frames):
         self._changed = changed
         self._loop = asyncio.get_running_loop()
         self._numbers = itertools.count()
-        self._waiting: dict[int, Taker] = {}
+        self._waiting: dict[int, AnswerTaker] = {}
         self._heard_s = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -135,7 +135,7 @@ class Asker(Frames):
         for asked in waiting.values():
             asked.take(self, None)
 
-    def ask(self, question: bytes, asked: Taker) -> None:
+    def ask(self, question: bytes, asked: AnswerTaker) -> None:
         """Send a question; see `Askable.ask`."""
         if not self.is_open:
             self._loop.call_soon(asked.take, self, None)
@@ -195,7 +195,7 @@ class Peers:
         self._routes: dict[tuple[str, ...], list[list[Asker]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def listen(self, connection: Connection) -> None:
+    async def listen(self, connection: BrokerConnection) -> None:
         """Let other nodes ask this one, by TLS if the brokers are reached by it."""
         url = connection.connected_url
         if url is None or not url.hostname:
@@ -213,7 +213,7 @@ class Peers:
             logger.warning("other nodes ask this one through the brokers: it cannot listen (%s)", error)
             return
         port = self._server.sockets[0].getsockname()[1]
-        await self._registry.note_peer(self._name, Peer(host, port, self.secret.decode(), certificate))
+        await self._registry.note_peer(self._name, PeerAddress(host, port, self.secret.decode(), certificate))
 
     def route(self, nodes: tuple[str, ...]) -> Sequence[Asker]:
         """Return the connections to some nodes, another one first each time; of those to which there is none, one is
@@ -265,11 +265,11 @@ class Peers:
             route = self.route(nodes)
         if not route:
             if not self._silent.isdisjoint(nodes):
-                raise Asleep(SILENT)
+                raise PeersAsleep(SILENT)
             return None
         answer = await ask_awake(route, question, limit_s, self._forget)
         if answer is None:
-            raise Asleep(SILENT)
+            raise PeersAsleep(SILENT)
         return answer
 
     def start(self, work: "Awaitable[None]") -> None:

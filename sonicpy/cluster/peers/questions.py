@@ -29,7 +29,8 @@ from sonicpy.channel.commands import (
     Suggest,
 )
 from sonicpy.errors import SonicError
-from sonicpy.index.replica import Recorder, ReplicaIndex
+from sonicpy.index.recorder import Recorder
+from sonicpy.index.replica_index import ReplicaIndex
 from sonicpy.server.connections.dispatch import CALLS
 from sonicpy.server.jobs.committer import Committer
 from sonicpy.version import VERSION

@@ -130,7 +130,7 @@ class Manifest:
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
+class PeerAddress:
     """Where a node is asked by others.
 
     Attributes:
@@ -323,12 +323,12 @@ class Registry:
         except NatsError as error:
             raise StoreError(f"the brokers did not note the version of entries: {error}") from error
 
-    async def peer(self, node: str) -> Peer | None:
+    async def peer(self, node: str) -> PeerAddress | None:
         """Return where a node is asked; None: nowhere. Raises NotReady if no broker answers."""
         found = await self._get(f"peer.{node}")
-        return None if found is None else Peer(**json.loads(found))
+        return None if found is None else PeerAddress(**json.loads(found))
 
-    async def note_peer(self, node: str, peer: Peer) -> None:
+    async def note_peer(self, node: str, peer: PeerAddress) -> None:
         """Note where a node is asked. Raises NotReady if no broker answers."""
         with _answering():
             await self._store.put(f"peer.{node}", json.dumps(dataclasses.asdict(peer)).encode())

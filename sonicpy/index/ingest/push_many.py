@@ -13,7 +13,7 @@ from typing import Protocol
 
 from sonicpy._native.held import insist
 from sonicpy._native.terms import Terms
-from sonicpy.api.rows import REFUSED_MAX, Progress, PushReport, Refused, Row
+from sonicpy.api.rows import REFUSED_MAX, OnProgress, PushReport, Refused, Row
 from sonicpy.errors import StoreError
 from sonicpy.store.changing.mutations import PushTerms
 from sonicpy.store.disk.log import RECORD_MAX_BYTES
@@ -47,7 +47,7 @@ class Chunk:
     there: list[int] | None = None
 
 
-class Taker(Protocol):
+class ChunkTaker(Protocol):
     """Stores the rows of a chunk, and sets its `there`."""
 
     def __call__(self, chunk: Chunk, *, new: bool) -> None: ...
@@ -56,12 +56,12 @@ class Taker(Protocol):
 def push_rows(
     rows: Iterator[Row | Refused],
     lex: Callable[[str, str | None], Terms],
-    take: Taker,
+    take: ChunkTaker,
     settle: Callable[[], None],
     report: PushReport,
     *,
     new: bool,
-    progress: Progress | None,
+    progress: OnProgress | None,
 ) -> None:
     """Push all rows, chunk by chunk.
 
@@ -90,7 +90,7 @@ def push_rows(
             progress(report.rows)
 
 
-def _push(chunk: Chunk, lex: Callable[[str, str | None], Terms], take: Taker, *, new: bool) -> None:
+def _push(chunk: Chunk, lex: Callable[[str, str | None], Terms], take: ChunkTaker, *, new: bool) -> None:
     was_on = gc.isenabled()
     try:
         gc.disable()  # the collector of garbage cycles would traverse thousands of live terms again and again

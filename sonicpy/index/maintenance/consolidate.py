@@ -21,7 +21,7 @@ from sonicpy._native.term_rows import live_words
 from sonicpy.errors import GraphError
 from sonicpy.files import PRIVATE, Access
 from sonicpy.graph.builder import WordGraphBuilder
-from sonicpy.graph.pool import GraphPool, Name, graph_folder
+from sonicpy.graph.graph_pool import GraphName, GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.pages import ROWS_MAX, pages
@@ -48,7 +48,7 @@ class GraphLimits(NamedTuple):
     keeps_orphans: bool = False
 
 
-class Words(NamedTuple):
+class GraphWords(NamedTuple):
     """The words of a graph to be written.
 
     Attributes:
@@ -63,7 +63,7 @@ class Words(NamedTuple):
     words: list[bytes]
 
 
-class Changes(NamedTuple):
+class WordChanges(NamedTuple):
     """The changes of a bucket's words since its graph was built, and perhaps older ones.
 
     Attributes:
@@ -95,7 +95,7 @@ class Built(NamedTuple):
 
 def gather_words(
     snapshot: Callable[[], AbstractContextManager[View]], pool: GraphPool, bucket: int, limits: GraphLimits
-) -> Words | None:
+) -> GraphWords | None:
     """Return the words for a bucket's graph from the last commit, or None if the bucket is gone.
 
     The snapshot is held only while rows are read: until it ends, LMDB reuses none of the pages that it shows.
@@ -106,22 +106,22 @@ def gather_words(
             return read_words(view, pool, bucket, limits)
     words = changed_words(changes)
     if words is not None:
-        return Words(bucket, changes.graph.version + 1, changes.seq, words)
+        return GraphWords(bucket, changes.graph.version + 1, changes.seq, words)
     with snapshot() as view:
         return read_words(view, pool, bucket, limits)
 
 
-def read_changes(view: View, pool: GraphPool, bucket: int) -> Changes | None:
+def read_changes(view: View, pool: GraphPool, bucket: int) -> WordChanges | None:
     """Return how a bucket's words have changed since its graph was built; None: it has none."""
     state = view.bucket_numbered(bucket)
     graph = None if state is None else pool.get(bucket, state.lexicon_version)
     if state is None or graph is None or graph.version != state.lexicon_version:
         return None
     pending = {word: why == Why.APPEARED for word, why in view.pending_changes(bucket).items()}
-    return Changes(graph, state.live_words, state.pending_seq, pending)
+    return WordChanges(graph, state.live_words, state.pending_seq, pending)
 
 
-def changed_words(changes: Changes) -> list[bytes] | None:
+def changed_words(changes: WordChanges) -> list[bytes] | None:
     """Return the words of a graph with its changes, in byte order; None: their number is not the expected one."""
     graph, pending = changes.graph, changes.pending
     words = [word for word in graph.words(0, len(graph)) if word not in pending]
@@ -130,16 +130,16 @@ def changed_words(changes: Changes) -> list[bytes] | None:
     return words if len(words) == changes.expected else None
 
 
-def read_words(view: View, pool: GraphPool, bucket: int, limits: GraphLimits) -> Words | None:
+def read_words(view: View, pool: GraphPool, bucket: int, limits: GraphLimits) -> GraphWords | None:
     """Return the words for a bucket's graph as `view` shows them, or None if the bucket is gone."""
     state = view.bucket_numbered(bucket)
     if state is None:
         return None
     words = _words_with_orphans(view, pool, state, limits) if limits.keeps_orphans else _live_words(view, state)
-    return Words(bucket, state.lexicon_version + 1, state.pending_seq, words)
+    return GraphWords(bucket, state.lexicon_version + 1, state.pending_seq, words)
 
 
-def write_graph(pool: GraphPool, found: Words, limits: GraphLimits, *, sync: bool = True) -> Built:
+def write_graph(pool: GraphPool, found: GraphWords, limits: GraphLimits, *, sync: bool = True) -> Built:
     """Write the graph of words that were gathered; this needs no snapshot.
 
     Args:
@@ -195,7 +195,7 @@ def build_in_worker(
             except GraphError as error:
                 errors.append(error)
         try:
-            pool.sync_all(Name(built.bucket, built.version) for built in graphs)
+            pool.sync_all(GraphName(built.bucket, built.version) for built in graphs)
         except GraphError as error:
             return [], [*errors, error]
         return graphs, errors
@@ -209,7 +209,7 @@ def _gathered(
     buckets: list[int],
     limits: GraphLimits,
     together: int,
-) -> Iterator[Words]:
+) -> Iterator[GraphWords]:
     """Yield the words for the graphs of buckets that are still there."""
     for first in range(0, len(buckets), together):
         group = buckets[first : first + together]

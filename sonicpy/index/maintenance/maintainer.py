@@ -18,9 +18,9 @@ from sonicpy.store.care.backup import open_backup
 from sonicpy.store.care.packing import Packer, SparseRange, sparse_ranges
 from sonicpy.store.care.restore import Restoration, drop_staged
 from sonicpy.store.disk.change_board import ChangeBoard
-from sonicpy.store.disk.environment import Reader as Reader
+from sonicpy.store.disk.environment import ReaderSlot as ReaderSlot
 from sonicpy.store.disk.folder import wide_files
-from sonicpy.store.read_only import ReadOnlyStore
+from sonicpy.store.read_only_store import ReadOnlyStore
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
 
@@ -214,7 +214,7 @@ class Maintainer:
         """Return how many word graphs are open."""
         return len(self.engine.graphs)
 
-    def readers(self) -> list[Reader]:
+    def readers(self) -> list[ReaderSlot]:
         """Return who reads which commit of the store, of all processes."""
         return self.engine.store.readers()
 

@@ -1,4 +1,4 @@
-"""Verify a folder that holds a store, a backup or both; sonicpy/store/care/verify.py checks the tables."""
+"""Verify a folder that holds a store, a backup or both; sonicpy/store/care/verify_tables.py checks the tables."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -8,11 +8,11 @@ from sonicpy._native.keys import bucket_key
 from sonicpy._native.term_rows import live_words
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import GraphError, StoreDamaged, StoreError
-from sonicpy.graph.pool import GraphPool, graph_folder
+from sonicpy.graph.graph_pool import GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.ids import Scope
 from sonicpy.store.care.backup import BACKUP_FILE, open_backup
-from sonicpy.store.care.verify import faults_beside_a_writer, readable_scopes, table_faults
+from sonicpy.store.care.verify_tables import faults_beside_a_writer, readable_scopes, table_faults
 from sonicpy.store.disk.boot_mark import refuse_unrecovered
 from sonicpy.store.disk.check_process import faults_in_child
 from sonicpy.store.disk.environment import DATA_FILE, Environment
@@ -22,7 +22,7 @@ from sonicpy.store.disk.page_check import page_faults
 from sonicpy.store.disk.pages import ROWS_MAX, pages
 from sonicpy.store.disk.slices import lasting_faults, slices
 from sonicpy.store.disk.transaction import Transaction
-from sonicpy.store.read_only import may_write
+from sonicpy.store.read_only_store import may_write
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.meta import RESTORE_ELSEWHERE, check_analyzer, check_format, read_position
 from sonicpy.store.views.view import View

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.lengths import unpack_length
 from sonicpy.errors import StoreError
-from sonicpy.graph.pool import GraphPool
+from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import is_staged
 from sonicpy.store.views.view import View

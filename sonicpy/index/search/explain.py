@@ -17,10 +17,10 @@ from sonicpy.api.explanation import (
     DetectedLanguage,
     ExplainedHit,
     Explanation,
+    ScorePart,
     Term,
     shortened,
 )
-from sonicpy.api.explanation import Part as PartOfScore
 from sonicpy.config import Config
 from sonicpy.index.search.expansion import edits_allowed
 from sonicpy.index.search.families import Matching
@@ -223,7 +223,7 @@ def _hit(
         how=HOWS[kind],
         base=base,
         parts=tuple(
-            PartOfScore(_shown(analysed.terms.words[one.term]), _shown(one.word), times, shown(score))
+            ScorePart(_shown(analysed.terms.words[one.term]), _shown(one.word), times, shown(score))
             for one, times, score in named
         ),
         more=more,

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
+from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.graph.pending import PendingWords
-from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.search.families import Families, Matching
 from sonicpy.index.search.statistics import Statistics, most_likely

@@ -22,7 +22,7 @@ from sonicpy.errors import SonicError, StoreError
 from sonicpy.server.connections.dispatch import Relayed
 from sonicpy.server.connections.passwords import DelayedRefusal, network_of
 from sonicpy.server.connections.rejected import RejectedConnection
-from sonicpy.server.connections.runner import Runner, Stop
+from sonicpy.server.connections.runner import Runner, TurnEnd
 
 if TYPE_CHECKING:
     from sonicpy.server.connections.serving import Serving
@@ -174,7 +174,7 @@ class Connection(asyncio.BufferedProtocol):
                     if self._is_paused:
                         self._pause_or_resume_reading()
                     return
-            elif stop is Stop.SEARCH_BEGINS:
+            elif stop is TurnEnd.SEARCH_BEGINS:
                 if self._hand_over(out):
                     return
                 stop = self._runner.run(out, promises, limit_s, limit_bytes)
@@ -183,7 +183,7 @@ class Connection(asyncio.BufferedProtocol):
             self.abort()  # an unexpected error: otherwise the client would wait for an answer that never comes
             raise
 
-    def _end_turn(self, stop: Stop | Command | Relayed | None, out: list[bytes], promises: list[int]) -> None:
+    def _end_turn(self, stop: TurnEnd | Command | Relayed | None, out: list[bytes], promises: list[int]) -> None:
         """Seal what a turn changed, and send its replies or defer them."""
         if self.session.wrong_password:
             self._delay_refusal()
@@ -203,17 +203,17 @@ class Connection(asyncio.BufferedProtocol):
         if stop is None:
             if self._is_at_end:
                 out.append(self.session.end_of_input())
-        elif stop is Stop.TIME_IS_UP:
+        elif stop is TurnEnd.TIME_IS_UP:
             self._busy_until_s = time.perf_counter() + BUSY_S
             self._is_queued = True
-        elif stop is Stop.REPLIES_ARE_LONG:
+        elif stop is TurnEnd.REPLIES_ARE_LONG:
             self._is_queued = True
-        elif not isinstance(stop, Stop):
+        elif not isinstance(stop, TurnEnd):
             long_command = stop
         synced: asyncio.Future[Any] | None = None
         if promises:
             synced = self._seal(out, promises)
-        if synced is not None or long_command is not None or stop is Stop.HALF_GONE:
+        if synced is not None or long_command is not None or stop is TurnEnd.HALF_GONE:
             self._is_queued = False  # the end of the deferred answer goes on
             self._deferred = self._loop.create_task(self._answer_later(synced, out, promises, stop))
         else:
@@ -257,7 +257,7 @@ class Connection(asyncio.BufferedProtocol):
         synced: "asyncio.Future[Any] | None",
         out: list[bytes],
         promises: list[int],
-        stop: Stop | Command | None,
+        stop: TurnEnd | Command | None,
     ) -> None:
         """Wait for the disk and for what is half gone, write the turn's replies, then carry out a long command."""
         try:
@@ -266,10 +266,10 @@ class Connection(asyncio.BufferedProtocol):
                     await asyncio.shield(synced)
             except StoreError as error:
                 self._runner.withdraw(out, promises, error)
-            if stop is Stop.HALF_GONE:
+            if stop is TurnEnd.HALF_GONE:
                 await self._service.committer.remove()
             self._write(out)
-            if stop is not None and not isinstance(stop, Stop):
+            if stop is not None and not isinstance(stop, TurnEnd):
                 self._write([await self._runner.run_long(stop)])
         except BaseException:
             self.abort()
@@ -301,11 +301,11 @@ class Connection(asyncio.BufferedProtocol):
         else:  # a turn would find nothing
             self._pause_or_resume_reading()
 
-    def _moves_away(self, stop: Stop | Command | None, out: list[bytes]) -> bool:
+    def _moves_away(self, stop: TurnEnd | Command | None, out: list[bytes]) -> bool:
         """Hand over this connection although it was served here until now; return whether it was."""
         if not self._may_move:
             return False
-        if stop not in (None, Stop.TIME_IS_UP, Stop.REPLIES_ARE_LONG) or not self._hand_over(out):
+        if stop not in (None, TurnEnd.TIME_IS_UP, TurnEnd.REPLIES_ARE_LONG) or not self._hand_over(out):
             return False
         self._service.sheds -= 1
         return True

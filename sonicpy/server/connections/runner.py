@@ -18,8 +18,8 @@ from sonicpy.channel.commands import Command, Mode, Ping
 from sonicpy.channel.session import Session
 from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.server.connections.dispatch import Postponed, Relayed
+from sonicpy.server.watching.server_statistics import QUICK_S, Tally
 from sonicpy.server.watching.slow import log_slow
-from sonicpy.server.watching.statistics import QUICK_S, Tally
 
 if TYPE_CHECKING:
     from sonicpy.server.connections.serving import Serving
@@ -30,7 +30,7 @@ OVERFLOW = b"ERR overflow"
 """The name under which a line that is too long is counted."""
 
 
-class Stop(enum.Enum):
+class TurnEnd(enum.Enum):
     """Why a turn ended before the last line."""
 
     TIME_IS_UP = enum.auto()
@@ -63,7 +63,7 @@ class Runner:
 
     def run(
         self, out: list[bytes], promises: list[int], limit_s: float, limit_bytes: float
-    ) -> Stop | Command | Relayed | None:
+    ) -> TurnEnd | Command | Relayed | None:
         """Carry out lines until none is left or a limit is met.
 
         Args:
@@ -77,7 +77,7 @@ class Runner:
             None: no line is left. Why lines are left; or the command that takes longer than a turn, and has to be
             carried out before the next line, by somebody else if it is Relayed.
         """
-        session, kinds, target, late = self._session, self._kinds, self._target, Stop.TIME_IS_UP
+        session, kinds, target, late = self._session, self._kinds, self._target, TurnEnd.TIME_IS_UP
         out_bytes = 0
         clock = time.perf_counter
         began = now = clock()
@@ -99,7 +99,7 @@ class Runner:
                         promises.append(len(out))
                 out.append(reply)
                 if removes and target.maintainer.has_removals:
-                    return Stop.HALF_GONE
+                    return TurnEnd.HALF_GONE
             elif isinstance(item, bytes):
                 reply = item
                 if reply is replies.PONG:
@@ -107,7 +107,7 @@ class Runner:
                 else:
                     tally = self._count_own_reply(reply)
                     if session.mode is Mode.SEARCH and not session.lines_handled and self._service.hands_over:
-                        late, limit_s = Stop.SEARCH_BEGINS, -math.inf
+                        late, limit_s = TurnEnd.SEARCH_BEGINS, -math.inf
                 if reply:
                     out.append(reply)
             else:
@@ -121,7 +121,7 @@ class Runner:
             if now - began > limit_s:
                 return late
             if out_bytes > limit_bytes:
-                return Stop.REPLIES_ARE_LONG
+                return TurnEnd.REPLIES_ARE_LONG
             if session.is_drained():  # `next` would find that out too, by the way of lines that break a rule
                 return None
         return None

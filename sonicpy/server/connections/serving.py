@@ -22,7 +22,7 @@ from sonicpy.server.connections.passwords import WrongPasswords
 from sonicpy.server.connections.rejected import RejectedConnection
 from sonicpy.server.connections.turns import Turns
 from sonicpy.server.jobs.committer import Writer
-from sonicpy.server.watching.statistics import Statistics, Tally
+from sonicpy.server.watching.server_statistics import ServerStatistics, Tally
 
 READ_BYTES = 1 << 15
 """The most that is read from a connection at once: some hundred commands. The rest waits in the system's buffers."""
@@ -41,7 +41,7 @@ def limits_of(config: Config) -> Limits:
     )
 
 
-class Peer(Protocol):
+class ServedConnection(Protocol):
     """A connection, as the service sees it."""
 
     session: Session
@@ -62,7 +62,7 @@ class Sealer(Protocol):
     async def remove(self) -> None: ...
 
 
-class Kind(NamedTuple):
+class CommandKind(NamedTuple):
     """A kind of command that is answered within a turn."""
 
     call: Callable[[Any, Any], bytes]
@@ -94,19 +94,19 @@ class Serving(ABC):
         calls: Mapping[type, Callable[[Any, Any], bytes]],
         target: Any,
         committer: Sealer,
-        statistics: Statistics | None = None,
+        statistics: ServerStatistics | None = None,
     ) -> None:
         self.config = config
         self.target = target
         self.committer = committer
-        self.statistics = statistics or Statistics()
+        self.statistics = statistics or ServerStatistics()
         self.kinds = {
-            kind: Kind(call, self.statistics.tallies[kind], kind in CHANGES, kind in REMOVES)
+            kind: CommandKind(call, self.statistics.tallies[kind], kind in CHANGES, kind in REMOVES)
             for kind, call in calls.items()
         }
         """The calls that answer a command within a turn, by its type."""
         self.turns = Turns()
-        self.peers: set[Peer] = set()
+        self.peers: set[ServedConnection] = set()
         self.rejected: set[RejectedConnection] = set()
         self.room = Room()
         self.wrong_passwords = WrongPasswords()
@@ -114,7 +114,7 @@ class Serving(ABC):
         """One for all connections: each takes out what was read before another one reads."""
         self.idle_timeout_s = float(config.channel.tcp_timeout)
         self.slow_command_s = config.server.slow_command_ms / 1000 or math.inf
-        self._seen: dict[Peer, int] = {}  # that each connection had sent at the last call of `count_active`
+        self._seen: dict[ServedConnection, int] = {}  # that each connection had sent at the last call of `count_active`
 
     @property
     def is_full(self) -> bool:
@@ -132,11 +132,11 @@ class Serving(ABC):
         self._seen = {peer: peer.session.lines_handled for peer in self.peers if peer.session.mode is Mode.SEARCH}
         return sum(lines > before.get(peer, lines) for peer, lines in self._seen.items())
 
-    def connected(self, peer: Peer) -> None:
+    def connected(self, peer: ServedConnection) -> None:
         """Add a new connection."""
         self.peers.add(peer)
 
-    def disconnected(self, peer: Peer) -> None:
+    def disconnected(self, peer: ServedConnection) -> None:
         """Remove a connection that is closed, or that another process serves now."""
         self.peers.discard(peer)
         self.statistics.note_closed(peer.session.lines_handled)

@@ -17,7 +17,7 @@ from sonicpy.index.maintenance.consolidate import Built, build_in_worker
 from sonicpy.index.maintenance.verify import check_backup, verify_store_in_child
 from sonicpy.server.jobs.threads import in_thread
 from sonicpy.server.jobs.workers import Workers
-from sonicpy.server.watching.statistics import Statistics
+from sonicpy.server.watching.server_statistics import ServerStatistics
 
 if TYPE_CHECKING:
     from sonicpy.index.maintenance.maintainer import Maintainer
@@ -58,7 +58,7 @@ class Maintenance:
     """
 
     def __init__(
-        self, maintainer: "Maintainer", config: Config, committer: "Committer", statistics: Statistics
+        self, maintainer: "Maintainer", config: Config, committer: "Committer", statistics: ServerStatistics
     ) -> None:
         self._maintainer = maintainer
         self._committer = committer

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonicpy.index.maintenance.maintainer import Maintainer, Reader
+    from sonicpy.index.maintenance.maintainer import Maintainer, ReaderSlot
     from sonicpy.server.jobs.maintenance import Maintenance
 
 logger = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class ReaderWatch:
         self._maintenance = maintenance
         self._limit_bytes = limit_bytes
         self._free_bytes = free_bytes
-        self._watched: dict[Reader, Watched] = {}
+        self._watched: dict[ReaderSlot, Watched] = {}
         self._warn_at_bytes = WARN_BYTES
         self._is_refusing = False
 
@@ -89,7 +89,7 @@ class ReaderWatch:
             self._act_on(oldest)
         self._refuse_if_nearly_full(oldest)
 
-    def _act_on(self, oldest: "Reader") -> None:
+    def _act_on(self, oldest: "ReaderSlot") -> None:
         if self.pinned_bytes >= self._warn_at_bytes:
             self._warn_at_bytes = 2 * self.pinned_bytes
             logger.warning(
@@ -105,7 +105,7 @@ class ReaderWatch:
                 f"was killed, because the store grew by {self.pinned_bytes // MIB} MiB while it read one snapshot",
             )
 
-    def _refuse_if_nearly_full(self, oldest: "Reader | None") -> None:
+    def _refuse_if_nearly_full(self, oldest: "ReaderSlot | None") -> None:
         free = self._free_bytes(self._maintainer.folder) if self._is_refusing or self.pinned_bytes else 0
         if oldest is not None and self.pinned_bytes and free < RESERVE_BYTES:
             why = (
@@ -122,7 +122,7 @@ class ReaderWatch:
             self._maintainer.refuse(None)
             logger.warning("changes are accepted again")
 
-    def _name(self, reader: "Reader") -> str:
+    def _name(self, reader: "ReaderSlot") -> str:
         if reader.process == os.getpid():
             return "a thread of this server"
         if reader.process in self._maintenance.worker_processes():

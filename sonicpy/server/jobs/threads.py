@@ -6,10 +6,10 @@ from typing import TypeVar
 
 from sonicpy.errors import WorkerError
 
-Answer = TypeVar("Answer")
+Value = TypeVar("Value")
 
 
-def in_thread(work: Callable[..., Answer], *args: object) -> "asyncio.Future[Answer]":
+def in_thread(work: Callable[..., Value], *args: object) -> "asyncio.Future[Value]":
     """Begin work in a thread; return the future of what it returns or raises.
 
     Raises:

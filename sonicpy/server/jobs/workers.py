@@ -44,7 +44,7 @@ DIED = "died"
 GIVEN_UP = "the job was given up because the workers were stopped"
 
 Arguments = ParamSpec("Arguments")
-Answer = TypeVar("Answer")
+Value = TypeVar("Value")
 Job = Callable[[], Any]
 
 
@@ -74,7 +74,7 @@ class Workers:
         self._stops = 0
         self._idle_timer: asyncio.TimerHandle | None = None
 
-    async def run(self, job: Callable[Arguments, Answer], *args: Arguments.args, **named: Arguments.kwargs) -> Answer:
+    async def run(self, job: Callable[Arguments, Value], *args: Arguments.args, **named: Arguments.kwargs) -> Value:
         """Run a job in the worker, and return its result.
 
         Raises:
@@ -86,7 +86,7 @@ class Workers:
         stops = self._stops
         try:
             async with self._turn:
-                answer: Answer = await self._run(partial(job, *args, **named), stops)
+                answer: Value = await self._run(partial(job, *args, **named), stops)
                 return answer
         finally:
             self._running -= 1

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from sonicpy.channel.commands import Command
 from sonicpy.config import Config
-from sonicpy.server.watching.statistics import Counts
+from sonicpy.server.watching.server_statistics import Counts
 
 
 class Setup(NamedTuple):
@@ -88,7 +88,7 @@ class AskReply(NamedTuple):
     command: Command
 
 
-class Reply(NamedTuple):
+class ReplyFound(NamedTuple):
     """The answer to AskReply."""
 
     number: int

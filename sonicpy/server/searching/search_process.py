@@ -29,7 +29,7 @@ from sonicpy.server.searching.search_messages import (
     Committed,
     Handover,
     Ready,
-    Reply,
+    ReplyFound,
     Report,
     Setup,
 )
@@ -227,7 +227,7 @@ class SearchProcess:
         undone = self._service.committer.settle()  # the reply may tell of changes that no log holds yet
         if undone is not None:
             reply = replies.error(undone)
-        self.send(Reply(message.number, reply))
+        self.send(ReplyFound(message.number, reply))
 
 
 def _started(theirs: socket.socket) -> BaseProcess:

@@ -19,11 +19,11 @@ from sonicpy.children import die_with_parent, ignore
 from sonicpy.config import Config
 from sonicpy.errors import SonicError
 from sonicpy.index.index import Index
-from sonicpy.index.read_only import ReadOnlyIndex
+from sonicpy.index.read_only_index import ReadOnlyIndex
 from sonicpy.server.connections.connection import Connection
 from sonicpy.server.connections.descriptors import SPARE, most_descriptors, open_descriptors
 from sonicpy.server.connections.dispatch import CALLS, Postponed
-from sonicpy.server.connections.serving import Peer, Serving, end_connections
+from sonicpy.server.connections.serving import ServedConnection, Serving, end_connections
 from sonicpy.server.process.loop import run_loop, settle_garbage
 from sonicpy.server.process.loop_load import BUSY_SHARE, LoopLoad
 from sonicpy.server.process.stop_signals import EACH
@@ -37,7 +37,7 @@ from sonicpy.server.searching.search_messages import (
     Committed,
     Handover,
     Ready,
-    Reply,
+    ReplyFound,
     Report,
     Setup,
     Shed,
@@ -143,7 +143,7 @@ class SearchService(Serving):
                 self._open(message, descriptor)
             case Committed(number, worked):
                 self._commits.pop(number).set_result(worked)
-            case Reply(number, reply):
+            case ReplyFound(number, reply):
                 self._replies.pop(number).set_result(reply)
             case Shed(connections):
                 self.sheds = connections
@@ -187,7 +187,7 @@ class SearchService(Serving):
 
     # -- connections ---------------------------------------------------------------------------------------------------
 
-    def disconnected(self, peer: Peer) -> None:
+    def disconnected(self, peer: ServedConnection) -> None:
         """Remove a connection that is closed."""
         super().disconnected(peer)
         self._note_closed()

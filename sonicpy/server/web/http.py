@@ -23,7 +23,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from sonicpy.config import HttpConfig
 from sonicpy.errors import CommandError, ConfigError, ShuttingDown
 from sonicpy.http import app
-from sonicpy.http.backend import TURN_S, Refusal, Row, WholeStats, names_of
+from sonicpy.http.backend import TURN_S, RefusedPlace, TextRow, WholeStats, names_of
 from sonicpy.http.over_channel import ChannelBackend
 from sonicpy.index.report.stats import memory_bytes
 from sonicpy.server.connections.accepting import ACCEPTED_AT_ONCE
@@ -31,12 +31,12 @@ from sonicpy.server.connections.listeners import addresses_of, bind_tcp, explain
 from sonicpy.server.connections.passwords import DelayedRefusal, network_of
 from sonicpy.server.service import BaseService, Service
 from sonicpy.server.watching.figures import VerbFigures, not_ready, server_figures
-from sonicpy.server.watching.statistics import BOUNDS_S
+from sonicpy.server.watching.server_statistics import BOUNDS_S
 from sonicpy.server.web.http_protocol import KEEP_ALIVE_S, Connections, LimitedProtocol, Pace
 
 logger = logging.getLogger(__name__)
 
-Answer = TypeVar("Answer")
+Value = TypeVar("Value")
 
 CHANGES = frozenset({"push", "pop", "flush"})
 TEXTUAL = frozenset({"push", "pop"})
@@ -105,7 +105,7 @@ class ServerBackend:
                 return self._waited(service.maintenance.restore(Path(*args)))
         return None
 
-    async def _waited(self, what: Awaitable[Answer]) -> Answer:
+    async def _waited(self, what: Awaitable[Value]) -> Value:
         """Return what an awaitable gives, in a turn of its own: many requests may wait for the same."""
         found = await what
         await self._pace.turn()
@@ -145,9 +145,9 @@ class ServerBackend:
         if synced is not None:
             await self._waited(asyncio.shield(synced))
 
-    async def push_rows(self, rows: Sequence[Row]) -> list[Refusal]:
+    async def push_rows(self, rows: Sequence[TextRow]) -> list[RefusedPlace]:
         """Push rows in turns, between which connections are served."""
-        refused: list[Refusal] = []
+        refused: list[RefusedPlace] = []
         index = self._service.index
         place = 0
         while place < len(rows):
@@ -202,7 +202,7 @@ class ServerBackend:
         return not_ready(self._service)
 
 
-def is_long(row: Row) -> bool:
+def is_long(row: TextRow) -> bool:
     """Return whether the text of a row is pushed in pieces; it may be no text at all."""
     return isinstance(row[3], str) and len(row[3]) > PIECE_CHARACTERS
 

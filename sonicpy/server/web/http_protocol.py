@@ -48,7 +48,7 @@ ALLOWED_MAX = 2
 NEW_EVERY = 4
 
 
-class Refused(Exception):
+class TooMuchSent(Exception):
     """The client sent more than it may; uvicorn answers 400 and closes the connection."""
 
 
@@ -269,7 +269,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin a request. Raises Refused if too many wait."""
         if len(self.pipeline) >= PIPELINE_MAX:
-            raise Refused
+            raise TooMuchSent
         super().on_message_begin()
         self._in_head = True
         self._head_bytes = 0
@@ -288,7 +288,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def _count(self, count: int) -> None:
         self._head_bytes += count
         if self._head_bytes > HEAD_BYTES_MAX:
-            raise Refused
+            raise TooMuchSent
 
     def on_headers_complete(self) -> None:
         """Begin the answer."""
@@ -316,7 +316,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.cycle.response_complete:
             self._dropped_bytes += len(body)
             if self._dropped_bytes > DROPPED_BYTES_MAX:
-                raise Refused
+                raise TooMuchSent
         super().on_body(body)
 
     def on_response_complete(self) -> None:

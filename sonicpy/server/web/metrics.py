@@ -22,8 +22,8 @@ from prometheus_client.core import (
 from sonicpy.errors import SonicError, StoreError
 from sonicpy.server.connections.listeners import explaining, name_of
 from sonicpy.server.watching.figures import LabelledFigures, ServerFigures, not_ready, server_figures
-from sonicpy.server.watching.statistics import BOUNDS_S
-from sonicpy.server.web.metrics_port import Asked, MetricsPort, Page
+from sonicpy.server.watching.server_statistics import BOUNDS_S
+from sonicpy.server.web.metrics_port import MetricsPage, MetricsPort, PageRequest
 from sonicpy.version import VERSION
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ LOOP_S = 5.0
 """A loop that has not answered for this time counts as hanging: ten thousand turns, or a very slow disk."""
 TEXT = [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")]
 
-Answer = TypeVar("Answer")
+Value = TypeVar("Value")
 
 
 class LoopHangs(SonicError):
@@ -72,7 +72,7 @@ class MetricsServer:
         await self._loop.run_in_executor(None, self._port.shutdown)
         self._port.server_close()
 
-    def _answer(self, asked: Asked) -> Page:
+    def _answer(self, asked: PageRequest) -> MetricsPage:
         try:
             match asked.path:
                 case "/metrics":
@@ -87,19 +87,19 @@ class MetricsServer:
             return say(503, str(error))
         return say(404, "there are /metrics, /healthz, /readyz and /readyz/search")
 
-    def _page_of_metrics(self, asked: Asked) -> Page:
+    def _page_of_metrics(self, asked: PageRequest) -> MetricsPage:
         """Return the page in the form that the client accepts; a WSGI application of prometheus_client makes it."""
         environ: dict[str, Any] = {"REQUEST_METHOD": "GET", "PATH_INFO": asked.path, "QUERY_STRING": asked.query}
         environ |= {"HTTP_ACCEPT": asked.accept, "HTTP_ACCEPT_ENCODING": asked.accept_encoding}
         begun: list[tuple[str, list[tuple[str, str]]]] = []
         body = b"".join(self._metrics(environ, lambda *start: begun.append(start)))
         status, headers = begun[0]
-        return Page(int(status.split()[0]), headers, body)
+        return MetricsPage(int(status.split()[0]), headers, body)
 
-    def _ask(self, question: Callable[["BaseService"], Answer]) -> Answer:
+    def _ask(self, question: Callable[["BaseService"], Value]) -> Value:
         """Return what `question` returns on the loop's thread."""
 
-        async def ask() -> Answer:
+        async def ask() -> Value:
             await self._service.refresh_figures()
             return question(self._service)
 
@@ -205,6 +205,6 @@ def by_label(name: str, meaning: str, label: str, values: dict[str, int]) -> Met
     return family
 
 
-def say(status: int, sentence: str) -> Page:
+def say(status: int, sentence: str) -> MetricsPage:
     """Return an answer of one line of text."""
-    return Page(status, TEXT, f"{sentence}\n".encode())
+    return MetricsPage(status, TEXT, f"{sentence}\n".encode())

@@ -22,7 +22,7 @@ CLIENTS_MAX = 64
 BACKLOG = 128
 
 
-class Asked(NamedTuple):
+class PageRequest(NamedTuple):
     """A request.
 
     Attributes:
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
     accept_encoding: str | None
 
 
-class Page(NamedTuple):
+class MetricsPage(NamedTuple):
     """An answer."""
 
     status: int
@@ -57,12 +57,12 @@ class MetricsPort(ThreadingMixIn, TCPServer):
     allow_reuse_address = True
     request_queue_size = BACKLOG
 
-    def __init__(self, host: str, port: int, answer: Callable[[Asked], Page]) -> None:
+    def __init__(self, host: str, port: int, answer: Callable[[PageRequest], MetricsPage]) -> None:
         address = addresses_of(host)[0]
         self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.answer = answer
         self._open: dict[socket.socket, None] = {}  # in the order in which they came
-        super().__init__((address, port), Handler)
+        super().__init__((address, port), MetricsHandler)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
         """Return whether a client is answered: it takes one of the descriptors that are kept free for this port."""
@@ -88,7 +88,7 @@ class MetricsPort(ThreadingMixIn, TCPServer):
         logger.exception("an unexpected error has ended a connection to the metrics port")
 
 
-class Handler(BaseHTTPRequestHandler):
+class MetricsHandler(BaseHTTPRequestHandler):
     """One request."""
 
     server: MetricsPort
@@ -106,7 +106,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer, without the body where that is not asked for."""
         path, _, query = self.path.partition("?")
-        asked = Asked(path, query, self.headers.get("Accept"), self.headers.get("Accept-Encoding"))
+        asked = PageRequest(path, query, self.headers.get("Accept"), self.headers.get("Accept-Encoding"))
         page = self.server.answer(asked)
         self.connection.settimeout(REQUEST_S)
         self.send_response(page.status)

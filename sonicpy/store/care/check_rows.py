@@ -5,12 +5,12 @@ from itertools import islice
 from pathlib import Path
 
 from sonicpy.errors import StoreError
-from sonicpy.store.care.verify import table_faults
+from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.disk.check_process import faults_in_child
 from sonicpy.store.disk.environment import DATA_FILE, Environment
 from sonicpy.store.disk.page_check import page_faults
 from sonicpy.store.rows.meta import FORMAT, READABLE_FORMATS
-from sonicpy.store.rows.tables import miscounted_tables
+from sonicpy.store.rows.table_checks import miscounted_tables
 
 
 def first_fault(folder: Path, *, compare: bool) -> str | None:

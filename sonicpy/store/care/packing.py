@@ -31,7 +31,7 @@ from sonicpy.store.disk.transaction import (
     TABLE_NAMES,
     TERMS,
     WORDS,
-    Row,
+    StoredRow,
     Transaction,
 )
 from sonicpy.store.views.view import View
@@ -94,7 +94,7 @@ class Packer:
         """Rewrite a range through the view of a write transaction. Raises StoreError if the transaction failed."""
         transaction, table, end = view.transaction, sparse.table, sparse.end
 
-        def is_inside(row: Row) -> bool:
+        def is_inside(row: StoredRow) -> bool:
             return end is None or row[0] < end
 
         start = self._last_page if self._last == (table, sparse.start) else sparse.start

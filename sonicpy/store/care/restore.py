@@ -20,7 +20,7 @@ from sonicpy.ids import Scope
 from sonicpy.store.changing.any_store import AnyStore
 from sonicpy.store.changing.apply import apply_mutation
 from sonicpy.store.changing.mutations import FlushCollection
-from sonicpy.store.disk.transaction import BUCKET_TABLES, PENDING, SCOPES, Row
+from sonicpy.store.disk.transaction import BUCKET_TABLES, PENDING, SCOPES, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import STAGING, collection_prefix, is_staged, scope_of
 from sonicpy.store.views.view import View
@@ -32,7 +32,7 @@ COMMIT_STEPS = 5
 """Steps after which they are committed: about 2 ms."""
 TRIES = 3
 
-Step = Callable[[WriteView], None]
+RestoreStep = Callable[[WriteView], None]
 
 
 def drop_staged(store: AnyStore) -> None:
@@ -57,7 +57,7 @@ class Restoration:
         self._store = store
         self._source = source
         self._commit = commit
-        self._steps: list[Step] = []  # since the last commit that passed
+        self._steps: list[RestoreStep] = []  # since the last commit that passed
         self._recoveries = store.recoveries
         scopes = ((scope_of(key), BucketState.unpack(row)) for key, row in source.transaction.rows(SCOPES, b""))
         self._scopes = [(scope, state) for scope, state in scopes if not is_staged(scope)]
@@ -108,7 +108,7 @@ class Restoration:
             view.rename_bucket(_staged(number), scope)
         view.read_removals()  # the backup may have been made while something was half gone
 
-    def _do(self, step: Step) -> None:
+    def _do(self, step: RestoreStep) -> None:
         if not self._steps:
             self._recoveries = self._store.recoveries
         elif self._store.recoveries != self._recoveries:
@@ -135,7 +135,7 @@ def _staged(number: int) -> Scope:
     return Scope(STAGING, str(number))
 
 
-def _staging(scope: Scope, source: BucketState) -> Step:
+def _staging(scope: Scope, source: BucketState) -> RestoreStep:
     def stage(view: WriteView) -> None:
         state = view.bucket_to_change(*scope)
         fresh = BucketState.unpack(source.pack())
@@ -146,7 +146,7 @@ def _staging(scope: Scope, source: BucketState) -> Step:
     return stage
 
 
-def _copying(scope: Scope, table: int, rows: list[Row]) -> Step:
+def _copying(scope: Scope, table: int, rows: list[StoredRow]) -> RestoreStep:
     def copy(view: WriteView) -> None:
         state = view.bucket(*scope)
         if state is None:

@@ -8,7 +8,7 @@ from sonicpy._native.impact_rows import ImpactRow, block_pairs
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
-from sonicpy.store.disk.transaction import IMPACTS, OBJECTS, OIDS, POSTINGS, Row
+from sonicpy.store.disk.transaction import IMPACTS, OBJECTS, OIDS, POSTINGS, StoredRow
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, block_position, object_key
@@ -38,19 +38,19 @@ class BucketTables:
         """Return the IID and the record of the object among some that has an OID, or None."""
         return find_among(self._view, self._state.bucket, iids, oid)
 
-    def read_words(self, keys: list[bytes]) -> list[Row]:
+    def read_words(self, keys: list[bytes]) -> list[StoredRow]:
         """Return (key, row) of the words that have a row, in the order of `keys`."""
         return stored_words(self._transaction, keys)
 
-    def read_blocks(self, keys: list[bytes]) -> list[Row | None]:
+    def read_blocks(self, keys: list[bytes]) -> list[StoredRow | None]:
         """Return for each key (key, block) of the last block of its term that is not behind it, or None."""
         return self._transaction.floor_many(POSTINGS, keys, TERM_KEY_BYTES)
 
-    def write_blocks(self, rows: list[Row]) -> None:
+    def write_blocks(self, rows: list[StoredRow]) -> None:
         """Write (key, block) pairs into `postings`."""
         self._transaction.put_many(POSTINGS, rows)
 
-    def put_impacts(self, blocks: list[Row]) -> None:
+    def put_impacts(self, blocks: list[StoredRow]) -> None:
         """Note what the postings of blocks that were just written can add to a score.
 
         Args:

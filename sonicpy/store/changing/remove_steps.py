@@ -15,7 +15,7 @@ from sonicpy.errors import StoreDamaged
 from sonicpy.store.changing.bucket_writer import writer_of
 from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, Mutation
 from sonicpy.store.changing.part_sorter import PartSorter, wants_sorting
-from sonicpy.store.disk.transaction import META, SCOPES, Row
+from sonicpy.store.disk.transaction import META, SCOPES, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import collection_prefix, scope_of
 from sonicpy.store.rows.meta import NEXT_BUCKET, flushing
@@ -97,7 +97,7 @@ def _step_collection(view: WriteView, collection: str, limit: int) -> None:
         _end_collection(view, collection)
 
 
-def _old_rows(view: WriteView, collection: str, limit: int) -> Iterator[Row]:
+def _old_rows(view: WriteView, collection: str, limit: int) -> Iterator[StoredRow]:
     """Yield the rows of the buckets of a collection that are numbered below a limit."""
     for key, row in view.transaction.rows(SCOPES, collection_prefix(collection)):
         if BucketState.unpack(row).bucket < limit:

@@ -42,7 +42,7 @@ PAUSE_S: Final = 0.001
 """Between two looks whether others have ended their transactions."""
 
 
-class Reader(NamedTuple):
+class ReaderSlot(NamedTuple):
     """A slot of LMDB's table of readers that is in use: one process or thread reads one snapshot.
 
     Attributes:
@@ -269,7 +269,7 @@ class Environment:
         """How many bytes of pages were replaced since the last sync began: LMDB cannot use them before it ends."""
         return self._writer_checkpoints().replaced_bytes
 
-    def readers(self) -> list[Reader]:
+    def readers(self) -> list[ReaderSlot]:
         """Return who reads which commit now, of all processes, without the reader that keeps our checkpoint.
 
         It also clears the slots of readers that died.
@@ -282,11 +282,11 @@ class Environment:
         kept = None if self._checkpoints is None else (os.getpid(), self._checkpoints.saved)
         return [reader for reader in readers if (reader.process, reader.commit) != kept]
 
-    def _slots(self) -> list[Reader]:
+    def _slots(self) -> list[ReaderSlot]:
         """Return the slots of readers that are in use."""
         table: str = self._env.readers()
         rows = (line.split() for line in table.splitlines()[1:])
-        return [Reader(int(row[0]), row[1], int(row[2])) for row in rows if len(row) == 3 and row[2].isdigit()]
+        return [ReaderSlot(int(row[0]), row[1], int(row[2])) for row in rows if len(row) == 3 and row[2].isdigit()]
 
     def _writer_checkpoints(self) -> Checkpoints:
         if self._checkpoints is None:

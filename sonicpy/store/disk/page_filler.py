@@ -17,7 +17,7 @@ from typing import Final
 
 from sonicpy.store.disk.data_file import NODE, NUMBER, PAGE_HEADER
 from sonicpy.store.disk.page_tree import PLACE_BYTES
-from sonicpy.store.disk.transaction import KEY_BYTES_MAX, Row, Transaction
+from sonicpy.store.disk.transaction import KEY_BYTES_MAX, StoredRow, Transaction
 
 LEAST_SHARE: Final = 0.26
 """Of a page that LMDB leaves alone."""
@@ -30,7 +30,7 @@ class PageFiller:
         rows: in order; the first one is the first of its page.
     """
 
-    def __init__(self, transaction: Transaction, table: int, rows: Sequence[Row]) -> None:
+    def __init__(self, transaction: Transaction, table: int, rows: Sequence[StoredRow]) -> None:
         self._transaction = transaction
         self._table = table
         self._rows = rows
@@ -39,7 +39,7 @@ class PageFiller:
         self._pages = 0
         self._used: int | None = self._bytes(rows[0])  # of the last page; None: unknown
         self._start = rows[0][0]  # the first key of the last page
-        self._long: Row | None = rows[0]  # until the first page holds enough
+        self._long: StoredRow | None = rows[0]  # until the first page holds enough
         self._marker: bytes | None = None
         self._full_to = b""  # the key in front of the marker: the last one of the page before
 
@@ -71,10 +71,10 @@ class PageFiller:
         self._end_beginning()
         return self._start
 
-    def _begin_page(self, before: Row, row: Row) -> None:
+    def _begin_page(self, before: StoredRow, row: StoredRow) -> None:
         """Put a row that the last page has no room for, behind a marker if there is room for that."""
         self._end_beginning()
-        moved: Row | None = before
+        moved: StoredRow | None = before
         marker = before[0] + b"\0"
         has_room = self._used is not None and self._used + self._bytes((marker, b"")) <= self._room
         if has_room and len(marker) <= KEY_BYTES_MAX and marker != row[0]:
@@ -83,7 +83,7 @@ class PageFiller:
         self._transaction.put(self._table, *row)
         self._note_page(moved, row)
 
-    def _note_page(self, moved: Row | None, row: Row) -> None:
+    def _note_page(self, moved: StoredRow | None, row: StoredRow) -> None:
         """Note what the last page holds if it began with `row`, and with the one that LMDB moved."""
         before, self._pages = self._pages, self._transaction.leaf_pages(self._table)
         if self._pages == before:
@@ -101,7 +101,7 @@ class PageFiller:
             self._transaction.delete(self._table, self._marker)
             self._marker = None
 
-    def _bytes(self, row: Row) -> int:
+    def _bytes(self, row: StoredRow) -> int:
         """Return how many bytes of a page a row takes."""
         key, value = row
         size = NODE.size + len(key) + len(value)

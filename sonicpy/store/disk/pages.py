@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from sonicpy.store.disk.transaction import Row
+from sonicpy.store.disk.transaction import StoredRow
 
 ROWS_FIRST = 32
 ROWS_MAX = 4_096
@@ -10,8 +10,8 @@ ROWS_MAX = 4_096
 
 
 def pages(
-    read: Callable[[bytes, int], list[Row]], prefix: bytes, size: int = ROWS_FIRST, start: bytes = b""
-) -> Iterator[list[Row]]:
+    read: Callable[[bytes, int], list[StoredRow]], prefix: bytes, size: int = ROWS_FIRST, start: bytes = b""
+) -> Iterator[list[StoredRow]]:
     """Yield the rows whose keys begin with `prefix`, in key order.
 
     Args:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from sonicpy.store.disk.environment import Environment
-from sonicpy.store.disk.transaction import Row, Transaction
+from sonicpy.store.disk.transaction import StoredRow, Transaction
 
 SLICE_S = 0.5
 """How long a snapshot is read. LMDB needs about 10 us for the next one."""
@@ -58,19 +58,19 @@ class SlicedTransaction(Transaction):
         """Return the value under `key`, or None."""
         return self._now().get(table, key)
 
-    def get_many(self, table: int, keys: list[bytes]) -> list[Row]:
+    def get_many(self, table: int, keys: list[bytes]) -> list[StoredRow]:
         """Return (key, value) for those of `keys` that exist, in the order of `keys`."""
         return self._now().get_many(table, keys)
 
-    def first(self, table: int, start: bytes) -> Row | None:
+    def first(self, table: int, start: bytes) -> StoredRow | None:
         """Return the first row whose key is not before `start`, or None."""
         return self._now().first(table, start)
 
-    def some_rows(self, table: int, start: bytes, limit: int, prefix: bytes = b"") -> list[Row]:
+    def some_rows(self, table: int, start: bytes, limit: int, prefix: bytes = b"") -> list[StoredRow]:
         """Return the first `limit` rows whose keys are not before `start`, in key order."""
         return self._now().some_rows(table, start, limit, prefix)
 
-    def rows(self, table: int, prefix: bytes, start: bytes | None = None) -> Iterator[Row]:
+    def rows(self, table: int, prefix: bytes, start: bytes | None = None) -> Iterator[StoredRow]:
         """Yield the rows whose keys begin with `prefix`, in key order, from `start` on; rows may change meanwhile."""
         after: bytes | None = start or prefix
         while after is not None:

@@ -42,7 +42,7 @@ BUCKET_TABLES: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTH
 
 CLOSED: Final = "closed/deleted/dropped"  # in lmdb's message for a transaction that was open when all was closed
 
-Row = tuple[bytes, bytes]
+StoredRow = tuple[bytes, bytes]
 
 
 class MapFull(StoreFull):
@@ -102,7 +102,7 @@ class Transaction:
 
         return value
 
-    def get_many(self, table: int, keys: list[bytes]) -> list[Row]:
+    def get_many(self, table: int, keys: list[bytes]) -> list[StoredRow]:
         """Return (key, value) for those of `keys` that exist, in the order of `keys`."""
         if not keys:
             return []
@@ -114,10 +114,10 @@ class Transaction:
         except lmdb.Error as error:
             raise translated(error) from error
 
-    def floor_many(self, table: int, keys: list[bytes], prefix_bytes: int) -> list[Row | None]:
+    def floor_many(self, table: int, keys: list[bytes], prefix_bytes: int) -> list[StoredRow | None]:
         """Return for each key the last row whose key is not behind it and shares its first `prefix_bytes` bytes, or
         None."""
-        found: list[Row | None] = []
+        found: list[StoredRow | None] = []
         try:
             cursor = self._cursor(table)
             for key in keys:
@@ -132,7 +132,7 @@ class Transaction:
             raise translated(error) from error
         return found
 
-    def newest_first(self, table: int, prefix: bytes) -> Iterator[Row]:
+    def newest_first(self, table: int, prefix: bytes) -> Iterator[StoredRow]:
         """Yield the rows whose keys begin with `prefix`, which is no row's key, from the last one to the first."""
         try:
             with self._txn.cursor(db=self._tables[table]) as cursor:
@@ -141,7 +141,7 @@ class Transaction:
                 is_inside = not is_last and cursor.set_range(behind.to_bytes(len(prefix), "big"))
                 is_there = cursor.prev() if is_inside else cursor.last()
                 while is_there:
-                    row: Row = cursor.item()  # type: ignore[assignment]
+                    row: StoredRow = cursor.item()  # type: ignore[assignment]
                     if not row[0].startswith(prefix):
                         return
                     yield row
@@ -177,7 +177,7 @@ class Transaction:
         except lmdb.Error as error:
             raise translated(error) from error
 
-    def put_many(self, table: int, rows: Iterable[Row]) -> None:
+    def put_many(self, table: int, rows: Iterable[StoredRow]) -> None:
         """Write several rows; raises like `put`."""
         if not rows:
             return
@@ -211,7 +211,7 @@ class Transaction:
         except lmdb.Error as error:
             raise translated(error) from error
 
-    def first(self, table: int, start: bytes) -> Row | None:
+    def first(self, table: int, start: bytes) -> StoredRow | None:
         """Return the first row whose key is not before `start`, or None."""
         try:
             cursor = self._cursor(table)
@@ -228,7 +228,7 @@ class Transaction:
             cursor = self._cursor(table)
             is_there = cursor.set_range(start or prefix)
             while is_there:
-                row: Row = cursor.item()  # type: ignore[assignment]
+                row: StoredRow = cursor.item()  # type: ignore[assignment]
                 if not row[0].startswith(prefix):
                     break
                 found.append(row[1])
@@ -237,7 +237,7 @@ class Transaction:
             raise translated(error) from error
         return found
 
-    def some_rows(self, table: int, start: bytes, limit: int, prefix: bytes = b"") -> list[Row]:
+    def some_rows(self, table: int, start: bytes, limit: int, prefix: bytes = b"") -> list[StoredRow]:
         """Return the first `limit` rows whose keys are not before `start`, in key order.
 
         Args:
@@ -270,13 +270,13 @@ class Transaction:
         except lmdb.Error as error:
             raise translated(error) from error
 
-    def rows(self, table: int, prefix: bytes, start: bytes | None = None) -> Iterator[Row]:
+    def rows(self, table: int, prefix: bytes, start: bytes | None = None) -> Iterator[StoredRow]:
         """Yield the rows whose keys begin with `prefix`, in key order, from `start` on. No row may change meanwhile."""
         try:
             with self._txn.cursor(db=self._tables[table]) as cursor:
                 found = cursor.set_range(start or prefix) if start or prefix else cursor.first()
                 while found:
-                    row: Row = cursor.item()  # type: ignore[assignment]
+                    row: StoredRow = cursor.item()  # type: ignore[assignment]
                     if not row[0].startswith(prefix):
                         return
                     yield row

@@ -6,10 +6,10 @@ would have to write them all; by their term ids they fill a few pages.
 
 from sonicpy._native.term_rows import common_keys, with_common
 from sonicpy._native.word_range import WordRange
-from sonicpy.store.disk.transaction import COMMON, WORDS, Row, Transaction
+from sonicpy.store.disk.transaction import COMMON, WORDS, StoredRow, Transaction
 
 
-def stored_words(transaction: Transaction, keys: list[bytes]) -> list[Row]:
+def stored_words(transaction: Transaction, keys: list[bytes]) -> list[StoredRow]:
     """Return (key, row) for the keys of words that exist, in the order of `keys`.
 
     Raises:
@@ -19,7 +19,7 @@ def stored_words(transaction: Transaction, keys: list[bytes]) -> list[Row]:
     return _whole(transaction, rows) if rows else rows
 
 
-def stored_words_from(transaction: Transaction, start: bytes, limit: int, prefix: bytes) -> list[Row]:
+def stored_words_from(transaction: Transaction, start: bytes, limit: int, prefix: bytes) -> list[StoredRow]:
     """Return (key, row) for the first `limit` words whose keys are not before `start`, in key order.
 
     Args:
@@ -48,6 +48,6 @@ def stored_word_keys_from(transaction: Transaction, start: bytes, limit: int, pr
     return transaction.some_keys(WORDS, start, limit, prefix)
 
 
-def _whole(transaction: Transaction, rows: list[Row]) -> list[Row]:
+def _whole(transaction: Transaction, rows: list[StoredRow]) -> list[StoredRow]:
     keys = common_keys(rows)
     return with_common(rows, transaction.get_many(COMMON, keys)) if keys else rows

@@ -15,7 +15,7 @@ from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.disk.pages import pages
-from sonicpy.store.disk.transaction import IMPACTS, OBJECTS, POSTINGS, Row
+from sonicpy.store.disk.transaction import IMPACTS, OBJECTS, POSTINGS, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import bucket_key, term_key, word_key
 from sonicpy.store.rows.numbered_terms import terms_numbered
@@ -59,7 +59,7 @@ class BucketReader:
             blocks.append(word.tail)
         return blocks
 
-    def read_blocks(self, keys: list[bytes]) -> list[Row]:
+    def read_blocks(self, keys: list[bytes]) -> list[StoredRow]:
         """Return (key, block) of the blocks of postings with these keys, in their order; those that exist."""
         return self._transaction.get_many(POSTINGS, keys)
 

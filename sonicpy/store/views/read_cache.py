@@ -19,7 +19,7 @@ from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo, infos_of
 from sonicpy._native.word_range import WordRange
 from sonicpy.store.disk.pages import pages
-from sonicpy.store.disk.transaction import IMPACTS, LENGTHS, PENDING, Row, Transaction
+from sonicpy.store.disk.transaction import IMPACTS, LENGTHS, PENDING, StoredRow, Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import ChangesBetween, RecentChanges, Touched, changes_since
 from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, bucket_key, length_key, length_row_of, term_key
@@ -368,7 +368,7 @@ class CachedReader(CachingReader, BucketReader):
         CachingReader.__init__(self, cache, source)
         BucketReader.__init__(self, view, state)
 
-    def read_blocks(self, keys: list[bytes]) -> list[Row]:
+    def read_blocks(self, keys: list[bytes]) -> list[StoredRow]:
         """Return (key, block) of the blocks of postings with these keys, in their order; those that exist.
 
         The cached postings keep what was read.

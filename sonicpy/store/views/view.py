@@ -10,7 +10,17 @@ from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
 from sonicpy._native.word_range import WordRange
 from sonicpy.ids import Scope
 from sonicpy.store.disk.pages import ROWS_MAX, pages
-from sonicpy.store.disk.transaction import BUCKETS, DROPPED, META, OBJECTS, PENDING, SCOPES, WORDS, Row, Transaction
+from sonicpy.store.disk.transaction import (
+    BUCKETS,
+    DROPPED,
+    META,
+    OBJECTS,
+    PENDING,
+    SCOPES,
+    WORDS,
+    StoredRow,
+    Transaction,
+)
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import STAGING, after_collection, collection_prefix, scope_key, scope_of
 from sonicpy.store.rows.known_pending import KnownPending
@@ -129,7 +139,7 @@ class View:
         """Return the rows of words, by their keys, without the keys that have no row."""
         return dict(stored_words(self.transaction, keys))
 
-    def word_rows_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[Row]:
+    def word_rows_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[StoredRow]:
         """Return the first `limit` rows of words whose keys are not before `start`, in key order.
 
         Args:
@@ -195,15 +205,15 @@ class View:
         """Return whether rows of flushed buckets wait for the sweeper."""
         return self.transaction.count(DROPPED) > 0
 
-    def all_word_rows(self, bucket: int) -> Iterator[Row]:
+    def all_word_rows(self, bucket: int) -> Iterator[StoredRow]:
         """Yield the rows of a bucket's words, of common ones what refers to their rows."""
         return self.transaction.rows(WORDS, bucket_key(bucket))
 
-    def pending_rows(self, bucket: int) -> Iterator[Row]:
+    def pending_rows(self, bucket: int) -> Iterator[StoredRow]:
         """Yield the rows of a bucket's pending words in key order."""
         return self.transaction.rows(PENDING, bucket_key(bucket))
 
-    def some_pending_rows(self, bucket: int, start: bytes, limit: int) -> list[Row]:
+    def some_pending_rows(self, bucket: int, start: bytes, limit: int) -> list[StoredRow]:
         """Return the first `limit` rows of a bucket's pending words in key order, from key `start` on."""
         prefix = bucket_key(bucket)
         rows = self.transaction.some_rows(PENDING, start or prefix, limit)

@@ -25,7 +25,7 @@ from sonicpy.store.disk.transaction import (
     PENDING,
     SCOPES,
     WORDS,
-    Row,
+    StoredRow,
     Transaction,
 )
 from sonicpy.store.disk.why import Why
@@ -280,7 +280,7 @@ class WriteView(View):
         stored = super().word_rows([key for key in keys if key not in waiting])
         return {**stored, **waiting}
 
-    def word_rows_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[Row]:
+    def word_rows_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[StoredRow]:
         """Return the first `limit` rows of words whose keys are not before `start`, in key order; see `View`."""
         stored = super().word_rows_from(start, limit, prefix)
         waiting = self.terms.waiting_between(start, stored[-1][0] if len(stored) == limit else behind(prefix))

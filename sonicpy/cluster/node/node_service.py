@@ -48,7 +48,7 @@ from sonicpy.server.connections.dispatch import CALLS, Postponed
 from sonicpy.server.jobs.readers import ReaderWatch
 from sonicpy.server.service import BaseService
 from sonicpy.server.watching.figures import LabelledFigures
-from sonicpy.server.watching.statistics import Statistics
+from sonicpy.server.watching.server_statistics import ServerStatistics
 
 
 def push(node: Node, command: Push) -> bytes:
@@ -146,7 +146,7 @@ class NodeService(BaseService):
         statistics: those that the replicas count their consolidations in.
     """
 
-    def __init__(self, node: Node, config: Config, statistics: Statistics) -> None:
+    def __init__(self, node: Node, config: Config, statistics: ServerStatistics) -> None:
         super().__init__(config, NODE_CALLS, node, TurnSealer(node), statistics)
         self.node = node
         self._spread = Spread(node)

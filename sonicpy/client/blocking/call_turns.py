@@ -24,7 +24,7 @@ LOOK_S = 0.05
 Wake = queue.SimpleQueue[None]
 
 
-class Turns:
+class CallTurns:
     """At most `most` turns at a time; the others wait in the order in which they came."""
 
     def __init__(self, most: int) -> None:

@@ -57,7 +57,7 @@ from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, read_lengths
 from sonicpy.store.rows.meta import ANALYZER, FORMAT, KEYS, NEXT_BUCKET, POSITION
 from sonicpy.store.rows.names import name_hash, stored_names
 from sonicpy.store.rows.numbered_terms import all_terms, terms_numbered
-from sonicpy.store.rows.tables import buckets_in, miscounted_table, miscounted_tables
+from sonicpy.store.rows.table_checks import buckets_in, miscounted_table, miscounted_tables
 from sonicpy.store.views.view import View
 
 NUMBER_BYTES = 5

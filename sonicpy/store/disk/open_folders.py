@@ -26,7 +26,7 @@ from sonicpy.store.disk.platform import make_folder
 
 Args = ParamSpec("Args")
 
-Folder = tuple[int, int]
+FolderId = tuple[int, int]
 """Device and inode of a folder: two paths may lead to one folder."""
 
 OURS = ("sonicpy", "contextlib")
@@ -35,11 +35,11 @@ AT_EXIT_S = 2.0
 """How long the end of the interpreter waits for threads that use an index, and for each of their reads."""
 
 _lock = threading.Lock()
-_opened: "dict[Folder, weakref.ref[Claim] | str]" = {}
+_opened: "dict[FolderId, weakref.ref[FolderClaim] | str]" = {}
 """By folder, the claim that has it; in a forked process, the end of the message why it cannot be opened."""
 
 
-class Held(Protocol):
+class OpenFolder(Protocol):
     """The environment, locks and log that keep a folder open."""
 
     @property
@@ -48,20 +48,20 @@ class Held(Protocol):
     def leave_to_parent(self) -> None: ...
 
 
-HeldT = TypeVar("HeldT", bound=Held)
+HeldT = TypeVar("HeldT", bound=OpenFolder)
 
 
 class Guarded(Protocol):
     """The methods of an open index or table that the guard calls."""
 
-    def abandon(self, parent: int) -> Held | None: ...
+    def abandon(self, parent: int) -> OpenFolder | None: ...
     def end(self, seconds: float) -> None: ...
 
 
 _guarded: weakref.WeakSet[Guarded] = weakref.WeakSet()
 
 
-class Claim:
+class FolderClaim:
     """The right of one index or table to open a folder in this process, and what it has opened; held until `close`.
 
     Args:
@@ -79,8 +79,8 @@ class Claim:
         self._temporary = temporary
         self._process = os.getpid()
         self._thread = threading.get_ident()
-        self._folder: Folder | None = None
-        self._kept: Kept[Held] = Kept()
+        self._folder: FolderId | None = None
+        self._kept: Kept[OpenFolder] = Kept()
         self.is_open = False
         """Whether it was opened as a whole: `opened` notes that."""
         self.is_closed = False
@@ -98,7 +98,7 @@ class Claim:
         folder = (status.st_dev, status.st_ino)
         with Locked(_lock):
             other = _owner_of(folder)
-            if isinstance(other, Claim) and other.is_left:
+            if isinstance(other, FolderClaim) and other.is_left:
                 other.close()
                 other = None
             if other is not None:
@@ -116,7 +116,7 @@ class Claim:
         return self._kept.open(opening, *args, **kwargs)
 
     @property
-    def held(self) -> Held | None:
+    def held(self) -> OpenFolder | None:
         """The objects that keep the folder open."""
         return self._kept.held
 
@@ -148,13 +148,13 @@ class Claim:
         self.is_closed = True
 
 
-def _owner_of(folder: Folder) -> Claim | str | None:
+def _owner_of(folder: FolderId) -> FolderClaim | str | None:
     """Return the claim that has a folder, or the reason why nothing can open it; None: nothing has it."""
     found = _opened.get(folder)
     return found if found is None or isinstance(found, str) else found()
 
 
-def guard(owner: Guarded, claim: Claim) -> "weakref.finalize[..., Guarded]":
+def guard(owner: Guarded, claim: FolderClaim) -> "weakref.finalize[..., Guarded]":
     """Close a claim once its owner is forgotten, and when the interpreter ends; return what does so."""
     _guarded.add(owner)
     finalizer = weakref.finalize(owner, _forget, claim)
@@ -162,7 +162,7 @@ def guard(owner: Guarded, claim: Claim) -> "weakref.finalize[..., Guarded]":
     return finalizer
 
 
-def _forget(claim: Claim) -> None:
+def _forget(claim: FolderClaim) -> None:
     insist(claim.close)
 
 

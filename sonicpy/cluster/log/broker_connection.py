@@ -43,7 +43,7 @@ class BrokersGone(StoreError):
     """The brokers have ended the connection for good."""
 
 
-class Connection(Client):
+class BrokerConnection(Client):
     """A connection to one of the brokers at the given addresses; those that brokers tell of are not used.
 
     Attributes:
@@ -214,7 +214,7 @@ def unquote_each(credentials: str) -> str:
     return f"{unquote(user).replace(':', '%3A')}{mark}{unquote(password)}"
 
 
-async def leave_silent_brokers(connection: Connection, silence_s: Callable[[], float]) -> None:
+async def leave_silent_brokers(connection: BrokerConnection, silence_s: Callable[[], float]) -> None:
     """Go on with another broker whenever a log has been silent for LEAVE_S, until cancelled.
 
     Args:

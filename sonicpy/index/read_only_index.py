@@ -8,17 +8,17 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sonicpy.errors import GraphError
 from sonicpy.files import PRIVATE, Access
-from sonicpy.graph.pool import GraphPool, graph_folder
+from sonicpy.graph.graph_pool import GraphPool, graph_folder
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.engine import Engine
 from sonicpy.index.index import Index
 from sonicpy.store.changing.any_store import AnyStore
-from sonicpy.store.disk.registry import Claim
-from sonicpy.store.read_only import ReadOnlyStore
+from sonicpy.store.disk.open_folders import FolderClaim
+from sonicpy.store.read_only_store import ReadOnlyStore
 
 logger = logging.getLogger(__name__)
 
-Answer = TypeVar("Answer")
+Value = TypeVar("Value")
 Arguments = ParamSpec("Arguments")
 
 TRIES = 5
@@ -75,7 +75,7 @@ class ReadOnlyEngine(Engine):
     graphs: ReaderGraphPool
     read_only = True
 
-    def _open_store(self, folder: Path, claim: Claim) -> AnyStore:
+    def _open_store(self, folder: Path, claim: FolderClaim) -> AnyStore:
         self.graphs = ReaderGraphPool(graph_folder(folder), self.access)
         kv = self.config.store.kv
         return claim.open(
@@ -94,11 +94,11 @@ class ReadOnlyEngine(Engine):
         """Do nothing: there is nothing to commit."""
 
 
-def retried(method: Callable[Concatenate["ReadOnlyIndex", Arguments], Answer]) -> Callable[..., Any]:
+def retried(method: Callable[Concatenate["ReadOnlyIndex", Arguments], Value]) -> Callable[..., Any]:
     """Return a method of Index that starts again, in a newer snapshot, when a graph was replaced while it ran."""
 
     @functools.wraps(method)
-    def retrying(index: "ReadOnlyIndex", *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
+    def retrying(index: "ReadOnlyIndex", *args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
         for _ in range(TRIES):
             try:
                 return method(index, *args, **kwargs)

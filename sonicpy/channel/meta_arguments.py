@@ -21,7 +21,7 @@ _QUOTED = re.compile(rb'\("((?:[^"\\]|\\.)*)"\)', re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _UNESCAPED = {escape[1]: character for character, escape in ESCAPES.items()}
 
-Part = tuple[str, str] | CommandError
+MetaPart = tuple[str, str] | CommandError
 """A key and its value, or the reason why a part is neither."""
 
 
@@ -61,7 +61,7 @@ def _value(option: Option, value: str, languages: Languages) -> Any:
         raise CommandError("invalid_meta_value", f"{option.key}[{value}]") from None
 
 
-def _parts(line: bytes, offset: int, options: Mapping[str, Option]) -> Iterator[Part]:
+def _parts(line: bytes, offset: int, options: Mapping[str, Option]) -> Iterator[MetaPart]:
     texts = [key for key, option in options.items() if option.kind.is_text]
     _, offset = take_words(line, offset, 0)
     while offset < len(line):
@@ -74,7 +74,7 @@ def _parts(line: bytes, offset: int, options: Mapping[str, Option]) -> Iterator[
             yield part
 
 
-def _quoted(line: bytes, offset: int, keys: list[str]) -> tuple[Part, int] | None:
+def _quoted(line: bytes, offset: int, keys: list[str]) -> tuple[MetaPart, int] | None:
     """Return the argument at `offset` and where the next one begins; None: its value does not stand in quotes."""
     for key in keys:
         name = key.encode()
@@ -90,7 +90,7 @@ def _unescaped(escape: re.Match[str]) -> str:
     return _UNESCAPED.get(escape[1], escape[0])
 
 
-def _split(part: str, options: Mapping[str, Option]) -> Part:
+def _split(part: str, options: Mapping[str, Option]) -> MetaPart:
     key, bracket, rest = part.partition("(")
     if not bracket:
         return part, ""

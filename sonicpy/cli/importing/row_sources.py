@@ -45,8 +45,8 @@ class UnreadableRow:
     content: object
 
 
-Row = Mapping[str, Any]
-ReadRow = Row | UnreadableRow | None
+SourceRow = Mapping[str, Any]
+ReadRow = SourceRow | UnreadableRow | None
 """None: a blank line, which has a number but is not a row."""
 
 
@@ -256,7 +256,7 @@ def _open_parquet(path: str) -> Any:
         raise SonicError(f"{path} cannot be read as Parquet: {error}") from error
 
 
-def _json_row(row: object) -> Row | UnreadableRow:
+def _json_row(row: object) -> SourceRow | UnreadableRow:
     return row if isinstance(row, dict) else UnreadableRow("it is JSON, but not an object", row)
 
 
@@ -273,7 +273,7 @@ def _record(names: list[str] | None, record: list[str] | BrokenRecord, records: 
     return row
 
 
-def _named(names: list[str] | None, fields: list[str]) -> Row | UnreadableRow:
+def _named(names: list[str] | None, fields: list[str]) -> SourceRow | UnreadableRow:
     if names is None:
         return {str(number): field for number, field in enumerate(fields, 1)}
     if len(fields) != len(names):

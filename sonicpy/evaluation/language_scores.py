@@ -36,13 +36,13 @@ PART_WORDS = 3
 PART_LETTERS = 4
 FOUND_WITHIN = 10
 
-Text = tuple[str, str]
+LanguageText = tuple[str, str]
 """A language and a text in it."""
 Guess = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Languages:
+class LanguageScores:
     """The figures of one file of sentences."""
 
     name: str
@@ -62,7 +62,7 @@ class Languages:
     found_by_language: dict[str, float]
 
 
-def evaluate(searched: Searched, scope: str, given: Sentences, *, guesses: bool) -> Languages:
+def evaluate(searched: Searched, scope: str, given: Sentences, *, guesses: bool) -> LanguageScores:
     """Push sentences of all languages into one bucket, and query a part of each.
 
     Args:
@@ -91,7 +91,7 @@ def evaluate(searched: Searched, scope: str, given: Sentences, *, guesses: bool)
         found[code].append(alike or str(number) in answers)
         empty += not len(answers)
     guessed, guess_us = shares(LanguageGuesser(StopWords()).guess, given.texts) if guesses else ({}, 0.0)
-    return Languages(
+    return LanguageScores(
         given.name,
         len(by_language),
         len(chosen),
@@ -134,7 +134,7 @@ def _leans(char: str) -> bool:
     return char in FOLLOWING or unicodedata.category(char)[0] == "M"
 
 
-def shares(guess: Guess, texts: Iterable[Text]) -> tuple[dict[int, float], float]:
+def shares(guess: Guess, texts: Iterable[LanguageText]) -> tuple[dict[int, float], float]:
     """Return the share of right guesses by size of the text, and the microseconds of a guess at the largest size."""
     usual = [(code, text) for code, text in texts if code in by_code and code not in BORROWED]
     guessed = {}
@@ -146,7 +146,7 @@ def shares(guess: Guess, texts: Iterable[Text]) -> tuple[dict[int, float], float
     return guessed, guess_us
 
 
-def cut_pieces(texts: Iterable[Text], size_bytes: int) -> list[Text]:
+def cut_pieces(texts: Iterable[LanguageText], size_bytes: int) -> list[LanguageText]:
     """Return one piece of at least `size_bytes` bytes, from a random place, of each text that is long enough."""
     chance = random.Random(SEED + size_bytes)
     pieces = []
@@ -159,12 +159,12 @@ def cut_pieces(texts: Iterable[Text], size_bytes: int) -> list[Text]:
     return pieces
 
 
-def accuracy(guess: Guess, texts: list[Text]) -> float:
+def accuracy(guess: Guess, texts: list[LanguageText]) -> float:
     """Return the share of `texts` that `guess` names right."""
     return _share(guess(text) == code for code, text in texts)
 
 
-def time_us(guess: Guess, texts: list[Text]) -> float:
+def time_us(guess: Guess, texts: list[LanguageText]) -> float:
     """Return the microseconds of processor time of one guess, the best of five rounds."""
     rounds = []
     for _ in range(5):

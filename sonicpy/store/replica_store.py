@@ -33,7 +33,7 @@ from sonicpy.store.views.write_view import WriteView
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class LogProgress:
     """How far a replica is in the cluster's log.
 
     Attributes:
@@ -53,7 +53,7 @@ class Progress:
         return dataclasses.asdict(self)
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any]) -> "Progress":
+    def of(cls, facts: Mapping[str, Any]) -> "LogProgress":
         """Return the progress that `facts` described."""
         writers = {str(writer): (int(pair[0]), int(pair[1])) for writer, pair in facts["writers"].items()}
         return cls(int(facts["position"]), str(facts["epoch"]), str(facts["chain"]), writers)
@@ -136,7 +136,7 @@ class ReplicaStore(Store):
         postings_max_bytes: int = POSTINGS_MAX_BYTES,
         access: Access = PRIVATE,
     ) -> None:
-        self.progress = Progress()
+        self.progress = LogProgress()
         super().__init__(folder, analyzer, map_bytes=map_bytes, postings_max_bytes=postings_max_bytes, access=access)
         try:
             self._read_progress()
@@ -144,7 +144,7 @@ class ReplicaStore(Store):
             super().close()
             raise
 
-    def apply_batch(self, records: Sequence[bytes], progress: Progress) -> list[int]:
+    def apply_batch(self, records: Sequence[bytes], progress: LogProgress) -> list[int]:
         """Carry out the records of the next entry of the cluster's log; return the number that each answers.
 
         Args:
@@ -215,7 +215,7 @@ class ReplicaStore(Store):
             position = POSITION.read(transaction) or 0
             facts = REPLICA.read(transaction)
         if facts is not None:
-            self.progress = Progress.of(facts)
+            self.progress = LogProgress.of(facts)
         if self.progress.position != position:
             raise StoreError(
                 f"{self.folder} is no replica of this cluster, or was changed outside of it: "
@@ -224,7 +224,7 @@ class ReplicaStore(Store):
         self._log.position = position
 
 
-def progress_of_backup(folder: Path) -> Progress:
+def progress_of_backup(folder: Path) -> LogProgress:
     """Return how far the replica was whose backup is in a folder.
 
     Raises:
@@ -234,7 +234,7 @@ def progress_of_backup(folder: Path) -> Progress:
         facts = REPLICA.read(transaction)
     if facts is None:
         raise StoreError(f"the backup in {folder} is not one of a replica")
-    return Progress.of(facts)
+    return LogProgress.of(facts)
 
 
 def install_backup(source: Path, folder: Path, access: Access = PRIVATE) -> None:

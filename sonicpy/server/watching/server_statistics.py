@@ -62,7 +62,7 @@ class Counts(NamedTuple):
     worst_ms: int
 
 
-class Statistics:
+class ServerStatistics:
     """Counts over all connections since the start."""
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ SYNCED_TOGETHER = 16
 FILE_NAME = re.compile(r"(\d+)-(\d+)\.graph(\.new)?")
 
 
-class Name(NamedTuple):
+class GraphName(NamedTuple):
     """The name of a file: the graph of a bucket at one lexicon version."""
 
     bucket: int
@@ -37,7 +37,7 @@ class Unwanted(NamedTuple):
     """A file to be deleted once the disk holds the commit that does without it: a loss of power undoes later ones."""
 
     commit: int
-    name: Name
+    name: GraphName
 
 
 @dataclass(slots=True)
@@ -113,7 +113,7 @@ class GraphPool:
         except OSError as error:
             raise GraphError(f"cannot write the word graph {path}: {error.strerror}") from error
 
-    def sync_all(self, written: Iterable[Name]) -> None:
+    def sync_all(self, written: Iterable[GraphName]) -> None:
         """Wait until the disk holds graphs that were written without `sync`.
 
         Raises:
@@ -139,7 +139,7 @@ class GraphPool:
         Args:
             commit: the first one that does not name the graph.
         """
-        self._unwanted.append(Unwanted(commit, Name(bucket, version)))
+        self._unwanted.append(Unwanted(commit, GraphName(bucket, version)))
 
     def forget(self, bucket: int, version: int, commit: int) -> None:
         """Close the graph of a bucket that `commit` flushed and leave its file to `sweep`; version 0: it has none."""
@@ -170,14 +170,14 @@ class GraphPool:
         for bucket in [bucket for bucket, opened in self._open.items() if opened.used_s < limit]:
             del self._open[bucket]
 
-    def tidy(self, named: set[Name]) -> None:
+    def tidy(self, named: set[GraphName]) -> None:
         """Delete the files of graphs that are not in `named`, and add buckets whose file is missing to `broken`."""
         present = set()
         for path in self.folder.glob("*.graph*"):
             found = FILE_NAME.fullmatch(path.name)
             if found is None:
                 continue  # not a file of the pool
-            name = Name(int(found[1]), int(found[2]))
+            name = GraphName(int(found[1]), int(found[2]))
             if found[3] or name not in named:
                 with contextlib.suppress(OSError):  # the next start tries again
                     path.unlink()
