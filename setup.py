@@ -12,6 +12,7 @@ from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).parent
@@ -52,6 +53,8 @@ DIRECTIVES = {
     "embedsignature": True,
     "embedsignature.format": "clinic",  # what inspect.signature reads
 }
+SECONDS_A_MODULE = 2
+"""About how long one core translates and compiles a module."""
 COMPILING = {"bdist_wheel", "build", "build_ext", "develop", "editable_wheel", "install"}
 """Commands of setuptools that compile. The others ask for names and versions, or pack the sources."""
 # Cython translates in several processes, which only fork starts without running this file once more.
@@ -62,10 +65,18 @@ class BuildNative(build_ext):
     """build_ext that first writes the C tables and afterwards packs the data files beside the package."""
 
     def finalize_options(self) -> None:
+        if self.editable_mode:
+            self._keep_objects()
         super().finalize_options()
         self.parallel = self.parallel or os.cpu_count()
         self.build_temp = os.path.join(self.build_temp, KIND)
         self.force = self.force or self._last_kind() != KIND
+
+    def _keep_objects(self) -> None:
+        """Build in the folders of every other build: an editable install names temporary ones, which are removed."""
+        ordinary = build(self.distribution)
+        ordinary.ensure_finalized()
+        self.build_lib, self.build_temp = ordinary.build_platlib, ordinary.build_temp
 
     def _last_kind(self) -> str:
         return LAST_KIND.read_text() if LAST_KIND.exists() else "release"
@@ -105,7 +116,10 @@ def extensions() -> list[Extension]:
     sentence = compiler.missing(compiler.compiler(), compiler.headers())
     if sentence is not None:
         raise SystemExit(sentence)
-    print(f"sonicpy: translating {len(found)} modules from Cython to C and compiling them, which takes a minute or two")
+    told = compiler.plan(len(found), SECONDS_A_MODULE)
+    print(told, flush=True)
+    if "editable_wheel" in sys.argv and not sys.stdout.isatty():  # pip keeps back what the build prints
+        compiler.write_to_terminal(told)
     translated: list[Extension] = cythonize(
         found,
         include_path=["ext"],

@@ -1,5 +1,6 @@
 """The messages of the build before it compiles: its plan, or the packages that this machine lacks for it."""
 
+import math
 import os
 import shlex
 import shutil
@@ -13,6 +14,31 @@ HOW = (
 )
 WRAPPERS = {"ccache", "sccache"}
 """Programs that stand before the compiler in CC."""
+
+
+def plan(modules: int, seconds_each: float) -> str:
+    """Return a sentence about the work of a build.
+
+    Args:
+        modules: their number.
+        seconds_each: how long one core translates and compiles a module.
+    """
+    cores = os.cpu_count() or 1
+    minutes = math.ceil(modules * seconds_each / cores / 60)
+    return (
+        f"sonicpy: translating {modules} modules from Cython to C and compiling them: about "
+        f"{minutes} minute{'s' * (minutes > 1)} with {cores} core{'s' * (cores > 1)}; later builds compile what changed"
+    )
+
+
+def write_to_terminal(sentence: str) -> bool:
+    """Write a sentence to the terminal that controls the process; return whether there is one."""
+    try:
+        with open(os.ctermid(), "w") as terminal:
+            terminal.write(f"\n  {sentence}\n")
+    except OSError:
+        return False
+    return True
 
 
 def compiler() -> str:

@@ -41,7 +41,7 @@ class Search(NamedTuple):
     @property
     def question(self) -> "Search":
         """The same search without its page and without what is wanted: searches with one question have one plan."""
-        return Search(self.collection, self.bucket, self.text, 0, 0, self.lang, stem=self.stem)
+        return self._replace(limit=0, offset=0, scores=False, total=False)
 
 
 class ExplainOptions(TypedDict, total=False):

@@ -37,3 +37,60 @@ def test_missing_headers(tmp_path: Path) -> None:
 def test_the_compiler(monkeypatch: pytest.MonkeyPatch, given: str, program: str) -> None:
     monkeypatch.setenv("CC", given)
     assert compiler.compiler() == program
+
+
+FOLDERS = """
+import setuptools
+from distutils.core import run_setup
+
+def folders(is_editable):
+    distribution = run_setup("setup.py", ["--name"], stop_after="init")
+    build, native = map(distribution.get_command_obj, ("build", "build_ext"))
+    if is_editable:
+        build.build_lib, build.build_temp, native.editable_mode = "/gone/lib", "/gone/temp", True
+    native.ensure_finalized()
+    return native.build_lib, native.build_temp
+
+print(folders(False), folders(True), sep="\\n")
+"""
+
+
+def test_an_editable_install_keeps_its_objects() -> None:
+    """It builds where `setup.py build_ext` does, so the build after it compiles what changed."""
+    pytest.importorskip("Cython", reason="needs Cython, which the extra dev installs")
+    done = subprocess.run(
+        [sys.executable, "-c", FOLDERS], cwd=ROOT, capture_output=True, text=True, timeout=WAIT_S, check=True
+    )
+    plain, editable = done.stdout.splitlines()
+    assert editable == plain
+    assert "build/lib" in plain and "build/temp" in plain
+
+
+def test_the_plan_of_a_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    assert "60 modules from Cython to C and compiling them: about 2 minutes with 4 cores;" in compiler.plan(60, 6)
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    assert "about 1 minute with 1 core;" in compiler.plan(10, 6)
+
+
+def test_the_plan_reaches_the_terminal_past_pip() -> None:
+    """Its output goes nowhere here, as under pip; the terminal shows the sentence."""
+    code = "import os, sys; os.dup2(os.open(os.devnull, os.O_WRONLY), 1); import compiler; "
+    code += "sys.exit(not compiler.write_to_terminal('translating'))"
+    terminal = f"import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn([sys.executable, '-c', {code!r}])))"
+    environ = {**os.environ, "PYTHONPATH": str(ROOT / "ext")}
+    done = subprocess.run(
+        [sys.executable, "-c", terminal], env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        timeout=WAIT_S, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.strip()) == (0, "translating"), done.stderr
+
+
+def test_a_build_without_a_terminal() -> None:
+    code = "import compiler, sys; sys.exit(compiler.write_to_terminal('translating'))"
+    environ = {**os.environ, "PYTHONPATH": str(ROOT / "ext")}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, env=environ, start_new_session=True, capture_output=True, text=True, timeout=WAIT_S, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,0 +1,205 @@
+"""Every option of QUERY means the same on every way to an answer.
+
+A new option gets an example below. Its test fails where the option is forgotten: in a cache, the clients, the parser,
+HTTP, the command line, EXPLAIN, a cluster, or a spread bucket.
+"""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import sonicpy
+from sonicpy.channel.commands import Query
+from sonicpy.cluster.node.spread import Spread
+from sonicpy.cluster.peers.questions import Question, answer_read, pack_question, question_of, unpack_question
+from sonicpy.cluster.registry.partitions import part_of
+from sonicpy.config import Config
+from sonicpy.index.replica import Recorder
+from sonicpy.options import ARGUMENTS
+from sonicpy.search import Search, asked
+from tests.client.ways import WAYS
+from tests.index.test_spread import Part
+from tests.processes import Server, run_here
+
+C, B = "c", "b"
+TEXTS = {
+    "one": "engine",
+    "form": "the engines of a boat",
+    "longer": "a boat with an engine and a sail",
+    "other": "a boathouse by the river, painted green and white",
+    "typo": "enginer",
+}
+
+
+class Example(NamedTuple):
+    """A value of an option, and a text whose answer it changes.
+
+    Attributes:
+        value: another one than the default.
+        text: is asked about the objects of TEXTS.
+        is_shown: EXPLAIN has the option, too; otherwise it chooses what to show of an answer.
+    """
+
+    value: Any
+    text: str = "engines boat"
+    is_shown: bool = True
+
+
+EXAMPLES: dict[str, Example] = {
+    "limit": Example(1),
+    "offset": Example(1, is_shown=False),
+    "lang": Example("none"),
+    "stem": Example(False),
+    "total": Example(True, is_shown=False),
+}
+
+
+class Answer(NamedTuple):
+    """The objects of an answer, and the number of all, if it was asked for."""
+
+    names: list[str]
+    total: int | None
+
+
+Way = Callable[[str, dict[str, Any]], Answer]
+
+
+def of_hits(hits: Any) -> Answer:
+    return Answer(list(hits), hits.total)
+
+
+def of_reply(reply: bytes) -> Answer:
+    """Return the answer in an event, whose items are the total, if it was asked for, and names without digits."""
+    items = reply.decode().splitlines()[1].split()[3:]
+    totals = [int(items.pop(0))] if items and items[0].isdigit() else [None]
+    return Answer(items, totals[0])
+
+
+class SpreadNode:
+    """What `Spread` asks of a node: its parts answer in this process, through the bytes of questions."""
+
+    is_strong = False
+
+    def __init__(self, parts: list[Part]) -> None:
+        self.recorder = Recorder(Config())
+        self._parts = parts
+
+    def parts_of(self, collection: str, bucket: str) -> list[int]:
+        return list(range(len(self._parts)))
+
+    async def ask(self, partition: int, question: Question, *, once: bool = False) -> bytes:
+        number, same = unpack_question(pack_question(partition, question))
+        return answer_read(self._parts[number], None, same)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Way]]:
+    folder = tmp_path_factory.mktemp("ways")
+    with contextlib.ExitStack() as open_until_the_end:
+        yield dict(every_way(folder, open_until_the_end))
+
+
+def every_way(folder: Path, opened: contextlib.ExitStack) -> Iterator[tuple[str, Way]]:
+    index = opened.enter_context(Part(folder / "one"))
+    parts = [opened.enter_context(Part(folder / f"part{number}")) for number in range(2)]
+    for oid, text in TEXTS.items():
+        index.push(C, B, oid, text, lang="eng")
+        parts[part_of(oid, len(parts))].push(C, B, oid, text, lang="eng")
+    yield "library", lambda text, options: of_hits(index.query(C, B, text, **options))
+    yield "cache of answers", lambda text, options: Answer(index.query_ids(C, B, text, **options), None)
+    yield "cluster", lambda text, options: of_replica(index, text, options)
+    spread = Spread(SpreadNode(parts))  # type: ignore[arg-type]
+    yield "spread bucket", lambda text, options: of_reply(asyncio.run(spread.execute(command(text, options))))
+    server = opened.enter_context(Server(folder / "server"))
+    url = f"sonic://{server.host}:{server.port}"
+    for name, connect in WAYS.items():
+        client = opened.enter_context(connect(url))
+        yield f"client, {name}", lambda text, options, client=client: of_hits(client.query(C, B, text, **options))
+    for oid, text in TEXTS.items():
+        client.push(C, B, oid, text, lang="eng")
+    yield "command line", lambda text, options: of_command_line(folder, url, text, options)
+    yield from ways_of_http(index)
+
+
+def command(text: str, options: dict[str, Any]) -> Query:
+    return Query(*asked("QUERY", C, B, text, options))
+
+
+def of_replica(index: Part, text: str, options: dict[str, Any]) -> Answer:
+    _, question = unpack_question(pack_question(0, question_of(command(text, options))))
+    return of_reply(answer_read(index, None, question))  # type: ignore[arg-type]
+
+
+def of_command_line(folder: Path, url: str, text: str, options: dict[str, Any]) -> Answer:
+    flags = [
+        f"--{'' if value else 'no-'}{name}" if isinstance(value, bool) else f"--{name}={value}"
+        for name, value in options.items()
+    ]
+    status, output, said = run_here(["query", C, B, *text.split(), "--json", "--server", url, *flags], folder)
+    assert status == 0, said
+    answer = json.loads(output)
+    return Answer([hit["object"] for hit in answer["hits"]], answer.get("total"))
+
+
+def ways_of_http(index: Part) -> Iterator[tuple[str, Way]]:
+    testclient = pytest.importorskip("starlette.testclient", reason="needs the extra [http]")
+    client = testclient.TestClient(pytest.importorskip("sonicpy.http").app(index))
+
+    def answer(response: Any) -> Answer:
+        assert response.status_code == 200, response.text
+        return Answer([hit["object"] for hit in response.json()["hits"]], response.json()["total"])
+
+    def get(path: str) -> Way:
+        return lambda text, options: answer(
+            client.get(path, params={"collection": C, "bucket": B, "text": text, **options})
+        )
+
+    yield "GET /v1/query", get("/v1/query")
+    yield "GET /v1/search", get("/v1/search")
+    yield (
+        "POST /v1/query",
+        lambda text, options: answer(
+            client.post("/v1/query", json={"collection": C, "bucket": B, "text": text, **options})
+        ),
+    )
+
+
+def test_every_option_has_an_example() -> None:
+    assert EXAMPLES.keys() == ARGUMENTS["QUERY"].keys()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_option_means_the_same_everywhere(ways: dict[str, Way], name: str) -> None:
+    value, text, _ = EXAMPLES[name]
+    plain, wanted = (ways["library"](text, given) for given in ({}, {name: value}))
+    assert plain != wanted, "the example has to change the answer"
+    for way, ask in ways.items():
+        for given, expected in (({}, plain), ({name: value}, wanted), ({}, plain), ({name: value}, wanted)):
+            found = ask(text, given)
+            assert found.names == expected.names, (way, given)
+            assert found.total == expected.total or way == "cache of answers", (way, given)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_explain_knows_what_decides_an_answer(name: str) -> None:
+    value, text, is_shown = EXAMPLES[name]
+    assert (name in ARGUMENTS["EXPLAIN"]) == is_shown
+    search = asked("QUERY", C, B, text, {name: value})
+    assert is_page_alone(search) or is_shown, "EXPLAIN has to take it"
+    if not is_shown:
+        return
+    with sonicpy.open(":memory:") as index:
+        index.push_many([(oid, text, "eng") for oid, text in TEXTS.items()], collection=C, bucket=B)
+        for options in ({}, {name: value}):
+            explained = index.explain(C, B, text, **options)  # type: ignore[arg-type]
+            assert [hit.object for hit in explained.hits] == index.query(C, B, text, **options)
+
+
+def is_page_alone(search: Search) -> bool:
+    """Return whether a search differs from one without options only by what it shows of the same answer."""
+    return search.question == asked("QUERY", C, B, search.text, {}).question
