@@ -6,7 +6,7 @@ from typing import Any
 
 from sonicpy._native.terms import Terms
 from sonicpy.index.answers import Answers, lexed, one_word
-from sonicpy.index.search.families import Matching
+from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import NamedObject, bind, find
 from sonicpy.index.search.plan import of_plain
 from sonicpy.index.search.sketch import pack_completions, sketch_query, sketch_suggest

@@ -12,7 +12,8 @@ import pytest
 
 from sonicpy import Index
 from sonicpy.index.search.accents import fold
-from sonicpy.index.search.families import FAMILY_MAX, Families, Matching
+from sonicpy.index.search.families import FAMILY_MAX, Families
+from sonicpy.index.search.matching import Matching
 from tests.index.shorthand import B, C, open_index, push
 
 Answer = TypeVar("Answer")

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from sonicpy.index.search import new_words
-from sonicpy.index.search.families import ARTICLES
+from sonicpy.index.search.matching import ARTICLES
 from sonicpy.index.search.new_words import NewWords, first_letters
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.known_pending import KnownPending

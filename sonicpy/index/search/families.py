@@ -9,7 +9,6 @@ A family is cached. As words are pushed, only the new ones are compared with it.
 """
 
 import threading
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress
@@ -20,9 +19,19 @@ import Stemmer
 from sonicpy._native.held import Held
 from sonicpy._native.stem_ends import StemEnds
 from sonicpy.index.search.accents import APOSTROPHES, fold, goes_on, is_spelled, spellings, unmarked
+from sonicpy.index.search.matching import (
+    ARTICLES,
+    BEHIND_MIN,
+    ELIDED,
+    ELIDES,
+    MARKS_OF_FORMS,
+    SCRIPTS_WITH_MARKS,
+    VOICED,
+    Matching,
+    script_of,
+)
 from sonicpy.index.search.new_words import NewWords, first_letters
 from sonicpy.index.search.stem_ends import stem_ends
-from sonicpy.lexer.languages import by_code
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.views.bucket_reader import BucketReader
@@ -38,79 +47,9 @@ WORD_CHARACTERS_MAX = 40
 FAMILY_LETTERS_MIN = 2
 """Shorter words have no family: stems of one letter draw together what has nothing in common (o, oe, oing)."""
 
-ANY_LATIN = ("english", "french", "german", "italian", "portuguese", "spanish")
-"""The algorithms, together, for Latin words of a query whose language is not known: few pairs of words that one of them
-draws together would be kept apart by the right one."""
-
-OWN_LETTERS = {
-    **dict.fromkeys(("swe", "fin", "est"), "åäö"),
-    **dict.fromkeys(("dan", "nob"), "æøå"),
-    **dict.fromkeys(("deu", "hun"), "äöü"),
-    **dict.fromkeys(("tur", "aze"), "çşğıöü"),
-    **dict.fromkeys(("spa", "glg"), "ñ"),
-    "ron": "ăâî",  # ș and ț are written with a cedilla, too, as are Turkish letters
-}
-"""Letters with marks that a language counts as its own: they are not the same as the letters without."""
-
-MARKS_OF_FORMS = {"german": frozenset("äöü")}
-"""By algorithm, letters with marks that inflection brings (Haus, Häuser); the algorithm takes them off for the stem."""
-
-MARKS_MATTER = frozenset(("pol", "ces", "slk", "hrv", "lit", "vie"))
-"""Languages in which a word that is typed with marks is meant with them."""
-
-ELIDED = {
-    ("french",): ("c'", "d'", "j'", "jusqu'", "l'", "lorsqu'", "m'", "n'", "puisqu'", "qu'", "s'", "t'"),
-    ("italian",): ("all'", "d'", "dall'", "dell'", "l'", "nell'", "quell'", "quest'", "sull'", "un'"),
-    ("catalan",): ("d'", "l'", "m'", "n'", "s'", "t'"),
-    ANY_LATIN: ("all'", "d'", "dell'", "l'", "qu'"),
-}
-"""By algorithms, words that lose their vowel before another one and are written with it. Where the language is unknown,
-those of names and titles, because each takes a look-up."""
-ELIDES = frozenset("aehiouy")
-"""Letters with which a word begins that another one is elided before."""
-SCRIPTS_WITH_MARKS = ("LATIN", "GREEK", "CYRILLIC", "HEBREW", "ARABIC")
-"""Scripts whose words have a family without an algorithm, too: those that differ only in accents or points."""
-ARTICLES = ("ال", "بال", "فال", "كال", "لل", "وال")
-"""The prefixes that Arabic writes together with a noun: the article, alone and behind prepositions."""
 LONG_BYTES = 24
 """A family of a longer word may have words of more than WORD_BYTES_MAX, which never become pending: it is looked up
 afresh once the terms of the bucket have changed."""
-VOICED = {"f": "v", "s": "z"}
-"""Letters at the end of a Dutch stem that become others where an ending follows: brief, brieven."""
-BEHIND_MIN = 3
-"""Letters that stand behind an elided word or an article, at least: l'on is a word of its own."""
-
-
-class Matching(NamedTuple):
-    """How the words of one query lead to families.
-
-    Attributes:
-        code: the language of the query; None: unknown.
-        is_ascii: the query is ASCII, which makes a guessed language other than English doubtful.
-    """
-
-    code: str | None
-    is_ascii: bool
-
-    def algorithms(self, word: str) -> tuple[str, ...]:
-        """Return the Snowball algorithms that stem a word of the query."""
-        known = None if self.code is None else by_code[self.code].stemmer
-        if known is not None:
-            return (known,)
-        script = _script(word)
-        if self.code is None and script in ("CYRILLIC", "GREEK"):
-            return ("russian" if script == "CYRILLIC" else "greek",)
-        return ANY_LATIN if script == "LATIN" and (self.code is None or self.is_ascii) else ()
-
-    def own_letters(self, word: str) -> str | None:
-        """Return the letters that keep their marks; None: all do."""
-        if self.code in MARKS_MATTER and not word.isascii():
-            return None
-        return OWN_LETTERS.get(self.code or "", "")
-
-
-def _script(word: str) -> str:
-    return "LATIN" if word[0] < "\u0250" else unicodedata.name(word[0], "").partition(" ")[0]
 
 
 class _Stem(NamedTuple):
@@ -315,10 +254,10 @@ class Families:
         if len(whole) > WORD_CHARACTERS_MAX or not is_spelled(whole):
             return None
         algorithms = matching.algorithms(whole)
-        if not algorithms and _script(whole) not in SCRIPTS_WITH_MARKS:
+        if not algorithms and script_of(whole) not in SCRIPTS_WITH_MARKS:
             return None
         own = matching.own_letters(whole)
-        before = ELIDED.get(algorithms, ARTICLES if _script(whole) == "ARABIC" else ())
+        before = ELIDED.get(algorithms, ARTICLES if script_of(whole) == "ARABIC" else ())
         text = _core(whole, before)
         folded = fold(text, own)
         if len(folded) < FAMILY_LETTERS_MIN:

@@ -11,7 +11,8 @@ from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.word_graph import WordGraph
-from sonicpy.index.search.families import Families, Matching
+from sonicpy.index.search.families import Families
+from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics, most_likely
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.views.bucket_reader import BucketReader
