@@ -46,6 +46,7 @@ from sonicpy.ids import check_collection
 from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.server.connections.dispatch import CALLS, Postponed
 from sonicpy.server.jobs.readers import ReaderWatch
+from sonicpy.server.jobs.sealer import Sealer
 from sonicpy.server.service import BaseService
 from sonicpy.server.watching.figures import LabelledFigures
 from sonicpy.server.watching.server_statistics import ServerStatistics
@@ -110,30 +111,15 @@ def limit_of(command: Command) -> float:
     return ANSWER_S - RELAYED_S if type(command) in NODE_CALLS else ANSWER_S
 
 
-class TurnSealer:
-    """Lets the replies of a turn wait for its batches."""
-
-    is_waiting = False
+class TurnSealer(Sealer):
+    """Lets the replies of each turn wait for the batches of the turn. Replicas commit and remove by the log."""
 
     def __init__(self, writers: Writers) -> None:
         self._writers = writers
 
     def seal(self, connection: object) -> "asyncio.Future[Any] | None":
-        """Return what the replies of a turn have to wait for; None: nothing."""
+        """Return the future that the replies of a turn have to wait for; None: nothing."""
         return self._writers.end_turn()
-
-    def seal_with_pass(self, connection: object, out: list[bytes], promises: list[int]) -> bool:
-        """Return that it does not: each turn waits for its own batches."""
-        return False
-
-    def settle(self) -> None:
-        """Do nothing: no turn waits for a pass."""
-
-    def note_turn_without_changes(self) -> None:
-        """Do nothing: replicas commit by the log, whoever takes turns."""
-
-    async def remove(self) -> None:
-        """Do nothing: a replica removes at once what an entry of the log removes."""
 
 
 class NodeService(BaseService):
