@@ -4,16 +4,25 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+from sonicpy.cluster.log.broker_connection import BrokerConnection
 from sonicpy.cluster.log.ending import close, end
-from sonicpy.cluster.log.jetstream import connect
+from sonicpy.cluster.log.jetstream import JetStream, connect
 from sonicpy.cluster.log.patience import at_last
+from sonicpy.cluster.log.versions import check_version
+from sonicpy.cluster.node.claim import NameClaim
 from sonicpy.cluster.node.node import Node
 from sonicpy.cluster.node.node_service import NodeService
+from sonicpy.cluster.node.replicas import Keepers
 from sonicpy.cluster.operator.setup import check_name
+from sonicpy.cluster.registry.registry import Registry
 from sonicpy.config import Config, Loaded
-from sonicpy.server.server import PeriodicWork, Server, StoppedBefore, run
+from sonicpy.index.recorder import Recorder
+from sonicpy.index.replica_index import ReplicaIndex
+from sonicpy.server.server import PeriodicWork, Server, StoppedBefore, run, warn_of_modes
 from sonicpy.server.service import BaseService
 from sonicpy.server.watching.server_statistics import ServerStatistics
 
@@ -70,8 +79,51 @@ class NodeServer(Server):
         """Return the node. Raises SonicError: NotReady if the brokers do not answer, or not yet."""
         connection = await connect(self._brokers, f"sonicpy node {self._name}")
         try:
-            return await Node.open(self._name, self._config, connection, statistics, is_strong=self._is_strong)
+            return await self._open_by(connection, statistics)
         except BaseException:
             if not connection.is_closed:
                 await close(connection)
             raise
+
+    async def _open_by(self, connection: BrokerConnection, statistics: ServerStatistics) -> Node:
+        """Return a node that follows the logs of its partitions and answers other nodes.
+
+        Raises:
+            ConfigError: the settings are not those of the cluster.
+            NotReady: the brokers do not answer, or not yet.
+            StoreError: a replica cannot be opened.
+        """
+        registry = await Registry.open(connection, within_s=0.0)
+        layout = await registry.layout()
+        config = with_shared_cache(self._config, layout.partitions)
+        recorder = Recorder(config)
+        recorder.lexer.prepare()
+        await registry.agree_on_analyzer(recorder.analyzer())
+        check_version(version := await registry.entry_version())
+        name = self._name
+        taken = f"--node is {name}; allowed is a name that no running node has, and a running node has this one"
+        claim = await NameClaim.take(connection, registry, name, taken)
+        keepers = Keepers(connection, JetStream(connection), registry)
+        open_index = partial(open_replica, recorder)
+        node = Node(keepers, layout, claim, recorder, open_index, config, statistics, is_strong=self._is_strong)
+        node.writers.write_version(version)
+        try:
+            await node.start()
+        except BaseException:
+            await node.close()
+            raise
+        return node
+
+
+def open_replica(recorder: Recorder, folder: Path) -> ReplicaIndex:
+    """Return the index of a replica. Raises StoreError if it cannot be opened."""
+    index = ReplicaIndex(folder, recorder)
+    warn_of_modes(index)
+    return index
+
+
+def with_shared_cache(config: Config, partitions: int) -> Config:
+    """Return settings in which the replicas of a process share what it keeps for queries."""
+    kv = config.store.kv
+    share = kv.model_copy(update={"query_cache_mb": max(1, kv.query_cache_mb // partitions)})
+    return config.model_copy(update={"store": config.store.model_copy(update={"kv": share})})

@@ -1,7 +1,7 @@
 """Answers: the methods of Index that search and count. Any thread may call them."""
 
 from collections.abc import Callable, Hashable
-from typing import TypeVar, Unpack
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from sonicpy._native.ids import are_names
 from sonicpy._native.terms import PART, STOP, Terms
@@ -12,7 +12,6 @@ from sonicpy.arguments import language_of, not_unicode, number_of, text_of
 from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import ObjectName, check_collection, check_names
-from sonicpy.index.engine import Engine
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
 from sonicpy.index.search.explain import Analysed, explain
@@ -23,6 +22,9 @@ from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.langcodes import NO_LANGUAGE
 from sonicpy.options import with_options
 from sonicpy.search import ExplainOptions, QueryOptions, Search, asked
+
+if TYPE_CHECKING:
+    from sonicpy.index.engine import Engine
 
 Value = TypeVar("Value")
 
@@ -36,7 +38,7 @@ class Answers:
     """The methods of an index that answer."""
 
     config: Config
-    _engine: Engine
+    _engine: "Engine"
     _kept: AnswerCache
 
     @with_options("QUERY")

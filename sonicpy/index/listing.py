@@ -1,13 +1,15 @@
 """Listing: the methods of Index that say what there is: collections, buckets, objects. Any thread may call them."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sonicpy.arguments import nothing_behind, number_of, text_of
 from sonicpy.ids import ObjectName, check_collection, check_names
-from sonicpy.index.engine import Engine
 from sonicpy.store.views import name_pages
 from sonicpy.store.views.bucket_reader import find_object
+
+if TYPE_CHECKING:
+    from sonicpy.index.engine import Engine
 
 NAMES_AT_ONCE = 1_000
 """Names that one read of the store returns: less than a millisecond."""
@@ -30,7 +32,7 @@ class ObjectPage(NamedTuple):
 class Listing:
     """The contents of an index, by name."""
 
-    _engine: Engine
+    _engine: "Engine"
 
     def collections(self) -> list[str]:
         """Return the names of all collections, sorted."""

@@ -3,19 +3,23 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sonicpy.config import Config
 from sonicpy.graph.graph_pool import GraphPool, graph_folder
 from sonicpy.index.engine import Engine, sync_names
 from sonicpy.index.index import Index
 from sonicpy.index.maintenance.maintainer import Maintainer
-from sonicpy.index.recorder import Recorder
 from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.index.spread_parts import SpreadParts
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.changing.any_store import AnyStore
 from sonicpy.store.disk.open_folders import FolderClaim
-from sonicpy.store.replica_store import LogProgress, ReplicaStore
+from sonicpy.store.replica_store import ReplicaStore
+from sonicpy.store.rows.log_progress import LogProgress
+
+if TYPE_CHECKING:
+    from sonicpy.index.recorder import Recorder
 
 
 class ReplicaEngine(Engine):
@@ -61,7 +65,7 @@ class ReplicaIndex(SpreadParts, Index):
 
     _engine: ReplicaEngine
 
-    def __init__(self, path: Path, recorder: Recorder) -> None:  # not Index's: that one makes another engine
+    def __init__(self, path: Path, recorder: "Recorder") -> None:  # not Index's: that one makes another engine
         self._engine = ReplicaEngine(path, recorder.config, recorder.lexer)
         self.folder = self._engine.folder
         self.config = self._engine.config

@@ -218,7 +218,7 @@ def find_search_processes(service: Service) -> "SearchProcesses | None":
     if server.search_processes == 0 or server.compat == "sonic":
         return None
     module = importlib.import_module("sonicpy.server.searching.search_processes")  # few servers need it
-    found: SearchProcesses | None = module.search_processes_of(service)
+    found: SearchProcesses | None = module.search_processes_of(service.index, service.committer, service)
     return found
 
 

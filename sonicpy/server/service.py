@@ -15,10 +15,11 @@ from sonicpy.config import Config
 from sonicpy.server.connections.descriptors import fits
 from sonicpy.server.connections.dispatch import CALLS
 from sonicpy.server.connections.pump import Pump
-from sonicpy.server.connections.serving import Sealer, Serving
+from sonicpy.server.connections.serving import Serving
 from sonicpy.server.jobs.committer import Committer
 from sonicpy.server.jobs.maintenance import Maintenance
 from sonicpy.server.jobs.readers import ReaderWatch
+from sonicpy.server.jobs.sealer import Sealer
 from sonicpy.server.jobs.threads import in_thread
 from sonicpy.server.searching.search_messages import Handover
 from sonicpy.server.watching.server_statistics import ServerStatistics

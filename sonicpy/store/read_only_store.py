@@ -4,7 +4,6 @@ A reader takes a slot in LMDB's table of readers, so that the writer does not re
 may not write that table (a read-only medium, no permission) keeps writers away instead while it reads.
 """
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from math import inf
@@ -13,13 +12,13 @@ from typing import Any
 
 from sonicpy._native.held import insist
 from sonicpy.errors import ReadOnly, StoreError
-from sonicpy.files import PRIVATE, Access, open_new
+from sonicpy.files import PRIVATE, Access
 from sonicpy.store.care.startup import refuse_damaged_file
 from sonicpy.store.changing.any_store import RefusesChanges
 from sonicpy.store.disk.boot_mark import refuse_unrecovered
 from sonicpy.store.disk.change_board import ChangeBoard
 from sonicpy.store.disk.environment import DATA_FILE, Environment
-from sonicpy.store.disk.folder import LMDB_LOCK_FILE, ReaderLock, holds_store
+from sonicpy.store.disk.folder import ReaderLock, holds_store, may_write
 from sonicpy.store.reader import StoreReader
 from sonicpy.store.rows.meta import FORMAT, check_analyzer, check_format
 from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
@@ -157,12 +156,3 @@ def _check_made_with(folder: Path, environment: Environment, analyzer: Mapping[s
             raise StoreError(f"another process is creating the store in {folder}: try again")
         check_format(transaction)
         check_analyzer(folder, transaction, analyzer)
-
-
-def may_write(folder: Path, access: Access = PRIVATE) -> bool:
-    """Return whether LMDB can write its table of readers here; it is made if it is missing."""
-    try:
-        os.close(open_new(folder / LMDB_LOCK_FILE, os.O_RDWR, access, follows=True, shared=True))
-    except OSError:
-        return False
-    return True

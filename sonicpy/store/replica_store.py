@@ -1,7 +1,7 @@
 """The store of a replica: the cluster's log decides what it holds, so it keeps no log of its own on the disk.
 
 `apply_batch` carries out one entry of the cluster's log. Every commit notes, in the same transaction, the position of
-the last entry and what the replica has to know of it (`Progress`). The records since the last commit stay in memory:
+the last entry and what the replica has to know of it (`LogProgress`). The records since the last commit stay in memory:
 after a failed transaction they are applied again. After a crash the replica reads the cluster's log from the position
 of its last commit.
 
@@ -9,54 +9,20 @@ A position is the number of an entry, beginning with 1; 0 is an empty replica.
 """
 
 import dataclasses
-import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from sonicpy.disk import sync_folder
 from sonicpy.errors import StoreError
-from sonicpy.files import PRIVATE, Access, make_all
-from sonicpy.store.care.backup import BACKUP_FILE, SEAL, check_seal, open_backup
+from sonicpy.files import PRIVATE, Access
 from sonicpy.store.changing.apply import apply_mutations
 from sonicpy.store.changing.mutations import unpack_mutation
-from sonicpy.store.disk.boot_mark import note_boot
 from sonicpy.store.disk.checkpoint import CHECKPOINT_BYTES
-from sonicpy.store.disk.environment import DATA_FILE
 from sonicpy.store.disk.log import Log
+from sonicpy.store.rows.log_progress import LogProgress
 from sonicpy.store.rows.meta import POSITION, REPLICA
 from sonicpy.store.store import Store
 from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
 from sonicpy.store.views.write_view import WriteView
-
-
-@dataclass(frozen=True, slots=True)
-class LogProgress:
-    """How far a replica is in the cluster's log.
-
-    Attributes:
-        position: of the last entry that it holds.
-        epoch: which log: one that was lost and made again has another epoch.
-        chain: a hash over all entries up to the position, in hexadecimal digits: equal positions, equal chains.
-        writers: for each writer the incarnation and the number of its last batch.
-    """
-
-    position: int = 0
-    epoch: str = ""
-    chain: str = ""
-    writers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-
-    def facts(self) -> dict[str, Any]:
-        """Return the attributes for JSON."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def of(cls, facts: Mapping[str, Any]) -> "LogProgress":
-        """Return the progress that `facts` described."""
-        writers = {str(writer): (int(pair[0]), int(pair[1])) for writer, pair in facts["writers"].items()}
-        return cls(int(facts["position"]), str(facts["epoch"]), str(facts["chain"]), writers)
 
 
 class RecordsInMemory(Log):
@@ -222,40 +188,3 @@ class ReplicaStore(Store):
                 "give the node an empty folder"
             )
         self._log.position = position
-
-
-def progress_of_backup(folder: Path) -> LogProgress:
-    """Return how far the replica was whose backup is in a folder.
-
-    Raises:
-        StoreError: there is no whole backup, or it is not one of a replica.
-    """
-    with open_backup(folder) as environment, environment.reading() as transaction:
-        facts = REPLICA.read(transaction)
-    if facts is None:
-        raise StoreError(f"the backup in {folder} is not one of a replica")
-    return LogProgress.of(facts)
-
-
-def install_backup(source: Path, folder: Path, access: Access = PRIVATE) -> None:
-    """Make the backup in a folder the store in another one; what is there goes.
-
-    Args:
-        source: on the same file system; the backup in it is moved.
-        folder: no process may have it open.
-        access: modes of new files.
-
-    Raises:
-        StoreError: the backup is not whole, or cannot be moved; the store is unchanged, or gone.
-    """
-    path = source / BACKUP_FILE
-    size = check_seal(path) - SEAL.size
-    try:
-        os.truncate(path, size)
-        shutil.rmtree(folder, ignore_errors=True)
-        make_all(folder, access)
-        os.replace(path, folder / DATA_FILE)
-        note_boot(folder, clean=True, access=access)
-        sync_folder(folder)
-    except OSError as error:
-        raise StoreError(f"cannot make {path} the store in {folder}: {error.strerror}") from error

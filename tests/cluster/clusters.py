@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import pytest
 
-from sonicpy.cluster.log.jetstream import JetStream, connect
+from sonicpy.cluster.log.jetstream import JetStream, connect, request
 from sonicpy.cluster.operator.dev import DevCluster, nats_server
 from sonicpy.cluster.registry.status import status
 from sonicpy.errors import ConfigError, SonicError
@@ -109,7 +109,7 @@ async def make_again(cluster: DevCluster, number: int) -> None:
     connection = await connect(cluster.addresses, "test")
     try:
         log = JetStream(connection)
-        await log.request(f"STREAM.DELETE.sonicpy_{number}", {})
+        await request(connection, f"STREAM.DELETE.sonicpy_{number}", {})
         await log.create(number, 3)
     finally:
         await connection.close()

@@ -1,9 +1,11 @@
-"""A broker in this process: the logs of a cluster as lists, with the faults that a test asks for."""
+"""Brokers in this process: logs as lists and a vault as dicts, with the faults that a test asks for."""
 
 import asyncio
 from collections.abc import AsyncIterator
 
-from sonicpy.cluster.log.broker import Epoch, LogGone, Unacknowledged
+from sonicpy.cluster.log.broker import Epoch, LogGone, NotReady, Unacknowledged
+from sonicpy.cluster.log.vault import NotedValue, ValueChanged
+from sonicpy.errors import StoreError
 
 
 class MemoryBroker:
@@ -71,3 +73,62 @@ class MemoryBroker:
 
     async def epoch(self, log: int) -> Epoch:
         return Epoch(self.name, self.first[log], len(self.logs[log]))
+
+    async def epoch_at_last(self, log: int) -> Epoch:
+        return await self.epoch(log)
+
+
+class MemoryVault:
+    """Keeps values and chunks in memory.
+
+    Attributes:
+        leaderless: how many of the next writes are refused because there is no leader.
+        stale: the values that a broker which is cut off reads out; it takes no writes. None: it is not cut off.
+        before_update: values that another process writes first, each before one of the next updates.
+        writes: how many were taken.
+    """
+
+    def __init__(self) -> None:
+        self.held: dict[str, NotedValue] = {}
+        self.chunks: dict[str, bytes] = {}
+        self.leaderless = 0
+        self.stale: dict[str, NotedValue] | None = None
+        self.before_update: list[int] = []
+        self.writes = 0
+
+    async def get(self, key: str) -> NotedValue | None:
+        return (self.held if self.stale is None else self.stale).get(key)
+
+    async def put(self, key: str, value: bytes) -> None:
+        self._take()
+        self._write(key, value)
+
+    async def update(self, key: str, value: bytes, revision: int) -> None:
+        self._take()
+        if self.before_update:
+            self._write(key, b"%d" % self.before_update.pop())
+        if self.held.get(key, NotedValue(b"", 0)).revision != revision:
+            raise ValueChanged("another value")
+        self._write(key, value)
+
+    async def put_chunk(self, name: str, chunk: bytes) -> None:
+        self.chunks[name] = chunk
+
+    async def get_chunk(self, name: str) -> bytes:
+        if name not in self.chunks:
+            raise StoreError(f"the part {name} of a snapshot is not there")
+        return self.chunks[name]
+
+    async def drop_chunks(self, name: str) -> None:
+        self.chunks = {known: chunk for known, chunk in self.chunks.items() if not known.startswith(f"{name}.")}
+
+    def _take(self) -> None:
+        if self.leaderless:
+            self.leaderless -= 1
+            raise NotReady("the brokers do not answer: no leader")
+        if self.stale is not None:
+            raise NotReady("the brokers do not answer")
+
+    def _write(self, key: str, value: bytes) -> None:
+        self.writes += 1
+        self.held[key] = NotedValue(value, self.writes)

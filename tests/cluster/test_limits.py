@@ -24,8 +24,10 @@ from sonicpy.channel.commands import (  # noqa: E402
     Suggest,
 )
 from sonicpy.cluster.log import limits  # noqa: E402
-from sonicpy.cluster.node import node, node_service  # noqa: E402
+from sonicpy.cluster.node import node_service  # noqa: E402
 from sonicpy.cluster.node.node_service import NodeService, limit_of  # noqa: E402
+from sonicpy.cluster.node.places import Places  # noqa: E402
+from sonicpy.cluster.registry.registry import Layout  # noqa: E402
 from sonicpy.errors import StoreError  # noqa: E402
 from sonicpy.http import over_channel  # noqa: E402
 
@@ -47,14 +49,16 @@ def silent_service(spread: frozenset[str]) -> Any:
         await asyncio.Event().wait()
         raise AssertionError
 
-    of_node = {"ask": ask, "partition_of": lambda *_: 0, "parts_of": lambda *_: [0, 1], "spread": spread}
-    recorder = SimpleNamespace(config=SimpleNamespace(search=SimpleNamespace(ranking="bm25", suggest_order="likely")))
+    recorder: Any = SimpleNamespace(
+        config=SimpleNamespace(search=SimpleNamespace(ranking="bm25", suggest_order="likely"))
+    )
     recorder.read_query = lambda *_: ([1], None)
     recorder.read_word = lambda word: (word.encode(), len(word))
-    of_node |= {"layout": SimpleNamespace(partitions=2), "recorder": recorder, "is_strong": False}
+    desk: Any = SimpleNamespace(ask=ask, is_strong=False)
+    places = Places(Layout(2, 1, ("n1",), spread=tuple((name, 2) for name in spread)))
     found: Any = NodeService.__new__(NodeService)
-    found.node = SimpleNamespace(**of_node)
-    found._spread = node_service.Spread(found.node)
+    found.node = SimpleNamespace(desk=desk, places=places)
+    found._spread = node_service.Spread(desk, places, recorder)
     return found
 
 
@@ -80,7 +84,7 @@ def test_nor_does_one_about_a_spread_bucket(command: Command, monkeypatch: pytes
 
 def test_the_limits_fit_each_other() -> None:
     assert limits.GIVE_UP_S < limits.ANSWER_S  # so that a client hears why
-    assert node.READ_S + limits.RELAYED_S < limits.ANSWER_S
+    assert limits.READ_S + limits.RELAYED_S < limits.ANSWER_S
     assert {limit_of(command) for command in [*OTHERS[1:], *CHANGES]} == {limits.ANSWER_S}
     assert {limit_of(command) for command in READS} == {limits.ANSWER_S - limits.RELAYED_S}
     assert over_channel.ANSWER_S > limits.ANSWER_S

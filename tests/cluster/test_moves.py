@@ -21,7 +21,7 @@ from tests.processes import run_here
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.client.blocking.connect import connect as connect_client  # noqa: E402
-from sonicpy.cluster.log.jetstream import JetStream, connect  # noqa: E402
+from sonicpy.cluster.log.jetstream import connect, request  # noqa: E402
 from sonicpy.cluster.node import moves  # noqa: E402
 from sonicpy.cluster.node.snapshots import snapshot_all  # noqa: E402
 from sonicpy.cluster.operator import transfer  # noqa: E402
@@ -179,10 +179,9 @@ def test_rebalance_gives_up_in_time_and_loses_nothing(cluster: DevCluster) -> No
 async def delete_all(cluster: DevCluster) -> None:
     connection = await connect(cluster.addresses, "test")
     try:
-        log = JetStream(connection)
         for number in range(cluster.layout.logs):
-            await log.request(f"STREAM.DELETE.sonicpy_{number}", {})
-        await log.request("STREAM.DELETE.sonicpy_snapshots", {})
+            await request(connection, f"STREAM.DELETE.sonicpy_{number}", {})
+        await request(connection, "STREAM.DELETE.sonicpy_snapshots", {})
     finally:
         await connection.close()
 

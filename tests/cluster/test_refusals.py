@@ -18,15 +18,17 @@ from nats.errors import NoRespondersError  # noqa: E402
 from nats.errors import TimeoutError as NatsTimeout  # noqa: E402
 from nats.js.errors import APIError, KeyWrongLastSequenceError, NoStreamResponseError  # noqa: E402
 
+from sonicpy.cluster.log import (
+    jetstream_vault,  # noqa: E402
+    refusals,  # noqa: E402
+)
 from sonicpy.cluster.log import patience as patience_module  # noqa: E402
-from sonicpy.cluster.log import refusals  # noqa: E402
 from sonicpy.cluster.log.broker import NotReady  # noqa: E402
 from sonicpy.cluster.log.ending import close  # noqa: E402
 from sonicpy.cluster.log.jetstream import JetStream, connect  # noqa: E402
 from sonicpy.cluster.log.patience import TELL_S, Patience, at_last  # noqa: E402
 from sonicpy.cluster.log.refusals import meaning  # noqa: E402
 from sonicpy.cluster.operator.dev import HOST, free_ports  # noqa: E402
-from sonicpy.cluster.registry import registry  # noqa: E402
 from sonicpy.cluster.registry.registry import Registry  # noqa: E402
 from sonicpy.errors import ConfigError, SonicError, StoreError  # noqa: E402
 from tests.cluster.pretender import pretending, refusal  # noqa: E402
@@ -106,7 +108,7 @@ def test_a_start_tells_a_setting_from_brokers_that_are_not_ready(
     said: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(registry, "SURE_S", 0.0)
+    monkeypatch.setattr(jetstream_vault, "SURE_S", 0.0)
     with pretending(answer, **info) as broker, pytest.raises(kind, match=said) as caught:
         asyncio.run(open_registry(broker.address))
     assert type(caught.value) is kind
@@ -114,8 +116,8 @@ def test_a_start_tells_a_setting_from_brokers_that_are_not_ready(
 
 def test_a_missing_cluster_is_believed_only_if_it_is_said_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker that has just become the leader may not know its streams yet."""
-    monkeypatch.setattr(registry, "PAUSE_S", 0.02)
-    monkeypatch.setattr(registry, "SURE_S", 0.3)
+    monkeypatch.setattr(jetstream_vault, "PAUSE_S", 0.02)
+    monkeypatch.setattr(jetstream_vault, "SURE_S", 0.3)
     with pretending(refusal(404, 10059, "stream not found")) as broker:
         with pytest.raises(ConfigError, match="hold no cluster"):
             asyncio.run(open_registry(broker.address))

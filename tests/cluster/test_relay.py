@@ -11,12 +11,17 @@ import pytest
 pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 
 from sonicpy.channel.commands import Command, Count, Query, Suggest  # noqa: E402
-from sonicpy.cluster.node import node as module  # noqa: E402
-from sonicpy.cluster.node.node import Node, NotHere, pack_error, unpack_answer, with_shared_cache  # noqa: E402
+from sonicpy.cluster.node import desk as module  # noqa: E402
+from sonicpy.cluster.node.desk import Desk  # noqa: E402
+from sonicpy.cluster.node.node import Node  # noqa: E402
 from sonicpy.cluster.node.node_service import NODE_CALLS  # noqa: E402
+from sonicpy.cluster.node.places import Places  # noqa: E402
 from sonicpy.cluster.node.spread import Spread  # noqa: E402
 from sonicpy.cluster.peers.hedging import TakeAnswer  # noqa: E402
+from sonicpy.cluster.peers.packed_answers import NotHere, pack_error, unpack_answer  # noqa: E402
 from sonicpy.cluster.peers.questions import Question, UnknownQuestion, pack_command, unpack_question  # noqa: E402
+from sonicpy.cluster.registry.registry import Layout  # noqa: E402
+from sonicpy.cluster.server import with_shared_cache  # noqa: E402
 from sonicpy.config import Config  # noqa: E402
 from sonicpy.errors import CommandError, SonicError, StoreError  # noqa: E402
 from sonicpy.index.recorder import Recorder  # noqa: E402
@@ -45,12 +50,47 @@ class FakePeers:
         answer(self.answer)
 
 
-def node_with(peers: FakePeers, **attributes: Any) -> Any:
-    """Return a node of a cluster with one partition, which it does not hold."""
-    node: Any = Node.__new__(Node)
-    node.__dict__ |= {"spread": frozenset(), "layout": SimpleNamespace(partitions=1), "replicas": {}, "turn": {}}
-    node.__dict__ |= {"_holders": [("n2", "n3")], "_peers": peers, "written": [7], "is_strong": False, **attributes}
-    return node
+class NotedWrites:
+    """The writers of a node that has acknowledged changes up to 7."""
+
+    def __init__(self, turn: dict[int, str]) -> None:
+        self.turn = turn
+        self.written = [7]
+        self.barriers: list[int] = []
+
+    async def barrier(self, partition: int) -> int:
+        self.barriers.append(partition)
+        return 10 + len(self.barriers)
+
+
+def desk_with(
+    peers: FakePeers,
+    held: dict[int, Any] | None = None,
+    *,
+    turn: dict[int, str] | None = None,
+    is_strong: bool = False,
+    is_cut_off: bool = True,
+    spread: tuple[tuple[str, int], ...] = (),
+) -> Desk:
+    """Return the desk of the node n1 in a cluster with one partition, which it does not hold unless it is told so."""
+    places = Places(Layout(1, 2, ("n2", "n3"), spread=spread))
+    places.holders = [("n2", "n3")]
+    none: Any = None
+    writers: Any = NotedWrites(turn or {})
+    make_peers: Any = lambda *_: peers  # noqa: E731
+    return Desk(places, held or {}, writers, none, none, make_peers, is_strong=is_strong, is_cut_off=lambda: is_cut_off)
+
+
+def node_with(peers: FakePeers, held: dict[int, Any] | None = None, **given: Any) -> Any:
+    """Return a node, as calls within a turn see it."""
+    desk = desk_with(peers, held, **given)
+    return SimpleNamespace(
+        desk=desk,
+        places=desk._places,
+        writers=desk._writers,
+        replicas=SimpleNamespace(held=desk._held),
+        is_strong=desk.is_strong,
+    )
 
 
 def postponed(node: Any, command: Command) -> Postponed:
@@ -75,8 +115,8 @@ def test_a_read_of_what_others_hold_is_passed_on(command: Query | Suggest | Coun
     ("attributes", "command"),
     [
         ({"turn": {0: "a batch"}}, QUERY),
-        ({"spread": frozenset({"c"})}, QUERY),
-        ({"replicas": {0: SimpleNamespace(fault="behind")}}, QUERY),
+        ({"spread": (("c", 1),)}, QUERY),
+        ({"held": {0: SimpleNamespace(fault="behind")}}, QUERY),
         ({}, Count("c", None, None)),
     ],
 )
@@ -118,35 +158,39 @@ def test_an_answer_of_a_later_version_is_named() -> None:
         unpack_answer(b"*later")
 
 
-def cut_off_node(peers: FakePeers) -> Any:
-    """Return a node that has acknowledged more than its replica has got, and reaches no broker."""
+def answered(peers: FakePeers) -> FakePeers:
+    """Let connections also answer those who wait."""
 
     async def ask(nodes: tuple[str, ...], question: bytes) -> bytes | None:
         peers.questions.append(question)
         return peers.answer
 
     peers.ask = ask  # type: ignore[attr-defined]
-    replicas = {0: SimpleNamespace(fault=None, applied=3)}
-    return node_with(peers, replicas=replicas, name="n1", _connection=SimpleNamespace(is_connected=False, refusal=None))
+    return peers
+
+
+def cut_off_desk(peers: FakePeers) -> Desk:
+    """Return the desk of a node that has acknowledged more than its replica has got, and reaches no broker."""
+    return desk_with(answered(peers), {0: SimpleNamespace(fault=None, applied=3)})
 
 
 def test_a_node_that_is_cut_off_asks_another_one_at_once() -> None:
     peers = FakePeers(b"+found")
-    assert asyncio.run(cut_off_node(peers).ask(0, Question("Query", tuple(QUERY)))) == b"found"
+    assert asyncio.run(cut_off_desk(peers).ask(0, Question("Query", tuple(QUERY)))) == b"found"
     assert len(peers.questions) == 1  # and its replica, which cannot be waited for here, was not waited for
 
 
 def test_a_refusal_of_another_one_comes_to_a_node_that_is_cut_off() -> None:
     peers = FakePeers(pack_error(CommandError("not_found", "no such object"), is_change=False))
     with pytest.raises(CommandError, match="not_found"):
-        asyncio.run(cut_off_node(peers).ask(0, Question("Objects", ("c", "b", 10, "", "gone", None))))
+        asyncio.run(cut_off_desk(peers).ask(0, Question("Objects", ("c", "b", 10, "", "gone", None))))
     assert len(peers.questions) == 1
 
 
 def test_a_node_that_is_cut_off_says_so_to_others_at_once() -> None:
-    node = cut_off_node(FakePeers())
+    desk = cut_off_desk(FakePeers())
     with pytest.raises(NotHere, match="it is at 3, 7 is wanted, and no broker answers"):
-        asyncio.run(node._answer(0, Question("Query", tuple(QUERY), 7)))
+        asyncio.run(desk.answer(0, Question("Query", tuple(QUERY), 7)))
 
 
 class Lagging:
@@ -169,46 +213,36 @@ class Lagging:
         return None
 
 
-def lagging_node(peers: FakePeers, monkeypatch: pytest.MonkeyPatch, **attributes: Any) -> Any:
-    """Return a node whose replica gets what is missing later than another node may be asked for."""
+def lagging_desk(peers: FakePeers, monkeypatch: pytest.MonkeyPatch, *, is_strong: bool = False) -> Desk:
+    """Return the desk of a node whose replica gets what is missing later than another node may be asked for."""
     monkeypatch.setattr(module, "READ_S", 0.0)
     monkeypatch.setattr(module, "answer_read", lambda index, committer, question: b"late")
-    node = cut_off_node(peers)
-    node._connection.is_connected = True
-    node.__dict__ |= {"lag": SimpleNamespace(longest_silence_s=0.0), "replicas": {0: Lagging(4)}, **attributes}
-    return node
+    held: dict[int, Any] = {0: Lagging(4)}
+    return desk_with(answered(peers), held, is_strong=is_strong, is_cut_off=False)
 
 
 @pytest.mark.parametrize("answer", [None, b"-behind, too"])
 def test_a_read_waits_for_the_replica_of_its_node(monkeypatch: pytest.MonkeyPatch, answer: bytes | None) -> None:
     peers = FakePeers(answer)
-    assert asyncio.run(lagging_node(peers, monkeypatch).ask(0, Question("Query", tuple(QUERY)))) == b"late"
+    assert asyncio.run(lagging_desk(peers, monkeypatch).ask(0, Question("Query", tuple(QUERY)))) == b"late"
     assert len(peers.questions) == 3
 
 
 def test_a_strong_read_takes_one_entry_of_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
     peers = FakePeers(b"-behind, too")
-    node = lagging_node(peers, monkeypatch, is_strong=True)
-    barriers: list[int] = []
-
-    async def barrier(partition: int) -> int:
-        barriers.append(partition)
-        return 10 + len(barriers)
-
-    node.barrier = barrier
-    assert asyncio.run(node.ask(0, Question("Query", tuple(QUERY)))) == b"late"
-    assert barriers == [0]
-    assert node.replicas[0].applied == 11
+    desk = lagging_desk(peers, monkeypatch, is_strong=True)
+    assert asyncio.run(desk.ask(0, Question("Query", tuple(QUERY)))) == b"late"
+    assert desk._writers.barriers == [0]  # type: ignore[attr-defined]
+    assert desk._held[0].applied == 11
     assert {unpack_question(packed)[1].position for packed in peers.questions} == {11}
 
 
 def test_a_question_may_be_put_once() -> None:
     """It has no other node to ask, and the one that it has does not know the question."""
     peers = FakePeers(b"-a node does not know the question")
-    node = cut_off_node(peers)
-    node.replicas.clear()
+    desk = desk_with(answered(peers))
     with pytest.raises(StoreError, match="no node answers for partition 0: a node does not know the question"):
-        asyncio.run(node.ask(0, Question("spread_completions", ("c", "b", "app")), once=True))
+        asyncio.run(desk.ask(0, Question("spread_completions", ("c", "b", "app")), once=True))
     assert len(peers.questions) == 1
 
 
@@ -223,17 +257,19 @@ def test_suggest_of_a_spread_bucket_beside_an_older_node(tmp_path: Path, knows: 
             raise StoreError("no node answers for partition 0: a node does not know the question spread_completions")
         return json.dumps(getattr(part, question.kind)(*question.fields)).encode()
 
-    node: Any = SimpleNamespace(ask=ask, parts_of=lambda collection, bucket: [0], recorder=Recorder(Config()))
+    desk: Any = SimpleNamespace(ask=ask, is_strong=False)
+    places = Places(Layout(1, 1, ("n1",), spread=(("c", 1),)))
     with Part(tmp_path / "part") as part:
         part.push("c", "b", "o1", "apple apply")
-        reply = asyncio.run(Spread(node).execute(Suggest("c", "b", "appl", 2)))
+        reply = asyncio.run(Spread(desk, places, Recorder(Config())).execute(Suggest("c", "b", "appl", 2)))
     assert sorted(reply.split()[-2:]) == [b"apple", b"apply"]
     assert asked == [("spread_completions", True)] + [("spread_word", False)] * (not knows)
 
 
 def test_a_refused_password_is_why_clients_should_go_elsewhere() -> None:
-    node = cut_off_node(FakePeers())
-    node.__dict__ |= {"_claim": SimpleNamespace(loss=None), "lag": SimpleNamespace(trouble=lambda to_search: None)}
+    node: Any = Node.__new__(Node)
+    node.lag = SimpleNamespace(trouble=lambda to_search: None)
+    node._claim, node._connection = SimpleNamespace(loss=None), SimpleNamespace(refusal=None)
     assert node.trouble(to_search=False) is None
     node._connection.refusal = "a broker refuses the password"
     assert node.trouble(to_search=False) == "a broker refuses the password"

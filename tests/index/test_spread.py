@@ -14,13 +14,14 @@ from sonicpy.cluster.registry.partitions import part_of
 from sonicpy.config import Config
 from sonicpy.index.index import Index
 from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.packed_terms import pack_terms, unpack_matching, unpack_terms
 from sonicpy.index.search.parts import Page, RemotePart, merge
 from sonicpy.index.search.plan import Plan, to_plain
 from sonicpy.index.search.ranking import PLANNERS
 from sonicpy.index.search.sketch import likely_completions
 from sonicpy.index.search.statistics import SummedStatistics
 from sonicpy.index.search.suggest import suggest_likely
-from sonicpy.index.spread_parts import SpreadParts, SpreadReader, pack_terms, unpack_matching, unpack_terms
+from sonicpy.index.spread_parts import SpreadParts, SpreadReader
 from sonicpy.search import Search
 
 PARTS = 3

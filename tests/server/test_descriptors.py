@@ -10,8 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -19,7 +18,6 @@ from sonicpy.server.connections.descriptors import most_descriptors, open_descri
 from sonicpy.server.searching.handover import CAN_HAND_OVER, NONE, Link
 from sonicpy.server.searching.search_messages import Handover
 from sonicpy.server.searching.search_process import SearchProcess
-from sonicpy.server.service import Service
 from tests.processes import Server
 from tests.server.peer import Peer
 from tests.server.search_tree import moved, search_processes, wait_for
@@ -137,7 +135,8 @@ def test_what_is_left_for_connections() -> None:
 
 def test_a_main_process_without_a_descriptor(caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> None:
-        process = SearchProcess(cast(Service, SimpleNamespace(search=None)), cast(Any, None))
+        none: Any = None
+        process = SearchProcess(none, none, none, lambda: None, none)
         process._receive(Handover(b"", b"", None), NONE)
         [opening] = process._opening
         assert not await opening

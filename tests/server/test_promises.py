@@ -128,7 +128,7 @@ def test_who_gives_up_does_not_take_the_sync_from_the_others(tmp_path: Path, dis
         async with asyncio.timeout(WAIT_S):
             while len(tasks) < 2:
                 await asyncio.sleep(0.01)
-                tasks = [peer._deferred for peer in service.peers if peer._deferred]  # type: ignore[attr-defined]
+                tasks = [peer._pending for peer in service.peers if peer._pending]  # type: ignore[attr-defined]
         tasks[0].cancel()
         with pytest.raises(asyncio.CancelledError):
             await tasks[0]

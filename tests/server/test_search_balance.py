@@ -85,7 +85,8 @@ class Pool(SearchProcesses):
 
     def __init__(self, setting: int | str, *processes: Process, here: float = 0.0, active: int = 0) -> None:
         self.serving = Serving(active)
-        super().__init__(cast(Service, self.serving), setting)
+        none: Any = None
+        super().__init__(none, none, cast(Any, self.serving), setting)
         self._here.busy = here
         self._processes = cast(list[SearchProcess], list(processes))
 
@@ -202,11 +203,10 @@ class TestLate:
     @pytest.fixture
     def process(self, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> SearchProcess:
         monkeypatch.setattr(search_process, "time", clock)
-        service = SimpleNamespace(
-            statistics=SimpleNamespace(add=lambda counts: None),
-            index=SimpleNamespace(maintainer=SimpleNamespace(note_broken_buckets=lambda buckets: None)),
-        )
-        process = SearchProcess(cast(Service, service), cast(Any, None))
+        index: Any = SimpleNamespace(maintainer=SimpleNamespace(note_broken_buckets=lambda buckets: None))
+        serving: Any = SimpleNamespace(statistics=SimpleNamespace(add=lambda counts: None))
+        none: Any = None
+        process = SearchProcess(index, none, serving, lambda: None, none)
         process._link = cast(Link, SimpleNamespace(is_blocked=False, pass_on=lambda handover, descriptor: True))
         process.is_ready = True
         return process
@@ -304,7 +304,7 @@ class TestWhere:
      ({"search_processes": 1, "compat": "sonic"}, False)],
 )  # fmt: skip
 def test_who_has_any(server: dict[str, object], expected: bool) -> None:
-    service = SimpleNamespace(config=Config.model_validate({"server": server}))
+    service = SimpleNamespace(config=Config.model_validate({"server": server}), index=None, committer=None)
     assert (find_search_processes(cast(Service, service)) is not None) == expected
 
 
@@ -376,7 +376,7 @@ class TestCommitsThatFail:
         config = Config.model_validate({"server": {"search_processes": 1}})
         with Index(folder, config, autocommit=False) as index:
             service = Service(index, config)
-            service.search = SearchProcesses(service, 1)
+            service.search = SearchProcesses(index, service.committer, service, 1)
             listener = await asyncio.get_running_loop().create_server(
                 lambda: Connection(service, Session("1", None, limits_of(config), False)), HOST, 0
             )

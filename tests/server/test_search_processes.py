@@ -41,8 +41,8 @@ import signal, sys
 from sonicpy.server.searching import search_processes
 
 class Impatient(search_processes.SearchProcesses):
-    def __init__(self, service, setting):
-        super().__init__(service, setting)
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
         self._is_auto = True
 
 def lose_patience(*_):

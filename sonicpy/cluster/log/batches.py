@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.replica_store import LogProgress
+from sonicpy.store.rows.log_progress import LogProgress
 
 VERSION = 1
 HEAD = struct.Struct("<BB")

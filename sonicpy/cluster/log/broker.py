@@ -1,5 +1,5 @@
-"""The keeper of the cluster's logs: a log holds the changes of one partition, or of several. `jetstream.py` is
-NATS; tests have one in memory.
+"""The brokers' keeper of the cluster's logs: a log holds the changes of one partition, or of several. `jetstream.py`
+is NATS; tests have one in memory. `vault.py` is for all else that the brokers keep.
 
 Positions of a log begin with 1 and have no gaps.
 """
@@ -39,7 +39,7 @@ class Epoch:
     last: int
 
 
-class Broker(Protocol):
+class LogKeeper(Protocol):
     """Keeps the logs."""
 
     async def append(self, log: int, entry: bytes, key: str) -> int:
@@ -78,4 +78,8 @@ class Broker(Protocol):
             Unacknowledged: no broker answers.
             LogGone: there is no such log.
         """
+        ...
+
+    async def epoch_at_last(self, log: int) -> Epoch:
+        """Return what is known of a log, once a broker answers. Raises LogGone: there is no such log."""
         ...

@@ -35,9 +35,6 @@ ANSWER_S = 1.0
 """Longest time for one answer of a broker."""
 HEARTBEAT_S = 2.0
 SILENCE_S = 5.0
-CHUNK_S = 10.0
-SNAPSHOTS = "sonicpy_snapshots"
-SNAPSHOT_SUBJECT = "sonicpy.snapshot"
 DUPLICATES_S = 120
 STREAM_NOT_FOUND = 10059
 MESSAGES_WAITING_MAX = 1 << 16
@@ -116,18 +113,18 @@ class JetStream:
     def __init__(self, connection: Client) -> None:
         self._connection = connection
 
-    # -- Broker --------------------------------------------------------------------------------------------------------
+    # -- LogKeeper -----------------------------------------------------------------------------------------------------
 
     async def append(self, log: int, entry: bytes, key: str) -> int:
-        """Add an entry; see `Broker.append`."""
+        """Add an entry; see `LogKeeper.append`."""
         headers = {"Nats-Msg-Id": key, "Nats-Expected-Stream": stream_of(log)}
-        answer = await self._ask(subject_of(log), entry, headers)
+        answer = await ask(self._connection, subject_of(log), entry, headers)
         if "error" in answer:
             raise Unacknowledged(f"the broker refused an entry: {answer['error'].get('description')}")
         return int(answer["seq"])
 
     async def read(self, log: int, position: int, end: asyncio.Event) -> AsyncIterator[tuple[int, bytes]]:
-        """Yield the entries behind a position; see `Broker.read`."""
+        """Yield the entries behind a position; see `LogKeeper.read`."""
         consumer = Consumer(self._connection, log, position, end)
         try:
             await consumer.start()
@@ -139,13 +136,13 @@ class JetStream:
             await consumer.stop()
 
     async def trim(self, log: int, position: int) -> None:
-        """Delete the entries up to a position; see `Broker.trim`."""
-        await self.request(f"STREAM.PURGE.{stream_of(log)}", {"seq": position + 1})
+        """Delete the entries up to a position; see `LogKeeper.trim`."""
+        await request(self._connection, f"STREAM.PURGE.{stream_of(log)}", {"seq": position + 1})
 
     async def epoch(self, log: int) -> Epoch:
-        """Return what is known of a log; see `Broker.epoch`."""
+        """Return what is known of a log; see `LogKeeper.epoch`."""
         sure_s = time.monotonic() + SURE_S
-        while is_missing(answer := await self._ask(f"$JS.API.STREAM.INFO.{stream_of(log)}", b"")):
+        while is_missing(answer := await ask(self._connection, f"$JS.API.STREAM.INFO.{stream_of(log)}", b"")):
             if time.monotonic() < sure_s:
                 await asyncio.sleep(RECONNECT_S)
                 continue
@@ -158,7 +155,7 @@ class JetStream:
         return Epoch(answer["created"], int(state["first_seq"]), int(state["last_seq"]))
 
     async def epoch_at_last(self, log: int) -> Epoch:
-        """Return what is known of a log, once a broker answers; see `Broker.epoch`."""
+        """Return what is known of a log, once a broker answers; see `LogKeeper.epoch`."""
         patience = Patience(f"log {log}")
         while True:
             try:
@@ -192,76 +189,36 @@ class JetStream:
             "allow_direct": True,
             "deny_delete": True,
         }
-        await self.request(f"STREAM.CREATE.{stream_of(log)}", settings)
+        await request(self._connection, f"STREAM.CREATE.{stream_of(log)}", settings)
 
-    async def create_snapshots(self, copies: int) -> None:
-        """Make the stream of snapshots, unless it exists. Raises StoreError."""
-        settings = {
-            "name": SNAPSHOTS,
-            "subjects": [f"{SNAPSHOT_SUBJECT}.>"],
-            "retention": "limits",
-            "storage": "file",
-            "num_replicas": copies,
-            "max_msg_size": ENTRY_BYTES_MAX,
-            "allow_direct": True,
-        }
-        await self.request(f"STREAM.CREATE.{SNAPSHOTS}", settings)
 
-    async def request(self, what: str, settings: dict[str, Any]) -> dict[str, Any]:
-        """Ask the brokers for a change of a stream; return their answer.
+async def request(connection: Client, what: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Ask the brokers for a change of a stream; return their answer.
 
-        Raises:
-            StoreError: they refuse or do not answer.
-            ConfigError: they refuse because of a setting.
-        """
-        answer = await self._ask(f"$JS.API.{what}", json.dumps(settings).encode(), timeout_s=10.0)
-        if "error" in answer:
-            if isinstance(found := meaning_of_answer(answer["error"]), ConfigError):
-                raise found
-            raise StoreError(f"the brokers refused {what}: {answer['error'].get('description')}")
-        return answer
+    Raises:
+        StoreError: they refuse or do not answer.
+        ConfigError: they refuse because of a setting.
+    """
+    answer = await ask(connection, f"$JS.API.{what}", json.dumps(settings).encode(), timeout_s=10.0)
+    if "error" in answer:
+        if isinstance(found := meaning_of_answer(answer["error"]), ConfigError):
+            raise found
+        raise StoreError(f"the brokers refused {what}: {answer['error'].get('description')}")
+    return answer
 
-    # -- snapshots -----------------------------------------------------------------------------------------------------
 
-    async def put_chunk(self, name: str, chunk: bytes) -> None:
-        """Store a part of a snapshot under a name. Raises Unacknowledged."""
-        answer = await self._ask(f"{SNAPSHOT_SUBJECT}.{name}", chunk, timeout_s=CHUNK_S)
-        if "error" in answer:
-            raise Unacknowledged(f"the broker refused a part of a snapshot: {answer['error'].get('description')}")
-
-    async def get_chunk(self, name: str) -> bytes:
-        """Return a part of a snapshot.
-
-        Raises:
-            StoreError: it is not there.
-            Unacknowledged: no broker answers.
-        """
-        subject = f"$JS.API.DIRECT.GET.{SNAPSHOTS}.{SNAPSHOT_SUBJECT}.{name}"
-        try:
-            message = await self._connection.request(subject, b"", timeout=CHUNK_S)
-        except (NatsError, OSError) as error:
-            raise Unacknowledged(f"no broker answers ({type(error).__name__})") from error
-        if (message.headers or {}).get("Status"):
-            raise StoreError(f"the part {name} of a snapshot is not there")
-        return message.data
-
-    async def drop_chunks(self, name: str) -> None:
-        """Delete the parts whose names begin with `name` and a dot. Raises StoreError."""
-        await self.request(f"STREAM.PURGE.{SNAPSHOTS}", {"filter": f"{SNAPSHOT_SUBJECT}.{name}.*"})
-
-    # -- inside --------------------------------------------------------------------------------------------------------
-
-    async def _ask(
-        self, subject: str, payload: bytes, headers: dict[str, str] | None = None, timeout_s: float = ANSWER_S
-    ) -> dict[str, Any]:
-        if not self._connection.is_connected:  # nats-py would send it late, when its outcome was told to be unknown
-            raise Unacknowledged("no broker is connected")
-        try:
-            message = await self._connection.request(subject, payload, timeout=timeout_s, headers=headers)
-        except (NatsError, OSError) as error:
-            raise Unacknowledged(f"no broker answers ({type(error).__name__})") from error
-        answer: dict[str, Any] = json.loads(message.data)
-        return answer
+async def ask(
+    connection: Client, subject: str, payload: bytes, headers: dict[str, str] | None = None, timeout_s: float = ANSWER_S
+) -> dict[str, Any]:
+    """Return the answer of the brokers to a message. Raises Unacknowledged if there is none."""
+    if not connection.is_connected:  # nats-py would send it late, when its outcome was told to be unknown
+        raise Unacknowledged("no broker is connected")
+    try:
+        message = await connection.request(subject, payload, timeout=timeout_s, headers=headers)
+    except (NatsError, OSError) as error:
+        raise Unacknowledged(f"no broker answers ({type(error).__name__})") from error
+    answer: dict[str, Any] = json.loads(message.data)
+    return answer
 
 
 class Consumer:

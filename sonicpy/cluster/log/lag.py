@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from sonicpy.cluster.log.broker import Broker, Epoch, LogGone, Unacknowledged
+from sonicpy.cluster.log.broker import Epoch, LogGone, LogKeeper, Unacknowledged
 
 LOOK_S = 3.0
 """Between two looks at the same log."""
@@ -42,7 +42,7 @@ class Lag:
 
     def __init__(
         self,
-        broker: Broker,
+        broker: LogKeeper,
         replicas: Mapping[int, Follower],
         log_of: Callable[[int], int],
         clock: Callable[[], float] = time.monotonic,

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from sonicpy.cluster.log.batches import Batch, pack_records
-from sonicpy.cluster.log.broker import Broker, Unacknowledged
+from sonicpy.cluster.log.broker import LogKeeper, Unacknowledged
 from sonicpy.cluster.log.ending import end
 from sonicpy.cluster.log.gaps import Gaps
 from sonicpy.cluster.log.limits import GIVE_UP_S
@@ -147,7 +147,7 @@ class LogWriter:
 
     def __init__(
         self,
-        broker: Broker,
+        broker: LogKeeper,
         log: int,
         writer: str,
         incarnation: int,

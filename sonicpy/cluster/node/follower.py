@@ -3,11 +3,14 @@
 import asyncio
 import logging
 import time
+from typing import TYPE_CHECKING
 
-from sonicpy.cluster.log.broker import Broker, Unacknowledged
+from sonicpy.cluster.log.broker import LogKeeper, Unacknowledged
 from sonicpy.cluster.log.versions import unpack_entry
-from sonicpy.cluster.node.replica import Replica
 from sonicpy.errors import StoreError, StoreFull
+
+if TYPE_CHECKING:
+    from sonicpy.cluster.node.replica import Replica
 
 logger = logging.getLogger(__name__)
 
@@ -26,19 +29,19 @@ class LogFollower:
         replicas: of partitions that the log holds; `follow` and `leave` change them.
     """
 
-    def __init__(self, log: int, broker: Broker) -> None:
+    def __init__(self, log: int, broker: LogKeeper) -> None:
         self.log = log
         self.replicas: list[Replica] = []
         self._broker = broker
         self._reading: list[Replica] = []  # those that get what is read now; one that joins gets the next reading
         self._ends_reading = asyncio.Event()
 
-    def follow(self, replica: Replica) -> None:
+    def follow(self, replica: "Replica") -> None:
         """Let a replica apply the log, from where it is; it may be behind the others."""
         self.replicas.append(replica)
         self.read_again()
 
-    def leave(self, replica: Replica) -> None:
+    def leave(self, replica: "Replica") -> None:
         """Stop passing entries to a replica."""
         if replica in self.replicas:
             self.replicas.remove(replica)

@@ -12,7 +12,6 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
@@ -20,15 +19,14 @@ from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
 from sonicpy.cluster.log.ending import close, end
-from sonicpy.cluster.log.jetstream import JetStream, connect
+from sonicpy.cluster.log.jetstream import connect
+from sonicpy.cluster.node.places import Places
+from sonicpy.cluster.node.replicas import Replicas
+from sonicpy.cluster.node.writers import Writers
 from sonicpy.cluster.registry.orders import DONE, FAILED, LAYOUT, Order, subject_of_orders, tell_layout, unpack_order
 from sonicpy.cluster.registry.registry import Layout, Registry
 from sonicpy.cluster.registry.status import ask_nodes, faults
 from sonicpy.errors import ConfigError, SonicError, StoreError
-from sonicpy.server.watching.server_statistics import ServerStatistics
-
-if TYPE_CHECKING:
-    from sonicpy.cluster.node.node import Node
 
 logger = logging.getLogger(__name__)
 
@@ -42,14 +40,21 @@ LEFT = ".left"
 
 
 class Mover:
-    """Opens and closes the replicas of a node.
+    """Opens and closes the replicas of a node by the layout, and by orders.
 
     Args:
-        node: whose.
+        name: of the node.
+        places: gets each new layout.
+        writers: give the position that a snapshot has to reach.
     """
 
-    def __init__(self, node: "Node", connection: Client, registry: Registry) -> None:
-        self._node = node
+    def __init__(
+        self, name: str, places: Places, replicas: Replicas, writers: Writers, connection: Client, registry: Registry
+    ) -> None:
+        self._name = name
+        self._places = places
+        self._replicas = replicas
+        self._writers = writers
         self._connection = connection
         self._registry = registry
         self._lock = asyncio.Lock()
@@ -57,19 +62,17 @@ class Mover:
         self._task: asyncio.Task[None] | None = None
         self._orders: set[asyncio.Task[None]] = set()
         self._subscriptions: list[Subscription] = []
-        self._statistics = ServerStatistics()
 
-    async def start(self, statistics: ServerStatistics) -> None:
+    async def start(self) -> None:
         """Open the replicas of the node's layout, and follow changes of it from then on.
 
         Raises:
             StoreError: one cannot be opened.
         """
-        self._statistics = statistics
-        for partition in self._node.layout.of_node(self._node.name):
+        for partition in self._places.layout.of_node(self._name):
             await self._hold(partition)
         subscribe = self._connection.subscribe
-        self._subscriptions.append(await subscribe(subject_of_orders(self._node.name), cb=self._take))
+        self._subscriptions.append(await subscribe(subject_of_orders(self._name), cb=self._take))
         self._subscriptions.append(await subscribe(LAYOUT, cb=self._hear))
         self._task = asyncio.create_task(self._follow())
 
@@ -88,7 +91,7 @@ class Mover:
             try:
                 await asyncio.wait_for(self._heard.wait(), LOOK_S)
             except TimeoutError:
-                delete_left(self._node.folder_of(0).parent)
+                delete_left(self._replicas.folder)
             self._heard.clear()
             try:
                 async with self._lock:
@@ -100,19 +103,19 @@ class Mover:
                     is_told = True
 
     async def _take_over(self, layout: Layout) -> None:
-        self._node.take_layout(layout)
-        wanted = set(layout.of_node(self._node.name))
-        for partition in sorted(wanted - self._node.replicas.keys()):
+        self._places.take(layout)
+        wanted = set(layout.of_node(self._name))
+        for partition in sorted(wanted - self._replicas.held.keys()):
             await self._hold(partition)
             logger.info("partition %d is held from now on", partition)
-        for partition in sorted(self._node.replicas.keys() - wanted):
-            await self._node.release(partition, LEAVE_S)
-            leave(self._node.folder_of(partition))
+        for partition in sorted(self._replicas.held.keys() - wanted):
+            await self._replicas.release(partition, LEAVE_S)
+            leave(self._replicas.folder_of(partition))
             logger.info("partition %d is not held any more", partition)
 
     async def _hold(self, partition: int) -> None:
-        come_back(self._node.folder_of(partition))
-        await self._node.hold(partition, self._statistics)
+        come_back(self._replicas.folder_of(partition))
+        await self._replicas.hold(partition)
 
     async def _hear(self, message: Msg) -> None:
         self._heard.set()
@@ -146,44 +149,33 @@ class Mover:
 
     async def _carry_out(self, order: Order) -> int:
         """Return the position of the replica afterwards. Raises SonicError."""
-        if order.partition not in self._node.replicas:
+        if order.partition not in self._replicas.held:
             raise StoreError("the node does not hold it")
         match order.kind:
             case "adopt":
-                await self._adopt(order.partition)
+                known = await self._replicas.adopt(order.partition)
+                logger.warning(
+                    "partition %d, at %d of a log that is lost, goes on with another one", order.partition, known
+                )
             case "reset":
-                await self._node.release(order.partition)
-                shutil.rmtree(self._node.folder_of(order.partition))
-                await self._hold(order.partition)
-                return self._node.replicas[order.partition].applied
+                await self._replicas.reset(order.partition)
+                return self._replicas.held[order.partition].applied
             case "save":
                 return await self._save(order.partition)
             case "snapshot":
                 pass
             case _:
                 raise StoreError(f"the order is {order.kind!r}, which this version of sonicpy does not know")
-        replica = self._node.replicas[order.partition]
+        replica = self._replicas.held[order.partition]
         # Behind an entry of this log: a snapshot at the position 0 would look like that of an empty replica.
-        await replica.wait_for(await self._node.barrier(order.partition), LOOK_S * 2)
-        return await self._node.snapshot(order.partition)
+        await replica.wait_for(await self._writers.barrier(order.partition), LOOK_S * 2)
+        return await self._replicas.snapshot(order.partition)
 
     async def _save(self, partition: int) -> int:
         """Take a snapshot of what a replica holds; return its position. Raises StoreError."""
-        if (fault := self._node.replicas[partition].fault) is not None:
+        if (fault := self._replicas.held[partition].fault) is not None:
             raise StoreError(str(fault))
-        return await self._node.snapshot(partition)
-
-    async def _adopt(self, partition: int) -> None:
-        """Let a replica go on with the log as it is now: from its first entry, of which it skips what it knows."""
-        log = JetStream(self._connection)
-        epoch = await log.epoch(self._node.layout.log_of(partition))
-        known = self._node.replicas[partition].applied
-        await self._node.release(partition)
-        for old in await self._registry.snapshots(partition):  # they are of a log that is gone
-            await log.drop_chunks(f"{partition}.{old.position}")
-        await self._registry.note_snapshots(partition, [])
-        await self._node.hold(partition, self._statistics, adopt=epoch)
-        logger.warning("partition %d, at %d of a log that is lost, goes on with another one", partition, known)
+        return await self._replicas.snapshot(partition)
 
 
 def leave(folder: Path) -> None:

@@ -8,7 +8,7 @@ The replies of a turn with PUSHes wait until their batches are acknowledged.
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import (
@@ -37,8 +37,8 @@ from sonicpy.channel.commands import (
 )
 from sonicpy.cluster.log.limits import ANSWER_S, RELAYED_S
 from sonicpy.cluster.node.merge import NAMED_MAX, merge_figures, merge_names
-from sonicpy.cluster.node.node import Node
 from sonicpy.cluster.node.spread import Spread
+from sonicpy.cluster.node.writers import Writers
 from sonicpy.cluster.peers.questions import Question, question_of
 from sonicpy.config import Config
 from sonicpy.errors import StoreError
@@ -46,35 +46,39 @@ from sonicpy.ids import check_collection
 from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.server.connections.dispatch import CALLS, Postponed
 from sonicpy.server.jobs.readers import ReaderWatch
+from sonicpy.server.jobs.sealer import Sealer
 from sonicpy.server.service import BaseService
 from sonicpy.server.watching.figures import LabelledFigures
 from sonicpy.server.watching.server_statistics import ServerStatistics
 
+if TYPE_CHECKING:
+    from sonicpy.cluster.node.node import Node
 
-def push(node: Node, command: Push) -> bytes:
+
+def push(node: "Node", command: Push) -> bytes:
     """Add the record of a PUSH to the next batch."""
     collection, bucket, oid, text, lang = command
     node.recorder.push(collection, bucket, oid, text, lang)
-    partition = node.partition_of(collection, bucket, oid)
-    node.turn[partition] = node.add(partition, node.recorder.take_record())
+    node.writers.add_in_turn(node.places.partition_of(collection, bucket, oid), node.recorder.take_record())
     return replies.OK
 
 
-def read_here(call: Callable[[Any, Any], bytes]) -> Callable[[Node, Any], bytes]:
+def read_here(call: Callable[[Any, Any], bytes]) -> "Callable[[Node, Any], bytes]":
     """Return the call that answers by a replica of this node, if that knows all that this node has acknowledged."""
 
-    def read(node: Node, command: Any) -> bytes:
-        if command.collection in node.spread:
+    def read(node: "Node", command: Any) -> bytes:
+        places, writers = node.places, node.writers
+        if command.collection in places.spread:
             raise Postponed
-        partition = node.partition_of(command.collection, command.bucket)
-        replica = node.replicas.get(partition)
-        if replica is None and partition not in node.turn:
-            raise Postponed(node.relay(partition, command))
+        partition = places.partition_of(command.collection, command.bucket)
+        replica = node.replicas.held.get(partition)
+        if replica is None and partition not in writers.turn:
+            raise Postponed(node.desk.relay(partition, command))
         if (
             replica is None
             or replica.fault is not None
-            or replica.applied < node.written[partition]
-            or partition in node.turn
+            or replica.applied < writers.written[partition]
+            or partition in writers.turn
             or node.is_strong
         ):
             raise Postponed
@@ -83,7 +87,7 @@ def read_here(call: Callable[[Any, Any], bytes]) -> Callable[[Node, Any], bytes]
     return read
 
 
-def count_here(node: Node, command: Count) -> bytes:
+def count_here(node: "Node", command: Count) -> bytes:
     """Answer COUNT of a bucket or an object."""
     if command.bucket is None:
         raise Postponed
@@ -107,36 +111,15 @@ def limit_of(command: Command) -> float:
     return ANSWER_S - RELAYED_S if type(command) in NODE_CALLS else ANSWER_S
 
 
-class TurnSealer:
-    """Lets the replies of a turn wait for its batches."""
+class TurnSealer(Sealer):
+    """Lets the replies of each turn wait for the batches of the turn. Replicas commit and remove by the log."""
 
-    is_waiting = False
-
-    def __init__(self, node: Node) -> None:
-        self._node = node
+    def __init__(self, writers: Writers) -> None:
+        self._writers = writers
 
     def seal(self, connection: object) -> "asyncio.Future[Any] | None":
-        """Return what the replies of a turn have to wait for; None: nothing."""
-        turn, self._node.turn = self._node.turn, {}
-        if not turn:
-            return None
-        waits = list(dict.fromkeys([batch.done for batch in turn.values()]))
-        if len(waits) == 1:
-            return waits[0]
-        return asyncio.gather(*map(asyncio.shield, waits))
-
-    def seal_with_pass(self, connection: object, out: list[bytes], promises: list[int]) -> bool:
-        """Return that it does not: each turn waits for its own batches."""
-        return False
-
-    def settle(self) -> None:
-        """Do nothing: no turn waits for a pass."""
-
-    def note_turn_without_changes(self) -> None:
-        """Do nothing: replicas commit by the log, whoever takes turns."""
-
-    async def remove(self) -> None:
-        """Do nothing: a replica removes at once what an entry of the log removes."""
+        """Return the future that the replies of a turn have to wait for; None: nothing."""
+        return self._writers.end_turn()
 
 
 class NodeService(BaseService):
@@ -146,15 +129,15 @@ class NodeService(BaseService):
         statistics: those that the replicas count their consolidations in.
     """
 
-    def __init__(self, node: Node, config: Config, statistics: ServerStatistics) -> None:
-        super().__init__(config, NODE_CALLS, node, TurnSealer(node), statistics)
+    def __init__(self, node: "Node", config: Config, statistics: ServerStatistics) -> None:
+        super().__init__(config, NODE_CALLS, node, TurnSealer(node.writers), statistics)
         self.node = node
-        self._spread = Spread(node)
+        self._spread = Spread(node.desk, node.places, node.recorder)
         self.where = f"{config.store.kv.path}, and it is the node {node.name} of a cluster"
 
     def stores(self) -> Sequence[tuple[Maintainer, ReaderWatch]]:
         """Return those of the replicas; see `BaseService.stores`."""
-        return [(replica.index.maintainer, replica.readers) for replica in self.node.replicas.values()]
+        return [(replica.index.maintainer, replica.readers) for replica in self.node.replicas.held.values()]
 
     def more_figures(self) -> list[LabelledFigures]:
         """Return those of each partition."""
@@ -167,7 +150,7 @@ class NodeService(BaseService):
     def note_url(self, url: str) -> None:
         """Tell other processes that want to open a replica's folder at which URL this one serves it."""
         super().note_url(url)
-        for replica in self.node.replicas.values():
+        for replica in self.node.replicas.held.values():
             replica.index.maintainer.note_server(url)
 
     async def finish(self, seconds: float) -> None:
@@ -188,10 +171,10 @@ class NodeService(BaseService):
     def _is_work(self, command: Any) -> bool:
         """Return whether a command takes its time by itself, without waiting for brokers or nodes that are silent."""
         is_count = isinstance(command, CountC) or (isinstance(command, Count) and command.object is None)
-        return isinstance(command, Verify | Trigger) or (is_count and command.collection in self.node.spread)
+        return isinstance(command, Verify | Trigger) or (is_count and command.collection in self.node.places.spread)
 
     async def _execute(self, command: Command) -> bytes:
-        if self.node.spread and getattr(command, "collection", None) in self.node.spread:
+        if self.node.places.spread and getattr(command, "collection", None) in self.node.places.spread:
             if getattr(command, "bucket", None) is not None:
                 return await self._spread.execute(command)
             if isinstance(command, Count | CountC):
@@ -213,8 +196,8 @@ class NodeService(BaseService):
             case Pop() | FlushB() | FlushO():
                 return replies.result(int(await self._ask(command)))
             case Stats(str(collection), str(bucket)):
-                partition = self.node.partition_of(collection, bucket)
-                found = await self.node.ask(partition, Question("stats", (collection, bucket)))
+                partition = self.node.places.partition_of(collection, bucket)
+                found = await self.node.desk.ask(partition, Question("stats", (collection, bucket)))
                 return replies.json_result(json.loads(found))
             case Stats(collection):
                 return replies.json_result(merge_figures(await self._ask_all("stats", collection)))
@@ -223,8 +206,8 @@ class NodeService(BaseService):
             case Verify():
                 return replies.json_result(await self._verify())
             case Trigger(action="consolidate"):
-                replicas = list(self.node.replicas.values())
-                await asyncio.gather(*map(self.node.wait_for_own, replicas))
+                replicas = list(self.node.replicas.held.values())
+                await asyncio.gather(*map(self.node.desk.wait_for_own, replicas))
                 for replica in replicas:
                     await replica.maintenance.consolidate()
                 return replies.OK
@@ -243,8 +226,8 @@ class NodeService(BaseService):
         return merge_names(await self._ask_all("buckets_after", collection, after, limit), limit)
 
     async def _ask(self, command: Any) -> bytes:
-        partition = self.node.partition_of(command.collection, command.bucket)
-        return await self.node.ask(partition, question_of(command))
+        partition = self.node.places.partition_of(command.collection, command.bucket)
+        return await self.node.desk.ask(partition, question_of(command))
 
     async def _ask_all(self, kind: str, *fields: Any) -> list[Any]:
         """Return the answers of all partitions.
@@ -252,7 +235,9 @@ class NodeService(BaseService):
         Raises:
             SonicError: one of them did not answer.
         """
-        asked = [self.node.ask(number, Question(kind, fields)) for number in range(self.node.layout.partitions)]
+        asked = [
+            self.node.desk.ask(number, Question(kind, fields)) for number in range(self.node.places.layout.partitions)
+        ]
         found = await asyncio.gather(*asked, return_exceptions=True)
         for answer in found:
             if isinstance(answer, BaseException):
@@ -261,8 +246,8 @@ class NodeService(BaseService):
 
     async def _verify(self) -> list[str]:
         faults = []
-        replicas = list(self.node.replicas.values())
-        await asyncio.gather(*[self.node.wait_for_own(replica) for replica in replicas if replica.fault is None])
+        replicas = list(self.node.replicas.held.values())
+        await asyncio.gather(*[self.node.desk.wait_for_own(replica) for replica in replicas if replica.fault is None])
         for replica in replicas:
             if replica.fault is not None:
                 faults.append(f"partition {replica.partition}: {replica.fault}")
@@ -272,7 +257,7 @@ class NodeService(BaseService):
         return faults
 
     def _info_of_node(self) -> bytes:
-        replicas = self.node.replicas.values()
+        replicas = self.node.replicas.held.values()
         maintainers = [replica.index.maintainer for replica in replicas]
         return self._info(
             open_collections=len({name for replica in replicas for name in replica.index.collections()}),

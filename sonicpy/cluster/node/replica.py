@@ -10,18 +10,20 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sonicpy.cluster.log.batches import Batch, following
 from sonicpy.cluster.log.broker import Epoch, LogGone
 from sonicpy.config import Config
 from sonicpy.errors import StoreError, StoreFull
-from sonicpy.index.replica_index import ReplicaIndex
 from sonicpy.server.jobs.committer import Committer
 from sonicpy.server.jobs.maintenance import Maintenance
 from sonicpy.server.jobs.readers import ReaderWatch
 from sonicpy.server.jobs.tasks import PeriodicTasks
 from sonicpy.server.watching.server_statistics import ServerStatistics
+
+if TYPE_CHECKING:
+    from sonicpy.index.replica_index import ReplicaIndex
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +62,7 @@ class Replica:
     def __init__(
         self,
         partition: int,
-        index: ReplicaIndex,
+        index: "ReplicaIndex",
         config: Config,
         statistics: ServerStatistics,
         answered: Answered,
@@ -142,7 +144,7 @@ class Replica:
             logger.error("partition %d answers nothing from now on: %s", self.partition, error)
         self._wake()
 
-    def to_read(self) -> ReplicaIndex:
+    def to_read(self) -> "ReplicaIndex":
         """Return the index, for somebody who reads now."""
         if self.index.maintainer.uncommitted:
             self.committer.commit_within(COMMIT_AFTER_READ_S)

@@ -8,14 +8,14 @@ import asyncio
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nats.aio.client import Client
 
 from sonicpy.cluster.log.broker import Epoch, LogGone
 from sonicpy.cluster.log.ending import close
 from sonicpy.cluster.log.jetstream import JetStream, connect
-from sonicpy.cluster.node.replica import Replica
+from sonicpy.cluster.log.vault import Vault
 from sonicpy.cluster.registry.orders import NotDone, Order
 from sonicpy.cluster.registry.registry import Layout, Manifest, Registry
 from sonicpy.cluster.registry.status import ask_nodes, why_not
@@ -23,7 +23,11 @@ from sonicpy.cluster.registry.watched import Asleep, give_watched_order
 from sonicpy.errors import StoreError
 from sonicpy.files import PRIVATE, Access, make_all, new_bytes, regular_bytes
 from sonicpy.store.care.backup import BACKUP_FILE
-from sonicpy.store.replica_store import LogProgress, install_backup, progress_of_backup
+from sonicpy.store.care.replica_backup import install_backup, progress_of_backup
+from sonicpy.store.rows.log_progress import LogProgress
+
+if TYPE_CHECKING:
+    from sonicpy.cluster.node.replica import Replica
 
 CHUNK_BYTES = 512 << 10
 KEPT = 2
@@ -32,7 +36,7 @@ CHUNK_S = 5.0
 CHUNK_PAUSE_S = 0.05
 
 
-async def save(replica: Replica, log: JetStream, registry: Registry) -> int:
+async def save(replica: "Replica", registry: Registry) -> int:
     """Take a snapshot of a replica, and drop those but the newest two; return its position; 0: it is empty.
 
     Raises:
@@ -55,15 +59,22 @@ async def save(replica: Replica, log: JetStream, registry: Registry) -> int:
             return manifest.position
         with regular_bytes(path) as file:
             for number in range(manifest.chunks):
-                await log.put_chunk(chunk_name(replica.partition, manifest, number), file.read(CHUNK_BYTES))
-        await load(replica.partition, manifest, log, folder / "again")
+                await registry.vault.put_chunk(chunk_name(replica.partition, manifest, number), file.read(CHUNK_BYTES))
+        await load(replica.partition, manifest, registry.vault, folder / "again")
     await registry.note_snapshots(replica.partition, [manifest, *kept[: KEPT - 1]])
     for old in kept[KEPT - 1 :]:
-        await log.drop_chunks(f"{replica.partition}.{old.position}")
+        await registry.vault.drop_chunks(f"{replica.partition}.{old.position}")
     return manifest.position
 
 
-async def load(partition: int, manifest: Manifest, log: JetStream, folder: Path, access: Access = PRIVATE) -> None:
+async def forget(partition: int, registry: Registry) -> None:
+    """Drop the snapshots of a partition, which are of a log that is gone. Raises SonicError."""
+    for old in await registry.snapshots(partition):
+        await registry.vault.drop_chunks(f"{partition}.{old.position}")
+    await registry.note_snapshots(partition, [])
+
+
+async def load(partition: int, manifest: Manifest, vault: Vault, folder: Path, access: Access = PRIVATE) -> None:
     """Read a snapshot back into a folder, as a backup, in files with the modes of `access`.
 
     Raises:
@@ -72,21 +83,21 @@ async def load(partition: int, manifest: Manifest, log: JetStream, folder: Path,
     make_all(folder, access)
     with new_bytes(folder / BACKUP_FILE, access) as file:
         for number in range(manifest.chunks):
-            file.write(await _chunk(log, chunk_name(partition, manifest, number)))
+            file.write(await _chunk(vault, chunk_name(partition, manifest, number)))
     loop = asyncio.get_running_loop()
     progress = await loop.run_in_executor(None, progress_of_backup, folder)
     if (progress.position, progress.epoch, progress.chain) != (manifest.position, manifest.epoch, manifest.chain):
         raise StoreError(f"the snapshot of partition {partition} at {manifest.position} holds another position")
 
 
-async def _chunk(log: JetStream, name: str) -> bytes:
+async def _chunk(vault: Vault, name: str) -> bytes:
     """Return a part of a snapshot. A broker that answers may be a little behind the one that took it."""
     for _ in range(int(CHUNK_S / CHUNK_PAUSE_S)):
         try:
-            return await log.get_chunk(name)
+            return await vault.get_chunk(name)
         except StoreError:
             await asyncio.sleep(CHUNK_PAUSE_S)
-    return await log.get_chunk(name)
+    return await vault.get_chunk(name)
 
 
 async def is_needed(known: LogProgress, partition: int, epoch: Epoch, registry: Registry) -> bool:
@@ -106,7 +117,7 @@ async def is_needed(known: LogProgress, partition: int, epoch: Epoch, registry: 
 
 
 async def replace_folder(
-    partition: int, epoch: Epoch, log: JetStream, registry: Registry, folder: Path, access: Access = PRIVATE
+    partition: int, epoch: Epoch, registry: Registry, folder: Path, access: Access = PRIVATE
 ) -> None:
     """Replace the folder of a replica that is too old by the newest snapshot, in files with the modes of `access`.
 
@@ -118,7 +129,7 @@ async def replace_folder(
         if manifest.epoch == epoch.name and manifest.position + 1 >= epoch.first:
             fresh = folder.with_name(f"{folder.name}.new")
             shutil.rmtree(fresh, ignore_errors=True)
-            await load(partition, manifest, log, fresh, access)
+            await load(partition, manifest, registry.vault, fresh, access)
             install_backup(fresh, folder, access)
             shutil.rmtree(fresh)
             return

@@ -31,21 +31,23 @@ from sonicpy.channel.commands import (
     Stats,
     Suggest,
 )
+from sonicpy.cluster.node.desk import Desk
 from sonicpy.cluster.node.merge import merge_figures
+from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.peers.questions import Question, question_of
 from sonicpy.errors import StoreError
 from sonicpy.ids import check_names
+from sonicpy.index.search.packed_terms import pack_terms
 from sonicpy.index.search.parts import RemotePart, merge
 from sonicpy.index.search.plan import Plan, to_plain
 from sonicpy.index.search.ranking import PLANNERS
 from sonicpy.index.search.sketch import likely_completions
 from sonicpy.index.search.statistics import SummedStatistics
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
-from sonicpy.index.spread_parts import pack_terms
 from sonicpy.search import Search
 
 if TYPE_CHECKING:
-    from sonicpy.cluster.node.node import Node
+    from sonicpy.index.recorder import Recorder
 
 CACHED_S = 1.0
 """The time after which the parts are asked again for the statistics of a query's words."""
@@ -60,11 +62,13 @@ class Spread:
     """Answers commands about buckets that are spread.
 
     Args:
-        node: that was asked.
+        recorder: reads the texts of queries.
     """
 
-    def __init__(self, node: "Node") -> None:
-        self._node = node
+    def __init__(self, desk: Desk, places: Places, recorder: "Recorder") -> None:
+        self._desk = desk
+        self._places = places
+        self._recorder = recorder
         self._plans: dict[Search, tuple[float, Plan]] = {}
 
     async def execute(self, command: Command) -> bytes:
@@ -75,7 +79,7 @@ class Spread:
             StoreError: a part does not answer, or a spread bucket does not offer the command.
         """
         match command:
-            case Query() if self._node.recorder.config.search.ranking == "sonic":
+            case Query() if self._recorder.config.search.ranking == "sonic":
                 raise StoreError("QUERY is refused: search.ranking is sonic, which a spread bucket does not offer")
             case Query():
                 return await self._query(command)
@@ -104,17 +108,17 @@ class Spread:
     # -- questions -----------------------------------------------------------------------------------------------------
 
     async def _of_object(self, command: Any) -> bytes:
-        partition = self._node.partition_of(command.collection, command.bucket, command.object)
-        return await self._node.ask(partition, question_of(command))
+        partition = self._places.partition_of(command.collection, command.bucket, command.object)
+        return await self._desk.ask(partition, question_of(command))
 
     async def _ask(self, collection: str, bucket: str, kind: str, *fields: Any) -> list[bytes]:
         """Return the answers of all parts of a bucket. Raises StoreError if one does not answer."""
-        return await self._ask_each([(part, kind, fields) for part in self._node.parts_of(collection, bucket)])
+        return await self._ask_each([(part, kind, fields) for part in self._places.parts_of(collection, bucket)])
 
     async def _ask_each(
         self, questions: Sequence[tuple[int, str, tuple[Any, ...]]], *, once: bool = False
     ) -> list[bytes]:
-        asked = [self._node.ask(part, Question(kind, fields), once=once) for part, kind, fields in questions]
+        asked = [self._desk.ask(part, Question(kind, fields), once=once) for part, kind, fields in questions]
         answers: list[bytes] = []
         for answer in await asyncio.gather(*asked, return_exceptions=True):
             if isinstance(answer, BaseException):
@@ -134,7 +138,7 @@ class Spread:
         fields = (collection, bucket, to_plain(plan), offset + limit, total)
         found = [json.loads(answer) for answer in await self._ask(collection, bucket, "spread_find", *fields)]
         page = merge([RemotePart(rows, count) for rows, count in found], plan, limit, offset)
-        is_scored = self._node.recorder.config.search.ranking != "newest"
+        is_scored = self._recorder.config.search.ranking != "newest"
         shown = page.scores if is_scored else [None] * len(page.names)
         return replies.hits(zip(page.names, shown, strict=True), page.total, scores=command.scores)
 
@@ -142,9 +146,9 @@ class Spread:
         """Return the plan of a query, not older than CACHED_S; None: its text has no words."""
         key = command.question
         cached = self._plans.get(key)
-        if cached is not None and time.monotonic() - cached[0] < CACHED_S and not self._node.is_strong:
+        if cached is not None and time.monotonic() - cached[0] < CACHED_S and not self._desk.is_strong:
             return cached[1]
-        recorder = self._node.recorder
+        recorder = self._recorder
         terms, matching = recorder.read_query(key)
         if not len(terms):
             return None
@@ -161,8 +165,8 @@ class Spread:
     async def _suggest(self, command: Suggest) -> bytes:
         collection, bucket, word, limit = command
         check_names(collection, bucket)
-        term, typed_bytes = self._node.recorder.read_word(word)
-        order = self._node.recorder.config.search.suggest_order
+        term, typed_bytes = self._recorder.read_word(word)
+        order = self._recorder.config.search.suggest_order
         if order == "likely":
             completions = await self._completions(collection, bucket, term, limit)
             if len(completions) == limit:
@@ -180,7 +184,7 @@ class Spread:
         version that does not know them.
         """
         fields = (collection, bucket, term.decode())
-        questions = [(part, "spread_completions", fields) for part in self._node.parts_of(collection, bucket)]
+        questions = [(part, "spread_completions", fields) for part in self._places.parts_of(collection, bucket)]
         try:
             found = await self._ask_each(questions, once=True)
         except StoreError:  # the question that follows says what is wrong, if all versions know it
@@ -199,7 +203,7 @@ class Spread:
     async def _count_words(self, collection: str, bucket: str) -> int:
         """Return how many different words a bucket holds: all of them are read, some at a time."""
         check_names(collection, bucket)
-        after: dict[int, str | None] = dict.fromkeys(self._node.parts_of(collection, bucket))
+        after: dict[int, str | None] = dict.fromkeys(self._places.parts_of(collection, bucket))
         seen: set[int] = set()
         while after:
             pages = await self._ask_each(
@@ -219,16 +223,16 @@ class Spread:
         """List objects part by part: each part lists its own in the order in which they were pushed."""
         collection, bucket, limit, prefix, after, position = command
         check_names(collection, bucket)
-        parts = self._node.parts_of(collection, bucket)
+        parts = self._places.parts_of(collection, bucket)
         number, inner = divmod(position or 0, 1 << PART_SHIFT)
         if position is None and after is not None:
-            partition = self._node.partition_of(collection, bucket, after)
+            partition = self._places.partition_of(collection, bucket, after)
             number = parts.index(partition)
-            inner = json.loads(await self._node.ask(partition, Question("position_after", (collection, bucket, after))))
+            inner = json.loads(await self._desk.ask(partition, Question("position_after", (collection, bucket, after))))
         if number >= len(parts):
             return replies.json_result({"objects": [], "next": None})
         fields = (collection, bucket, limit, prefix, None, inner)
-        reply = await self._node.ask(parts[number], Question("Objects", fields))
+        reply = await self._desk.ask(parts[number], Question("Objects", fields))
         page = json.loads(reply.decode().removeprefix("RESULT "))
         following = page["next"]
         if following is not None:

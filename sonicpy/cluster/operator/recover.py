@@ -15,6 +15,7 @@ from nats.aio.client import Client
 from sonicpy.cluster.log.broker import Epoch, LogGone
 from sonicpy.cluster.log.ending import close
 from sonicpy.cluster.log.jetstream import JetStream, connect
+from sonicpy.cluster.log.jetstream_vault import create_snapshots
 from sonicpy.cluster.operator.setup import LOG_COPIES
 from sonicpy.cluster.registry.orders import Order, give_order, tell_recovery
 from sonicpy.cluster.registry.registry import Layout, Registry
@@ -60,6 +61,7 @@ async def _recover(brokers: str, wish: Wish, say: Say) -> int:
         layout = await (await Registry.open(connection)).layout()
         answers = await ask_nodes(connection, layout)
         check_wish(layout, answers, wish)
+        await create_snapshots(connection, LOG_COPIES)
         logs = await _logs(JetStream(connection), layout, say)  # after the nodes: no replica is ahead of its log then
         for node in answers.values():
             _note_faults(layout, logs, node["replicas"])
@@ -75,7 +77,6 @@ async def _recover(brokers: str, wish: Wish, say: Say) -> int:
 
 async def _logs(log: JetStream, layout: Layout, say: Say) -> list[Epoch]:
     """Return what is known of each log; one that is missing is made."""
-    await log.create_snapshots(LOG_COPIES)
     logs = []
     for number in range(layout.logs):
         try:

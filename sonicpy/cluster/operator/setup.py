@@ -10,6 +10,7 @@ from urllib.request import urlopen
 
 from sonicpy.cluster.log.ending import close
 from sonicpy.cluster.log.jetstream import JetStream, connect
+from sonicpy.cluster.log.jetstream_vault import create_snapshots
 from sonicpy.cluster.registry.orders import tell_layout
 from sonicpy.cluster.registry.registry import Layout, Registry
 from sonicpy.errors import ConfigError
@@ -56,7 +57,7 @@ async def make(brokers: str, layout: Layout) -> Layout:
         log = JetStream(connection)
         for number in range(layout.logs):
             await log.create(number, LOG_COPIES)
-        await log.create_snapshots(LOG_COPIES)
+        await create_snapshots(connection, LOG_COPIES)
         return await registry.layout()
     finally:
         await close(connection)

@@ -45,7 +45,7 @@ from sonicpy.index.read_only_index import ReadOnlyIndex
 from sonicpy.index.recorder import RECORD_BYTES_MAX, Recorder
 from sonicpy.index.report.export import ExportedObject
 from sonicpy.store.care.backup import BACKUP_FILE
-from sonicpy.store.replica_store import install_backup
+from sonicpy.store.care.replica_backup import install_backup
 
 if TYPE_CHECKING:
     from sonicpy.cluster.operator.recover import Say
@@ -273,13 +273,12 @@ async def _backup(brokers: str, folder: Path, say: "Say") -> int:
         registry = await Registry.open(connection)
         layout = await registry.layout()
         answers = await ask_nodes(connection, layout)
-        log = JetStream(connection)
         notes: dict[str, object] = {}
         size = 0
         for partition in range(layout.partitions):
             await give_watched_order(connection, _source(layout, answers, partition), Order("snapshot", partition))
             manifest = (await registry.snapshots(partition))[0]
-            await load(partition, manifest, log, folder / f"{partition:04}")
+            await load(partition, manifest, registry.vault, folder / f"{partition:04}")
             notes[str(partition)] = dataclasses.asdict(manifest)
             size += manifest.size
             say(f"partition {partition}: {manifest.size} bytes, at {manifest.position}")

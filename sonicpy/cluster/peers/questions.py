@@ -11,7 +11,7 @@ raises UnknownQuestion there, which lets another node be asked.
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sonicpy.channel.commands import (
     Count,
@@ -29,11 +29,13 @@ from sonicpy.channel.commands import (
     Suggest,
 )
 from sonicpy.errors import SonicError
-from sonicpy.index.recorder import Recorder
-from sonicpy.index.replica_index import ReplicaIndex
 from sonicpy.server.connections.dispatch import CALLS
-from sonicpy.server.jobs.committer import Committer
 from sonicpy.version import VERSION
+
+if TYPE_CHECKING:
+    from sonicpy.index.recorder import Recorder
+    from sonicpy.index.replica_index import ReplicaIndex
+    from sonicpy.server.jobs.committer import Committer
 
 COMMANDS: dict[str, Any] = {
     **{
@@ -137,7 +139,7 @@ def unpack_question(packed: bytes) -> tuple[int, Question]:
         raise UnknownQuestion(f"a question has a form that this sonicpy {VERSION} does not know: upgrade it") from error
 
 
-def answer_read(index: ReplicaIndex, committer: Committer, question: Question) -> bytes:
+def answer_read(index: "ReplicaIndex", committer: "Committer", question: Question) -> bytes:
     """Return the answer to a question that changes nothing.
 
     Raises:
@@ -154,7 +156,7 @@ def answer_read(index: ReplicaIndex, committer: Committer, question: Question) -
     return CALLS[type(command)](index, command)
 
 
-def make_record(recorder: Recorder, question: Question) -> bytes:
+def make_record(recorder: "Recorder", question: Question) -> bytes:
     """Return the record of the log of a question that changes something.
 
     Raises:

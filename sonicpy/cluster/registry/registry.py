@@ -1,10 +1,10 @@
-"""The shared knowledge of all nodes of the cluster: the bucket `sonicpy_meta` of the brokers' key-value store.
+"""The shared knowledge of all nodes of the cluster: values in the vault that the brokers keep.
 
 cluster       what `sonicpy cluster init` fixed: Layout, as JSON
 analyser      what decides which terms of a text are stored: that of the first node that started
 entries       the version of the log's entries that nodes write; missing: the first one
 snapshot.K    the newest snapshots of a partition, newest first: Manifest, as JSON
-peer.NODE     where other nodes ask this one: Peer, as JSON; each start writes it
+peer.NODE     where other nodes ask this one: PeerAddress, as JSON; each start writes it
 writer.NODE   the incarnation of the batches of a node, which each start changes, and a node that writes confirms
 """
 
@@ -13,37 +13,22 @@ import contextlib
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from nats.aio.client import Client
-from nats.errors import Error as NatsError
-from nats.js.api import KeyValueConfig
-from nats.js.errors import (
-    BucketNotFoundError,
-    KeyNotFoundError,
-    KeyWrongLastSequenceError,
-    ServiceUnavailableError,
-)
-from nats.js.kv import KeyValue
 
 from sonicpy.cluster.log.broker import NotReady
-from sonicpy.cluster.log.refusals import JETSTREAM_ALLOWED, SURE_S, meaning
+from sonicpy.cluster.log.jetstream_vault import LEADER_S, PAUSE_S, JetStreamVault
+from sonicpy.cluster.log.vault import NotedValue, ValueChanged, Vault
 from sonicpy.cluster.log.versions import FIRST
 from sonicpy.cluster.registry.partitions import part_of, partition_of, partition_of_part, placement
-from sonicpy.errors import ConfigError, StoreError
+from sonicpy.errors import ConfigError, SonicError, StoreError
 
-BUCKET = "sonicpy_meta"
 FORMAT = 1
-HISTORY = 1
-LEADER_S = 10.0
-"""Brokers choose a leader in this time, or something is wrong with them."""
-PAUSE_S = 0.2
 TRIES = 5
 """To take the name of a node while somebody else writes it."""
-ASK_S = 3.0
-"""Longest time for one answer. Brokers without a leader do not answer at all, not even later: they are asked again."""
 
 
 class OtherLayout(StoreError):
@@ -117,7 +102,7 @@ class Manifest:
     """A snapshot of a partition.
 
     Attributes:
-        position, epoch, chain: as in the `Progress` of the replica that it was taken of.
+        position, epoch, chain: as in the `LogProgress` of the replica that it was taken of.
         chunks: how many parts it has.
         size: in bytes.
     """
@@ -145,69 +130,42 @@ class PeerAddress:
 
 
 class Registry:
-    """Reads and writes that bucket.
+    """Reads and writes these values.
 
-    Args:
-        store: the bucket.
+    Attributes:
+        vault: the keeper of the values, and of snapshots.
     """
 
-    def __init__(self, store: KeyValue) -> None:
-        self._store = store
+    def __init__(self, vault: Vault) -> None:
+        self.vault = vault
 
     @classmethod
     async def create(cls, connection: Client, layout: Layout, copies: int) -> "Registry":
-        """Make the bucket with the layout of a new cluster, unless there is one that was made or is laid out like that.
+        """Make the vault with the layout of a new cluster, unless there is one that was made or is laid out like that.
 
         Args:
             copies: how many brokers keep it.
 
         Raises:
             OtherLayout: there is another cluster.
+            ConfigError: the brokers refuse because of a setting.
             StoreError: the brokers refuse.
         """
         given = json.dumps(dataclasses.asdict(layout), sort_keys=True)
-        try:
-            registry = cls(await _create_bucket(connection, copies))
-            await registry._agree("cluster", given)
-            now = await registry.layout()
-            if dataclasses.replace(now, former=(), spread=()) == layout:
-                await registry._agree("made", given)
-                return registry
-        except NatsError as error:
-            found = meaning(error)
-            if isinstance(found, ConfigError):
-                raise found from error
-            raise StoreError(f"the brokers did not make the bucket {BUCKET}: {error}") from error
+        registry = cls(await JetStreamVault.create(connection, copies))
+        await registry._agree("cluster", given)
+        now = await registry.layout()
+        if dataclasses.replace(now, former=(), spread=()) == layout:
+            await registry._agree("made", given)
+            return registry
         if await registry._get("made") != given:
             raise OtherLayout(other_layout(now, layout))
         return registry
 
     @classmethod
     async def open(cls, connection: Client, within_s: float = LEADER_S) -> "Registry":
-        """Return the registry of the cluster that the brokers hold.
-
-        Args:
-            within_s: brokers that do not answer are asked again for this time, in seconds.
-
-        Raises:
-            ConfigError: there is none, or the brokers have no JetStream.
-            NotReady: the brokers do not answer.
-        """
-        now_s = time.monotonic()
-        sure_s, deadline_s = now_s + SURE_S, now_s + within_s
-        while True:
-            try:
-                return cls(await connection.jetstream(timeout=ASK_S).key_value(BUCKET))
-            except BucketNotFoundError as error:
-                if time.monotonic() > sure_s:
-                    raise ConfigError("these brokers hold no cluster; run sonicpy cluster init first.") from error
-            except (NatsError, OSError) as error:
-                found = meaning(error)
-                if isinstance(error, ServiceUnavailableError) and not getattr(connection, "has_jetstream", True):
-                    found = ConfigError(f"the broker that answers has no JetStream; {JETSTREAM_ALLOWED}.")
-                if not isinstance(found, NotReady) or time.monotonic() > deadline_s:
-                    raise found from error
-            await asyncio.sleep(PAUSE_S)
+        """Return the registry of the cluster that the brokers hold; see `JetStreamVault.open`."""
+        return cls(await JetStreamVault.open(connection, within_s))
 
     async def layout(self) -> Layout:
         """Return the layout.
@@ -247,13 +205,13 @@ class Registry:
         """
         layout = await self.layout()
         changed = change(layout)
+        value = json.dumps(dataclasses.asdict(changed), sort_keys=True).encode()
         try:
-            entry = await self._store.get("cluster")
-            if _layout_in(json.loads(entry.value or b"{}")) != layout:
-                raise StoreError("the layout was changed by somebody else meanwhile: look at it and try again")
-            value = json.dumps(dataclasses.asdict(changed), sort_keys=True).encode()
-            await self._store.update("cluster", value, last=entry.revision)
-        except NatsError as error:
+            noted = await self.vault.get("cluster")
+            if noted is None or _layout_in(json.loads(noted.value)) != layout:
+                raise ValueChanged("it was changed by somebody else meanwhile: look at it and try again")
+            await self.vault.update("cluster", value, noted.revision)
+        except SonicError as error:
             raise StoreError(f"the layout was not changed: {error}") from error
         return changed
 
@@ -282,17 +240,16 @@ class Registry:
             NotReady: no broker answers.
         """
         key, before = f"writer.{node}", None
-        with _answering():
-            for _ in range(TRIES):
-                entry = await self._entry(key)
-                found = b"0" if entry is None else entry.value or b"0"
-                if before not in (None, found):
-                    break
-                before, number = found, max(int(time.time() * 1000), int(found) + 1)
-                with contextlib.suppress(KeyWrongLastSequenceError):  # who has the name may have confirmed it
-                    await self._write(key, str(number).encode(), entry)
-                    return number, entry is None
-                await asyncio.sleep(PAUSE_S)
+        for _ in range(TRIES):
+            noted = await self.vault.get(key)
+            found = b"0" if noted is None else noted.value or b"0"
+            if before not in (None, found):
+                break
+            before, number = found, max(int(time.time() * 1000), int(found) + 1)
+            with contextlib.suppress(ValueChanged):  # the process that has the name may have confirmed it
+                await self._replace(key, str(number).encode(), noted)
+                return number, noted is None
+            await asyncio.sleep(PAUSE_S)
         raise ConfigError(f"--node is {node}, which is being started somewhere else, too.")
 
     async def confirm_incarnation(self, node: str, number: int) -> bool:
@@ -305,11 +262,10 @@ class Registry:
             NotReady: no broker answers, or the number was changed meanwhile: ask again.
         """
         key = f"writer.{node}"
-        with _answering():
-            entry = await self._entry(key)  # None: the brokers have lost their data
-            if entry is not None and int(entry.value or b"0") > number:
-                return False
-            await self._write(key, str(number).encode(), entry)
+        noted = await self.vault.get(key)  # None: the brokers have lost their data
+        if noted is not None and int(noted.value or b"0") > number:
+            return False
+        await self._replace(key, str(number).encode(), noted)
         return True
 
     async def entry_version(self) -> int:
@@ -319,8 +275,8 @@ class Registry:
     async def note_entry_version(self, version: int) -> None:
         """Let nodes write another version of entries. Raises StoreError."""
         try:
-            await self._store.put("entries", str(version).encode())
-        except NatsError as error:
+            await self.vault.put("entries", str(version).encode())
+        except SonicError as error:
             raise StoreError(f"the brokers did not note the version of entries: {error}") from error
 
     async def peer(self, node: str) -> PeerAddress | None:
@@ -330,8 +286,7 @@ class Registry:
 
     async def note_peer(self, node: str, peer: PeerAddress) -> None:
         """Note where a node is asked. Raises NotReady if no broker answers."""
-        with _answering():
-            await self._store.put(f"peer.{node}", json.dumps(dataclasses.asdict(peer)).encode())
+        await self.vault.put(f"peer.{node}", json.dumps(dataclasses.asdict(peer)).encode())
 
     async def snapshots(self, partition: int) -> list[Manifest]:
         """Return the snapshots of a partition, newest first. Raises NotReady if no broker answers."""
@@ -342,8 +297,8 @@ class Registry:
         """Replace the list of a partition's snapshots. Raises StoreError."""
         value = json.dumps([dataclasses.asdict(manifest) for manifest in manifests])
         try:
-            await self._store.put(f"snapshot.{partition}", value.encode())
-        except NatsError as error:
+            await self.vault.put(f"snapshot.{partition}", value.encode())
+        except SonicError as error:
             raise StoreError(f"the brokers did not note a snapshot: {error}") from error
 
     async def _agree(self, key: str, value: str) -> str:
@@ -355,46 +310,22 @@ class Registry:
         deadline = time.monotonic() + LEADER_S
         while True:
             try:
-                await self._store.create(key, value.encode())
+                await self.vault.update(key, value.encode(), 0)
                 return value
-            except KeyWrongLastSequenceError:
+            except ValueChanged:
                 return await self._get(key) or ""
-            except NatsError as error:  # brokers that have just started may have no leader yet
+            except SonicError as error:  # brokers that have just started may have no leader yet
                 if time.monotonic() > deadline:
                     raise NotReady(f"the brokers do not take what the nodes agree on: {error}") from error
                 await asyncio.sleep(PAUSE_S)
 
     async def _get(self, key: str) -> str | None:
-        with _answering():
-            entry = await self._entry(key)
-        return None if entry is None else (entry.value or b"").decode()
+        noted = await self.vault.get(key)
+        return None if noted is None else noted.value.decode()
 
-    async def _entry(self, key: str) -> KeyValue.Entry | None:
-        try:
-            return await self._store.get(key)
-        except KeyNotFoundError:
-            return None
-
-    async def _write(self, key: str, value: bytes, entry: KeyValue.Entry | None) -> None:
-        """Write a value in the place of an entry that was read. Raises KeyWrongLastSequenceError if it has changed."""
-        if entry is None:
-            await self._store.create(key, value)
-        else:
-            await self._store.update(key, value, last=entry.revision)
-
-
-async def _create_bucket(connection: Client, copies: int) -> KeyValue:
-    """Make the bucket, unless it exists; brokers that have just started may have no leader yet. Raises NatsError."""
-    deadline = time.monotonic() + 2 * LEADER_S
-    while True:
-        try:
-            return await connection.jetstream(timeout=ASK_S).create_key_value(
-                KeyValueConfig(bucket=BUCKET, history=HISTORY, replicas=copies)
-            )
-        except NatsError as error:
-            if time.monotonic() > deadline or isinstance(meaning(error), ConfigError):
-                raise
-            await asyncio.sleep(PAUSE_S)
+    async def _replace(self, key: str, value: bytes, noted: NotedValue | None) -> None:
+        """Write a value in the place of one that was read. Raises ValueChanged if there is another one by now."""
+        await self.vault.update(key, value, 0 if noted is None else noted.revision)
 
 
 def other_layout(now: Layout, given: Layout) -> str:
@@ -408,15 +339,6 @@ def other_layout(now: Layout, given: Layout) -> str:
         f"these brokers hold a cluster with another layout (partitions: {now.partitions}, logs: {now.logs}, copies: "
         f"{now.copies}), and that stays so"
     )
-
-
-@contextlib.contextmanager
-def _answering() -> Iterator[None]:
-    """Let errors of the brokers and the network raise what they mean: see `meaning`."""
-    try:
-        yield
-    except (NatsError, OSError) as error:
-        raise meaning(error) from error
 
 
 def _layout_in(found: Mapping[str, Any]) -> Layout:

@@ -16,13 +16,12 @@ from sonicpy.store.care.verify_tables import faults_beside_a_writer, readable_sc
 from sonicpy.store.disk.boot_mark import refuse_unrecovered
 from sonicpy.store.disk.check_process import faults_in_child
 from sonicpy.store.disk.environment import DATA_FILE, Environment
-from sonicpy.store.disk.folder import ReaderLock, holds_store, is_there, is_written
+from sonicpy.store.disk.folder import ReaderLock, holds_store, is_there, is_written, may_write
 from sonicpy.store.disk.log import log_faults
 from sonicpy.store.disk.page_check import page_faults
 from sonicpy.store.disk.pages import ROWS_MAX, pages
 from sonicpy.store.disk.slices import lasting_faults, slices
 from sonicpy.store.disk.transaction import Transaction
-from sonicpy.store.read_only_store import may_write
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.meta import RESTORE_ELSEWHERE, check_analyzer, check_format, read_position
 from sonicpy.store.views.view import View

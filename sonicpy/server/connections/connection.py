@@ -4,10 +4,9 @@ A turn carries out lines until its time is up or none is left, then seals what i
 one call. A connection that used up its turn queues for the next one (`Turns.enqueue_turn`); the others are served as
 their bytes arrive.
 
-The connection does not read while a turn is queued (`_is_queued`), while a deferred answer waits for the disk or for a
-long command (`_deferred`), or while the peer does not read its replies (`_is_blocked`). While somebody else is asked
-(`_relayed`) it reads at most once: to stop and to resume reading costs as much as a read. So one connection makes the
-server hold at most two reads, one unfinished line, and WRITE_HIGH_BYTES of replies twice.
+`TurnState` draws the states of a connection and says when it takes a turn, and when it reads. While somebody else is
+asked, the connection reads at most once: to stop and to resume reading costs as much as a read. So one connection makes
+the server hold at most two reads, one unfinished line, and WRITE_HIGH_BYTES of replies twice.
 """
 
 import asyncio
@@ -23,6 +22,7 @@ from sonicpy.server.connections.dispatch import Relayed
 from sonicpy.server.connections.passwords import DelayedRefusal, network_of
 from sonicpy.server.connections.rejected import RejectedConnection
 from sonicpy.server.connections.runner import Runner, TurnEnd
+from sonicpy.server.connections.turn_state import DEFERRED, READY, RELAYED, TurnEvent, TurnState
 
 if TYPE_CHECKING:
     from sonicpy.server.connections.serving import Serving
@@ -38,6 +38,8 @@ WRITE_HIGH_BYTES = 1 << 16
 """A peer with more unread replies is not served until it reads; a turn with longer replies ends."""
 WRITE_TIMEOUT_S = 300.0
 """A peer that read nothing for this time is dropped, where channel.tcp_timeout sets no other time."""
+ENDS_WITH_REPLIES = (None, TurnEnd.TIME_IS_UP, TurnEnd.REPLIES_ARE_LONG, TurnEnd.SEARCH_BEGINS)
+"""How turns end whose replies may leave once their changes are sealed."""
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -53,15 +55,10 @@ class Connection(asyncio.BufferedProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._opened_s = self._active_s = self._loop.time()  # _active_s: when bytes last came or went
         self._unsent_bytes = 0  # at the last check of the time-outs
-        self._is_blocked = False  # writing
-        self._is_queued = False
         self._busy_until_s = 0.0
-        self._deferred: asyncio.Task[None] | None = None
-        self._relayed: Relayed | None = None
-        self._delayed_refusal: DelayedRefusal | None = None
-        self._is_at_end = False  # of the input
         self._is_tls = False
-        self._is_paused = False  # reading
+        self._state = TurnState()
+        self._pending: asyncio.Task[None] | Relayed | DelayedRefusal | None = None  # in DEFERRED, RELAYED, REFUSING
 
     # -- called by the loop --------------------------------------------------------------------------------------
 
@@ -90,14 +87,14 @@ class Connection(asyncio.BufferedProtocol):
         self._active_s = self._loop.time()
         service.statistics.received_bytes += nbytes
         self.session.feed(service.read_buffer, nbytes)
-        if self._is_waiting():
+        if self._state.waits:
             self._pause_or_resume_reading()
         else:
             self._take_immediate_turn()
 
     def eof_received(self) -> bool:
-        self._is_at_end = True
-        if not self._is_waiting():
+        self._state.is_at_end = True
+        if not self._state.waits:
             self._take_turn()
         if not self._is_tls:
             return True  # stay open: replies may still be under way, and a turn closes
@@ -108,20 +105,19 @@ class Connection(asyncio.BufferedProtocol):
         return False
 
     def pause_writing(self) -> None:
-        self._is_blocked = True
+        self._state.block()
         self._pause_or_resume_reading()
 
     def resume_writing(self) -> None:
         self._active_s = self._loop.time()
-        self._is_blocked = False
+        self._state.unblock()
         self._go_on()
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._cancel_refusal()
-        self._transport = self._runner.transport = None
-        self._service.disconnected(self)
+        self._leave()
 
     # -- called by the server ------------------------------------------------------------------------------------
 
@@ -131,12 +127,12 @@ class Connection(asyncio.BufferedProtocol):
         self.session.shutting_down = True
         if self._cancel_refusal():
             self._write([replies.ended(WRONG_PASSWORD)])
-        if self._deferred is None and self._relayed is None:
+        if self._state.phase not in (DEFERRED, RELAYED):
             self._close()
 
     def move_away(self) -> bool:
         """Let another process serve this connection, if it waits for its next command; return whether one does."""
-        if self._is_waiting() or not self._may_move:
+        if self._state.waits or not self._may_move:
             return False
         if self._hand_over([]):
             return True
@@ -160,18 +156,18 @@ class Connection(asyncio.BufferedProtocol):
         self._turns.note_immediate_turn(time.perf_counter() - began)
 
     def _take_turn(self, limit_s: float = TURN_S, limit_bytes: float = WRITE_HIGH_BYTES) -> None:
-        self._is_queued = False
-        if self._transport is None or self._deferred or self._relayed or self._is_blocked or self.session.ended:
+        transport = self._transport
+        if not self._state.begin_turn() or self.session.ended or transport is None:
             return
-        if self._is_tls and self._transport.is_closing():
+        if self._is_tls and transport.is_closing():
             return
         out: list[bytes] = []
         promises: list[int] = []
         try:
             stop = self._runner.run(out, promises, limit_s, limit_bytes)
-            if stop is None and promises and not self._is_at_end and not self.session.ended:  # what most turns end with
+            if stop is None and promises and not self._state.is_at_end and not self.session.ended:  # as most turns do
                 if self._service.committer.seal_with_pass(self, out, promises):
-                    if self._is_paused:
+                    if self._state.is_paused:
                         self._pause_or_resume_reading()
                     return
             elif stop is TurnEnd.SEARCH_BEGINS:
@@ -194,35 +190,27 @@ class Connection(asyncio.BufferedProtocol):
                 self._runner.withdraw_all(out, undone)
         if isinstance(stop, Relayed):
             self._write(out)
-            self._relayed = stop
+            self._pending = stop
+            self._state.note(TurnEvent.RELAY)
             stop.ask(self._take_relayed)
             return
         if self._service.sheds and self._moves_away(stop, out):
             return
-        long_command: Command | None = None
-        if stop is None:
-            if self._is_at_end:
-                out.append(self.session.end_of_input())
+        if stop is None and self._state.is_at_end:
+            out.append(self.session.end_of_input())
         elif stop is TurnEnd.TIME_IS_UP:
             self._busy_until_s = time.perf_counter() + BUSY_S
-            self._is_queued = True
-        elif stop is TurnEnd.REPLIES_ARE_LONG:
-            self._is_queued = True
-        elif not isinstance(stop, TurnEnd):
-            long_command = stop
-        synced: asyncio.Future[Any] | None = None
-        if promises:
-            synced = self._seal(out, promises)
-        if synced is not None or long_command is not None or stop is TurnEnd.HALF_GONE:
-            self._is_queued = False  # the end of the deferred answer goes on
-            self._deferred = self._loop.create_task(self._answer_later(synced, out, promises, stop))
+        synced = self._seal(out, promises) if promises else None
+        if synced is not None or stop not in ENDS_WITH_REPLIES:
+            self._defer(synced, out, promises, stop)
         else:
             self._write(out)
             if self.session.ended:
                 self._close()
-            elif self._is_queued:
+            elif stop is not None:
+                self._state.note(TurnEvent.LINES_LEFT)
                 self._turns.enqueue_turn(self._take_turn)
-            elif not self._is_paused:  # `_write` has paused it if the peer is slow
+            elif not self._state.is_paused:  # `_write` has paused it if the peer is slow
                 return
         self._pause_or_resume_reading()
 
@@ -252,6 +240,16 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._runner.withdraw(out, promises, error)
 
+    def _defer(
+        self,
+        synced: "asyncio.Future[Any] | None",
+        out: list[bytes],
+        promises: list[int],
+        stop: TurnEnd | Command | None,
+    ) -> None:
+        self._state.note(TurnEvent.DEFER)
+        self._pending = self._loop.create_task(self._answer_later(synced, out, promises, stop))
+
     async def _answer_later(
         self,
         synced: "asyncio.Future[Any] | None",
@@ -274,7 +272,8 @@ class Connection(asyncio.BufferedProtocol):
         except BaseException:
             self.abort()
             raise
-        self._deferred = None
+        self._pending = None
+        self._state.note(TurnEvent.ANSWERED)
         self._active_s = self._loop.time()
         if self.session.ended or self.session.shutting_down:
             self._close()
@@ -283,20 +282,21 @@ class Connection(asyncio.BufferedProtocol):
 
     def _take_relayed(self, answer: bytes | SonicError | None) -> None:
         """Write the reply that somebody else has given, and go on; None: carry out the command here."""
-        relayed, self._relayed = self._relayed, None
-        if self._transport is None or relayed is None:
+        relayed, self._pending = self._pending, None
+        if self._transport is None or not isinstance(relayed, Relayed):
             return
         if answer is None:
-            self._deferred = self._loop.create_task(self._answer_later(None, [], [], relayed.command))
+            self._defer(None, [], [], relayed.command)
             self._pause_or_resume_reading()
             return
+        self._state.note(TurnEvent.ANSWERED)
         self._active_s = self._loop.time()
         self._write([self._runner.finish_relayed(relayed, answer)])
         if self.session.shutting_down:
             self._close()
-        elif self._is_waiting():
+        elif self._state.waits:
             return
-        elif self._is_at_end or not self.session.is_drained():
+        elif self._state.is_at_end or not self.session.is_drained():
             self._take_immediate_turn()
         else:  # a turn would find nothing
             self._pause_or_resume_reading()
@@ -305,7 +305,7 @@ class Connection(asyncio.BufferedProtocol):
         """Hand over this connection although it was served here until now; return whether it was."""
         if not self._may_move:
             return False
-        if stop not in (None, TurnEnd.TIME_IS_UP, TurnEnd.REPLIES_ARE_LONG) or not self._hand_over(out):
+        if stop not in ENDS_WITH_REPLIES or not self._hand_over(out):
             return False
         self._service.sheds -= 1
         return True
@@ -318,18 +318,17 @@ class Connection(asyncio.BufferedProtocol):
     def _hand_over(self, out: list[bytes]) -> bool:
         """Let another process go on with this connection; return whether one does."""
         transport = self._transport
-        if transport is None or transport.is_closing() or self._is_at_end:
+        if transport is None or transport.is_closing() or self._state.is_at_end:
             return False
         if transport.get_write_buffer_size():  # what waits here could come after what the other process sends
             return False
         transport.pause_reading()
         if not self._goes_on_elsewhere(transport, b"".join(out)):
-            self._is_paused = True
+            self._state.is_paused = True
             return False
         if self._timer is not None:
             self._timer.cancel()
-        self._transport = self._runner.transport = None
-        self._service.disconnected(self)
+        self._leave()
         return True
 
     def _goes_on_elsewhere(self, transport: asyncio.Transport, unsent: bytes) -> bool:
@@ -353,7 +352,8 @@ class Connection(asyncio.BufferedProtocol):
         if delay_s is None:
             self.abort()
         elif delay_s:
-            self._delayed_refusal = DelayedRefusal(passwords, network, delay_s, self._refuse_password)
+            self._state.note(TurnEvent.REFUSE)
+            self._pending = DelayedRefusal(passwords, network, delay_s, self._refuse_password)
         else:
             self._refuse_password()
 
@@ -365,10 +365,11 @@ class Connection(asyncio.BufferedProtocol):
 
     def _cancel_refusal(self) -> bool:
         """Return whether a refusal was waiting."""
-        if self._delayed_refusal is None:
+        if not isinstance(self._pending, DelayedRefusal):
             return False
-        self._delayed_refusal.end()
-        self._delayed_refusal = None
+        self._pending.end()
+        self._pending = None
+        self._state.note(TurnEvent.REFUSED)
         return True
 
     # -- the socket ----------------------------------------------------------------------------------------------
@@ -379,6 +380,12 @@ class Connection(asyncio.BufferedProtocol):
             self._service.statistics.sent_bytes += len(data)
             self._transport.write(data)
 
+    def _leave(self) -> None:
+        """Forget the transport: it is closed, or serves another process now."""
+        self._state.lose()
+        self._transport = self._runner.transport = None
+        self._service.disconnected(self)
+
     def _close(self) -> None:
         self._service.committer.settle()  # replies of this pass may wait for it
         if self._transport is not None:
@@ -386,24 +393,19 @@ class Connection(asyncio.BufferedProtocol):
 
     # -- when to go on, when to give up --------------------------------------------------------------------------
 
-    def _is_waiting(self) -> bool:
-        return self._is_queued or self._is_blocked or self._deferred is not None or self._relayed is not None
-
     def _go_on(self) -> None:
-        if not self._is_waiting() and not self.session.ended:
-            self._is_queued = True
+        if not self.session.ended and self._state.wants_turn():
             self._turns.enqueue_turn(self._take_turn)
         self._pause_or_resume_reading()
 
     def _pause_or_resume_reading(self) -> None:
-        waits = self._is_waiting()
-        if waits == self._is_paused or self._transport is None or self._transport.is_closing() or self._is_at_end:
+        transport, state = self._transport, self._state
+        if transport is None or transport.is_closing() or not state.must_change_reading():
             return
-        self._is_paused = waits
-        if waits:
-            self._transport.pause_reading()
+        if state.is_paused:
+            transport.pause_reading()
         else:
-            self._transport.resume_reading()
+            transport.resume_reading()
 
     def _check_time(self) -> None:
         """Close the connection if one of its time-outs has passed, and schedule the next check."""
@@ -429,8 +431,7 @@ class Connection(asyncio.BufferedProtocol):
         """Close the connection if it was idle for too long; return when to check again, None: it is closed."""
         assert self._transport is not None
         unsent = self._transport.get_write_buffer_size()
-        is_served = self._is_queued or (self._deferred or self._relayed or self._delayed_refusal) is not None
-        if unsent < self._unsent_bytes or is_served:
+        if unsent < self._unsent_bytes or self._state.phase is not READY:
             self._active_s = now
         self._unsent_bytes = unsent
         due = self._active_s + (self._service.idle_timeout_s or (WRITE_TIMEOUT_S if unsent else math.inf))

@@ -15,13 +15,12 @@ from sonicpy.channel.commands import Command, Mode
 from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
 from sonicpy.config import Config
-from sonicpy.errors import StoreError
 from sonicpy.server.connections.descriptors import Room
 from sonicpy.server.connections.dispatch import CHANGES, REMOVES
 from sonicpy.server.connections.passwords import WrongPasswords
 from sonicpy.server.connections.rejected import RejectedConnection
 from sonicpy.server.connections.turns import Turns
-from sonicpy.server.jobs.committer import Writer
+from sonicpy.server.jobs.sealer import Sealer
 from sonicpy.server.watching.server_statistics import ServerStatistics, Tally
 
 READ_BYTES = 1 << 15
@@ -48,18 +47,6 @@ class ServedConnection(Protocol):
 
     def shut_down(self, limit_s: float) -> None: ...
     def abort(self) -> None: ...
-
-
-class Sealer(Protocol):
-    """Puts the changes of a turn where they last."""
-
-    @property
-    def is_waiting(self) -> bool: ...
-    def seal(self, connection: object) -> "asyncio.Future[Any] | None": ...
-    def seal_with_pass(self, connection: Writer, out: list[bytes], promises: list[int]) -> bool: ...
-    def settle(self) -> StoreError | None: ...
-    def note_turn_without_changes(self) -> StoreError | None: ...
-    async def remove(self) -> None: ...
 
 
 class CommandKind(NamedTuple):

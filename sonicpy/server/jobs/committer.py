@@ -7,9 +7,10 @@ between turns, so LMDB never holds a change that the log does not hold.
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from sonicpy.errors import StoreError, StoreLocked, WorkerError
+from sonicpy.server.jobs.sealer import Sealer, Writer
 from sonicpy.server.jobs.threads import in_thread
 
 if TYPE_CHECKING:
@@ -44,20 +45,7 @@ REMOVALS_PER_COMMIT = 16
 """Steps of a removal for each commit; it writes about a page for each term that went."""
 
 
-class Writer(Protocol):
-    """A connection that changes something."""
-
-    def end_seal(self, out: list[bytes], promises: list[int], error: StoreError | None, *, may_have_read: bool) -> None:
-        """Send the replies of a turn, whose changes the log holds now; with an error, they were undone.
-
-        Must not raise.
-
-        Args:
-            may_have_read: changes of other connections, which were undone with its own.
-        """
-
-
-class Committer:
+class Committer(Sealer):
     """Seals, commits and syncs what connections change. To be made while the loop runs.
 
     Args:
@@ -98,13 +86,10 @@ class Committer:
         return bool(self._unacknowledged)
 
     def seal_with_pass(self, connection: Writer, out: list[bytes], promises: list[int]) -> bool:
-        """Let the changes of a turn reach the log with those of the other turns of this pass of the loop.
-
-        Args:
-            connection: its `end_seal` gets the other arguments then.
+        """Let the changes of a turn reach the log with those of others; see `Sealer.seal_with_pass`.
 
         Returns:
-            False: `seal` has to be called instead, for nobody else seems to change anything in this pass.
+            False: no other connection seems to change anything in this pass.
         """
         if not self._is_shared or self._syncs_before_reply:
             return False

@@ -36,7 +36,9 @@ from sonicpy.server.searching.search_messages import (
 from sonicpy.server.searching.search_worker import IDLE_SHARE, serve_searches
 
 if TYPE_CHECKING:
-    from sonicpy.server.service import Service
+    from sonicpy.index.index import Index
+    from sonicpy.server.connections.serving import Serving
+    from sonicpy.server.jobs.committer import Committer
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +58,10 @@ class SearchProcess:
     """A process that serves connections in mode search.
 
     Args:
+        index: answers commands that need changes which no commit holds yet.
+        committer: of that index.
+        serving: the connections of the main process, which takes back those that no other process takes.
+        choose: returns the process to give a connection to; None: the main process.
         on_end: called once, unless `kill` was called before.
 
     Attributes:
@@ -71,7 +77,14 @@ class SearchProcess:
         is_leaving: it was told to end.
     """
 
-    def __init__(self, service: "Service", on_end: OnEnd) -> None:
+    def __init__(
+        self,
+        index: "Index",
+        committer: "Committer",
+        serving: "Serving",
+        choose: "Callable[[], SearchProcess | None]",
+        on_end: OnEnd,
+    ) -> None:
         self.connections = self.most = 0
         self.fresh = 0
         self.busy = 0.0
@@ -80,7 +93,10 @@ class SearchProcess:
         self.idle_since_s = self.heard_s = time.monotonic()
         self.owes_since_s: float | None = None
         self.is_ready = self.was_ready = self.is_retiring = self.is_leaving = False
-        self._service = service
+        self._index = index
+        self._committer = committer
+        self._serving = serving
+        self._choose = choose
         self._on_end = on_end
         self._process: BaseProcess | None = None
         self._link: Link | None = None
@@ -117,7 +133,7 @@ class SearchProcess:
             OSError: it cannot be started.
             WorkerError: no thread can be started.
         """
-        board = self._service.index.maintainer.share_changes()
+        board = self._index.maintainer.share_changes()
         ours, theirs = socket.socketpair()
         try:
             self._process = await in_thread(_started, theirs)
@@ -127,7 +143,7 @@ class SearchProcess:
         finally:
             theirs.close()
         self._link = Link(ours, self._receive, self._end)
-        self._link.pass_on(Setup(self._service.index.maintainer.folder, self._service.config), board)
+        self._link.pass_on(Setup(self._index.maintainer.folder, self._serving.config), board)
 
     def take(self, handover: Handover, descriptor: int) -> bool:
         """Give it a connection; return whether that worked."""
@@ -173,11 +189,11 @@ class SearchProcess:
 
     def _take_back(self, handover: Handover, descriptor: int) -> None:
         """Give a connection that this process hands over to another one, or serve it in the main process."""
-        chosen = None if self._service.search is None or descriptor == NONE else self._service.search.choose()
+        chosen = None if descriptor == NONE else self._choose()
         if chosen is not None and chosen is not self and chosen.take(handover, descriptor):
             os.close(descriptor)
             return
-        opening = asyncio.get_running_loop().create_task(go_on_with(self._service, handover, descriptor))
+        opening = asyncio.get_running_loop().create_task(go_on_with(self._serving, handover, descriptor))
         self._opening.add(opening)
         opening.add_done_callback(self._opening.discard)
 
@@ -192,12 +208,12 @@ class SearchProcess:
         self.connections -= message.connections
 
     def _note_report(self, message: Report) -> None:
-        self._service.statistics.add(message.counts)
+        self._serving.statistics.add(message.counts)
         self.busy = message.busy
         self.active = message.active
         self.open_graphs = message.open_graphs
         self.most = message.most
-        self._service.index.maintainer.note_broken_buckets(message.broken_buckets)
+        self._index.maintainer.note_broken_buckets(message.broken_buckets)
         self.fresh = 0
         self.owes_since_s = None if message.busy < IDLE_SHARE else self.heard_s
         if message.was_asked:
@@ -214,17 +230,17 @@ class SearchProcess:
         def answer(done: asyncio.Future[bool]) -> None:
             self.send(Committed(message.number, done.result()))
 
-        self._service.committer.commit_soon().add_done_callback(answer)
+        self._committer.commit_soon().add_done_callback(answer)
 
     def _answer(self, message: AskReply) -> None:
         """Carry out a command here, where reads see what is not committed; those that follow need not come here."""
-        self._service.committer.commit_within(COMMIT_WITHIN_S)
+        self._committer.commit_within(COMMIT_WITHIN_S)
         try:
-            reply = CALLS[type(message.command)](self._service.index, message.command)
+            reply = CALLS[type(message.command)](self._index, message.command)
         except SonicError as error:
             logger.error("%s", error)
             reply = replies.error(error)
-        undone = self._service.committer.settle()  # the reply may tell of changes that no log holds yet
+        undone = self._committer.settle()  # the reply may tell of changes that no log holds yet
         if undone is not None:
             reply = replies.error(undone)
         self.send(ReplyFound(message.number, reply))

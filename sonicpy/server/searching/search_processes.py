@@ -26,7 +26,9 @@ from sonicpy.server.searching.search_messages import AskReport, Shed, Stop, Vaca
 from sonicpy.server.searching.search_process import SearchProcess
 
 if TYPE_CHECKING:
-    from sonicpy.server.service import Service
+    from sonicpy.index.index import Index
+    from sonicpy.server.connections.serving import Serving
+    from sonicpy.server.jobs.committer import Committer
 
 logger = logging.getLogger(__name__)
 
@@ -56,11 +58,14 @@ class SearchProcesses:
     """All search processes. To be made while the loop runs, on its thread.
 
     Args:
+        index, committer, serving: of the main process; see `SearchProcess`.
         setting: `server.search_processes`; "auto", or their number.
     """
 
-    def __init__(self, service: "Service", setting: int | str) -> None:
-        self._service = service
+    def __init__(self, index: "Index", committer: "Committer", serving: "Serving", setting: int | str) -> None:
+        self._index = index
+        self._committer = committer
+        self._serving = serving
         self._is_auto = setting == AUTO
         self._wanted = 0 if self._is_auto else int(setting)
         self._most = processors() - 1 if self._is_auto else self._wanted
@@ -173,7 +178,7 @@ class SearchProcesses:
 
     async def _start_missing(self) -> None:
         while self._lacks_one and time.monotonic() >= self._next_start_s:
-            process = SearchProcess(self._service, self._ended)
+            process = SearchProcess(self._index, self._committer, self._serving, self.choose, self._ended)
             self._processes.append(process)
             try:
                 await process.start()
@@ -212,8 +217,8 @@ class SearchProcesses:
 
     def _balance(self) -> None:
         """Move connections of the busiest loop: as many as would make it and the idlest loop equally busy."""
-        self._service.sheds = 0
-        active_here = self._service.count_active() if self._processes and self._here.busy > BUSY_SHARE else 0
+        self._serving.sheds = 0
+        active_here = self._serving.count_active() if self._processes and self._here.busy > BUSY_SHARE else 0
         processes = [process for process in self._processes if process.takes_connections]
         busiest = max(processes, key=lambda process: process.busy, default=None)
         if busiest is None or self._is_stopping or self._has_moved:
@@ -228,7 +233,7 @@ class SearchProcesses:
             return
         self._has_moved = True
         if most == here:
-            self._service.sheds = moved
+            self._serving.sheds = moved
         elif moved := min(moved, room_for_connections()):  # whichever process they go to, they come through this one
             busiest.send(Shed(moved))
 
@@ -271,11 +276,11 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def search_processes_of(service: "Service") -> SearchProcesses | None:
+def search_processes_of(index: "Index", committer: "Committer", serving: "Serving") -> SearchProcesses | None:
     """Return the search processes of a server whose settings ask for some; None: this system cannot have any."""
-    setting = service.config.server.search_processes
+    setting = serving.config.server.search_processes
     if not CAN_HAND_OVER:
         if setting != AUTO:
             logger.warning("server.search_processes has no effect: this system cannot hand over connections")
         return None
-    return SearchProcesses(service, setting)
+    return SearchProcesses(index, committer, serving, setting)

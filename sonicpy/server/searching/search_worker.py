@@ -24,6 +24,7 @@ from sonicpy.server.connections.connection import Connection
 from sonicpy.server.connections.descriptors import SPARE, most_descriptors, open_descriptors
 from sonicpy.server.connections.dispatch import CALLS, Postponed
 from sonicpy.server.connections.serving import ServedConnection, Serving, end_connections
+from sonicpy.server.jobs.sealer import Sealer
 from sonicpy.server.process.loop import run_loop, settle_garbage
 from sonicpy.server.process.loop_load import BUSY_SHARE, LoopLoad
 from sonicpy.server.process.stop_signals import EACH
@@ -108,7 +109,7 @@ class SearchService(Serving):
 
     def __init__(self, index: ReadOnlyIndex, config: Config, link: Link) -> None:
         calls = {kind: self._unless_behind(call) for kind, call in CALLS.items()}
-        super().__init__(config, calls, index, NoChanges())
+        super().__init__(config, calls, index, Sealer())
         self._maintainer = index.maintainer
         self._link = link
         self._loop = asyncio.get_running_loop()
@@ -278,28 +279,6 @@ class SearchService(Serving):
             if not (is_idle and was_idle):
                 self._link.send(self.report(was_asked=False))
             was_idle = is_idle
-
-
-class NoChanges:
-    """Stands for the committer in a process that changes nothing."""
-
-    is_waiting = False
-
-    def seal(self, connection: object) -> None:
-        """Do nothing: there is no change."""
-
-    def seal_with_pass(self, connection: object, out: list[bytes], promises: list[int]) -> bool:
-        """Return that it does not: there is no change."""
-        return False
-
-    def settle(self) -> None:
-        """Do nothing: there is no change."""
-
-    def note_turn_without_changes(self) -> None:
-        """Do nothing: there is no commit to bring forward."""
-
-    async def remove(self) -> None:
-        """Do nothing: nothing is half gone."""
 
 
 def _leave() -> None:

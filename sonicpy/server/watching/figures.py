@@ -1,12 +1,8 @@
-"""The figures of a server at one moment, for the metrics: read on the loop's thread, shown by another."""
+"""The figures of a server at one moment, as values."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from sonicpy.server.service import BaseService
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,49 +57,3 @@ class ServerFigures:
     consolidation_seconds_total: float
     more: list[LabelledFigures]
     """Figures that only some servers have."""
-
-
-def server_figures(service: "BaseService") -> ServerFigures:
-    """Return the figures of this moment; those of several stores are added up.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
-    statistics, stores = service.statistics, service.stores()
-    maintainers, readers = [store for store, _ in stores], [watch for _, watch in stores]
-    modes = Counter[str](peer.session.mode or "none" for peer in service.peers)
-    modes["search"] += service.handed_over
-    return ServerFigures(
-        connections={mode: modes[mode] for mode in ("none", "search", "ingest", "control")},
-        search_processes=0 if service.search is None else service.search.ready,
-        connections_total=statistics.connections,
-        received_bytes_total=statistics.received_bytes,
-        sent_bytes_total=statistics.sent_bytes,
-        verbs={
-            tally.verb: VerbFigures(tally.count, tally.seconds, tally.up_to_bound())
-            for tally in statistics.all_tallies()
-        },
-        errors_total=dict(statistics.errors),
-        uncommitted=sum(maintainer.uncommitted for maintainer in maintainers),
-        buckets=sum(maintainer.open_scopes() for maintainer in maintainers),
-        pending_buckets=sum(maintainer.pending_buckets() for maintainer in maintainers),
-        open_graphs=sum(maintainer.open_graphs() for maintainer in maintainers) + service.graphs_elsewhere,
-        store_used_bytes=sum(maintainer.used_bytes() for maintainer in maintainers),
-        store_map_bytes=sum(maintainer.map_bytes() for maintainer in maintainers),
-        log_bytes=sum(maintainer.log_bytes() for maintainer in maintainers),
-        oldest_reader_s=max((watch.age_s for watch in readers), default=0.0),
-        pinned_bytes=sum(watch.pinned_bytes for watch in readers),
-        is_refusing=any(maintainer.refusing for maintainer in maintainers),
-        consolidations_total=statistics.consolidations,
-        consolidation_seconds_total=statistics.consolidation_s,
-        more=service.more_figures(),
-    )
-
-
-def not_ready(service: "BaseService", *, to_search: bool = False) -> str | None:
-    """Return why the server is not ready for clients, as a sentence; None: it is ready.
-
-    Args:
-        to_search: for clients that only search.
-    """
-    return service.unready or service.room.lack() or service.trouble(to_search=to_search)

@@ -30,9 +30,10 @@ from sonicpy.server.connections.accepting import ACCEPTED_AT_ONCE
 from sonicpy.server.connections.listeners import addresses_of, bind_tcp, explaining, name_of
 from sonicpy.server.connections.passwords import DelayedRefusal, network_of
 from sonicpy.server.service import BaseService, Service
-from sonicpy.server.watching.figures import VerbFigures, not_ready, server_figures
+from sonicpy.server.watching.figures import VerbFigures
 from sonicpy.server.watching.server_statistics import BOUNDS_S
 from sonicpy.server.web.http_protocol import KEEP_ALIVE_S, Connections, LimitedProtocol, Pace
+from sonicpy.server.web.server_figures import not_ready, server_figures
 
 logger = logging.getLogger(__name__)
 

@@ -21,9 +21,10 @@ from prometheus_client.core import (
 
 from sonicpy.errors import SonicError, StoreError
 from sonicpy.server.connections.listeners import explaining, name_of
-from sonicpy.server.watching.figures import LabelledFigures, ServerFigures, not_ready, server_figures
+from sonicpy.server.watching.figures import LabelledFigures, ServerFigures
 from sonicpy.server.watching.server_statistics import BOUNDS_S
 from sonicpy.server.web.metrics_port import MetricsPage, MetricsPort, PageRequest
+from sonicpy.server.web.server_figures import not_ready, server_figures
 from sonicpy.version import VERSION
 
 if TYPE_CHECKING:

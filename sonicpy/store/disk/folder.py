@@ -286,3 +286,12 @@ def _locker(inode: int) -> str:
         rows = []
     held = {row[4] for row in rows if len(row) > 5 and row[1] == "FLOCK" and row[5].rpartition(":")[2] == str(inode)}
     return f"{held.pop()}, whose {LOCK_FILE} was deleted or replaced" if len(held) == 1 else "unknown"
+
+
+def may_write(folder: Path, access: Access = PRIVATE) -> bool:
+    """Return whether LMDB can write its table of readers here; it is made if it is missing."""
+    try:
+        os.close(open_new(folder / LMDB_LOCK_FILE, os.O_RDWR, access, follows=True, shared=True))
+    except OSError:
+        return False
+    return True

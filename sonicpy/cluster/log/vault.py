@@ -1,0 +1,60 @@
+"""The brokers' keeper of all that is no log: values that the nodes agree on, and snapshots in chunks.
+
+`jetstream_vault.py` is NATS; tests have one in memory.
+"""
+
+from typing import NamedTuple, Protocol
+
+from sonicpy.cluster.log.broker import NotReady
+
+
+class ValueChanged(NotReady):
+    """A value is another one than the caller knows: read it again."""
+
+
+class NotedValue(NamedTuple):
+    """A value, and the number of the write that made it."""
+
+    value: bytes
+    revision: int
+
+
+class Vault(Protocol):
+    """Keeps values and chunks."""
+
+    async def get(self, key: str) -> NotedValue | None:
+        """Return a value; None: there is none. Raises NotReady if no broker answers."""
+        ...
+
+    async def put(self, key: str, value: bytes) -> None:
+        """Write a value. Raises SonicError if the brokers refuse or do not answer."""
+        ...
+
+    async def update(self, key: str, value: bytes, revision: int) -> None:
+        """Write a value in the place of the one that was read.
+
+        Args:
+            revision: of the value that was read; 0: there was none.
+
+        Raises:
+            ValueChanged: there is another one.
+            SonicError: the brokers refuse or do not answer.
+        """
+        ...
+
+    async def put_chunk(self, name: str, chunk: bytes) -> None:
+        """Store a part of a snapshot under a name. Raises Unacknowledged."""
+        ...
+
+    async def get_chunk(self, name: str) -> bytes:
+        """Return a part of a snapshot.
+
+        Raises:
+            StoreError: it is not there.
+            Unacknowledged: no broker answers.
+        """
+        ...
+
+    async def drop_chunks(self, name: str) -> None:
+        """Delete the parts whose names begin with `name` and a dot. Raises StoreError."""
+        ...

@@ -1,0 +1,260 @@
+"""The questions about partitions that a node puts to others, and answers for itself and for others."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.errors import NoRespondersError
+
+from sonicpy.cluster.log.ending import end
+from sonicpy.cluster.log.limits import ANSWER_S, READ_S
+from sonicpy.cluster.node.places import Places
+from sonicpy.cluster.node.replica import Replica
+from sonicpy.cluster.node.writers import Writers
+from sonicpy.cluster.peers.awake import Vanished
+from sonicpy.cluster.peers.hedging import NOT_HERE
+from sonicpy.cluster.peers.packed_answers import ANSWER, NotHere, answer_or_refusal, pack_error, unpack_answer
+from sonicpy.cluster.peers.peers import AnswerLater, AnswerNow, Asker, Peers, PeersAsleep
+from sonicpy.cluster.peers.questions import (
+    CHANGES,
+    Question,
+    answer_read,
+    is_read,
+    make_record,
+    pack_command,
+    pack_question,
+    subject_of_questions,
+    unpack_question,
+)
+from sonicpy.errors import SonicError, StoreError
+from sonicpy.server.connections.dispatch import Take
+
+if TYPE_CHECKING:
+    from sonicpy.index.recorder import Recorder
+
+logger = logging.getLogger(__name__)
+
+TRY_S = 1.5
+APPLY_S = 5.0
+"""Longest time until a replica has applied what was acknowledged."""
+READ_APPLY_S = 1.0
+"""The same for one try of a read: then another node is asked, and this one again."""
+PAUSE_S = 0.05
+
+
+class Desk:
+    """Answers questions by a replica of this node or by another node. To be made while the loop runs.
+
+    Args:
+        held: the replicas of this node, by partition; they may change at any time.
+        recorder: makes the records of changes.
+        connection: to the brokers, which pass questions on where no node is reached directly.
+        make_peers: returns the direct connections, given the two ways in which this node answers on them.
+        is_strong: every read sees all changes that any node has acknowledged before.
+        is_cut_off: returns whether nothing new may come from the brokers for now.
+    """
+
+    def __init__(
+        self,
+        places: Places,
+        held: Mapping[int, Replica],
+        writers: Writers,
+        recorder: "Recorder",
+        connection: Client,
+        make_peers: Callable[[AnswerNow, AnswerLater], Peers],
+        *,
+        is_strong: bool,
+        is_cut_off: Callable[[], bool],
+    ) -> None:
+        self.is_strong = is_strong
+        self._places = places
+        self._held = held
+        self._writers = writers
+        self._recorder = recorder
+        self._connection = connection
+        self._is_cut_off = is_cut_off
+        self._answering: set[asyncio.Task[None]] = set()
+        self.peers = make_peers(self._answer_now, self._answer_packed)
+
+    async def ask(self, partition: int, question: Question, *, once: bool = False) -> bytes:
+        """Answer a question about a partition here, or let another node answer it.
+
+        Args:
+            once: give up if none answers at the first try: the caller has another question then.
+
+        Raises:
+            CommandError: it was refused.
+            StoreError: no node answered; after a change the outcome is unknown.
+        """
+        began_s = time.monotonic()
+        question = question.with_position(self._writers.written[partition], self.is_strong)
+        while True:
+            try:
+                is_here = self._can_answer(partition)
+                if is_here and is_read(question) and question.is_strong:  # one barrier for all tries
+                    position = max(question.position, await self._writers.barrier(partition))
+                    question = question.with_position(position, is_strong=False)
+                asked = self.answer if is_here else self._ask_others
+                answer = await asked(partition, question)
+                return self._note_change(partition, answer) if question.kind in CHANGES else answer
+            except (NotHere, PeersAsleep) as error:
+                if is_here and is_read(question) and (found := await self._ask_peers(partition, question)) is not None:
+                    return found
+                limit_s = READ_S if isinstance(error, PeersAsleep) else self._limit_s(partition, question)
+                if once or time.monotonic() - began_s > limit_s:
+                    raise StoreError(f"no node answers for partition {partition}: {error}") from error
+                await asyncio.sleep(PAUSE_S)
+
+    async def answer(self, partition: int, question: Question) -> bytes:
+        """Answer by the replica of this node. Raises as `ask`, and NotHere."""
+        replica = self._held.get(partition)
+        if replica is None or replica.fault is not None:
+            raise NotHere("the node does not hold it" if replica is None else str(replica.fault))
+        if question.kind in CHANGES:
+            return await self._change(partition, question)
+        position = question.position
+        if question.is_strong:
+            position = max(position, await self._writers.barrier(partition))
+        if replica.applied < position:
+            if not question.is_strong and self._is_cut_off():
+                raise NotHere(f"it is at {replica.applied}, {position} is wanted, and no broker answers")
+            try:
+                await replica.wait_for(position, READ_APPLY_S)
+            except StoreError as error:
+                raise NotHere(str(error)) from error
+        return answer_read(replica.to_read(), replica.committer, question)
+
+    def relay(self, partition: int, command: Any) -> Callable[[Take], None] | None:
+        """Return what lets another node answer a command that changes nothing; None: there is no connection to one.
+
+        What it is called with gets None if no node has answered: `ask` may still find one.
+        """
+        route = self.peers.route(self._places.holders[partition])
+        if not route:
+            return None
+        packed = pack_command(partition, command, self._writers.written[partition], self.is_strong)
+        return partial(self._relay, route, packed)
+
+    async def wait_for_own(self, replica: Replica) -> None:
+        """Wait until a replica has applied what this node has acknowledged. Raises StoreError."""
+        await replica.wait_for(self._writers.written[replica.partition], APPLY_S)
+
+    async def take(self, message: Msg) -> None:
+        """Answer a question of another node that the brokers pass on."""
+        task = asyncio.create_task(self._answer_other(message))
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
+    async def close(self) -> None:
+        """Stop answering questions that the brokers have passed on."""
+        await end(self._answering)
+
+    # -- inside: this node answers -------------------------------------------------------------------------------------
+
+    def _can_answer(self, partition: int) -> bool:
+        """Whether a replica of this node answers, or will once it has got what is missing."""
+        return partition in self._held and self._held[partition].fault is None
+
+    def _limit_s(self, partition: int, question: Question) -> float:
+        """Return how long answers are tried for, in seconds: longer if what is missing may come, here or to the log."""
+        if question.kind in CHANGES or question.is_strong:
+            return ANSWER_S
+        return APPLY_S if self._can_answer(partition) and not self._is_cut_off() else READ_S
+
+    async def _change(self, partition: int, question: Question) -> bytes:
+        """Return the number that a change answers, and its position."""
+        record = make_record(self._recorder, question)
+        batch = self._writers.add(partition, record)
+        place = len(batch.records[partition]) - 1
+        try:
+            answers = await asyncio.wait_for(asyncio.shield(batch.answers_of(partition)), ANSWER_S)
+        except TimeoutError as error:
+            raise StoreError("the outcome of a change is unknown: it was not applied in time") from error
+        return f"{answers[place]} {await asyncio.shield(batch.done)}".encode()
+
+    def _note_change(self, partition: int, answer: bytes) -> bytes:
+        """Note up to where reads of this node have to see the log, wherever the change was made; return its number."""
+        number, position = answer.split()
+        self._writers.note_written(partition, int(position))
+        return number
+
+    async def _answer_other(self, message: Msg) -> None:
+        try:
+            await message.respond(await self._answer_packed(message.data))
+        except (NatsError, OSError) as error:
+            logger.warning("an answer for another node was not sent: %s", error)
+
+    async def _answer_packed(self, packed: bytes) -> bytes:
+        """Return the answer to a question of another node, as bytes."""
+        is_change = False
+        try:
+            partition, question = unpack_question(packed)
+            is_change = question.kind in CHANGES
+            return ANSWER + await self.answer(partition, question)
+        except SonicError as error:
+            return pack_error(error, is_change=is_change)
+
+    def _answer_now(self, packed: bytes) -> bytes | None:
+        """Return the same for a question that a replica of this node can answer at once; None: it cannot."""
+        try:
+            partition, question = unpack_question(packed)
+            replica = self._held.get(partition)
+            if (
+                replica is None
+                or replica.fault is not None
+                or replica.applied < question.position
+                or question.is_strong
+                or not is_read(question)
+            ):
+                return None
+            return ANSWER + answer_read(replica.to_read(), replica.committer, question)
+        except SonicError as error:
+            return pack_error(error, is_change=False)
+
+    # -- inside: another node answers ----------------------------------------------------------------------------------
+
+    def _relay(self, route: Sequence[Asker], packed: bytes, take: Take) -> None:
+        def take_packed(answer: bytes | None) -> None:
+            take(None if answer is None else answer_or_refusal(answer))
+
+        self.peers.ask_along(route, packed, take_packed)
+
+    async def _ask_others(self, partition: int, question: Question) -> bytes:
+        packed = pack_question(partition, question)
+        if question.kind in CHANGES:
+            return unpack_answer(await self._ask_once(partition, packed))
+        answer = await self.peers.ask(self._places.holders[partition], packed)
+        return unpack_answer(answer or await self._ask_brokers(partition, packed, TRY_S, is_change=False))
+
+    async def _ask_once(self, partition: int, packed: bytes) -> bytes:
+        """Return the answer of a holder to a change. Raises as `ask`, NotHere, and PeersAsleep."""
+        try:
+            answer = await self.peers.ask_once(self._places.holders[partition], packed, ANSWER_S)
+        except Vanished as error:
+            raise StoreError(f"the outcome of a change is unknown: {error}") from error
+        if answer is None:
+            return await self._ask_brokers(partition, packed, ANSWER_S, is_change=True)
+        return answer
+
+    async def _ask_peers(self, partition: int, question: Question) -> bytes | None:
+        """Return the answer of another holder on a direct connection; None: there is none. Raises as `ask`."""
+        answer = await self.peers.ask(self._places.holders[partition], pack_question(partition, question))
+        return None if not answer or answer[:1] == NOT_HERE else unpack_answer(answer)
+
+    async def _ask_brokers(self, partition: int, packed: bytes, timeout_s: float, *, is_change: bool) -> bytes:
+        """Let the brokers pass a question on to a node that holds a partition."""
+        try:
+            message = await self._connection.request(subject_of_questions(partition), packed, timeout=timeout_s)
+        except NoRespondersError as error:
+            raise NotHere("no node that holds it is there") from error
+        except (NatsError, OSError) as error:
+            if is_change:
+                raise StoreError("the outcome of a change is unknown: the node that was asked is silent") from error
+            raise NotHere("the node that was asked is silent") from error
+        return message.data

@@ -1,0 +1,61 @@
+"""Sealing, as connections see it: their changes last before their replies leave."""
+
+import asyncio
+from typing import Any, Protocol
+
+from sonicpy.errors import StoreError
+
+
+class Writer(Protocol):
+    """A connection that changes something."""
+
+    def end_seal(self, out: list[bytes], promises: list[int], error: StoreError | None, *, may_have_read: bool) -> None:
+        """Send the replies of a turn, whose changes the log holds now; with an error, they were undone.
+
+        Must not raise.
+
+        Args:
+            may_have_read: changes of other connections, which were undone with its own.
+        """
+
+
+class Sealer:
+    """Makes the changes of turns durable. This one is for connections that change nothing.
+
+    Attributes:
+        is_waiting: turns of this pass have changed what the log does not hold yet.
+    """
+
+    @property
+    def is_waiting(self) -> bool:
+        return False
+
+    def seal(self, connection: object) -> "asyncio.Future[Any] | None":
+        """Make the changes of a connection's turn durable.
+
+        Returns:
+            None: the changes may be acknowledged now; else the future to wait for first.
+
+        Raises:
+            StoreError: the changes are undone.
+        """
+        return None
+
+    def seal_with_pass(self, connection: Writer, out: list[bytes], promises: list[int]) -> bool:
+        """Seal a turn with the other turns of this pass of the loop; return False if `seal` has to be called instead.
+
+        Args:
+            connection: its `end_seal` gets the other arguments then.
+        """
+        return False
+
+    def settle(self) -> StoreError | None:
+        """Seal all turns of this pass; return why their changes were undone, or None."""
+        return None
+
+    def note_turn_without_changes(self) -> StoreError | None:
+        """Note a turn without changes, whose replies may tell of the changes of others; return as `settle`."""
+        return None
+
+    async def remove(self) -> None:
+        """Take away what is half gone."""
