@@ -2,7 +2,7 @@
 
 Without I/O, shared by both:
 
-    plans.py         what each method sends, and what it makes of the answers
+    plans.py         the lines that each method sends, and its reading of the answers
     lines.py         the lines to send
     pushes.py        many rows as groups of lines, several groups in flight
     exchange.py      the lines of one command, and the answers to them
@@ -18,6 +18,6 @@ With I/O, each once in blocking/ and once in aio/, class by class:
     pool.py          Pool         AsyncPool          the connections of a client; retries
     client.py        Client       AsyncClient        the methods
     connect.py       connect      connect_async      from a URL to a client
-    turns.py         Turns                           which threads may use a connection (blocking only)
+    turns.py         Turns                           the threads that may use a connection (blocking only)
     aio/bucket.py                 AsyncBucket        one bucket of an AsyncClient; the other is api/bucket.py
 """
