@@ -351,7 +351,7 @@ def _page(
     limit: int,
     offset: int,
 ) -> Plan[list[Item]]:
-    """Plan one search; repeat it without scores if the server refuses them. Each connection finds that out for itself."""
+    """Plan one search; repeat it without scores if the server refuses them, which each connection finds out itself."""
     while True:
         try:
             reply = yield Exchange(

@@ -58,7 +58,7 @@ class FieldMapping:
     lang_field: str = LANG_FIELD
 
     def missing(self, columns: Collection[str]) -> str | None:
-        """Return the end of a sentence about a missing column that is needed or was named; None: no column is missing."""
+        """Return the end of a sentence about a missing column that is needed or was named; None: none is missing."""
         needed = [("--id", OBJECT_COLUMNS if self.id is None else (self.id,))]
         if TERMS_FIELD not in columns:
             needed += [("--text", (name,)) for name in self.texts]

@@ -61,7 +61,7 @@ class Connection:
         return conversation.end is None and conversation.is_idle and not conversation.is_stopping
 
     def is_fresh(self) -> bool:
-        """Return whether the connection can still be used: the server has neither closed it nor sent unexpected bytes."""
+        """Return whether the connection is usable: the server has neither closed it nor sent unexpected bytes."""
         if not self.is_usable:
             return False
         poll = select.poll()
