@@ -10,7 +10,9 @@ import os
 import sys
 from pathlib import Path
 
+import Cython
 from Cython.Build import cythonize
+from Cython.Build.Dependencies import DependencyTree
 from setuptools import Extension, setup
 from setuptools.command.build import build
 from setuptools.command.build_ext import build_ext
@@ -55,6 +57,7 @@ DIRECTIVES = {
 }
 SECONDS_A_MODULE = 2
 """About how long one core translates and compiles a module."""
+CYTHON = str(Path(Cython.__file__).parent)
 COMPILING = {"bdist_wheel", "build", "build_ext", "develop", "editable_wheel", "install"}
 """Commands of setuptools that compile. The others ask for names and versions, or pack the sources."""
 # Cython translates in several processes, which only fork starts without running this file once more.
@@ -92,6 +95,18 @@ class BuildNative(build_ext):
         folder.mkdir(parents=True, exist_ok=True)
         languages.write_profiles(folder / "languages.bin")
         stopwords.write_lists(folder / "stopwords.marisa")
+
+
+def timestamp(tree: DependencyTree, path: str) -> float:
+    """Return when a file that a module depends on was changed; those of Cython itself count as old.
+
+    An editable install translates with a Cython of its own, before pip installs the one of the environment, whose files
+    would be newer than the C, though they are the same. C of another version of Cython is translated again anyway.
+    """
+    return 0.0 if path.startswith(CYTHON) else os.path.getmtime(path)
+
+
+DependencyTree.timestamp = timestamp
 
 
 def extension(name: str) -> Extension:

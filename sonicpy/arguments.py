@@ -1,7 +1,6 @@
-"""The arguments of the library and the clients: checked in one place, so that one sentence says what is wrong.
+"""The arguments of the library and the clients: checked in one place, so that both raise the same messages.
 
-Every check returns the value in the form that the inside works with, or raises InvalidArgument. Names are checked in
-sonicpy.ids.
+Every check returns the value in its internal form, or raises InvalidArgument. Names are checked in sonicpy.ids.
 """
 
 import os
@@ -30,7 +29,7 @@ def number_of(argument: str, value: Any) -> int:
 
 
 def nothing_behind(bucket: str, object: str) -> InvalidArgument:
-    """Return the error of a page that is to begin behind an object that does not exist."""
+    """Return the error for a page that follows an object that does not exist."""
     return InvalidArgument(
         f"after is {object!r}, which is no object of the bucket {bucket!r} (any more); allowed is an object that "
         "exists, or None to begin again",

@@ -1,7 +1,8 @@
-"""Processes that this one starts for itself: they end with it, also if it is killed, where the system can do that.
+"""Child processes of this process: they end with it, even if it is killed, where the system supports that.
 
-Signals to a whole group, such as Control-C in a terminal, reach a child while it imports its modules. So a child that
-ignores some is started while its parent holds them back: they are held back in it, too, until it has called `ignore`.
+A signal to a whole group, such as Control-C in a terminal, reaches a child while it imports its modules. So the parent
+blocks signals while it starts a child that is to ignore them; the child inherits the blocked signals until it calls
+`ignore`.
 """
 
 import ctypes
@@ -13,11 +14,11 @@ from contextlib import contextmanager
 from multiprocessing import parent_process, resource_tracker
 
 PR_SET_PDEATHSIG = 1
-"""Of prctl(2): the signal that a process gets when the one that started it ends."""
+"""Option of prctl(2): the signal that the kernel sends to a process when its parent ends."""
 
 
 def ends_with_parent() -> Callable[[], None] | None:
-    """Return what a new process calls so that it gets SIGTERM when its parent ends; None: the system cannot do it."""
+    """Return a function for a new process to call: it then gets SIGTERM when its parent ends. None: not supported."""
     if sys.platform != "linux":
         return None
     prctl = ctypes.CDLL(None).prctl  # looked up here: between fork and exec, a process should do little
@@ -27,16 +28,17 @@ def ends_with_parent() -> Callable[[], None] | None:
 
 
 def _ask_for(number: signal.Signals, parent: int, prctl: Callable[..., int]) -> None:
-    """Let the system send this process a signal when its parent ends."""
+    """Ask the kernel to send this process a signal when its parent ends."""
     prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
     if os.getppid() != parent:  # it ended before the request, so no signal will come
         os._exit(1)
 
 
 def die_with_parent() -> None:
-    """Let the system kill this process, which multiprocessing started, when its parent ends; elsewhere do nothing.
+    """Ask the kernel to kill this process, which multiprocessing started, when its parent ends; elsewhere do nothing.
 
-    More precisely: when the thread of the parent ends that started it. This works while the process is stopped, too.
+    The signal is sent when the parent's thread that started this process ends, and works while this process is stopped,
+    too.
     """
     parent = parent_process()
     if sys.platform == "linux" and parent is not None and parent.pid is not None:
@@ -45,7 +47,7 @@ def die_with_parent() -> None:
 
 @contextmanager
 def held_back(numbers: Iterable[signal.Signals]) -> Iterator[None]:
-    """Hold back signals from this thread, and from what it starts inside a `with` block. Not for the main thread."""
+    """Block signals in this thread, and in processes it starts, for a `with` block. Not for the main thread."""
     if sys.platform == "win32":
         yield
         return

@@ -1,4 +1,4 @@
-"""Every exception sonicpy raises, sorted by who must act.
+"""Every exception sonicpy raises, with the party that must act.
 
 SonicError
   ConfigError        the operator: a setting is wrong (exit status 2)
@@ -16,7 +16,7 @@ SonicError
   EvaluationError    the operator: nothing to evaluate, or a file of judgements cannot be read
   LoadError          the operator: a test set cannot be read, or the runner of a load cannot listen
   WorkerError        the operator: worker processes cannot do their job; it is tried again later
-  ClientError        the program that calls a server: the server could not be asked, or not this
+  ClientError        the program that calls a server: no answer, or the server does not offer the call
     ConnectionLost   no connection, or it ended before the answer came
     TimedOut         no answer in time
     WrongPassword    the server wants a password, or another one
@@ -31,7 +31,7 @@ class SonicError(Exception):
 
 
 class ConfigError(SonicError):
-    """A setting is wrong. The message is one sentence: where, which key, what was found, what is allowed."""
+    """A setting is wrong. The message is one sentence: place, key, value found, values allowed."""
 
 
 class CommandError(SonicError):
@@ -52,14 +52,14 @@ class CommandError(SonicError):
 
 
 class InvalidArgument(CommandError, ValueError, TypeError):
-    """An argument has a type or a value that is not allowed. The message is one sentence: which argument, what it is,
-    what is allowed.
+    """An argument has a type or a value that is not allowed. The message names the argument, its value, and allowed
+    values.
 
     It is a ValueError and a TypeError too, so that code which expects either catches it.
 
     Args:
         message: that sentence.
-        code, detail: what the server answers to such an argument.
+        code, detail: the server's reply to such an argument.
     """
 
     def __init__(self, message: str, code: str = "invalid_argument", detail: str | None = None) -> None:
@@ -83,7 +83,7 @@ class ShuttingDown(SonicError):
 
 
 class GraphError(SonicError):
-    """A word graph cannot be built, or its file cannot be read; it holds nothing that the store does not."""
+    """A word graph cannot be built or read; all of its content is in the store, too."""
 
 
 class StoreError(SonicError):
@@ -123,7 +123,7 @@ class EvaluationError(SonicError):
 
 
 class ClientError(SonicError):
-    """A server could not be asked, or not this; a refusal by the server is a CommandError."""
+    """A server gave no answer, or does not offer the call; a refusal by the server is a CommandError."""
 
 
 class ConnectionLost(ClientError, ConnectionError):
@@ -155,8 +155,8 @@ class NotOffered(ClientError):
 
     Args:
         what: the command, or the option with its command.
-        server: the name and version that the server greeted with.
-        why: what may explain it, for the message.
+        server: the name and version in the server's greeting.
+        why: a possible reason, for the message.
     """
 
     def __init__(self, what: str, server: str, why: str = "") -> None:

@@ -1,10 +1,10 @@
-"""New files and folders that only their user may read, or a group too, whatever the umask; no name leads elsewhere.
+"""New files and folders with fixed modes, whatever the umask; symbolic links are refused.
 
 open_new                         for writing; the file is made if it is missing; make_new: only if it is
-make_fresh, new_bytes, new_text  for writing, in the place of what has the name
-open_regular, regular_bytes      for reading what others may have put there
+make_fresh, new_bytes, new_text  for writing, in the place of any file of the name
+open_regular, regular_bytes      for reading, in folders where other users may write
 make_one, make_all               folders
-wider                            what more may read or write than they should
+wider                            files and folders that too many users may read or write
 
 Files and folders that exist keep their modes.
 """
@@ -25,7 +25,7 @@ class Access(NamedTuple):
         file: of files.
         shared: of files that readers in other processes have to write: LMDB's lock file.
         folder: of folders.
-        takes_group: whether new ones get the group of the folder that they are in.
+        takes_group: whether new files and folders get the group of their parent folder.
     """
 
     file: int
@@ -43,7 +43,7 @@ ACCESSES = {
 """By the setting `store.kv.group_access`."""
 
 LINKS = {errno.ELOOP, errno.EMLINK}
-"""Errors of O_NOFOLLOW: Linux and macOS say the first, FreeBSD the second."""
+"""Errors of O_NOFOLLOW: the first on Linux and macOS, the second on FreeBSD."""
 
 
 def open_new(path: Path, flags: int, access: Access = PRIVATE, *, follows: bool = False, shared: bool = False) -> int:
@@ -90,7 +90,7 @@ def make_new(path: Path, flags: int, access: Access = PRIVATE, *, shared: bool =
 
 
 def make_fresh(path: Path, flags: int, access: Access = PRIVATE) -> int:
-    """Make a file as `make_new` does, in the place of what has its name: a link goes, what it leads to stays.
+    """Make a file as `make_new` does, and replace a file of its name; a link is replaced, its target is not touched.
 
     Raises:
         OSError: it cannot be made, or a folder has its name.
@@ -103,10 +103,10 @@ def make_fresh(path: Path, flags: int, access: Access = PRIVATE) -> int:
 
 
 def open_regular(path: Path) -> int:
-    """Open a file for reading, if it is a regular one and its name no symbolic link; return its descriptor.
+    """Open a regular file for reading, without following a symbolic link; return its descriptor.
 
     Raises:
-        OSError: it is not, or cannot be opened.
+        OSError: it is not a regular file, or cannot be opened.
     """
     with _named_links(path):
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -149,7 +149,7 @@ def make_one(folder: Path, access: Access = PRIVATE, *, exist_ok: bool = False) 
 
 
 def make_all(folder: Path, access: Access = PRIVATE) -> list[Path]:
-    """Make a folder and those above it that are missing; return the ones that were made, the outermost first.
+    """Make a folder and its missing parents; return the new folders, the outermost first.
 
     Raises:
         OSError: one cannot be made, or is a file.
@@ -175,9 +175,9 @@ def keep_mode(path: Path, descriptor: int) -> None:
 
 
 def wider(folder: Path, paths: Iterable[Path], access: Access) -> Iterator[tuple[Path, int]]:
-    """Yield what more users may read or write than `access` says, with its mode: a folder, and files inside it.
+    """Yield the folder and the files in it whose modes allow more than `access`, with their modes.
 
-    Everybody may list a folder; it counts if others may change it.
+    Of a folder, only the permission to write counts.
     """
     mode = _mode(folder)
     if stat.S_IMODE(mode) & 0o022 & ~access.folder:
@@ -189,7 +189,7 @@ def wider(folder: Path, paths: Iterable[Path], access: Access) -> Iterator[tuple
 
 
 def _mode(path: Path) -> int:
-    """Return the mode and the kind of a file; 0: it is gone, or cannot be looked at."""
+    """Return the mode and the type of a file; 0: it does not exist, or cannot be read."""
     try:
         return path.lstat().st_mode
     except OSError:
@@ -197,13 +197,13 @@ def _mode(path: Path) -> int:
 
 
 def _refuse_irregular(descriptor: int, path: Path) -> None:
-    """Raise OSError if a descriptor is not that of a regular file."""
+    """Raise OSError unless a descriptor refers to a regular file."""
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         raise OSError(errno.EINVAL, "it is no regular file", str(path))
 
 
 def _give(new: Path | int, mode: int, folder: Path, access: Access) -> None:
-    """Give a new file, by its descriptor, or a new folder its group and its mode, which the umask may have cut."""
+    """Set the group and the mode of a new file or folder: the umask may have removed bits."""
     held = os.stat(new)
     if access.takes_group and (group := folder.stat().st_gid) != held.st_gid:
         try:
@@ -218,7 +218,7 @@ def _give(new: Path | int, mode: int, folder: Path, access: Access) -> None:
 
 @contextlib.contextmanager
 def _named_links(path: Path) -> Iterator[None]:
-    """Let the error of a symbolic link say so: "Too many levels of symbolic links" would not."""
+    """Replace the error of a symbolic link, "Too many levels of symbolic links", by a clear one."""
     try:
         yield
     except OSError as error:

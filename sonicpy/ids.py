@@ -1,4 +1,4 @@
-"""Names that every layer shares, and which of them are valid.
+"""Names of collections, buckets and objects, and the rules for valid names.
 
                               collections, buckets                  objects
     default mode              1 to 128 ASCII characters             1 to 128 bytes of UTF-8
@@ -25,10 +25,10 @@ ObjectName = str | SupportsIndex | float | Decimal | UUID
 
 SCOPE_NAME = f"1 to {NAME_MAX_BYTES} ASCII characters without white space"
 OBJECT_NAME = f"1 to {NAME_MAX_BYTES} bytes of UTF-8 without white space and control characters, or a whole number"
-"""The rule for names, as messages say it."""
+"""The rule for names, for error messages."""
 
 EXACT_MAX = 2**53
-"""Up to here a float stands for one whole number alone."""
+"""Every whole number up to here is a float of its own."""
 
 _UNFIT = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _NOT_IN_NAMES = frozenset(" \t\n\v\f\r")
@@ -38,7 +38,7 @@ _BITS_MAX = (10**NAME_MAX_BYTES).bit_length()
 
 
 class Scope(NamedTuple):
-    """The name of a bucket: its collection, and its name in that."""
+    """The name of a bucket: its collection, and its name in the collection."""
 
     collection: str
     bucket: str
@@ -83,10 +83,10 @@ def check_names(collection: Any, bucket: Any, object: Any = None, *, compat: boo
 
 
 def object_name(object: Any) -> str:
-    """Return the name that is meant by what a program gives as one.
+    """Return the name of an object as a str.
 
     Equal numbers have the same name, the digits of the whole number: 42, 42.0 and Decimal("42.00") mean "42". A UUID
-    stands for its text, 32 small hexadecimal digits in five groups.
+    means its text, 32 small hexadecimal digits in five groups.
 
     Raises:
         InvalidArgument: it is neither a str nor a whole number nor a UUID.
@@ -100,7 +100,7 @@ def object_name(object: Any) -> str:
 
 
 def _whole(value: object) -> int | None:
-    """Return a whole number; None: it is none, such as True, 1.5, an array, or a float that may mean several."""
+    """Return a value as a whole number; None: it is none, such as True, 1.5, an array, or a float above EXACT_MAX."""
     if isinstance(value, bool):
         return None
     if isinstance(value, SupportsIndex):

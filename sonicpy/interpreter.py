@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = str(Path(__file__).resolve().parent.parent)
-"""The folder that this package is in: another process finds the same one, also where it is not installed."""
+"""The folder of this package, so that another process imports it, even if it is not installed."""
 SAFE_PATH = "PYTHONSAFEPATH"
-"""The environment variable that does what `-P` does, also in processes that a new process starts."""
+"""The environment variable with the effect of `-P`, also in the children of a new process."""
 RUN = "import sys; sys.path.append(sys.argv.pop(1)); from sonicpy.cli.main import main; sys.exit(main())"
 
 
@@ -34,7 +34,7 @@ def modules_path(path: Iterable[str]) -> list[str]:
 
 @contextmanager
 def safe_path() -> Iterator[None]:
-    """Let processes that are started inside a `with` block, and theirs, import nothing from their working folder."""
+    """Keep processes started inside a `with` block, and their children, from importing from their working folder."""
     before = os.environ.get(SAFE_PATH)
     os.environ[SAFE_PATH] = "1"
     try:

@@ -229,7 +229,7 @@ class KeyValue:
         return self._turn.hold(self._begin_batch, self._end_batch)
 
     def _changing(self) -> AbstractContextManager[Transaction]:
-        """Return `batch`, whose block gets the transaction to change."""
+        """Return a context manager like `batch`, which gives the block its write transaction."""
         return self._turn.hold(self._begin, self._end_batch)
 
     def _begin_batch(self) -> None:
@@ -286,11 +286,11 @@ class KeyValue:
         return write_backup(self._opened(), Path(folder))
 
     def restore(self, folder: str | os.PathLike[str]) -> int:
-        """Replace all keys and values by those of a backup, in one commit; return how many there are.
+        """Replace all keys and values by those of a backup, in one commit; return their number.
 
         Raises:
             StoreError: there is no backup of keys and values in the folder; nothing changes.
-            StoreDamaged: the backup is not what was written; nothing changes.
+            StoreDamaged: the backup is damaged; nothing changes.
         """
         with open_backup(Path(folder), TABLES) as source, source.reading() as held:
             if held.get(KEYVALUE, FORMAT_KEY) != FORMAT:
@@ -324,7 +324,8 @@ class KeyValue:
         keep_for_ever(self._claim)
 
     def abandon(self, parent: int) -> OpenFolder | None:
-        """In a forked process: refuse every further use; return what the parent holds, None: it was closed."""
+        """In a forked process: refuse every further use; return the environment that the parent holds. None: it was
+        closed."""
         self._turn.renew()  # another thread of the parent may have it
         if self._environment is None:
             return None
@@ -374,7 +375,7 @@ class KeyValue:
 
 
 class _Held:
-    """The environment of an open table, and a lock where it may be changed, or read without LMDB's own lock."""
+    """The environment of an open table; and the lock of a table opened for writing, or read without LMDB's own lock."""
 
     def __init__(self, folder: Path, size_max: int, *, sync: bool, read_only: bool) -> None:
         self._closers: list[Callable[[], object]] = []  # each may be called again
@@ -397,11 +398,11 @@ class _Held:
             raise
 
     def refusal(self) -> StoreLocked | None:
-        """Return why changes are refused, because a file was deleted or replaced; None: they are not."""
+        """Return the error for a change if a file of the table was deleted or replaced; None: changes are allowed."""
         return self._lock.refusal() if isinstance(self._lock, WriterLock) else None
 
     def close(self, seconds: float = inf) -> None:
-        """Close the environment, and let other processes write the folder; do the rest if a call was interrupted.
+        """Close the environment and release the folder. A second call finishes one that was interrupted.
 
         Args:
             seconds: how long to wait for reads of other threads; if they take longer, nothing is closed.
@@ -419,7 +420,8 @@ class _Held:
         return not self._closers
 
     def leave_to_parent(self) -> None:
-        """In a forked process: touch no transaction, and release the lock here; the parent keeps it."""
+        """In a forked process: release the lock of this process without touching a transaction; the parent's lock
+        stays."""
         self.environment.leave_to_parent()
         if self._lock is not None:
             self._lock.release()
@@ -446,7 +448,7 @@ class KeyValueSnapshot:
 
 
 def check_kind(folder: Path, size_max: int) -> None:
-    """Raise StoreError if a folder holds something else, such as an index: opening it would add our tables to it."""
+    """Raise StoreError if a folder holds other data, such as an index: opening it would add tables."""
     opening = partial(Environment, folder, size_max, sync=False, read_only=True, tables=TABLES)
     with Opened(opening) as environment, environment.reading() as transaction:
         # Where our table is missing, this is the list of all tables.

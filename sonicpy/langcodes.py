@@ -18,7 +18,7 @@ LANG_CODES = SONIC_LANG_CODES | {"hau", "kur", "som", "yor"}
 """The languages of the default mode: Sonic's first list of languages also had Hausa, Kurdish, Somali, Yoruba."""
 
 NO_LANGUAGE = "none"
-"""Stands for no language in the place of a code; it is lower case."""
+"""The value of LANG for no language, in lower case."""
 
 _OTHER_TAGS = """
     af:afr ak:aka tw:aka twi:aka am:amh ar:ara az:aze be:bel bn:ben bg:bul ca:cat cs:ces zh:cmn zho:cmn cy:cym da:dan

@@ -1,8 +1,8 @@
 """The options of commands: each one is declared here, and nowhere else.
 
 An option has one name: it is a parameter of the library, of the clients and of HTTP, a field of the command, and a flag
-of the command line; in capital letters it is the key of a META argument on the wire. OPTIONS says which command takes
-which options. The parser of the channel, the lines of the clients, the HTTP models, the flags and the tables of the
+of the command line; in capital letters it is the key of a META argument on the wire. OPTIONS lists the options of each
+command. The parser of the channel, the lines of the clients, the HTTP models, the flags and the tables of the
 documentation are made from it; `tests/test_options.py` compares the rest with it.
 """
 
@@ -17,10 +17,10 @@ from sonicpy.langcodes import NO_LANGUAGE, language_code
 LIMIT_CEILING = 2**16 - 1
 OFFSET_CEILING = 2**32 - 1
 POSITION_CEILING = 2**53 - 1
-"""The largest number that every reader of JSON takes: answers name positions."""
+"""The largest whole number that every reader of JSON takes: positions occur in JSON."""
 
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
-"""How characters stand in a quoted value."""
+"""The escapes of characters in a quoted value."""
 _ESCAPED = str.maketrans(ESCAPES)
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -43,13 +43,13 @@ class Kind(Protocol):
 
     @property
     def is_text(self) -> bool:
-        """Whether values may stand in quotes on the wire."""
+        """Whether values may be in quotes on the wire."""
 
     def read(self, value: str, languages: Languages) -> Any:
         """Return a value from the wire. Raises ValueError if it is not allowed."""
 
     def write(self, value: Any) -> str:
-        """Return a value as it stands in brackets on the wire."""
+        """Return a value as written in brackets on the wire."""
 
     def check(self, name: str, value: Any) -> Any:
         """Return a value that a program gave. Raises InvalidArgument if it is not allowed."""

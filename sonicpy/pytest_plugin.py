@@ -46,7 +46,7 @@ class SonicpyServer:
 
     Attributes:
         host, port, password: its address and its password.
-        url: the same as one string, for `sonicpy.connect`.
+        url: address and password as one string, for `sonicpy.connect`.
         folder: its temporary folder, with the store and its log `stderr.txt`.
     """
 

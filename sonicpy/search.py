@@ -1,4 +1,4 @@
-"""Search: the value of what is asked. Each way in makes one, once; the caches of answers and plans use it as their key.
+"""Search: a query as a value. Each entry point makes one, once; the caches of answers and plans use it as their key.
 
 A new option of QUERY is a row of `sonicpy.options`, a field of Search and a key of QueryOptions.
 """
@@ -60,7 +60,7 @@ class QueryOptions(ExplainOptions, total=False):
 
 
 def asked(verb: str, collection: str, bucket: str, text: str, options: Mapping[str, Any]) -> Search:
-    """Return the search that a program asks for.
+    """Return the search that a method of the library or a client was called for.
 
     Args:
         verb: QUERY or EXPLAIN.

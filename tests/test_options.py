@@ -133,3 +133,7 @@ def test_a_new_option_needs_a_row_and_a_field(monkeypatch: pytest.MonkeyPatch) -
     assert line == ' LIMIT(3) FOLD("a b")'
     found = read_meta(line.encode(), 1, {option.key: option for option in OPTIONS["QUERY"]}, Languages(frozenset()))
     assert found == {"limit": 3, "fold": "a b"}
+
+
+if __name__ == "__main__":
+    print(table_of_options(), end="")

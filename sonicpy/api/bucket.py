@@ -16,7 +16,7 @@ from sonicpy.search import ExplainOptions, QueryOptions
 
 
 class Searchable(Protocol):
-    """The methods that a bucket needs of an index; see `Index` for what each method does."""
+    """The methods that a bucket calls on its index; `Index` documents them."""
 
     def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None: ...
     def push_many(
@@ -144,7 +144,7 @@ class Bucket:
         return self._index.objects(self.collection, self.bucket, prefix=prefix, after=after, limit=limit)
 
     def exists(self, object: ObjectName) -> bool:
-        """Return whether there is this object."""
+        """Return whether the bucket has an object."""
         return self._index.exists(self.collection, self.bucket, object)
 
     def count(self, object: ObjectName | None = None, *, of: Counted | None = None) -> int:
@@ -152,7 +152,7 @@ class Bucket:
         return self._index.count(self.collection, self.bucket, object, of=of)
 
     def count_objects(self) -> int:
-        """Return how many objects there are, as `len` does."""
+        """Return the number of objects, as `len` does."""
         return self._index.count_objects(self.collection, self.bucket)
 
     def flush(self, object: ObjectName | None = None) -> int:
@@ -176,7 +176,7 @@ class Bucket:
         return self.exists(object)
 
     def __dir__(self) -> list[str]:
-        """Return what programs use, for tab completion."""
+        """Return the public names, for tab completion."""
         return user_names(self)
 
     def __eq__(self, other: object) -> bool:

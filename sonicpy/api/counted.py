@@ -1,4 +1,4 @@
-"""The kinds of things that `count` counts: decided by the names that are given, and by `of`."""
+"""The kinds of things that `count` counts: the names given and `of` decide."""
 
 from typing import Any, Literal
 
@@ -12,14 +12,15 @@ COUNTED: dict[str, tuple[Counted, ...]] = {
     "a bucket": ("words", "objects"),
     "an object": ("words",),
 }
-"""The kinds that can be counted of each; the first without `of`, as COUNT of the channel does."""
+"""The kinds that can be counted of a collection, a bucket or an object; without `of`, the first, as COUNT of the
+channel."""
 
 
 def counted(bucket: Any, object: Any, of: Any = None) -> Counted:
-    """Return what is to be counted.
+    """Return the kind of thing to count.
 
     Raises:
-        InvalidArgument: an object is given without its bucket, or this cannot be counted of what is named.
+        InvalidArgument: an object is given without its bucket, or `of` does not fit the names.
     """
     need_no(object if bucket is None else None)
     level = "a collection" if bucket is None else "a bucket" if object is None else "an object"

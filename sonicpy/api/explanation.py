@@ -1,4 +1,4 @@
-"""Explanation: the reasons for the answer of a query: language, words, words in their place, score of each object.
+"""Explanation: the reasons for the answer of a query: language, words, their substitutes, score of each object.
 
 It is plain data: `to_json` and `from_json` carry it over a connection, `str` shows it in a terminal.
 """
@@ -48,7 +48,7 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True)
 class Alternate:
-    """A word that the query looked for in the place of one of its own.
+    """A substitute: a word that the query looked for in the place of one of its own.
 
     Attributes:
         how: "form": it has the same stem, or differs only in accents; "completion": it begins with the query's word;
@@ -160,7 +160,7 @@ class Explanation:
 
     @property
     def advice(self) -> list[str]:
-        """Sentences that say why objects may be missing, and what would find them."""
+        """Sentences on why objects may be missing, and how to find them."""
         return list(_advice(self))
 
     def to_json(self) -> str:

@@ -31,7 +31,7 @@ _PHONE = re.compile(r"\+?\d{5,}")
 def highlight(
     text: str, explanation: Explanation, *, before: str = "<mark>", after: str = "</mark>", escape: bool = False
 ) -> str:
-    """Return a text in which the words are marked that the query of an explanation looked for.
+    """Return a text with marks around the words that the query of an explanation looked for.
 
     Completions and corrections are marked too; stop words only where they found objects themselves.
 

@@ -1,7 +1,7 @@
 """The answer of a query: the objects, best first, and the score of each.
 
-A hit is the name of its object, a str, which also knows its score. So code that only needs names can take hits for
-them, and JSON of hits is a list of names.
+A hit is a str, the name of its object, with the score as an attribute. So code that only needs names can use hits as
+names, and JSON of hits is a list of names.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -147,7 +147,7 @@ class Hits(tuple[Hit, ...]):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Return what pydantic needs: a field of this type is a list of names, in JSON and in its schema."""
+        """Return pydantic's schema of a field of this type: a list of names."""
         from pydantic_core import core_schema  # noqa: PLC0415  only those who use pydantic with hits need it
 
         names = core_schema.list_schema(core_schema.str_schema())

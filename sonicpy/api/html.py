@@ -35,7 +35,7 @@ def figures_table(caption: str, figures: Mapping[str, object]) -> str:
 
 
 def index_tables(caption: str, stats: StatsMethod) -> str:
-    """Return the tables of an index and of its buckets; the caption says where the index is."""
+    """Return the tables of an index and of its buckets."""
     whole = stats()
     figures = {name: value for name, value in whole.items() if name != "folder"}
     return figures_table(caption, figures) + _scopes_table(whole, stats)

@@ -112,11 +112,11 @@ NAMED: tuple[tuple[Callable[[type], bool], RowReader], ...] = (
     (lambda kind: issubclass(kind, Sequence) and _has_keys(kind), _by_keys_in_order),
     (lambda kind: hasattr(kind, "__getitem__") and _has_keys(kind), _by_keys),
 )
-"""How to tell that the rows of a type have names, and what reads them; the first that fits does."""
+"""(a test whether the rows of a type have names, the function that reads such rows); the first match counts."""
 
 
 def _by_name(names: Sequence[Any], values: Sequence[Any], shape: Shape) -> RowParts | NoParts:
-    """Return the parts of a row whose columns are fixed, so that it has every column that is asked for."""
+    """Return the parts of a row whose columns are fixed: a column that it lacks is refused."""
     if len(names) != len(values):
         return NoParts(f"the row has {len(names)} names and {len(values)} values")
     row = dict(zip(names, values, strict=True))
@@ -142,7 +142,7 @@ def _parts(row: Mapping[Any, Any], shape: Shape, needed: Iterable[str]) -> RowPa
 
 
 def _repeated(names: Sequence[Any], shape: Shape) -> NoParts | None:
-    """Return the refusal of a row that has a column twice which is read; None: it has none."""
+    """Return the refusal of a row in which a column to read occurs twice; None: no column does."""
     read = {*shape.object_columns, *shape.text_columns, *shape.scope_columns, *(() if shape.lang else ("lang",))}
     for name, count in Counter(names).items():
         if count > 1 and name in read:
@@ -151,7 +151,7 @@ def _repeated(names: Sequence[Any], shape: Shape) -> NoParts | None:
 
 
 def no_row(row: object) -> NoParts:
-    """Return the refusal of what is no row."""
+    """Return the refusal of an object that is not a row."""
     return NoParts(f"a row is of type {type(row).__name__}; {ALLOWED_ROWS}")
 
 
@@ -162,7 +162,7 @@ def _lacks(columns: Iterable[str], row: Mapping[Any, Any]) -> str:
 
 
 def _label(name: object) -> str:
-    """Return the name of a column as it is, or as `shown` shows it where it is long or no text."""
+    """Return the name of a column, as `shown` shows it if it is long or not a str."""
     label = shown(name)
     return label[1:-1] if isinstance(name, str) and label == repr(name) else label
 

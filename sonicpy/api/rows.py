@@ -161,7 +161,7 @@ def _table_rows(table: Iterator[Columns], shape: Shape) -> Iterator[RowParts]:
 
 
 def _all(columns: Columns, name: str, value: str | None, count: int) -> list[Any]:
-    """Return the value of all rows, or else the column of that name."""
+    """Return a column: `value` for all rows, or if it is None the column of that name."""
     return _column(columns, (name,)) if value is None else [value] * count
 
 

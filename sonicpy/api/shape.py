@@ -8,7 +8,7 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_bucket, check_collection, shown
 
 OBJECT_COLUMNS = ("id", "object")
-"""Columns with the name of the object, if no column is given; the first that exists is used."""
+"""Columns for the name of the object, if no column is given; the first that exists is used."""
 TEXT_COLUMN = "text"
 
 
@@ -22,7 +22,7 @@ class Shape:
         text: the column with the text, or several whose texts are joined.
         lang: of all rows; None: each row's column `lang`, or a guess if there is none.
         compat: names of objects are those of compat mode.
-        object_columns: the columns that may hold the name of the object; the first one that is there does.
+        object_columns: the columns that may hold the name of the object; the first that exists is used.
         text_columns: the columns whose texts are joined.
         scope_columns: the columns that every row needs, because no argument gives that name for all rows.
 

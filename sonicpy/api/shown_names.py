@@ -1,4 +1,4 @@
-"""The names that tab completion shows of an object: those that programs use."""
+"""The names of an object that tab completion shows: the public ones."""
 
 from collections.abc import Set
 

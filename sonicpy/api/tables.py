@@ -21,10 +21,10 @@ Columns = dict[str, Callable[[], list[Any]]]
 
 
 def batches(rows: Any) -> Iterator[Columns] | None:
-    """Return the rows of a table in batches; None: it is no table.
+    """Return the rows of a table in batches; None: `rows` is no table.
 
     Raises:
-        InvalidArgument: it is a column without names of objects, or pyarrow, which would read it, is not installed.
+        InvalidArgument: `rows` is a column without names of objects, or needs pyarrow, which is not installed.
     """
     kind = type(rows)
     return next((read(rows) for has, read in TABLES if has(kind)), None)
@@ -36,7 +36,7 @@ def is_table(kind: type) -> bool:
 
 
 def _has(attribute: str, package: str | None = None) -> Callable[[type], bool]:
-    """Return a test whether a type has an attribute and is of a package, or derived from a type of it."""
+    """Return a test: a type has an attribute, and it or a base of it is defined in a package."""
 
     def has(kind: type) -> bool:
         return hasattr(kind, attribute) and (
@@ -81,17 +81,17 @@ def _pandas_batches(frame: Any) -> Iterator[Columns]:
 
 
 def _ambiguous(names: Sequence[str], which: str = "") -> Columns:
-    """Return the columns whose names others have, too: asked for, they refuse.
+    """Return the columns whose names occur more than once; reading one raises InvalidArgument.
 
     Args:
-        which: what is counted as a column, for the sentence.
+        which: the kind of column, for the message.
     """
     counted = Counter(names).items()
     return {name: partial(_refuse_ambiguous, name, count, which) for name, count in counted if count > 1}
 
 
 def _refuse_ambiguous(name: str, count: int, which: str) -> list[Any]:
-    """Stand for the values of a column whose name others have, too. Raises InvalidArgument."""
+    """Refuse a column whose name occurs more than once. Raises InvalidArgument."""
     raise InvalidArgument(
         f"the table has {count} columns with the name {shown(name)}{which}; rename or drop all but one"
     )
@@ -103,7 +103,7 @@ def _polars_batches(frame: Any) -> Iterator[Columns]:
 
 
 def _arrow_batches(reader: Any) -> Iterator[Columns]:
-    """Yield the columns of a reader, which is iterable and has a schema."""
+    """Yield the columns of each batch of a reader, which is iterable and has a schema."""
     return _batches_of(reader, reader.schema)
 
 
@@ -138,4 +138,4 @@ TABLES: tuple[tuple[Callable[[type], bool], Callable[[Any], Iterator[Columns] | 
         lambda rows: _arrow_batches(_pyarrow(rows, ".interchange").from_dataframe(rows).to_reader()),
     ),
 )
-"""How to tell what a type of table is, and what reads it; the first that fits does."""
+"""(a test for a type of table, the function that reads it); the first match counts."""

@@ -1,4 +1,4 @@
-"""Every command as a type: what reading a line gives.
+"""Every command as a type: the result of reading a line.
 
 Numbers are final, texts have no quotes and escapes, names are as written and may be invalid. Compare the types of
 commands, not the commands: they are tuples, so two of different types can be equal.
@@ -80,7 +80,7 @@ class Objects(NamedTuple):
     after: str | None
     """As in List."""
     position: int | None
-    """Where an answer before this one ended; replaces `after`."""
+    """The position at which the previous page ended; replaces `after`."""
 
 
 class Exists(NamedTuple):

@@ -1,6 +1,6 @@
 """META arguments: the `KEY(VALUE)` parts that may follow the fixed arguments of a command.
 
-A value that is a text may stand in quotes: `KEY("...")`, in which white space, brackets and commas are free; `\\"` is a
+A value that is a text may be in quotes: `KEY("...")`, in which white space, brackets and commas are free; `\\"` is a
 quote, `\\\\` a backslash, `\\n` a line feed and `\\r` a carriage return. Without quotes, a text goes to the end of the
 word and may hold brackets.
 
@@ -17,12 +17,12 @@ from sonicpy.errors import CommandError
 from sonicpy.options import ESCAPES, Languages, Option
 
 _QUOTED = re.compile(rb'\("((?:[^"\\]|\\.)*)"\)', re.DOTALL)
-"""The rest of an argument behind its key, if the value stands in quotes."""
+"""The rest of an argument behind its key, if the value is in quotes."""
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _UNESCAPED = {escape[1]: character for character, escape in ESCAPES.items()}
 
 MetaPart = tuple[str, str] | CommandError
-"""A key and its value, or the reason why a part is neither."""
+"""A key and its value, or the error of a part without them."""
 
 
 def read_meta(line: bytes, offset: int, options: Mapping[str, Option], languages: Languages) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _parts(line: bytes, offset: int, options: Mapping[str, Option]) -> Iterator[
 
 
 def _quoted(line: bytes, offset: int, keys: list[str]) -> tuple[MetaPart, int] | None:
-    """Return the argument at `offset` and where the next one begins; None: its value does not stand in quotes."""
+    """Return the argument at `offset` and the offset of the next one; None: its value is not in quotes."""
     for key in keys:
         name = key.encode()
         if line.startswith(name + b'("', offset) and (found := _QUOTED.match(line, offset + len(name))) is not None:

@@ -19,12 +19,12 @@ NO_REPLY = b""
 """The answer to a blank line."""
 
 OF_INDEX = (OK, b"PENDING ", b"RESULT ")
-"""How replies begin that tell what an index holds, or that it was changed."""
+"""The beginnings of replies about the content of an index, or about a change of it."""
 
 PROTOCOL_REVISION = 1
 
 MARKER_BITS = 64
-"""Eight for each letter of a marker, which tells one PENDING from another and need not be secret."""
+"""Eight for each letter of a marker, which distinguishes one PENDING from another and need not be secret."""
 
 
 class InfoFigures(NamedTuple):
@@ -84,7 +84,8 @@ def info(figures: InfoFigures) -> bytes:
 
 
 def event(kind: str, items: Iterable[str]) -> bytes:
-    """Return PENDING and its EVENT as one piece. Without items the blank before them stays: clients wait for it."""
+    """Return PENDING and its EVENT as one piece. Without items, the blank before them is written too: clients expect
+    it."""
     return native.event(kind, items, getrandbits(MARKER_BITS))
 
 

@@ -34,9 +34,9 @@ from sonicpy.langcodes import LANG_CODES, SONIC_LANG_CODES
 from sonicpy.options import Languages
 
 MANUAL = "commands"
-"""The only manual that `HELP` names, because clients compare its line."""
+"""The only manual in the reply to `HELP`, because clients compare that line."""
 ADDITIONS = "additions"
-"""The manual of what Sonic lacks, in the default mode."""
+"""The manual of commands and options that Sonic lacks, in the default mode."""
 WRONG_PASSWORD = "authentication_failed"
 NOTHING_PLAIN = PlainReader([])
 """Before START no line is plain."""
@@ -92,7 +92,7 @@ class Session:
         self.feed = self._lines.feed
         """LineBuffer.feed: append bytes that arrived; after the end they are dropped."""
         self.is_drained = self._lines.is_drained
-        """LineBuffer.is_drained: whether nothing arrived that `next` has not read."""
+        """LineBuffer.is_drained: whether `next` has read everything that arrived."""
 
     def greeting(self) -> bytes:
         """Return the banner, to be sent before reading anything."""
@@ -126,14 +126,15 @@ class Session:
             return replies.error(refusal)
 
     def take_rest(self) -> bytes | None:
-        """Return the bytes that `next` has not read, and forget them; None: a line is too long, and some are gone."""
+        """Return the bytes that `next` has not read, and forget them; None: a line is too long, and some bytes are
+        lost."""
         return self._lines.take_rest()
 
     def resume(self, mode: Mode, rest: bytes) -> None:
         """Go on where the session of another process stopped right after START.
 
         Args:
-            mode: that START asked for.
+            mode: the argument of START.
             rest: what that session's `take_rest` returned.
         """
         self._enter(mode)

@@ -36,7 +36,7 @@ ACTIONS = {"consolidate": "", "backup": " <path>", "restore": " <path>"}
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The number of results of a command without LIMIT, and the maximum of LIMIT."""
+    """The default and the maximum of LIMIT, for each command that takes it."""
 
     query_default: int = 10
     query_maximum: int = 100
@@ -48,7 +48,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class LineRules:
-    """The channel's state that decides, beside the line, which command a line is."""
+    """The state of the channel that affects how a line is read."""
 
     limits: Limits
     languages: Languages
@@ -57,7 +57,7 @@ class LineRules:
 NO_META: Mapping[str, Any] = MappingProxyType({})
 
 Build = Callable[[list[str], Mapping[str, Any], LineRules], Command | SessionCommand]
-"""Makes a command from its words (the text is the last of them) and the values of its options by name."""
+"""A function that makes a command from its words (the text is the last one) and the values of its options by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Syntax:
     optional_words: int = 0
     has_text: bool = False
     options: Mapping[str, Option] = field(default_factory=dict)
-    """By key. If there are none, nothing may follow the words and the text."""
+    """The options by META key. Without options, nothing may follow the words and the text."""
     is_ours: bool = False
     """Sonic lacks the command: compat mode refuses it, and HELP, whose lines clients compare, does not name it."""
 
@@ -126,7 +126,7 @@ class CommandBuilder:
 
 
 EVERY_DEFAULT = {option.name: option.default for options in OPTIONS.values() for option in options}
-"""The value of each option that a line does not give, but for LIMIT."""
+"""The value of each option that a line does not give, except LIMIT."""
 
 
 def plain_reader(rows: Iterable[Syntax], rules: LineRules, answers: Mapping[str, bytes]) -> PlainReader:
@@ -258,7 +258,7 @@ COMMANDS_OF_MODE = {mode: {name: row for name, row in COMMANDS.items() if mode i
 
 
 def additions(mode: Mode) -> list[str]:
-    """Return the commands of a mode that Sonic lacks, and the options that commands of Sonic take besides."""
+    """Return the usage of the commands and options of a mode that Sonic lacks."""
     rows = COMMANDS_OF_MODE[mode].values()
     return [
         f"{row.name} {option.usage}"

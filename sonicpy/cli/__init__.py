@@ -1,6 +1,6 @@
 """The command `sonicpy`: main.py runs one verb, which parser.py finds; a file for each group of `sonicpy help`.
 
-    server       serve.py, ping.py, config.py: a file each, because serve must not load what only the others need
+    server       serve.py, ping.py, config.py: a file each, because serve must not load modules of the others
     search       search.py
     ingest       ingest.py; importing/, whose verb.py is `import`
     evaluation   eval.py

@@ -12,7 +12,7 @@ from sonicpy.options import ARGUMENTS, LanguageCode, Number, Option, Switch
 
 STDIN = "-"
 LANGUAGES = "a code or tag such as en, eng or en-GB, and none"
-"""The values of --lang and of a column of languages, as messages say it."""
+"""The values of --lang and of a column of languages, for messages."""
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """The table that `add_verbs` of each module extends; argparse makes it, and it has no subscript at run time."""
@@ -118,7 +118,7 @@ def text_given(words: list[str]) -> str:
 
 
 def has_words(text: str) -> bool:
-    """Return whether a text may hold words, which consist of letters and digits."""
+    """Return whether a text has a letter or a digit, and so may hold words."""
     return any(map(str.isalnum, text))
 
 

@@ -1,4 +1,4 @@
-"""The brokers of a cluster that a verb reaches: --cluster, or the variable SONICPY_CLUSTER.
+"""The addresses of a cluster's brokers: --cluster, or the variable SONICPY_CLUSTER.
 
 Addresses may hold a password. Every user of a machine reads the arguments of all programs, but not their variables.
 """
@@ -27,7 +27,7 @@ def add_brokers(parser: argparse.ArgumentParser) -> None:
 
 
 def brokers(arguments: argparse.Namespace) -> str:
-    """Return the addresses of the brokers, and say on stderr if the arguments show a password.
+    """Return the addresses of the brokers; warn on stderr if the arguments show a password.
 
     Raises:
         ConfigError: there are none.

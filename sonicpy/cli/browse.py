@@ -93,7 +93,7 @@ async def _source(where: str) -> AsyncIterator[Any]:
 
 
 def _shown(where: str) -> str:
-    """Return what is shown, without the password of a URL."""
+    """Return the folder or the URL for messages, without a password."""
     return ", ".join(map(str, read_urls(where))) if "://" in where else where
 
 

@@ -1,4 +1,5 @@
-"""`sonicpy cluster rebalance`, `spread`, `recover`, `import`, `backup`, `restore`: where the data of a cluster lies."""
+"""`sonicpy cluster rebalance`, `spread`, `recover`, `import`, `backup`, `restore`: the verbs that move the data of a
+cluster."""
 
 import argparse
 from pathlib import Path

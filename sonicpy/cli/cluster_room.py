@@ -1,4 +1,4 @@
-"""Loads a module of sonicpy.cluster: only for who asks for a cluster, because it needs packages of its own."""
+"""Loads modules of sonicpy.cluster on demand, because they need packages of an extra."""
 
 import importlib
 from typing import Any

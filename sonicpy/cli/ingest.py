@@ -1,4 +1,4 @@
-"""The verbs that change what an index holds: `sonicpy push`, `pop` and `flush`; `import` is in importing/verb.py."""
+"""The verbs that change an index: `sonicpy push`, `pop` and `flush`; `import` is in importing/verb.py."""
 
 import argparse
 
@@ -65,7 +65,7 @@ def pop(arguments: argparse.Namespace) -> int:
 
 
 def flush(arguments: argparse.Namespace) -> int:
-    """Erase what the arguments name and print the count. Raises SonicError if that fails."""
+    """Erase the named collection, bucket or object, and print the count. Raises SonicError if that fails."""
     with open_target(arguments, Purpose.WRITE) as index:
         count = index.flush(arguments.collection, arguments.bucket, arguments.object)
     show(arguments, {"flushed": count}, str(count))

@@ -1,4 +1,4 @@
-"""The verb `sonicpy load`: agents that ask servers, and the runner that tells them what and reports the times."""
+"""The verb `sonicpy load`: agents send queries to servers; the runner chooses the queries and reports the times."""
 
 import argparse
 import asyncio

@@ -1,4 +1,4 @@
-"""The verb `sonicpy ls`: what there is, by name."""
+"""The verb `sonicpy ls`: the names of collections, buckets and objects."""
 
 import argparse
 import json

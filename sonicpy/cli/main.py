@@ -23,9 +23,9 @@ FAILED = 1
 WRONG_SETTINGS = 2
 INTERRUPTED = 130
 READER_LEFT = 141
-"""As shells show a process that SIGPIPE ended; INTERRUPTED is the same for SIGINT."""
+"""The exit status that shells show for a process ended by SIGPIPE; INTERRUPTED is the one for SIGINT."""
 REMARKS = {"internal_error": ": the server could not do it; its log says why"}
-"""Behind the code of an error that a server answers."""
+"""code of an error reply -> text behind it in the message."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -63,11 +63,11 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _replace_closed_streams() -> None:
-    """Give the descriptors 0, 1 and 2 to /dev/null where the caller closed them.
+    """Open /dev/null for those of the descriptors 0, 1 and 2 that the caller closed.
 
-    The system gives the lowest free number to the next file: without this, what is meant for stderr could end in the
-    store, and uvloop ends a process that closes a connection with such a number. A closed stdin stays closed for verbs
-    that read it.
+    The system gives the lowest free number to the next file: without this, output to stderr could end in the store, and
+    uvloop ends a process that closes a connection with such a number. A closed stdin stays closed for verbs that read
+    it.
     """
     for descriptor in range(3):
         try:

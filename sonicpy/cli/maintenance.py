@@ -104,7 +104,7 @@ def _output(path: Path | None) -> Iterator[IO[str]]:
 
 
 def _is_stream(path: Path) -> bool:
-    """Return whether there is something that takes bytes but is no file, such as a pipe or /dev/null."""
+    """Return whether a path is writable but not a regular file, such as a pipe or /dev/null."""
     return path.exists() and not path.is_file()
 
 

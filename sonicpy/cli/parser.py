@@ -19,8 +19,8 @@ MODULES = {
     "cluster": "cluster",
     "help": "help", "completion": "completion",
 }  # fmt: skip
-"""From each verb to the module of this package that adds it. Only the module of the given verb is loaded, because a
-server runs for long and does not need the others."""
+"""verb -> the module of this package that adds it. Only the module of the given verb is loaded, because a server runs
+for long and does not need the others."""
 
 VERBS = """\
 server
@@ -114,7 +114,7 @@ def verbs_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPars
 
 
 def _innermost(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser of the verb that the words name, or of the verb below that one."""
+    """Return the parser of the verb in the words, or of its subcommand."""
     for word in argv:
         parser = verbs_of(parser).get(word, parser)
     return parser

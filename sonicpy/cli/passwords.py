@@ -1,7 +1,7 @@
-"""The password for a server: from a variable or a file, because everyone who can list processes reads the command line.
+"""The password for a server: from a variable or a file, because every user who lists processes sees command lines.
 
-SONICPY_PASSWORD holds it; without it, SONICPY_PASSWORD_FILE names a file that holds it. What a command line says as
-`--password` or in a URL has precedence.
+SONICPY_PASSWORD holds it; without it, SONICPY_PASSWORD_FILE names a file that holds it. A password in `--password` or
+in a URL has precedence.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def password_given() -> str | None:
 
 
 def remark_visible(arguments: argparse.Namespace) -> None:
-    """Remark, to a person at a terminal, that a password is on the command line."""
+    """Warn, if stderr is a terminal, that a password is on the command line."""
     given = [vars(arguments).get(name) for name in ("server", "where")]
     is_visible = vars(arguments).get("password") or any(isinstance(url, str) and _IN_URL.search(url) for url in given)
     if is_visible and sys.stderr.isatty():

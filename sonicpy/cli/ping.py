@@ -18,10 +18,10 @@ from sonicpy.config import split_address
 from sonicpy.errors import ClientError, ConfigError
 
 DEFAULT_ADDRESSES = (("::1", 1491), ("127.0.0.1", 1491))
-"""Where a server listens by default, as far as the machine has these addresses."""
+"""The addresses of a server by default, as far as the machine has them."""
 
 ANSWER_MAX_BYTES = 1024
-"""More than any answer that ping reads. A peer that sends more without a line end is not a Sonic server."""
+"""Larger than any answer that ping reads. A peer that sends more without a line end is not a Sonic server."""
 
 DESCRIPTION = """\
 Connect to a Sonic server and read its greeting (CONNECTED ...). With --password, also open a session in mode control
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _url(arguments: argparse.Namespace) -> str | None:
-    """Return the URL of --server or of the variable; None if other flags name the server, or nothing does."""
+    """Return the URL of --server or of the variable; None: other flags name the server, or none is named."""
     others = arguments.inet or arguments.unix or arguments.tls or arguments.ca or arguments.password
     if arguments.server is None:
         return None if others else os.environ.get(SERVER_VARIABLE) or None

@@ -52,7 +52,7 @@ Print figures about the whole index, a collection or a bucket: objects, words, s
 
 KINDS = sorted({kind for kinds in COUNTED.values() for kind in kinds})
 NO_WORD = "query_error"
-"""The code of the error that a text is not one word."""
+"""The code of the error for a text that is not one word."""
 
 
 def add_verbs(verbs: Verbs) -> None:

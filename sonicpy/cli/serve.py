@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _brokers(arguments: argparse.Namespace) -> str | None:
-    """Return the addresses of the brokers; None: this is no node of a cluster. The variable alone makes none."""
+    """Return the addresses of the brokers; None: this is no node of a cluster. The variable alone makes no node."""
     if arguments.cluster is None and arguments.node is not None:
         return os.environ.get(CLUSTER_VARIABLE) or None
     given: str | None = arguments.cluster

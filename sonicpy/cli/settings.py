@@ -1,4 +1,4 @@
-"""The flags that give settings, and the settings that they and the other sources lead to."""
+"""The flags that give settings, and the settings from all sources."""
 
 import argparse
 import os
@@ -27,7 +27,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def load_settings(arguments: argparse.Namespace) -> Loaded:
-    """Return the settings that the arguments lead to. Raises ConfigError if one is wrong."""
+    """Return the settings from the arguments and all other sources. Raises ConfigError if one is wrong."""
     flags = {
         "channel.inet": arguments.inet,
         "store.kv.path": arguments.data,

@@ -1,10 +1,10 @@
 """The index that a verb works on: in a folder or on a server, with the same methods.
 
-    --data DIR, -c FILE   the folder DIR, or the folder that these settings name
+    --data DIR, -c FILE   the folder DIR, or the folder in the settings of FILE
     --server URL          that server
     neither               the server in the variable SONICPY_SERVER; without it, the folder that serve would use
 
-The password of a server comes from its URL, or from where `passwords.py` says.
+The password of a server comes from its URL, else from the sources in `passwords.py`.
 """
 
 import argparse
@@ -37,12 +37,12 @@ Target = Index | Client
 
 
 class Purpose(Enum):
-    """The use that a verb makes of an index, which decides how a folder is opened."""
+    """The ways in which verbs open a folder."""
 
     READ = "read"
     """Opens read-only, so it works while a server has the folder open."""
     COPY = "copy"
-    """As READ, after recovery: changes that a killed process left only in the log must not be missing."""
+    """As READ, after recovery: a copy must include changes that a killed process left in the log alone."""
     WRITE = "write"
     """Opens an index that exists."""
     CREATE = "create"
@@ -100,7 +100,8 @@ def open_server(url: str, *, timeout_s: float = TIMEOUT_S, retry_s: float = RETR
 
 
 def password_beside(url: str) -> str | None:
-    """Return the password for a URL without one, else None. Raises ConfigError for a wrong URL, as `password_given`."""
+    """Return the password for a URL without one; None for other URLs. Raises ConfigError for a wrong URL, and as
+    `password_given`."""
     has_password = any(address.password for address in read_urls(url))
     return None if has_password else password_given()
 

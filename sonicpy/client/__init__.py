@@ -2,7 +2,7 @@
 
 Without I/O, shared by both:
 
-    plans.py         what each method sends, and what it makes of the answers
+    plans.py         the lines that each method sends, and its reading of the answers
     lines.py         the lines to send
     pushes.py        many rows as groups of lines, several groups in flight
     exchange.py      the lines of one command, and the answers to them

@@ -1,7 +1,7 @@
 """Addresses of servers, read from URLs.
 
     sonic://host[:port]       TCP; without a host, this machine
-    sonics://host[:port]      TCP with TLS; ?ca=FILE trusts that certificate instead of those of the system
+    sonics://host[:port]      TCP with TLS; ?ca=FILE trusts that certificate, not the system's
     sonic+unix:///path        a Unix socket
 
 Several servers are hosts with commas between them, `sonic://:password@host1:port,host2:port`, or URLs with commas.
@@ -28,7 +28,7 @@ _KEYS = {"sonic": {"password"}, "sonics": {"password", "ca"}, "sonic+unix": {"pa
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server listens: a TCP host and port, or a Unix socket."""
+    """The address of a server: a TCP host and port, or a Unix socket."""
 
     host: str = "localhost"
     port: int = DEFAULT_PORT
@@ -54,7 +54,7 @@ class Address:
 def read_urls(
     urls: str | Sequence[str], *, password: str | None = None, tls: ssl.SSLContext | None = None
 ) -> list[Address]:
-    """Return the addresses that a text or several texts name, each once, in their order.
+    """Return the addresses in one or several texts, each once, in order.
 
     Args, errors: as `read_url`; ConfigError also if there is none.
     """
@@ -66,7 +66,7 @@ def read_urls(
 
 
 def split_urls(text: str) -> list[str]:
-    """Return the URLs, of one server each, in a text: `sonic://:p@a,b` is `sonic://:p@a` and `sonic://:p@b`."""
+    """Return one URL for each server in a text: `sonic://:p@a,b` becomes `sonic://:p@a` and `sonic://:p@b`."""
     _check_text("address", text)
     urls = []
     for url in _BETWEEN_URLS.split(text):
@@ -86,7 +86,7 @@ def read_url(url: str, *, password: str | None = None, tls: ssl.SSLContext | Non
 
     Args:
         password: replaces the one in the URL.
-        tls: checks the certificate of the server; None: as the URL says.
+        tls: the TLS context; None: the URL decides.
 
     Raises:
         ConfigError: the URL has no known form, or its password cannot be sent. The message holds no password.
@@ -148,7 +148,7 @@ def tls_context(certificate: str | Path | None, where: str) -> ssl.SSLContext:
 
     Args:
         certificate: the PEM file to trust; None: the certificates of the system.
-        where: begins the error message, with {} for the name of the file.
+        where: the beginning of the error message, with {} for the name of the file.
 
     Raises:
         ConfigError: the file cannot be read.

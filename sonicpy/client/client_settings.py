@@ -1,4 +1,4 @@
-"""ClientSettings: time limits, retries and the size of the pool, the same for both clients."""
+"""ClientSettings: time limits, retries and the size of the pool, for both clients."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
 
 TIMEOUT_S = 20.0
-"""Above the 16 seconds within which a node of a cluster answers a change, or says why it could not make it."""
+"""Above the 16 seconds within which a node of a cluster answers a change or reports its failure."""
 RETRY_S = 10.0
 POOL_SIZE = 8
 
@@ -22,9 +22,9 @@ class ClientSettings:
     timeout_s: float = TIMEOUT_S
     """Time limit for connecting, and for each answer."""
     retry_s: float = RETRY_S
-    """For how long a client retries, on new connections, what may be executed twice."""
+    """Time limit for retries, on new connections, of exchanges that may be executed twice."""
     retry_changes: bool = False
-    """Whether POP, FLUSH and restore count as what may be executed twice."""
+    """Whether POP, FLUSH and restore may be executed twice."""
     pool_size: int = POOL_SIZE
     """Connections in each mode, at most."""
 

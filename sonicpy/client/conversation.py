@@ -3,7 +3,7 @@
     greeting --CONNECTED--> starting --STARTED--> open --ENDED, or an unexpected line--> over
 
 The server answers commands in the order in which they were sent, with OK, PONG, RESULT, ERR or PENDING. The EVENT that
-follows a PENDING may come after the answers to later commands; its marker says which PENDING it belongs to.
+follows a PENDING may come after the answers to later commands; its marker is that of its PENDING.
 """
 
 import re
@@ -23,11 +23,11 @@ from sonicpy.errors import (
 )
 
 OUR_NAME = "sonicpy"
-"""The name in the greeting of servers that may know more than Sonic."""
+"""The name in the greeting of servers that may offer more than Sonic."""
 BUFFER_BYTES = 20_000
 """Longest line to send to a server that announces no limit."""
 ANSWER_MAX_BYTES = 1 << 28
-"""More than any answer. A peer that sends more without a line end is not a Sonic server."""
+"""Larger than any answer. A peer that sends more without a line end is not a Sonic server."""
 
 _GREETING = re.compile(r"CONNECTED <([^<>]*?)(?: v([^<>]*))?>")
 _BUFFER = re.compile(r" buffer\((\d+)\)")
@@ -59,11 +59,11 @@ class AnswerKind(StrEnum):
 _EVENTS = frozenset({AnswerKind.QUERY, AnswerKind.SUGGEST, AnswerKind.LIST})
 
 Answer = str | SonicError
-"""The text behind the first word of the line (in an EVENT: its items), or why the server refused the command."""
+"""The text behind the first word of the line (in an EVENT: its items), or the server's refusal."""
 
 
 class ServerInfo:
-    """The facts that one connection has learned about its server."""
+    """The properties of a server, from its greeting and its replies to one connection."""
 
     __slots__ = ("buffer_bytes", "name", "refused", "version")
 
@@ -72,7 +72,7 @@ class ServerInfo:
         """`sonicpy`, or `sonic-server`."""
         self.version = ""
         self.buffer_bytes = BUFFER_BYTES
-        """Longest line that it accepts, without the line end."""
+        """The longest line that the server accepts, without the line end."""
         self.refused: set[str] = set()
         """Options that it has refused as unknown."""
 
@@ -81,7 +81,7 @@ class ServerInfo:
 
 
 class InFlight:
-    """Lines that were sent together, and the answers so far.
+    """Lines sent together, and the answers received so far.
 
     Args:
         count: number of lines.
@@ -114,11 +114,11 @@ class Conversation:
         self.is_open = False
         """Whether commands may be sent."""
         self.end: ClientError | None = None
-        """Why no more answers will come; None while they may."""
+        """The error that ended the conversation; None: it is open."""
         self.is_stopping = False
-        """Whether the server is shutting down, and so refuses every command."""
+        """Whether the server is shutting down and refuses every command."""
         self.outgoing = b""
-        """Bytes that the owner has to send, and then to clear, after each `feed`."""
+        """Bytes for the owner to send and clear after each `feed`."""
         self._mode = mode
         self._password = password
         self._peer = peer
@@ -140,7 +140,8 @@ class Conversation:
         return in_flight
 
     def feed(self, data: bytes) -> list[InFlight]:
-        """Read bytes that arrived; return what they complete. The owner then reads `outgoing`, `is_open` and `end`."""
+        """Read bytes that arrived; return the groups of lines that they complete. The owner then reads `outgoing`,
+        `is_open` and `end`."""
         completed: list[InFlight] = []
         self._received += data
         start = 0

@@ -22,15 +22,15 @@ class Exchange:
     """The first word of each line."""
     kind: AnswerKind
     lines: Callable[[ServerInfo], Sequence[str]]
-    """Makes the lines, without line ends, for a server: what it accepts differs. They hold no line break."""
+    """A function that makes the lines for a server, without line breaks: servers accept different lines."""
     changes: bool = False
-    """Whether to execute it twice differs from executing it once, as for POP and FLUSH."""
+    """Whether executing it twice differs from executing it once, as for POP and FLUSH."""
     timeout_s: float | None = None
     """Time limit for each answer; None: the client's."""
 
 
 class Reply(NamedTuple):
-    """The answers to an exchange of which the server refused no line."""
+    """The answers to an exchange in which the server refused no line."""
 
     answers: list[str]
     server: ServerInfo

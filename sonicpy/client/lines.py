@@ -13,11 +13,11 @@ from sonicpy.options import OPTIONS, written
 from sonicpy.search import Search
 
 NO_WORDS = quoted("\n")
-"""A text without words; servers refuse an empty one."""
+"""A text without words, because servers refuse an empty one."""
 
 
 def check_names(collection: Any, bucket: Any = None) -> None:
-    """Raise InvalidArgument, as the server would refuse it, for an invalid name; most could not even be sent."""
+    """Raise InvalidArgument for an invalid name, with the server's sentence; most could not even be sent."""
     check_collection(collection)
     if bucket is not None:
         check_bucket(bucket)
@@ -38,7 +38,7 @@ def object_word(object: Any, *, new: bool = False) -> str:
 
 
 def check_push(collection: Any, bucket: Any, object: Any, text: Any, lang: Any) -> None:
-    """Raise InvalidArgument for whatever is known to be wrong without asking the server."""
+    """Raise InvalidArgument for any argument that the client can find wrong by itself."""
     check_scope(collection, bucket)
     object_word(object, new=True)
     sendable("text", text)
@@ -52,7 +52,7 @@ def check_scope(collection: Any, bucket: Any) -> None:
 
 
 def push_lines(server: ServerInfo, collection: str, bucket: str, object: str, text: str, lang: str | None) -> list[str]:
-    """Return the lines that push a text; one line for a text of nothing but white space, which makes an object, too.
+    """Return the lines that push a text; one line for a text of only white space, which creates an object, too.
 
     Raises as `text_lines`.
     """

@@ -45,7 +45,7 @@ LIST_PAGE = 500
 """The most items that any server with default settings gives to one command; it may refuse to give more."""
 
 MAINTENANCE_TIMEOUT_S = 3600.0
-"""Time limit for commands that work on the whole store."""
+"""Time limit for commands on the whole store."""
 
 _FIGURE = re.compile(r"(\w+)\((\d+)\)")
 
@@ -73,7 +73,7 @@ def pop(collection: str, bucket: str, object: ObjectName, text: str) -> CallPlan
 
 
 def flush(collection: str, bucket: str | None, object: ObjectName | None) -> CallPlan[int]:
-    """Plan FLUSHC, FLUSHB or FLUSHO, by how many names are given."""
+    """Plan FLUSHC, FLUSHB or FLUSHO, depending on the names given."""
     if bucket is None:
         need_no(object)
         return number("FLUSHC", collection, changes=True)
@@ -86,7 +86,7 @@ def flush(collection: str, bucket: str | None, object: ObjectName | None) -> Cal
 
 
 def query(search: Search) -> CallPlan[Hits]:
-    """Plan QUERY, with scores if the server gives them, and with the total, if it is asked for, in the first answer."""
+    """Plan QUERY, with scores if the server gives them; a total that is asked for comes with the first answer."""
     head = _search_head("QUERY", search)
     totals: list[int] = []
 
@@ -130,7 +130,7 @@ def words(collection: str, bucket: str, limit: int, offset: int, prefix: str, af
 
 
 def count(collection: str, bucket: str | None, object: ObjectName | None, of: Counted | None) -> CallPlan[int]:
-    """Plan COUNT, which every version of Sonic knows: of buckets, words of a bucket, or words of an object.
+    """Plan COUNT, which every version of Sonic has: of buckets, words of a bucket, or words of an object.
 
     COUNTB counts the objects of a bucket, STATS those of a collection.
     """
@@ -213,7 +213,7 @@ def object_page(
     """Plan OBJECTS; the result is at most `limit` names, perhaps none, and the position to go on from (None: the end).
 
     Args:
-        position: where the page before ended; replaces `after`.
+        position: the end of the page before; replaces `after`.
     """
     check_scope(collection, bucket)
     given = {"prefix": text_of("prefix", prefix), "after": after if position is None else None, "position": position}
@@ -275,7 +275,7 @@ def backup(folder: Path | str) -> CallPlan[str]:
 
 
 def restore(folder: Path | str) -> CallPlan[str]:
-    """Plan TRIGGER restore. It changes: a second one would lose what was pushed since the first."""
+    """Plan TRIGGER restore. It is never repeated: a second one would lose pushes made since the first."""
     return control("TRIGGER", AnswerKind.OK, f"restore {path_word(folder)}", read=str, changes=True)
 
 
@@ -292,7 +292,7 @@ def info() -> CallPlan[dict[str, int]]:
 
 
 def ping(mode: Mode) -> CallPlan[ServerInfo]:
-    """Plan PING; the result is what is known about the server."""
+    """Plan PING; the result is the properties of the server."""
     return (yield Exchange(mode, "PING", AnswerKind.PONG, lambda server: ["PING"])).server
 
 
@@ -355,7 +355,7 @@ def _page(
     limit: int,
     offset: int,
 ) -> CallPlan[list[Item]]:
-    """Plan one search; repeat it without scores if the server refuses them, which each connection learns for itself."""
+    """Plan one search; repeat it without scores if the server refuses them, which each connection finds out itself."""
     while True:
         try:
             reply = yield Exchange(

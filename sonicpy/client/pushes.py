@@ -1,7 +1,7 @@
 """Pushes: many rows as lines, sent in groups, several groups in flight; a row is done when its last line is answered.
 
-When the connection breaks, every row that is not done is sent again from its first line: to push a row twice has the
-same effect as to push it once.
+When the connection breaks, every row that is not done is sent again from its first line: pushing a row twice has the
+effect of pushing it once.
 """
 
 from collections import deque
@@ -30,7 +30,7 @@ class Pushes:
 
     Args:
         rows: read one by one, when there is room for the next.
-        on_done: called once for each row, with its position, the row, and why the server refused it (None: indexed).
+        on_done: called once for each row, with its position, the row, and the server's refusal (None: indexed).
     """
 
     def __init__(self, rows: Iterator[Row | Refused], on_done: "OnDone") -> None:
@@ -44,7 +44,7 @@ class Pushes:
 
     @property
     def first_open(self) -> int:
-        """The position of the first row that is not done: all rows before it are, also after an interrupt."""
+        """The position of the first row that is not done; after an interrupt, too."""
         if self._sent:
             return self._sent[0].place
         return self._again[0][0] if self._again else self._read
@@ -62,7 +62,7 @@ class Pushes:
         return lines
 
     def take_answers(self, answers: list[Answer]) -> None:
-        """Take the answers to the oldest group of lines that has none yet.
+        """Take the answers to the oldest unanswered group of lines.
 
         Raises:
             ConnectionLost: the server is shutting down.
@@ -85,7 +85,7 @@ class Pushes:
         self._lines.clear()
 
     def finish(self) -> None:
-        """Raise the error, if any, that ended the iterator of rows early; the rows before it are done."""
+        """Raise the error that ended the iterator of rows early, if there was one; the rows before it are done."""
         if self._error is not None:
             raise self._error
 
@@ -110,7 +110,7 @@ class Pushes:
                 return True
 
     def _lines_of(self, place: int, row: Row | Refused, server: ServerInfo) -> list[str]:
-        """Return the lines that push a row, which counts as sent from now on; none if it is refused."""
+        """Return the lines that push a row, and count it as sent; no lines if it is refused."""
         if isinstance(row, Refused):
             self._on_done(place, row, None)
             return []
@@ -159,7 +159,7 @@ class ReportBuilder:
         return self._report
 
     def add_note_to(self, error: BaseException, first_open: int) -> None:
-        """Add a note to what ended a push_many: how many rows it had indexed and refused, and where to go on.
+        """Add a note to the exception that ended a push_many: rows indexed and refused, and the row to continue with.
 
         Args:
             first_open: the position of the first row that is not done.
@@ -181,7 +181,7 @@ class WaitingPushes:
         self._numbers = count()
         self._refused: list[tuple[str, SonicError]] = []
         self.is_stuck = False
-        """Whether the last try to send them ended in an error, so that another one at once may, too."""
+        """Whether the last attempt to send them failed, so that another one at once may fail, too."""
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -192,7 +192,7 @@ class WaitingPushes:
         return list(self._rows.values())
 
     def add(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None) -> bool:
-        """Append a push; return whether it is time to send them."""
+        """Append a push; return whether it is time to send the batch."""
         check_push(collection, bucket, object, text, lang)
         self._rows[next(self._numbers)] = Row(collection, bucket, object_name(object), text, language_of(lang))
         return len(self._rows) >= BATCH_ROWS
@@ -210,7 +210,7 @@ class WaitingPushes:
         return Pushes(iter(self.rows), on_done)
 
     def end_try(self) -> None:
-        """Note that all of them were answered. Raises the first refusal, if any, with a note that names the objects."""
+        """Note that all pushes were answered. Raises the first refusal, if any, with a note that names the objects."""
         self.is_stuck = False
         if not self._refused:
             return
@@ -222,7 +222,7 @@ class WaitingPushes:
             self._refused.clear()  # last, so that an interrupt has the refusal as its context
 
     def add_note_to(self, error: BaseException) -> None:
-        """Add a note to what ended a try to send them, unless it has the same already: which are still here."""
+        """Add a note to the exception that ended an attempt, unless it has one already: the pushes that are left."""
         if not self._rows:
             return
         objects = _objects([row.object for row in self.rows])
@@ -239,7 +239,7 @@ def _objects(names: list[str]) -> str:
 
 
 class _Sent:
-    """A row of which some lines are not answered yet."""
+    """A row with unanswered lines."""
 
     __slots__ = ("left", "place", "refusal", "row")
 

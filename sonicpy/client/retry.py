@@ -1,4 +1,4 @@
-"""RetryPolicy: whether a failed exchange is tried again, and after which pause."""
+"""RetryPolicy: decides whether a failed exchange is tried again, and after which pause."""
 
 import random
 import time
@@ -10,16 +10,16 @@ PAUSE_MAX_S = 1.0
 
 
 class AllInUse(TimedOut):
-    """No connection of a pool became free in time: nothing was asked."""
+    """No connection of a pool became free in time: nothing was sent."""
 
 
 class RetryPolicy:
     """Decides after each error whether to try again; each pause is twice as long as the one before.
 
     Args:
-        retry_s: for how long from now on.
+        retry_s: time limit of the retries, from now on.
         repeats: whether the server may execute the exchange twice.
-        elsewhere: whether there is another server; what one did not answer in time is tried once more then.
+        elsewhere: whether there is another server; an exchange that one did not answer in time is then tried once more.
     """
 
     def __init__(self, retry_s: float, repeats: bool, *, elsewhere: bool = False) -> None:
@@ -31,7 +31,7 @@ class RetryPolicy:
         self._was_late = False
 
     def pause_s(self, error: SonicError) -> float:
-        """Return how long to wait before the next try; raise `error` if there is no next try."""
+        """Return the pause before the next attempt; raise `error` if there is none."""
         if self._repeats and self._elsewhere and not self._was_late and _is_silence(error):
             self._was_late = True
             return 0.0

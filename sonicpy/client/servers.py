@@ -1,8 +1,8 @@
-"""Servers: the addresses that a client may use, and which of them it uses now; no I/O.
+"""Servers: the addresses that a client may use, and the one in use; no I/O.
 
-A client of several servers asks all of them for a session and stays with the one that opens it first: the nearest one,
-or the least busy. It stays there, because a node of a cluster knows its own changes first. When that server is lost,
-the others are asked in the same way. Every LOOK_S the client then looks whether the first one is back.
+A client of several servers connects to all of them and stays with the first that opens a session: the nearest, or the
+least busy. It stays, because a node of a cluster sees its own changes first. When that server is lost, the client
+connects to the others in the same way, and every LOOK_S checks whether the first server is back.
 """
 
 import random
@@ -13,9 +13,9 @@ from sonicpy.client.address import Address
 from sonicpy.errors import ClientError, ConnectionLost, TimedOut
 
 HEAD_START_S = 0.5
-"""How long the servers that should answer have for themselves; then the next ones are asked, too."""
+"""The head start of the servers that should answer, before the client connects to the others, too."""
 SUSPECT_S = 5.0
-"""A server that was lost is asked last for this time."""
+"""For this time, a lost server comes last."""
 LOOK_S = 30.0
 
 
@@ -41,11 +41,11 @@ class Servers:
 
     @property
     def are_several(self) -> bool:
-        """Whether there is another server when one is lost."""
+        """Whether there is more than one server."""
         return len(self.addresses) > 1
 
     def is_current(self, address: Address) -> bool:
-        """Return whether a connection to this server is to be used again."""
+        """Return whether a connection to this server may be used again."""
         return not self.are_several or address == self.current
 
     def is_time_to_look(self) -> bool:
@@ -53,7 +53,7 @@ class Servers:
         return self.current is not None and self.current != self._home and self._now() >= self._look_at
 
     def groups(self) -> list[list[Address]]:
-        """Return whom to ask for a session: the servers of a group at once, the next group when those do not answer."""
+        """Return the servers to connect to: those of a group at once, the next group if none of them answers."""
         if self.current is None:
             first = [address for address in self.addresses if not self._is_suspect(address)]
         elif self.is_time_to_look() and self._home is not None:
@@ -68,10 +68,10 @@ class Servers:
         return [random.sample(group, len(group)) for group in (first, fresh, suspect) if group]
 
     def note_open(self, address: Address, groups: Sequence[Sequence[Address]]) -> None:
-        """Note which server opened a session first.
+        """Note the server that opened a session first.
 
         Args:
-            groups: as they were asked. Those in front of its group had a head start, and so count as lost.
+            groups: in the order of connecting. The servers before its group had a head start, so they count as lost.
         """
         for group in groups:
             if address in group:

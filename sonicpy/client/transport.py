@@ -8,7 +8,7 @@ from typing import Protocol
 from sonicpy.errors import ClientError, ConnectionLost, NotSonic
 
 KEEPALIVE = (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4))
-"""Seconds of silence before the first probe, seconds between probes, and how many probes may be lost."""
+"""Seconds of silence before the first probe, seconds between probes, and lost probes allowed."""
 
 
 class HasOptions(Protocol):

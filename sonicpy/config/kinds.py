@@ -1,4 +1,4 @@
-"""Kinds of values: one annotated type each, with the text that error messages show as what is allowed.
+"""Kinds of values: one annotated type each, with the text behind "allowed is" in error messages.
 
 Every type accepts a value as TOML gives it, and as a string, because environment variables are strings.
 """
@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """How the sentence "allowed is ..." ends for a type, and whether error messages must not show the value."""
+    """The end of the sentence "allowed is ..." for a type, and whether the value is secret in error messages."""
 
     text: str
     secret: bool = False

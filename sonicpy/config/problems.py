@@ -1,4 +1,4 @@
-"""Error messages about settings, one sentence each: where the key was given, what was found, what is allowed.
+"""Error messages about settings, one sentence each: place of the key, value found, values allowed.
 
 This module knows no key by name, so that the models can import it.
 """
@@ -15,7 +15,7 @@ from sonicpy.config.kinds import Allowed
 
 SHOWN_LENGTH = 60
 NEAR_ENOUGH = 60.0
-"""Similarity from 0 to 100: a name with a few typing errors is above, the name of something else is below."""
+"""Similarity from 0 to 100: a name with a few typing errors is above it, an unrelated name below."""
 
 
 def describe(error: ValidationError, fields: Mapping[str, FieldInfo], origins: Mapping[str, str]) -> str:
@@ -24,7 +24,7 @@ def describe(error: ValidationError, fields: Mapping[str, FieldInfo], origins: M
     Args:
         error: from pydantic.
         fields: every known key.
-        origins: from each key to where it was given, such as "sonicpy.cfg:3: search.ranking"; default: the key itself.
+        origins: place of each key, such as "sonicpy.cfg:3: search.ranking"; default: the key itself.
     """
     first = error.errors(include_url=False, include_context=False)[0]
     path = [str(part) for part in first["loc"]]

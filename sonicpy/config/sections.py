@@ -1,7 +1,7 @@
 """One frozen model for each section of the settings file, with the defaults of the default mode.
 
-A section knows no other section; settings.py checks rules that tie two of them. docs/configuration.md explains each
-key, and tests/config/test_documents.py compares the two.
+A section does not refer to other sections; settings.py checks rules between two of them. docs/configuration.md explains
+each key, and tests/config/test_documents.py compares the two.
 """
 
 from pathlib import Path
@@ -123,7 +123,7 @@ class TokenizationConfig(Section):
 
 
 class StopwordsConfig(Section):
-    """[stopwords]. The store records what decides which words are stored, and does not open with another."""
+    """[stopwords]. The store records the settings that decide which words are stored, and does not open with others."""
 
     mode: StopwordsMode = "weigh"
     allow: Words = ()

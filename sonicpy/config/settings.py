@@ -59,14 +59,14 @@ ORDERS = (
     KeyOrder("store.kv.database.flush_after", "store.kv.pool.inactive_after", by_default=False),
     KeyOrder("store.fst.graph.consolidate_after", "store.fst.pool.inactive_after"),
 )
-"""Settings that break one of these rules are an error, as in Sonic."""
+"""Rules that raise an error when they are broken, as in Sonic."""
 
 LIMITS = (
     KeyOrder("search.query_limit_default", "search.query_limit_maximum"),
     KeyOrder("search.suggest_limit_default", "search.suggest_limit_maximum"),
     KeyOrder("search.list_limit_default", "search.list_limit_maximum"),
 )
-"""Both may be equal. Sonic has no such rule, so a file that breaks it is read, with a warning."""
+"""Rules that log a warning when they are broken: Sonic does not have them. Both values may be equal."""
 
 
 class Config(Section):

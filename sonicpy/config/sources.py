@@ -25,14 +25,14 @@ SEARCHED_FILES = (
 
 FLAGS = {"channel.inet": "--inet", "store.kv.path": "--data", "server.log_level": "--log-level"}
 FOUND = "; without -c it is read because of its name, and -c names another file (-c /dev/null: none)"
-"""Behind what is wrong with a file that may be another program's."""
+"""End of an error message about a settings file that may belong to another program."""
 ENVIRONMENT_PREFIX = "SONIC_"
 REFERENCE = re.compile(r"\$\{env\.([^{}]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Settings read by load(), and what to log about them.
+    """Settings read by load(), and the messages to log about them.
 
     Attributes:
         config: the settings.

@@ -26,7 +26,7 @@ SENTENCE_COLUMNS = 4
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """Documents, queries, and which documents answer which query."""
+    """Documents, queries, and the relevant documents of each query."""
 
     name: str
     documents: dict[str, str]

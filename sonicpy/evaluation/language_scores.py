@@ -15,7 +15,7 @@ from sonicpy.lexer.stopwords import StopWords
 
 SEED = 20
 LENGTHS = (20, 60, 200)
-"""Bytes of the texts whose language is guessed."""
+"""Sizes in bytes of the texts whose language is guessed."""
 
 BORROWED = frozenset("aka aze bel epo hau jav kur lat sna srp tuk uzb yid yor zul".split())
 """Languages without an n-gram profile, left out of the shares like all languages that the lexer does not know."""
@@ -52,13 +52,13 @@ class LanguageScores:
     """Share of the parts (three words in a row; four letters in a row in languages without blanks; a Korean word
     without its last letter) that find their sentence among the first ten, or ten sentences that all hold the part."""
     found_inside: float
-    """The same share for the languages whose parts are smaller than words between blanks."""
+    """`found` for the languages whose parts are smaller than words between blanks."""
     empty: int
     query_us: float
     guessed: dict[int, float]
     """Bytes of a text -> share of texts whose language is guessed right; empty if the guess is not judged."""
     guess_us: float
-    """Time of a guess at the largest of these sizes."""
+    """Time of a guess at the largest size."""
     found_by_language: dict[str, float]
 
 
@@ -67,7 +67,7 @@ def evaluate(searched: Searched, scope: str, given: Sentences, *, guesses: bool)
 
     Args:
         scope: name of a collection that only this evaluation uses.
-        guesses: also judge the guess of this version; a server does not tell its guess.
+        guesses: also judge the guess of this version; a server does not return its guess.
     """
     chance = random.Random(SEED)
     by_language: defaultdict[str, list[str]] = defaultdict(list)
@@ -106,7 +106,7 @@ def evaluate(searched: Searched, scope: str, given: Sentences, *, guesses: bool)
 
 
 def part(text: str, chance: random.Random, code: str) -> str:
-    """Return a part of a text, from a random place, that a user may ask for; the text itself if it has none."""
+    """Return a part of a text, from a random place, as a query; the text itself if it has no such part."""
     words = text.split()
     if code in WITHOUT_BLANKS:
         return chance.choice(inner_parts(text) or [text])
@@ -160,7 +160,7 @@ def cut_pieces(texts: Iterable[LanguageText], size_bytes: int) -> list[LanguageT
 
 
 def accuracy(guess: Guess, texts: list[LanguageText]) -> float:
-    """Return the share of `texts` that `guess` names right."""
+    """Return the share of `texts` whose language `guess` names right."""
     return _share(guess(text) == code for code, text in texts)
 
 

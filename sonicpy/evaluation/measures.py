@@ -1,4 +1,4 @@
-"""nDCG, MRR and recall of ranked lists, by pytrec_eval, a library around the program of TREC (extra [eval])."""
+"""nDCG, MRR and recall of ranked lists, by pytrec_eval, a wrapper of TREC's trec_eval (extra [eval])."""
 
 import importlib
 from collections.abc import Mapping, Sequence

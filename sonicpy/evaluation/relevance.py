@@ -42,7 +42,7 @@ def evaluate(
 
     Args:
         scope: name of a collection that only this evaluation uses.
-        lang: language of documents and queries; None: guess that of each text.
+        lang: language of documents and queries; None: each text's language is guessed.
         query_lang: language of queries, instead of `lang`.
         most_bytes: of one PUSH; None: push documents whole.
 

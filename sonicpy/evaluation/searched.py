@@ -1,4 +1,4 @@
-"""The judged system: an object with the methods of an index, and the way texts come into it."""
+"""The judged system: an object with the methods of an index; and functions that push texts to it."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol

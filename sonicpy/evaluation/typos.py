@@ -12,7 +12,7 @@ from sonicpy.evaluation.searched import Searched, fill
 
 SUGGESTED = 5
 FOUND_WITHIN = 10
-"""Answers of a query, among which the object of the right word must be."""
+"""The object of the right word must be among this many answers of a query."""
 
 EDITS_BY_LENGTH = ((4, 0), (7, 1), (10, 2))
 """(length, edits): a typed word shorter than `length` may have that many edits; longer words three."""
@@ -30,7 +30,7 @@ class Corrected:
     first: float
     """The right word is suggested first."""
     suggested: float
-    """It is among the first five."""
+    """Share of the right words among the first five suggestions."""
     found: float
     """A query with the wrong word answers with the object of the right word among the first ten."""
     suggest_us: float

@@ -26,11 +26,12 @@ def buckets(index: Index) -> pd.DataFrame:
 def words(index: Index, collection: str, bucket: str, *, hidden: bool = False) -> pd.DataFrame:
     """Return the words of a bucket, indexed by word, the most frequent first.
 
-    Columns: `objects` that hold it; `postings`, how many of them it finds (the newest ones); `times` those contain it.
+    Columns: `objects`, the number of objects with the word; `postings`, the newest of them, which it finds; `times`,
+    its occurrences in them.
 
     Args:
-        hidden: include words that are only parts of runs without blanks, and the column
-            `hidden_objects`: in how many objects a word is that.
+        hidden: include words that are only parts of runs without blanks, and the column `hidden_objects`: the number of
+            objects in which a word is such a part.
 
     Raises:
         InvalidArgument: `index` is no Index, or a name is not valid.
@@ -54,10 +55,10 @@ def objects(index: Index, collection: str, bucket: str) -> pd.DataFrame:
 
 
 def terms(index: Index, collection: str, bucket: str, *, hidden: bool = False) -> pd.DataFrame:
-    """Return how many words have each number of objects that hold them, indexed by that number.
+    """Return the number of words for each object frequency, indexed by the object frequency.
 
-    Columns: `words` with that number; their `share` of all words; and `up_to`, the share of words with that number or
-    a smaller one. Args and errors as in `words`.
+    Columns: `words`; their `share` of all words; and `up_to`, the share of words with this frequency or a lower one.
+    Args and errors as in `words`.
     """
     counts = words(index, collection, bucket, hidden=hidden)["objects"].value_counts().sort_index()
     share = counts / counts.sum()

@@ -17,7 +17,7 @@ class WordGraphBuilder(PackedGraphBuilder):
         """Return the content of the graph file; other threads run meanwhile.
 
         Args:
-            bucket: id of the bucket whose words these are.
+            bucket: id of the bucket.
             version: of the lexicon that the words were read from.
 
         Raises:

@@ -34,7 +34,7 @@ class GraphName(NamedTuple):
 
 
 class Unwanted(NamedTuple):
-    """A file to be deleted once the disk holds the commit that does without it: a loss of power undoes later ones."""
+    """A file to delete once the disk holds the commit that no longer needs it: a loss of power undoes later commits."""
 
     commit: int
     name: GraphName
@@ -95,7 +95,7 @@ class GraphPool:
         """Write a graph and sync it before it gets its name, so that a file is complete or missing.
 
         Args:
-            sync: False: `sync_all` follows before anything names the graph, so it needs no other name until then.
+            sync: False: the caller calls `sync_all` before it stores a reference to the graph.
 
         Raises:
             GraphError: the file could not be written.
@@ -142,7 +142,7 @@ class GraphPool:
         self._unwanted.append(Unwanted(commit, GraphName(bucket, version)))
 
     def forget(self, bucket: int, version: int, commit: int) -> None:
-        """Close the graph of a bucket that `commit` flushed and leave its file to `sweep`; version 0: it has none."""
+        """Close the graph of a bucket that `commit` flushed and leave its file to `sweep`; version 0: no graph."""
         self.broken.discard(bucket)
         self.close(bucket)
         if version:

@@ -10,7 +10,7 @@ from sonicpy._native.held import Held
 
 
 class PendingWords:
-    """Words of one bucket that its graph may not hold; no object may hold some of them any more.
+    """Words of one bucket that its graph may lack; some may no longer be in any object.
 
     Args:
         source: a list that only grows; `refresh` adds the words that were appended to it.

@@ -4,12 +4,12 @@
     app.mount("/search", sonicpy.http.app(sonicpy.open("./data/store")))
 
 application.py  makes the application: routes, middleware, page
-backend.py      what it asks: an index in this process, or a client of a server
-search.py, ingest.py, control.py   the operations, by what they need
+backend.py      the source of answers: an index in this process, or a client of a server
+search.py, ingest.py, control.py   the operations that search, change and maintain
 bulk.py         many rows in one request, a JSON object a line
-gate.py         before and behind every request: who may send it, times, ids
+gate.py         checks before and behind every request: rights, times, ids
 access.py       the operations that change nothing, and those that need no password
-hosts.py        the names under which an address without a password is asked
+hosts.py        the values of Host that an address without a password accepts
 bodies.py       the sizes and the pace of bodies
 problems.py     errors as problem+json
 models.py       the JSON of requests and answers

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Endpoint(NamedTuple):
-    """An operation, as requests ask for it: a method, and the whole path of a route."""
+    """An operation in a request: a method, and the whole path of a route."""
 
     method: str
     path: str
@@ -17,9 +17,9 @@ class Endpoint(NamedTuple):
 PAGE_FILES = ("api.js", "contents.js", "dom.js", "figures.js", "main.js", "requests.js", "search.js", "style.css")
 
 HEALTH = Endpoint("GET", "/health")
-"""Answered for every Host, too: load balancers ask by any name."""
+"""The health check is answered for every Host, because load balancers use any name."""
 OPEN = frozenset({HEALTH, Endpoint("GET", "/"), *(Endpoint("GET", f"/page/{name}") for name in PAGE_FILES)})
-"""They change nothing and need no password: the page, which asks for it, and health checks."""
+"""Operations that need no password: the page, which prompts for it, and health checks."""
 READS = OPEN | {
     Endpoint("GET", "/openapi.json"),
     Endpoint("GET", "/v1/query"),
@@ -37,24 +37,24 @@ READS = OPEN | {
     Endpoint("GET", "/v1/figures"),
     Endpoint("POST", "/v1/verify"),
 }
-"""They change nothing."""
+"""Operations that change nothing."""
 BULK = Endpoint("POST", "/v1/bulk")
-"""Its body is a stream of rows, which may be of any length."""
+"""The operation whose body is a stream of rows of any length."""
 UNLIMITED = frozenset(
     {BULK, *(Endpoint("POST", f"/v1/{verb}") for verb in ("consolidate", "backup", "restore", "verify"))}
 )
-"""Their answers may take as long as they need."""
+"""Operations without a time limit."""
 
 GRANTED = "sonicpy.operation"
-"""The key of a scope that holds the operation that the gate let pass; a route answers for its own one alone."""
+"""The key of a scope for the operation that passed the gate; a route answers its own operation alone."""
 
 
 class Offered:
-    """An operation of an application. A request asks for an operation if its path is that of the route, to the letter.
+    """The operations of an application. A request is for an operation if its path equals that of the route.
 
     Args:
-        routes: of the application. Nobody can ask for those without methods, such as mounts, and for those with
-            parameters in their path.
+        routes: of the application. Routes without methods, such as mounts, and routes with parameters in their path are
+            left out.
     """
 
     def __init__(self, routes: Iterable[Any]) -> None:
@@ -65,12 +65,12 @@ class Offered:
                     self._methods.setdefault(route.path, {})[method] = Endpoint(method, route.path)
 
     def find(self, scope: Mapping[str, Any]) -> Endpoint | None:
-        """Return the operation that a request asks for, HEAD as GET; None: there is none."""
+        """Return the operation of a request, GET for HEAD; None: there is no such operation."""
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         return self._methods.get(path_of(scope), {}).get(method)
 
     def methods_of(self, path: str) -> list[str]:
-        """Return the methods that a path answers, sorted; none if there is nothing at it."""
+        """Return the methods of a path, sorted; none if no operation has the path."""
         return sorted(self._methods.get(path, ()))
 
 

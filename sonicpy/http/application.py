@@ -42,12 +42,12 @@ def app(
     Args:
         source: an Index, or an AsyncClient of a server.
         password: clients send it as `Authorization: Bearer`; None: they need none.
-        read_only: answer what is known to change nothing, and refuse the rest.
-        origins: pages of these origins may ask, such as `https://example.com`; "*": those of all.
+        read_only: answer the operations that change nothing, and refuse all others.
+        origins: the origins whose pages may send requests, such as `https://example.com`; "*": all origins.
         page: also serve the page, at `/`.
         refuse: called with the peer after a wrong password, to delay the refusal.
-        hosts: names under which requests may ask where there is no password, besides IP addresses and localhost; None:
-            any, because the application around this one, or the proxy before it, sees to that.
+        hosts: values of Host that are accepted without a password, besides IP addresses and localhost; None: all,
+            because the surrounding application or a proxy checks them.
 
     Raises:
         TypeError: `source` is neither an Index nor an AsyncClient.
@@ -84,7 +84,7 @@ def page_operations() -> list[Operation]:
 
 
 def file_at(path: Path) -> Callable[[], Coroutine[Any, Any, Response]]:
-    """Return what answers with the content that a file has now."""
+    """Return a handler that answers with the present content of a file."""
     content = path.read_bytes()
 
     async def answer() -> Response:

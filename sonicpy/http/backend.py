@@ -12,14 +12,14 @@ from sonicpy.index.index import Index
 LONG = frozenset({"consolidate", "backup", "restore", "verify", "stats", "objects"})
 """Methods that may take longer than a turn: they run on a thread."""
 TURN_S = 0.0005
-"""Rows of a bulk request are pushed for this time, then the loop serves others."""
+"""Rows of a bulk request are pushed for this time before the loop serves other requests."""
 STATS_SHARE = 20
-"""Reading the figures of a whole index may take a twentieth of the time, however many buckets there are."""
+"""Reading the figures of a whole index may take one STATS_SHARE-th of the time, for any number of buckets."""
 
 TextRow = tuple[str, str, str, str, str | None]
 """Collection, bucket, object, text, language."""
 RefusedPlace = tuple[int, str]
-"""Place of a row that was refused, and why."""
+"""The place of a refused row, and the reason."""
 
 
 class Backend(Protocol):
@@ -29,20 +29,21 @@ class Backend(Protocol):
         """Return what a method of Index or AsyncClient returns. Raises SonicError as it does."""
 
     async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
-        """Return a page of the names of buckets of a collection, or of collections (None), in an order that stays."""
+        """Return a page of the names of buckets of a collection, or of collections (None), in a fixed order."""
 
     async def push_rows(self, rows: Sequence[TextRow]) -> list[RefusedPlace]:
-        """Push rows; return those that were refused. Raises SonicError if the others cannot be pushed."""
+        """Push rows; return the refused ones. Raises SonicError if the others cannot be pushed."""
 
     async def figures(self) -> dict[str, Any]:
         """Return figures of this moment, for the page."""
 
     async def unready(self) -> str | None:
-        """Return why requests cannot be answered, or None."""
+        """Return the reason why requests cannot be answered, or None."""
 
 
 class WholeStats:
-    """The figures of a whole index, which take long where there are many buckets: all who ask share one reading.
+    """The figures of a whole index, which take long to read if there are many buckets: concurrent requests share one
+    reading.
 
     Args:
         read: reads them.
@@ -54,7 +55,7 @@ class WholeStats:
         self._until = 0.0
 
     async def get(self) -> dict[str, Any]:
-        """Return the figures; they may be STATS_SHARE times as old as reading them takes."""
+        """Return the figures; their age is at most STATS_SHARE times the time of reading them."""
         if self._reading is None or (self._reading.done() and time.perf_counter() > self._until):
             self._reading = asyncio.create_task(self._timed())
         return await asyncio.shield(self._reading)
@@ -143,7 +144,7 @@ class ClientBackend:
         return {"info": await self._client.info(), "index": await self._whole.get()}
 
     async def unready(self) -> str | None:
-        """Return why the server does not answer, or None."""
+        """Return the reason why the server does not answer, or None."""
         try:
             await self._client.ping()
         except ClientError as error:

@@ -1,4 +1,4 @@
-"""The body of a request: its size, its pace, and what all bodies together may hold."""
+"""The body of a request: limits of its size, its pace, and the memory of all bodies together."""
 
 import asyncio
 from collections.abc import Iterator
@@ -8,15 +8,15 @@ from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive
 
 BODY_BYTES_MAX = 256 << 10
-"""Of a JSON body; larger ones go as a stream of rows."""
+"""Maximum of a JSON body; more rows are sent as a stream."""
 BODY_S = 10.0
-"""How long the next part of a body may take."""
+"""Time limit for the next part of a body."""
 HELD_BYTES_MAX = 16 << 20
-"""Of all bodies that are being received or answered, streams of rows excepted."""
+"""Maximum of all bodies that are being received or answered, except streams of rows."""
 BULKS_MAX = 16
-"""Streams of rows at a time: each may hold a line of BODY_BYTES_MAX, and a batch of rows."""
+"""Maximum of streams of rows at a time: each may hold a line of BODY_BYTES_MAX, and a batch of rows."""
 CLOSE = {"Connection": "close"}
-"""Of an answer that does not wait for the rest of the body."""
+"""Headers of an answer that is sent before the whole body has arrived."""
 
 
 class TooLarge(HTTPException):
@@ -43,7 +43,7 @@ class TooSlow(HTTPException):
 
 
 class TooMany(HTTPException):
-    """Other requests hold as much memory as all of them may hold."""
+    """The requests under way hold HELD_BYTES_MAX already."""
 
     def __init__(self) -> None:
         super().__init__(503, "too many large requests at once: try again", {**CLOSE, "Retry-After": "1"})

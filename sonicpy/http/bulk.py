@@ -17,7 +17,7 @@ NAMED_MAX = 100
 
 
 class Rows:
-    """The rows of a stream, and what became of them."""
+    """The rows of a stream, and their outcome."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -29,7 +29,8 @@ class Rows:
         self._named: list[RefusedJson] = []
 
     async def add(self, line: bytes) -> None:
-        """Take a line; push what is waiting if that is much. Raises InvalidArgument if the first one is UTF-16."""
+        """Take a line; push the waiting rows once there are ROWS_MAX. Raises InvalidArgument if the first line is
+        UTF-16."""
         if not self._count and line.startswith(UTF16_MARKS):
             raise InvalidArgument("the body begins as UTF-16 does; allowed is UTF-8")
         if not line.strip().removeprefix(UTF8_MARK.encode()):
@@ -44,7 +45,7 @@ class Rows:
             await self.push()
 
     async def push(self) -> None:
-        """Push what is waiting. Raises SonicError if that fails; what was pushed before stays."""
+        """Push the waiting rows. Raises SonicError if that fails; rows pushed before stay."""
         rows, places = self._waiting, self._places
         self._waiting, self._places = [], []
         if not rows:
@@ -60,7 +61,7 @@ class Rows:
             self._named.append(RefusedJson(row=number, reason=reason))
 
     def report(self) -> BulkJson:
-        """Return what became of the rows."""
+        """Return the outcome of the rows."""
         return BulkJson(pushed=self._pushed, refused=self._refused, first_refused=self._named)
 
 
@@ -68,7 +69,7 @@ async def push_stream(backend: Backend, parts: AsyncIterator[bytes]) -> BulkJson
     """Push the rows of a body as its parts arrive.
 
     Raises:
-        InvalidArgument: a line is longer than LINE_BYTES_MAX, and the rows before it are pushed; or it is UTF-16.
+        InvalidArgument: a line is longer than LINE_BYTES_MAX; the rows before it are pushed. Or the body is UTF-16.
         SonicError: rows cannot be pushed; the rows before them are.
     """
     rows = Rows(backend)

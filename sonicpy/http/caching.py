@@ -1,16 +1,16 @@
-"""An ETag on every answer that a client may keep, and 304 without a body if the client has it already."""
+"""An ETag for every answer that a client may cache, and 304 without a body if the client's copy is current."""
 
 from hashlib import blake2b
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 NO_CACHE = (b"cache-control", b"no-cache")
-"""Browsers keep an answer and ask each time whether it changed."""
+"""Browsers may cache an answer, but validate it each time."""
 OF_CONTENT = (b"content-length", b"content-type")
 
 
 class Tagged:
-    """An application whose whole answers get an ETag. It stands inside the compression: a tag is of the content."""
+    """Middleware that adds an ETag to whole answers. It runs inside the compression, so the tag is of the content."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -46,7 +46,7 @@ class TaggedAnswer:
 
 
 def tagged(start: Message, body: Message, known: bytes | None) -> tuple[Message, Message]:
-    """Return a whole answer with its ETag; without its content if the client knows that.
+    """Return a whole answer with its ETag; without the content if the client has it.
 
     Args:
         known: the header If-None-Match of the request.
@@ -60,5 +60,5 @@ def tagged(start: Message, body: Message, known: bytes | None) -> tuple[Message,
 
 
 def tag_of(content: bytes) -> bytes:
-    """Return the ETag of a content; a weak one, because the compressed content has the same."""
+    """Return the ETag of a content: a weak one, because the compressed content has the same tag."""
     return b'W/"%s"' % blake2b(content, digest_size=9).hexdigest().encode()

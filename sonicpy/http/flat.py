@@ -1,7 +1,7 @@
 """Reads the JSON of a body: one object whose values are strings, numbers, true, false or null.
 
-No operation takes more, and building deep or wide values of a hostile body would take milliseconds, for which all
-others would wait. Strings are read by the json module, at its speed.
+No operation takes more, and building the deep or wide values of a hostile body would delay all other requests by
+milliseconds. Strings are read by the json module, at its speed.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 scanstring: Callable[[str, int, bool], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]
 KEYS_MAX = 32
 PLAIN_BYTES = 2_000
-"""A shorter text is read by the json module alone: whatever it holds is quickly built."""
+"""A shorter text is read by the json module alone: its values are built quickly."""
 SPACE = re.compile(r"[ \t\n\r]*")
 SIMPLE = re.compile(
     r"(?:-?(?:0|[1-9]\d{0,18})(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?|true|false|null)(?![\w.+-])", re.ASCII
@@ -26,7 +26,7 @@ UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def flat_json(body: bytes) -> Any:
-    """Return what a JSON text holds, which may begin with UTF8_MARK.
+    """Return the value of a JSON text, which may begin with UTF8_MARK.
 
     Raises:
         UnicodeDecodeError: it is not UTF-8.
@@ -42,7 +42,7 @@ def flat_json(body: bytes) -> Any:
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:
-    """Return the end of the sentence that says why a text is not UTF-8."""
+    """Return the end of the sentence about a text that is not UTF-8."""
     if error.object.startswith(UTF16_MARKS):
         return "begins as UTF-16 does; allowed is UTF-8"
     return f"is not UTF-8 at byte {error.start + 1}"

@@ -1,7 +1,7 @@
-"""Before and behind every request: its id, who may send it, sizes and times, headers for browsers.
+"""Checks before and behind every request: its id, rights, sizes and times, headers for browsers.
 
-The gate finds the operation that a request asks for, and passes on what it found alone: the framework never sees a path
-that is not that of a route. The lean way, which passes by the framework, begins behind the gate, too.
+The gate finds the operation of a request and passes on nothing else: the framework never sees a path that is not a
+route. The lean route, which bypasses the framework, begins behind the gate, too.
 """
 
 import asyncio
@@ -22,9 +22,9 @@ from sonicpy.http.hosts import Hosts
 from sonicpy.http.problems import problem
 
 ANSWER_S = 120.0
-"""How long an answer may take, streams of rows and maintenance excepted."""
+"""Time limit of an answer, except for streams of rows and maintenance."""
 NO_GZIP = re.compile(rb"\bgzip\s*;\s*q\s*=\s*0(?:\.0*)?\s*(?:,|$)", re.IGNORECASE)
-"""A client that says so accepts everything but what the application compresses with."""
+"""Matches an Accept-Encoding that excludes gzip."""
 SAFE_ID = re.compile(r"[\w.:-]{1,64}\Z")
 ID = "sonicpy.request_id"
 """The key of a scope that holds the id of the request."""
@@ -42,13 +42,14 @@ HEADERS = [
 CHALLENGE = {"WWW-Authenticate": "Bearer"}
 ASKED_BY_PAGES = ["Authorization", "Content-Type", "If-None-Match", "X-Request-ID"]
 READ_BY_PAGES = ["ETag", "X-Request-ID"]
-"""Headers that pages of other origins may send and see."""
+"""Headers that pages of other origins may read."""
 
 Refuse = Callable[[Any], Awaitable[bool]]
-"""Called with the peer after a wrong password; waits; returns False if too many wait already."""
+"""A function that is called with the peer after a wrong password: it waits, or returns False if too many wait already.
+"""
 
 LeanRoute = Callable[[Scope, Mapping[bytes, bytes], Send], Awaitable[bool]]
-"""Serves a request, or returns False before it has sent anything."""
+"""A function that serves a request, or returns False before it has sent anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +57,11 @@ class RequestRules:
     """The requests that are allowed.
 
     Args:
-        password: what clients send as `Authorization: Bearer`; None: nothing.
-        read_only: what is not on the list of reads is refused.
+        password: clients send it as `Authorization: Bearer`; None: no password.
+        read_only: operations that are not on the list of reads are refused.
         refuse: delays the refusal of wrong passwords.
-        origins: pages of these may ask, and send changes, besides our own; "*": all.
-        hosts: without a password, the names that a request may give this address; None: any.
+        origins: the origins whose pages may send requests, besides our own; "*": all.
+        hosts: without a password, the accepted values of Host; None: all.
     """
 
     password: str | None = None
@@ -75,8 +76,8 @@ class Gate:
 
     Args:
         app: carries out every operation.
-        offered: the operations that there are.
-        lean: carries out an operation if it can, and says whether it did.
+        offered: the operations of the application.
+        lean: carries out an operation if it can, and returns whether it did.
     """
 
     def __init__(self, app: ASGIApp, offered: Offered, rules: RequestRules, lean: Mapping[Endpoint, LeanRoute]) -> None:
@@ -110,7 +111,7 @@ class Gate:
                 await self._behind_hosts(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request for a host of ours."""
+        """Serve a request whose Host is accepted."""
         answer = AnswerWriter(send, scope)
         headers = dict(scope["headers"])
         if scope["method"] == "HEAD":  # GET, without the content of the answer
@@ -146,7 +147,7 @@ class Gate:
             body.release()
 
     def _check_host(self, scope: Scope) -> None:
-        """Raise HTTPException if the request calls this address by several names, or by one that is not ours."""
+        """Raise HTTPException if the request has several values of Host, or one that is not accepted."""
         given = [value for name, value in scope["headers"] if name == b"host"]
         if len(given) > 1:
             raise HTTPException(400, f"the request has {len(given)} headers Host; allowed is one", CLOSE)
@@ -155,7 +156,7 @@ class Gate:
         raise HTTPException(403, self._hosts.refusal(given), CLOSE)
 
     async def _check(self, scope: Scope, asked: Endpoint | None, headers: dict[bytes, bytes]) -> None:
-        """Raise HTTPException if the rules do not allow the request, or there is nothing that it asks for."""
+        """Raise HTTPException if the rules do not allow the request, or no operation has its path and method."""
         changes = scope["method"] != "GET" if asked is None else asked not in READS
         if self._rules.read_only and changes:
             raise HTTPException(403, "this address is read-only", CLOSE)
@@ -183,7 +184,7 @@ class Gate:
         raise HTTPException(401, "the password is wrong", CHALLENGE)
 
     def _is_foreign(self, headers: dict[bytes, bytes]) -> bool:
-        """Return whether a page of another origin sent the request: browsers send some without asking first."""
+        """Return whether a page of another origin sent the request: browsers send some without a preflight."""
         origin = headers.get(b"origin")
         if origin is None or "*" in self._rules.origins or origin.decode("latin-1") in self._rules.origins:
             return False
@@ -191,25 +192,25 @@ class Gate:
 
 
 def id_of(scope: Scope) -> str:
-    """Return the id that a request gives itself, or a new one."""
+    """Return the id in the request's header, or a new one."""
     given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"").decode("latin-1")
     return given if SAFE_ID.match(given) else f"{secrets.randbits(64):016x}"
 
 
 def nothing_at(path: str, method: str, offered: Offered) -> HTTPException:
-    """Return why a request asks for no operation: its path is that of none, or its method not one of the path."""
+    """Return the error for a request without an operation: 404 for an unknown path, 405 for another method."""
     if methods := ", ".join(offered.methods_of(path)):
         return HTTPException(405, f"{path} does not answer {method}; it answers {methods}", {"Allow": methods})
     return HTTPException(404, f"there is nothing at {path}; /openapi.json lists what there is")
 
 
 async def refuse(error: HTTPException, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request with the reason why it is refused."""
+    """Answer a request with an error."""
     await problem(error.status_code, error.detail, error.headers, scope[ID])(scope, receive, send)
 
 
 class AnswerWriter:
-    """The answer to a request, with the headers that all answers have."""
+    """The answer to a request, with the headers of all answers."""
 
     def __init__(self, send: Send, scope: Scope) -> None:
         self._send = send

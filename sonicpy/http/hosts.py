@@ -1,7 +1,7 @@
-"""Names under which an address without a password may be asked.
+"""The values of Host that an address without a password accepts.
 
-A foreign site may let its name stand for the address of this machine, once its page is in a browser (DNS rebinding). To
-the browser, both are of one origin, so the page may ask and read all; but its requests hold that name as their Host.
+A foreign site may make its name resolve to this machine once its page is in a browser (DNS rebinding). For the browser,
+both have one origin, so the page may send requests and read the answers; but their Host is the foreign name.
 """
 
 import re
@@ -11,11 +11,11 @@ from ipaddress import IPv4Address, IPv6Address
 LOCALHOST = b"localhost"
 HOST = re.compile(rb"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<name>[0-9A-Za-z._-]+))(?::[0-9]*)?", re.ASCII)
 SHOWN_MAX = 60
-"""Characters of a Host that a sentence shows."""
+"""Characters of a Host that an error message shows."""
 
 
 class Hosts:
-    """Hosts that are answered: IP addresses, localhost, and the names given; each with any port or none.
+    """The accepted values of Host: IP addresses, localhost, and the names given; each with any port or none.
 
     Args:
         names: in any case, without a port; a dot at their end does not count.
@@ -25,7 +25,7 @@ class Hosts:
         self._names = {LOCALHOST, *(_plain(name.encode()) for name in names)}
 
     def allow(self, given: Sequence[bytes]) -> bool:
-        """Return whether a request is answered.
+        """Return whether a request is accepted.
 
         Args:
             given: the values of its Host headers.

@@ -38,7 +38,7 @@ class IngestOperations:
         self._backend = backend
 
     async def push(self, body: PushBody) -> DoneJson:
-        """Add a text to an object. To push the same text again changes nothing."""
+        """Add a text to an object. Pushing the same text again changes nothing."""
         await self._backend.call("push", body.collection, body.bucket, body.object, body.text, body.lang)
         return DoneJson()
 

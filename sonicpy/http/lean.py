@@ -1,6 +1,7 @@
 """GET /v1/query without the framework, which takes longer than the query: plain requests only.
 
-The route of the framework has the others. Both give the same answers; `tests/http/test_lean.py` compares them.
+The route of the framework serves all other requests. Both give the same answers; `tests/http/test_lean.py` compares
+them.
 """
 
 from collections.abc import Mapping

@@ -15,7 +15,7 @@ from sonicpy.options import ARGUMENTS, LanguageCode, Name, Number, Switch
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 LIMIT_MAX = 1000
-"""Most items of one answer: more go page by page."""
+"""Maximum of items in one answer; more are read page by page."""
 OFFSET_MAX = 2**31
 TEXT_MAX = 200_000
 QUERY_TEXT_MAX = 10_000
@@ -26,7 +26,7 @@ NAME_MAX = 128
 
 
 def _named(value: object) -> object:
-    """Return what may name an object, as the library takes it."""
+    """Return the name of an object, if the library accepts it."""
     if type(value) in (str, int):
         return value
     if not isinstance(value, float) or not value.is_integer():
@@ -190,7 +190,7 @@ class ProblemJson(BaseModel):
 
 
 class LongText(Strict):
-    """A text that is too long for an address, and where it is asked for."""
+    """A text that is too long for an address, with the names of a bucket."""
 
     collection: FieldOfName
     bucket: FieldOfName

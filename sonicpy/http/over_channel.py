@@ -1,4 +1,4 @@
-"""A server that HTTP asks over its own channel: a node of a cluster, which has no index with all there is."""
+"""The backend of a node of a cluster, which holds only a part of the data: a client of the node's own channel."""
 
 import asyncio
 import ssl
@@ -10,16 +10,16 @@ from sonicpy.errors import ShuttingDown
 from sonicpy.http.backend import ClientBackend, RefusedPlace, TextRow
 
 ANSWER_S = 20.0
-"""A node answers a change within 16 seconds, or says that its outcome is unknown."""
+"""Above the 16 seconds within which a node answers a change, or reports an unknown outcome."""
 
 
 class ChannelBackend:
     """The server of this process, by a connection to itself.
 
     Args:
-        url: returns where it is served to this machine.
+        url: returns the URL of its channel on this machine.
         password: of its channel.
-        unready: returns why it should get no requests, or None.
+        unready: returns the reason why it should get no requests, or None.
     """
 
     def __init__(self, url: Callable[[], str], password: str | None, unready: Callable[[], str | None]) -> None:
@@ -46,7 +46,7 @@ class ChannelBackend:
         return await (await self._backend()).figures()
 
     async def unready(self) -> str | None:
-        """Return why the server should get no requests, or None."""
+        """Return the reason why the server should get no requests, or None."""
         return self._unready()
 
     async def close(self) -> None:
@@ -66,7 +66,7 @@ class ChannelBackend:
 
 
 def of_itself() -> ssl.SSLContext:
-    """Return what a process needs to speak TLS with itself: its certificate names other addresses than this one."""
+    """Return a TLS context for a process that connects to itself: its certificate is for other addresses."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

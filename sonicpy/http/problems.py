@@ -41,7 +41,7 @@ STATUSES: Mapping[type[SonicError], int] = {
     TimedOut: 504,
     ConnectionLost: 502,
 }
-"""By class of error; any other SonicError is 500."""
+"""Status by class of error; 500 for any other SonicError."""
 FAILURES = (400, 401, 403, 408, 413, 415, 422, 429, 500, 501, 502, 503, 504, 507)
 CONTENT = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemJson"}}}
 RESPONSES: dict[int | str, dict[str, Any]] = {
@@ -53,7 +53,7 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 def problem(
     status: int, detail: str, headers: Mapping[str, str] | None = None, request_id: str | None = None
 ) -> JSONResponse:
-    """Return a response that says why a request failed."""
+    """Return a response about a failed request."""
     held = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
     if request_id is not None:
         held["request_id"] = request_id
@@ -75,7 +75,7 @@ def status_of(error: SonicError) -> int:
 
 
 def refusal(error: SonicError, request_id: str | None) -> JSONResponse:
-    """Return a response that says why the backend refused a request; a failure is logged."""
+    """Return a response about a request that the backend refused; a failure is logged."""
     status = status_of(error)
     if status >= 500:
         logger.error("%s", error)
@@ -102,13 +102,13 @@ SENTENCES: Mapping[str, str] = {
     "bool_parsing": "{where} is {given}; allowed are true and false",
     "bool_type": "{where} is {given}; allowed are true and false",
 }
-"""By the type of an error of pydantic; any other has its own words."""
+"""Sentences by type of pydantic's error; other types keep pydantic's sentence."""
 GIVEN_MAX = 60
-"""Characters of a wrong value that a sentence shows."""
+"""Characters of a wrong value that an error message shows."""
 
 
 def _sentence(error: Mapping[str, Any]) -> str:
-    """Return what is wrong with a request, where, and what is allowed."""
+    """Return a sentence about an error in a request: its place, the value, values allowed."""
     places = [part for part in error["loc"] if part not in ("body", "query")]
     where = str(places[0]) if places else "the body"  # behind it: which of several types pydantic tried
     sentence = SENTENCES.get(error["type"], "{where}: {msg}")
@@ -117,7 +117,7 @@ def _sentence(error: Mapping[str, Any]) -> str:
 
 
 def _shown(value: object) -> str:
-    """Return a value as a sentence shows it; null, true and false as in JSON."""
+    """Return a value for an error message; null, true and false as in JSON."""
     return json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
 
 
@@ -139,17 +139,17 @@ async def _of_http(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _gone(request: Request, error: Exception) -> JSONResponse:
-    """Answer a client that left in the middle of its body; nobody reads it."""
+    """Answer a client that disconnected in the middle of its body."""
     return problem(400, "the body ended before its end", request_id=_id(request))
 
 
 async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
-    """Say no more than that: the server logs the error."""
+    """Answer 500 without details: the server logs the error."""
     return problem(500, "an error of the server; its log says more", request_id=_id(request))
 
 
 def _let_go(error: BaseException) -> None:
-    """Let an error go from its traceback, whose frames hold the body and the error: a cycle that would stay."""
+    """Clear the traceback of an error: its frames hold the body and the error, a reference cycle."""
     error.__traceback__ = error.__cause__ = error.__context__ = None
 
 

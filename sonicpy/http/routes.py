@@ -17,7 +17,7 @@ class FlatRequest(Request):
     """A request whose JSON is read by flat_json."""
 
     async def json(self) -> Any:
-        """Return what the body holds. Raises JSONDecodeError, or HTTPException if it is not UTF-8."""
+        """Return the value of the body. Raises JSONDecodeError, or HTTPException if it is not UTF-8."""
         try:
             return flat_json(await self.body())
         except UnicodeDecodeError as error:
@@ -28,13 +28,13 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class FlatRoute(APIRoute):
-    """A route that gets a FlatRequest. It ignores parameters of the address that it does not know.
+    """A route that gets a FlatRequest. It ignores unknown parameters of the address.
 
-    It answers a request that the gate let pass for this very route, however the framework came to choose it.
+    It answers only requests that passed the gate for this route, whatever route the framework chooses.
     """
 
     def get_route_handler(self) -> Handler:
-        """Return the handler of the framework, with another request."""
+        """Return the handler of the framework, which gets a FlatRequest."""
         handle = super().get_route_handler()
         own = {Endpoint(method, self.path) for method in self.methods or ()}
 
@@ -47,7 +47,7 @@ class FlatRoute(APIRoute):
 
 
 class StrictRoute(FlatRoute):
-    """A FlatRoute that refuses parameters of the address that it does not know, and those that are given twice."""
+    """A FlatRoute that refuses unknown and repeated parameters of the address."""
 
     def get_route_handler(self) -> Handler:
         """Return the handler of a FlatRoute, behind a check of the parameters."""
@@ -76,7 +76,7 @@ class Operation:
     Attributes:
         handler: its arguments and docstring are those of the operation.
         id: its name in the schema; None: made of the handler's name, the path and the method.
-        extra: what the schema says besides.
+        extra: additions to the schema.
         is_shown: whether the schema names it.
         route: FlatRoute, where proxies and load balancers may add parameters of their own.
     """

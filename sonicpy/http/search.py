@@ -32,7 +32,7 @@ from sonicpy.http.models import (
 from sonicpy.http.routes import Operation
 
 CORRECTED_MAX = 5
-"""Words of a text that "did you mean" looks at."""
+"""Maximum of words that "did you mean" corrects."""
 
 
 def search_operations(backend: Backend) -> list[Operation]:
@@ -88,7 +88,7 @@ class SearchOperations:
         suggestions: PageLimit = 5,
         **options: Any,
     ) -> SearchJson:
-        """Return hits, words that complete the last word, and what was probably meant: all that a search box needs."""
+        """Return hits, completions of the last word, and a corrected text: everything for a search box."""
         hits, words, meant = await asyncio.gather(
             self._backend.call("query", collection, bucket, text, **options),
             suggested(self._backend, collection, bucket, text.split()[-1:], suggestions),
@@ -111,7 +111,7 @@ class SearchOperations:
 
     @takes_options("EXPLAIN")
     async def explain(self, collection: CollectionName, bucket: BucketName, text: QueryText, **options: Any) -> AnyJson:
-        """Return why a query gives its hits, or none."""
+        """Return the reasons for the answer of a query."""
         found = await self._backend.call("explain", collection, bucket, text, **options)
         held: AnyJson = json.loads(found.to_json())
         return held
@@ -152,7 +152,8 @@ class SearchOperations:
         object: Annotated[str | None, Query(min_length=1, max_length=128)] = None,
         objects: Annotated[bool, Query(description="count the objects of the collection or the bucket")] = False,
     ) -> CountJson:
-        """Return how many buckets or objects a collection, words or objects a bucket, or words an object has."""
+        """Return the number of buckets or objects in a collection, words or objects in a bucket, or words of an
+        object."""
         if objects and object is not None:
             raise InvalidArgument("objects is true and object is given; allowed is one of the two")
         what = counted(bucket, object, "objects" if objects else None)
@@ -177,7 +178,7 @@ async def suggested(backend: Backend, collection: str, bucket: str, words: list[
 
 
 async def did_you_mean(backend: Backend, collection: str, bucket: str, text: str) -> str | None:
-    """Return a text with the words replaced that no object holds and that others are close to; None: there are none."""
+    """Return a text in which unknown words are replaced by similar known ones; None: there are no such words."""
     words = text.split()
     if not words:
         return None

@@ -54,13 +54,13 @@ class Folded:
         self._letters: dict[int, dict[int, int]] = {}
 
     def span(self, start: int, end: int) -> Span | None:
-        """Return the span of the text that folds to `start` to `end`; None if that cuts through a letter."""
+        """Return the span of the text that folds to `text[start:end]`; None: it cuts through a letter."""
         # A piece that folds to nothing has the same place in the folded text as the piece behind it.
         first, last = self._place(start, after=True), self._place(end, after=False)
         return None if first is None or last is None or last <= first else (first, last)
 
     def _place(self, folded: int, *, after: bool) -> int | None:
-        """Return the place in the text for one in the folded text: after or before pieces that fold to nothing."""
+        """Return the place in the text for a place in the folded text: after or before pieces that fold to nothing."""
         starts = self._folded_starts
         number = (bisect_right(starts, folded) if after else bisect_left(starts, folded)) - 1
         if starts[number] == folded:
@@ -71,10 +71,10 @@ class Folded:
         return None if inside is None else self._starts[number] + inside
 
     def _letters_of(self, number: int) -> dict[int, int]:
-        """Return the places in a piece by those in the folded piece.
+        """Return the places in a piece by the places in the folded piece.
 
-        They are those between characters, or, if characters fold together, those between letters with their marks;
-        none if even these fold together.
+        They lie between characters; if characters fold together, between letters with their marks. If these fold
+        together, too, the result is empty.
         """
         if number not in self._letters:
             piece, folded = self._pieces[number], self._folded[number]
@@ -82,7 +82,7 @@ class Folded:
         return self._letters[number]
 
     def _matched(self, parts: list[str], whole: str) -> dict[int, int]:
-        """Return the end of each part by its end when folded; nothing if the folded parts do not make up the whole."""
+        """Return folded end -> end of each part; empty if the folded parts do not make up the whole."""
         places: dict[int, int] = {}
         original = folded = 0
         out = []

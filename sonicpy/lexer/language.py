@@ -19,12 +19,13 @@ MAX_BYTES = 200
 """Only the beginning of a text decides."""
 
 SURE_LEAD = 10.0
-"""The lead in nats at which n-grams alone decide. At 20 bytes they are wrong in four of ten texts below it, and in one
-of forty above it. A higher value changes no share by more than 0.1 %."""
+"""The lead in nats at which n-grams alone decide. In texts of 20 bytes, n-grams are wrong in four of ten below it, and
+in one of forty above it. A higher value changes no share by more than 0.1 %."""
 
 
 class LanguageGuesser:
-    """Guesses for QUERY and PUSH when no language is given. It maps its table at once and reads the words if needed."""
+    """Guesses the language of a text of QUERY and PUSH without LANG. It maps its table at once and reads the words if
+    needed."""
 
     def __init__(self, stopwords: StopWords) -> None:
         """Map the n-gram table of the package. Raise OSError or ValueError if it is missing or damaged."""
@@ -34,17 +35,17 @@ class LanguageGuesser:
         self._words: LanguageWords | None = None
 
     def prepare(self) -> None:
-        """Read the words now, which takes tens of milliseconds, and not when the first text needs them."""
+        """Read the words now, which takes tens of milliseconds, so that no text waits for them."""
         if self._words is None:
             self._words = LanguageWords(self._stopwords)
 
     def guess(self, text: str) -> str | None:
-        """Return the language of `text`, or None if it is too short, has no letters, or is in none of the table."""
+        """Return the language of `text`; None: it is too short, has no letters, or the table lacks its language."""
         code = self._clear.guess(text)  # one compiled call, enough for nearly every text
         return self.explain(text)[0] if code == UNCLEAR else code
 
     def explain(self, text: str) -> tuple[str | None, str]:
-        """Return what `guess` does, and what decided: "short", "script", "letters", "words" or "unknown"."""
+        """Return the language as `guess` does, and the reason: "short", "script", "letters", "words" or "unknown"."""
         head = _examined(text)
         if head is None:
             return None, "short"
@@ -55,7 +56,7 @@ class LanguageGuesser:
         return (code, reason) if code in by_code else (None, "unknown")
 
     def _by_words(self, head: str) -> str | None:
-        """Return the language that n-grams and words together support most."""
+        """Return the language with most evidence by n-grams and words together."""
         self.prepare()
         assert self._words is not None
         return self._detector.guess_with(head, self._words.evidence(head))

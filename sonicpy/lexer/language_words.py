@@ -15,11 +15,12 @@ from sonicpy.lexer.languages import LANGUAGES
 from sonicpy.lexer.stopwords import StopWords
 
 SHARED_SCRIPTS = frozenset({"Latin", "Cyrillic", "Arabic", "Devanagari", "Hebrew"})
-"""The scripts of more than one language, between which n-grams decide. (Han is Japanese if the text has kana too.)"""
+"""The scripts shared by several languages: n-grams decide between these. (Han is Japanese if the text has kana too.)"""
 
 LISTED_SHARE = 50_000
 """A word on a list of n words adds log(LISTED_SHARE / n) nats to the language: about half of the words of a text in it
-are on the list, while any other word is one in 100,000. A tenth and ten times this value are worse."""
+are on the list, while any other word is one in 100,000. A tenth of this value and ten times this value give more
+errors."""
 
 _BETWEEN_WORDS = re.compile("(?:[^\\w\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963]|[\\d_\u02bb\u02bc])+")
 

@@ -1,7 +1,7 @@
 """Text in, terms out: choose the language and its stop words, then one compiled pass (sonicpy._native.analyzer).
 
-The same text gives the same terms at PUSH, POP and QUERY. Only the case of i differs by language, where the client says
-that a text is Turkish or Azerbaijani; and stems and dropped stop words do, where the settings ask for them.
+A text gives the same terms at PUSH, POP and QUERY. The language changes them in three ways: the case of i, if LANG is
+Turkish or Azerbaijani; stems and dropped stop words, if the settings enable them.
 
 In the default mode stop words are flagged at QUERY only: PUSH stores them like all other words, so the lists may change
 at any start. In compat mode, and with stopwords.mode = "drop", the lists decide what PUSH stores.
@@ -27,26 +27,26 @@ from sonicpy.lexer.stopwords import StopWords
 Stem = Callable[[str], str]
 
 VERSION = 2
-"""Of the terms that texts give. A store that another version made is refused."""
+"""Version of the analysis of texts. A store made with another version is refused."""
 
 NO_LANGUAGE = "none"
 """LANG(none): no language and no stop words, not even those that the settings deny."""
 
 SONIC_VERSION = 3
-"""Of the terms of compat mode where they are normalised or stemmed, or a dictionary cuts Chinese text.
+"""Version of the analysis in compat mode, if terms are normalised or stemmed, or a dictionary cuts Chinese text.
 
 The first stores lack it.
 """
 
 LISTS = ("allow", "deny")
-"""The settings of [stopwords] that only change the lists."""
+"""The settings of [stopwords] that change the lists of words."""
 
 
 class Lexer:
     """Turns texts into terms as the settings say.
 
     Args:
-        compat: do as Sonic does: special words keep their case, and patterns may end inside words.
+        compat: analyse as Sonic does: special words keep their case, and patterns may end inside words.
     """
 
     def __init__(
@@ -63,9 +63,9 @@ class Lexer:
         self._stopwords = stopwords
         self._compat = compat
         self._lists_decide = compat or stopwords.mode == "drop"
-        """Whether the lists of stop words decide which terms are stored, and how. They are the long lists then."""
+        """Whether the lists of stop words decide which terms are stored; if so, the long lists are used."""
         self._stores_plain = not (self._lists_decide or self._is_stemming)
-        """Whether the language does not matter for the terms that PUSH stores, but for the case of i."""
+        """Whether the terms that PUSH stores do not depend on the language, except for the case of i."""
         self._segmenters = Segmenters()
         self._analyzer = self._sonic_analyzer() if compat else self._default_analyzer()
         self._lists = StopWords()
@@ -108,7 +108,7 @@ class Lexer:
         )
 
     def prepare(self) -> None:
-        """Read now what the first text that needs it would otherwise wait for."""
+        """Read all tables now, so that no text waits for them."""
         self._guesser.prepare()
         if self._sonic_guesser is not None and self._sonic_guesser.has_whatlang:
             for script in CANDIDATES:
@@ -133,7 +133,8 @@ class Lexer:
         return analyzer.analyze(text)
 
     def lex_push(self, text: str, lang: str | None) -> Terms:
-        """Return the terms that PUSH of a text stores: those of `lex`, without flags of stop words in the default mode.
+        """Return the terms that PUSH of a text stores: the terms of `lex`, in the default mode without flags of stop
+        words.
 
         The language is guessed only if the terms depend on it. Arguments and errors as in `lex`.
         """
@@ -153,7 +154,7 @@ class Lexer:
         return analyzer.analyze(text)
 
     def _lex_guessed(self, guesser: SonicGuesser, text: str) -> Terms:
-        """Return what `lex` does without a language, and ask the detector only if its answer can change the terms."""
+        """Return the terms of a text without a language; ask the detector only if its answer can change them."""
         found = guesser.decide(text)
         if isinstance(found, Undecided):
             if guesser.has_whatlang:  # it finds none but the candidates
@@ -165,7 +166,7 @@ class Lexer:
         return (self._analyzers.get(code) or self._bind(code)).analyze(text)
 
     def lex_query(self, text: str, lang: str | None) -> tuple[Terms, str | None]:
-        """Return what `lex` does, and the language it took the text to be in: a code, "none", or None: unknown."""
+        """Return the terms of a query, and the language that `lex` used: a code, "none", or None: unknown."""
         if lang is None:
             lang = self._guesser.guess(text)
             analyzer = self._analyzers.get(lang) or self._bind(lang)
@@ -173,7 +174,7 @@ class Lexer:
         return self.lex(text, lang), lang
 
     def language(self, text: str, lang: str | None) -> tuple[str | None, str]:
-        """Return the language that `lex` takes a text to be in, and what decided: "given", or the guesser's reason."""
+        """Return the language that `lex` uses for a text, and the reason: "given", or the guesser's reason."""
         if lang is not None:
             return (None if lang == NO_LANGUAGE else lang), "given"
         return self._guesser.explain(text)
@@ -188,7 +189,7 @@ class Lexer:
         return [] if stops is None else [word for word in terms.words if word in stops]
 
     def is_stop_word(self, word: bytes, code: str | None) -> bool:
-        """Return whether the list of stop words of a language holds a term; none holds the single letters of a run."""
+        """Return whether the list of stop words of a language holds a term; single letters of a run are on no list."""
         stops = self._stop_set(code)
         return stops is not None and word in stops
 
@@ -228,7 +229,7 @@ class Lexer:
         return list(found)
 
     def analyser(self) -> dict[str, str]:
-        """Return all that decides which terms PUSH stores, by key; a store saves it and compares."""
+        """Return the settings that decide which terms PUSH stores, by key; a store saves and compares them."""
         settings = {
             "lexer": str(VERSION),
             "server.compat": "sonic" if self._compat else "none",
@@ -250,7 +251,7 @@ class Lexer:
         return settings
 
     def _bind(self, code: str | None) -> BoundAnalyzer:
-        """Return the analyzer of texts in a language, which all later texts in it share."""
+        """Return the analyzer of texts in a language; later texts share it."""
         stops, drops = self._stop_set(code), self._stopwords.mode == "drop"
         analyzer = BoundAnalyzer(self._analyzer, stops, drops, self._stem_function(code), self._segment(code))
         self._analyzers[code] = analyzer
@@ -271,7 +272,7 @@ class Lexer:
         return self._stop_sets[code]
 
     def _as_stop_set(self, listed: frozenset[str]) -> StopSet | None:
-        """Return a list as the settings change it, in every form that the analyzer asks for."""
+        """Return a list of stop words as the settings change it, in every form that the analyzer looks up."""
         # The settings' words are compared as they are written: "Bar" never equals the folded word "bar".
         words = (listed - set(self._stopwords.allow)) | set(self._stopwords.deny)
         if self._compat:  # Sonic ignores how a letter is composed, and which of its forms it is
@@ -299,6 +300,6 @@ class Lexer:
     def _segment(self, code: str | None) -> Segmenter | None:
         """Return the dictionary that cuts a whole text, as Sonic does in Chinese.
 
-        The default mode asks dictionaries about runs of letters only, in any language.
+        The default mode uses dictionaries for runs of letters only, in any language.
         """
         return self._segmenters.chinese_text if self._compat and code == "cmn" and self._segmenters.has_zh else None

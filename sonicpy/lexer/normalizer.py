@@ -1,4 +1,4 @@
-"""Bring a piece of text to its normal form: for the pieces that the compiled folding cannot do."""
+"""The normal form of a piece of text, for pieces that the compiled folding leaves out."""
 
 import unicodedata
 from collections.abc import Callable
@@ -18,7 +18,7 @@ MARKS_MAX = 30
 
 
 def normalizer(form: Form, *, fold_diacritics: bool) -> Normalizer:
-    """Return str -> str: full case folding to a normal form, and the removal of accents if asked for.
+    """Return str -> str: full case folding to a normal form, and removal of accents if `fold_diacritics`.
 
     Args:
         form: the Unicode normal form; "none" leaves composed and decomposed letters different.

@@ -13,16 +13,16 @@ from typing import Any
 Segmenter = Callable[[str], list[str]]
 
 find_spec = cache(importlib.util.find_spec)
-"""Once a process: an exception of a signal handler in it may leave the lock of all imports held."""
+"""Called once a process: an exception of a signal handler inside it may leave the import lock held."""
 
 HIRAGANA_TO_KATAKANA = ("\u3041", "\u30ff")
 HAN = (("\u3400", "\u9fff"), ("\uf900", "\ufaff"), ("\U00020000", "\U000323af"))
 
 PART_CHARACTERS = 1_000
-"""Longer texts are cut into parts of this many characters, because dictionaries take more than linear time."""
+"""Longer texts are cut into parts of this size in characters, because dictionaries take more than linear time."""
 
 LINE_CHARACTERS = 20_000
-"""No line of the channel has more: in compat mode, a text is cut as a whole, which jieba does in milliseconds."""
+"""The most characters in a line of the channel: in compat mode, jieba cuts a text as a whole, in milliseconds."""
 
 
 class Segmenters:
@@ -65,7 +65,7 @@ class Segmenters:
         return self._ja(text)
 
     def installed(self) -> dict[str, str]:
-        """Return whether each extra is in use, which is part of what decides the terms of a text."""
+        """Return whether each extra is in use; the terms of a text depend on it."""
         return {"extras.zh": str(self.has_zh), "extras.ja": str(self.has_ja)}
 
 

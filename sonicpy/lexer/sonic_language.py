@@ -1,7 +1,7 @@
-"""Guess the language of a text as Sonic does: by the stop words that it holds, where its script has several languages.
+"""Guess the language of a text as Sonic does: by its stop words, if its script has several languages.
 
-Where no stop word decides, and in short texts, Sonic asks the detector whatlang. The extra [compat] binds it; without
-the extra, our own guess takes its place.
+Where no stop word decides, and in short texts, Sonic asks the detector whatlang. The extra [compat] provides it;
+without the extra, our own guess replaces it.
 """
 
 import importlib
@@ -16,10 +16,10 @@ from sonicpy.lexer.sonic_scripts import has_other_letters, in_one_script, main_s
 from sonicpy.lexer.stopwords import StopWords
 
 SHORT_BYTES = 60
-"""In a shorter text, stop words do not overrule a detector that is SURE."""
+"""In shorter texts, stop words do not overrule a detector whose confidence is SURE."""
 SURE = 0.9
 JAPANESE_SHARE = 0.05
-"""A text in Han letters is Japanese if it has more kana than this among them."""
+"""A text in Han letters is Japanese if its share of kana is larger."""
 
 CANDIDATES = {
     "Latin": (
@@ -32,7 +32,7 @@ CANDIDATES = {
     "Hebrew": "heb yid".split(),
     "Han": ["cmn"],
 }
-"""The languages whose stop words are counted, by script; of equal counts, the first language wins."""
+"""The languages whose stop words are counted, by script; on equal counts, the first language wins."""
 
 ONLY = {
     "Greek": "ell", "Armenian": "hye", "Bengali": "ben", "Gurmukhi": "pan", "Gujarati": "guj", "Oriya": "ori",
@@ -40,20 +40,20 @@ ONLY = {
     "Myanmar": "mya", "Georgian": "kat", "Hangul": "kor", "Ethiopic": "amh", "Khmer": "khm", "Hiragana": "jpn",
     "Katakana": "jpn",
 }  # fmt: skip
-"""The language of each script that has one only."""
+"""The language of each script with a single language."""
 
 Detect = Callable[[str], tuple[str | None, float]]
-"""Returns a language and how sure it is, 0 to 1."""
+"""A function that returns a language and its confidence, 0 to 1."""
 
 
 class Undecided(NamedTuple):
-    """A text of which the letters decide the language."""
+    """A text whose language the detector decides, by its letters."""
 
     begin: str
     """The part that counts."""
     script: str
     by_words: str | None
-    """The language of most of its stop words."""
+    """The language with the most stop words in the text."""
 
 
 class SonicGuesser:
@@ -71,7 +71,7 @@ class SonicGuesser:
         self._detect: Detect = _whatlang() if self.has_whatlang else self._detect_ours
 
     def prepare(self) -> None:
-        """Read the words of all scripts now, and not when the first text needs them."""
+        """Read the words of all scripts now, so that no text waits for them."""
         self._ours.prepare()
         for script in CANDIDATES:
             self._read_votes(script)
@@ -81,12 +81,12 @@ class SonicGuesser:
         return self.explain(text)[0]
 
     def explain(self, text: str) -> tuple[str | None, str]:
-        """Return what `guess` does, and what decided: "short", "script", "letters", "words" or "unknown"."""
+        """Return the language as `guess` does, and the reason: "short", "script", "letters", "words" or "unknown"."""
         found = self.decide(text)
         return self.ask(found) if isinstance(found, Undecided) else found
 
     def decide(self, text: str) -> "tuple[str | None, str] | Undecided":
-        """Return what `explain` does, or what is known if the detector, which takes long, has to be asked."""
+        """Return the language and the reason; or an Undecided, if the detector, which takes long, has to decide."""
         begin, size, script = _examined(text)
         if size < MIN_BYTES:
             return None, "short"
@@ -101,7 +101,7 @@ class SonicGuesser:
         return self.ask(undecided) if script == "Han" else undecided
 
     def ask(self, undecided: "Undecided") -> tuple[str | None, str]:
-        """Return what `explain` does of a text that `decide` left undecided."""
+        """Return the language and the reason of a text that `decide` left undecided."""
         begin, script, by_words = undecided
         code, confidence = _chinese_or_japanese(begin) if script == "Han" else self._by_letters(script, begin)
         if by_words is not None and confidence <= SURE:
@@ -109,16 +109,17 @@ class SonicGuesser:
         return (code, "letters") if code is not None else (None, "unknown")
 
     def _agrees(self, script: str, text: str, by_words: str) -> bool:
-        """Return whether the detector need not be asked about a short text, because our own guess is the same.
+        """Return whether the detector is not needed for a short text, because our own guess agrees with the words.
 
         A detector that is sure of another language than both is very rare where all letters are of one script.
         """
         return self._ours.guess(text) == by_words and not has_other_letters(script, text)
 
     def _by_letters(self, script: str, text: str) -> tuple[str | None, float]:
-        """Return the language that the letters of a text speak for, and how sure that is.
+        """Return the language of a text by its letters, and the confidence.
 
-        Between scripts with as many letters, the detector may choose another one than `script`: it is asked again.
+        If several scripts have equally many letters, the detector may choose another one than `script`; it then runs
+        again.
         """
         code, confidence = self._detect(text)
         if code is None or code in CANDIDATES[script]:
@@ -129,7 +130,7 @@ class SonicGuesser:
         return self._ours.guess(text), 0.0
 
     def _most_words(self, script: str, text: str) -> str | None:
-        """Return the candidate with most stop words among the pieces of a text between blanks, as they are written."""
+        """Return the language with most stop words among the pieces of a text between blanks, case unchanged."""
         if not text.isascii():
             text = unicodedata.normalize("NFKD", text)
         best = (self._votes.get(script) or self._read_votes(script)).most(text)

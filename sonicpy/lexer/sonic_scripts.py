@@ -1,4 +1,4 @@
-"""The script of a text as Sonic finds it: the one that most of its letters belong to."""
+"""The script of a text as Sonic finds it: the script of most of its letters."""
 
 import re
 from collections import Counter
@@ -54,7 +54,7 @@ _SPANS = [
 
 
 class _Scripts(dict[str, str | None]):
-    """The script of each character that was asked for; at most as many as these scripts have characters."""
+    """A cache: the script of each character that was looked up."""
 
     def __missing__(self, char: str) -> str | None:
         point = ord(char)
@@ -84,9 +84,9 @@ def has_other_letters(script: str, text: str) -> bool:
 
 
 def in_one_script(script: str, text: str) -> str:
-    """Return a text with letters of no script in the place of those of other scripts than `script`.
+    """Return a text with the letters of other scripts than `script` replaced by letters of no script.
 
-    The detector takes the text to be in `script` then, and still counts all of its letters.
+    So the detector finds a text in `script`, and still counts all of its letters.
     """
     return "".join(
         char if _SCRIPT_OF[char] == script or not char.isalpha() else chr(YI + ord(char) % YI_LETTERS) for char in text
@@ -94,7 +94,8 @@ def in_one_script(script: str, text: str) -> str:
 
 
 def _first_of(scripts: list[str | None], text: str) -> str | None:
-    """Return the first of some scripts in the order that a text leaves: each letter moves its script up by one place.
+    """Return the winning script: each letter of the text moves its script one place up a ranking, which begins as
+    LETTERS.
 
     In the beginning it is the order of LETTERS.
     """

@@ -39,14 +39,14 @@ class StopWords:
     def sonic_words(self, code: str) -> frozenset[str]:
         """Return the stop words of the language `code` in compat mode; none if it has no list.
 
-        They are not cached: the lexer keeps what it makes of them.
+        The result is not cached: the lexer keeps the sets that it makes of it.
         """
         return frozenset(self._list(code, SONIC_WORD)) or frozenset(self._list(code, STOP_WORD))
 
     def guess_words(self, code: str) -> list[str]:
-        """Return the words by which the guesser knows the language `code`: its long list, and others like them.
+        """Return the words by which the guesser recognises the language `code`: its long list, and more function words.
 
-        They are not cached: the lists of all languages together would take megabytes.
+        The result is not cached: the lists of all languages together would take megabytes.
         """
         return self._list(code, STOP_WORD) + self._list(code, MARK_WORD)
 

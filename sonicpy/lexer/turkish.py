@@ -1,6 +1,6 @@
 """Case of the Turkish i: ı and I are one letter, i and İ another.
 
-It holds for texts that the client says are Turkish or Azerbaijani; in all others I is the capital of i.
+The rule applies to texts with LANG Turkish or Azerbaijani; in all others I is the capital of i.
 """
 
 import re

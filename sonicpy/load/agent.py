@@ -1,4 +1,4 @@
-"""An agent: connects to a runner, again and again, and asks its servers what the runner wants to be asked."""
+"""An agent: connects to a runner, again and again, and sends the runner's queries to its servers."""
 
 import asyncio
 import contextlib
@@ -85,7 +85,7 @@ class Agent:
                 await writer.drain()
 
     async def _measured(self, asked: TestSet, seed: int) -> list[Result]:
-        """Ask on a thread a connection; a run that is cancelled ends its threads at their next query."""
+        """Ask over all connections, with a thread each; a cancelled run ends its threads at their next query."""
         stopped = threading.Event()
         work = [
             asyncio.to_thread(measure, self.servers, asked, self.timeout_s, seed + (number << 32), stopped)

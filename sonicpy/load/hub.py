@@ -39,7 +39,7 @@ class LoadOutcome:
     results: list[tuple[str, Result]] = field(default_factory=list)
     """(id of the agent, result)"""
     missing: list[str] = field(default_factory=list)
-    """Ids of the agents whose results are not whole."""
+    """Ids of the agents whose results are incomplete."""
 
 
 class Hub:
@@ -50,7 +50,7 @@ class Hub:
         self._came = asyncio.Event()
 
     async def welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Note an agent that introduces itself; close the connection of anything else."""
+        """Accept an agent that introduces itself; close every other connection."""
         try:
             hello = unpacked(await reader.readline())
             if hello["type"] != "hello":
@@ -126,5 +126,5 @@ async def open_hub(address: tuple[str, int]) -> AsyncIterator[Hub]:
 
 
 def default_deadline_s(asked: TestSet, timeout_s: float) -> float:
-    """Return how long agents may take: until every answer of each is late, and at most 600 s."""
+    """Return the time limit of agents: that of all their answers together, at most 600 s."""
     return min(DEADLINE_MAX_S, (asked.Iterations + asked.Warmup) * timeout_s)

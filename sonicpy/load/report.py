@@ -12,7 +12,7 @@ from sonicpy.load.messages import STATUS_TEXTS, SUCCESSES
 
 QUANTILES = {"90%": 0.90, "95%": 0.95, "99%": 0.99}
 UNMEASURABLE_S = 5e-6
-"""A server that sends PENDING and EVENT together leaves less than this between them: its processing time is unknown."""
+"""PENDING and EVENT this close together were sent as one: the processing time is unknown."""
 
 
 def timings(seconds: Sequence[float]) -> dict[str, float]:
@@ -26,13 +26,13 @@ def timings(seconds: Sequence[float]) -> dict[str, float]:
 
 
 def processing_times(outcome: LoadOutcome) -> dict[str, float]:
-    """Return the timings between PENDING and EVENT; empty where they say nothing."""
+    """Return the timings between PENDING and EVENT; empty if they cannot be measured."""
     figures = timings([result.processing for _, result in outcome.results if result.processing >= 0])
     return figures if figures and figures["Median"] >= UNMEASURABLE_S else {}
 
 
 def figures(outcome: LoadOutcome) -> dict[str, Any]:
-    """Return what the report says, for JSON."""
+    """Return the figures of the report, for JSON."""
     results = [result for _, result in outcome.results]
     statuses = Counter(result.status for result in results)
     successes = sum(statuses[status] for status in SUCCESSES)

@@ -1,4 +1,4 @@
-"""One query to several servers: it is sent to all of them, and answered when all have answered."""
+"""One query to several servers: it is sent to all, and is done when all have answered."""
 
 import contextlib
 import socket
@@ -80,7 +80,7 @@ class Shards:
 
     Args:
         addresses: of the servers.
-        asked: what to ask.
+        asked: the test set.
         timeout_s: time limit of an answer.
     """
 

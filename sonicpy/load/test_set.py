@@ -1,4 +1,4 @@
-"""A test set: which queries agents choose from, and how many each of them asks."""
+"""A test set: the queries that agents choose from, and the number that each of them asks."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from sonicpy.ids import check_bucket, check_collection
 
 ITERATIONS_MAX = 10_000_000
 SYNTAX = ('"', "*")
-"""Signs of a query language that Sonic Channel does not have; so is a hyphen in front of a word."""
+"""Signs of a query language that Sonic Channel does not have; a hyphen in front of a word is one, too."""
 
 
 class TestSet(BaseModel):
@@ -36,7 +36,7 @@ class TestSet(BaseModel):
     LimitPerShard: int | None = Field(default=None, ge=1)
     """Hits in the answer of each server; None: Limit divided by the number of servers, at least 1."""
     Weights: list[float] | None = None
-    """How often each query is chosen, one number a query; None: all equally often."""
+    """Relative frequency of each query, one number a query; None: all queries are equally frequent."""
     Warmup: int = Field(default=0, ge=0, le=ITERATIONS_MAX)
     """Queries asked before the measured ones."""
 
@@ -65,7 +65,7 @@ class TestSet(BaseModel):
         return self.LimitPerShard or max(1, self.Limit // shards)
 
     def unknown_syntax(self) -> int:
-        """Return how many queries use a syntax that the server does not have: they are sent as plain text."""
+        """Return the number of queries with the syntax of another query language, which are sent as plain text."""
         return sum(
             any(sign in query for sign in SYNTAX) or any(word.startswith("-") for word in query.split())
             for query in self.Queries

@@ -1,4 +1,4 @@
-"""The server from start to end: open the index, listen, serve until a signal, stop in order."""
+"""The server from start to end: open the index, listen, serve until a signal, stop cleanly."""
 
 import asyncio
 import contextlib
@@ -31,18 +31,19 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PeriodicWork = Callable[[], Coroutine[Any, Any, None]]
-"""Runs beside the connections until it is cancelled. A SonicError that it raises stops the server, and is its error."""
+"""A coroutine that runs beside the connections until it is cancelled. A SonicError that it raises stops the server,
+which raises it."""
 
 DRAIN_S = 0.05
-"""Time for commands to arrive that clients had sent before the signal came."""
+"""Time for the arrival of commands that clients sent before the signal."""
 STOP_S = 2.5
-"""Longest time of a stop for answering what has arrived, and for peers to read the answers."""
+"""Longest time of a stop for answering commands that have arrived, and for peers to read the answers."""
 ANSWERS_S = 1.0
-"""The part of STOP_S that is kept for reading."""
+"""The part of STOP_S for peers to read."""
 PUMPS_S = 0.5
-"""How long what search processes have answered may take to its clients."""
+"""Time limit for sending the last answers of search processes to clients with TLS."""
 CONSOLIDATE_S = 1.0
-"""Longest time of a stop for consolidating; other words stay pending."""
+"""Time limit of a consolidation during a stop; remaining words stay pending."""
 
 
 def serve(loaded: Loaded, announce: Callable[[str], None]) -> int:
@@ -81,7 +82,7 @@ class Server:
         self._stopped = asyncio.Event()
 
     async def run(self) -> None:
-        """Serve until a stop signal. Raises SonicError if it cannot start, or must not go on."""
+        """Serve until a stop signal. Raises SonicError if the server cannot start, or must not go on."""
         with contextlib.suppress(StoppedBefore):
             await self._run()
         logger.info("stopped")
@@ -119,7 +120,7 @@ class Server:
 
     @contextlib.asynccontextmanager
     async def _opened(self) -> AsyncIterator[tuple[BaseService, PeriodicWork]]:
-        """Open what is served inside a `with` block; yield it, and its periodic work."""
+        """Open the service inside a `with` block; yield it, and its periodic work."""
         index = Index(config=self._config, autocommit=False)
         try:
             warn_of_modes(index)
@@ -163,7 +164,8 @@ class Server:
         return Connection(service, session)
 
     async def _stop(self, service: BaseService, listeners: Listeners, tasks: "asyncio.Task[None]") -> None:
-        """Stop to accept connections, answer what has arrived, close the connections, and end the maintenance."""
+        """Stop accepting connections, answer commands that have arrived, close the connections, and end the
+        maintenance."""
         listeners.close()
         tasks.cancel()
         await asyncio.wait([tasks])  # an error was noted when it came
@@ -183,7 +185,7 @@ class Server:
 
 
 def _note_end(stopped: asyncio.Event, tasks: "asyncio.Task[None]") -> None:
-    """Let a SonicError of the periodic work stop the server, and log any other error: connections go on."""
+    """Stop the server after a SonicError of the periodic work; log any other error and go on."""
     if _refusal(tasks) is not None:
         stopped.set()
     elif not tasks.cancelled() and (error := tasks.exception()) is not None:
@@ -191,7 +193,7 @@ def _note_end(stopped: asyncio.Event, tasks: "asyncio.Task[None]") -> None:
 
 
 def _refusal(tasks: "asyncio.Task[None]") -> SonicError | None:
-    """Return why the periodic work has ended the server; None: it has not."""
+    """Return the error with which the periodic work has ended the server; None: it has not."""
     error = tasks.exception() if tasks.done() and not tasks.cancelled() else None
     return error if isinstance(error, SonicError) else None
 
@@ -204,7 +206,7 @@ def warn_of_modes(index: Index) -> None:
 
 
 async def run_tasks_of(service: Service) -> None:
-    """Run the periodic tasks, and the search processes if there may be any, until this is cancelled."""
+    """Run the periodic tasks, and the search processes if the settings allow them, until cancelled."""
     tasks = PeriodicTasks(service).run()
     if service.search is None:
         await tasks
@@ -213,7 +215,7 @@ async def run_tasks_of(service: Service) -> None:
 
 
 def find_search_processes(service: Service) -> "SearchProcesses | None":
-    """Return the search processes that the settings ask for; None: there are never any."""
+    """Return the search processes by the settings; None: there are none."""
     server = service.config.server
     if server.search_processes == 0 or server.compat == "sonic":
         return None
@@ -223,7 +225,7 @@ def find_search_processes(service: Service) -> "SearchProcesses | None":
 
 
 def load_http() -> ModuleType:
-    """Return sonicpy.server.web.http. It is loaded only here, because it needs packages and 40 MB of memory.
+    """Return sonicpy.server.web.http. It is loaded only on demand, because it needs packages and 40 MB of memory.
 
     Raises:
         ConfigError: a package is not installed.
@@ -239,7 +241,7 @@ def load_http() -> ModuleType:
 
 
 def load_metrics() -> ModuleType:
-    """Return sonicpy.server.web.metrics. It is loaded only here, because it needs a package and 2.5 MB of memory.
+    """Return sonicpy.server.web.metrics. It is loaded only on demand, because it needs a package and 2.5 MB of memory.
 
     Raises:
         ConfigError: the package is not installed.

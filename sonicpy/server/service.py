@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 class BaseService(Serving):
-    """The connections of a main process. To be made while the loop runs.
+    """The connections of a main process. Create it while the loop runs.
 
     Args:
         calls, target, committer: as in `Serving`.
 
     Attributes:
-        where: in which place the index is, for the announcement.
-        search: the other processes, if the settings allow any.
+        where: the place of the index, for the announcement.
+        search: the search processes, if the settings allow any.
     """
 
     where: object
@@ -54,11 +54,11 @@ class BaseService(Serving):
     ) -> None:
         super().__init__(config, calls, target, committer, statistics)
         self.unready: str | None = "the server is starting"
-        """Why new clients should not come, as a sentence; None: they may."""
+        """The reason why new clients should not connect, as a sentence; None: they may."""
         self.search: SearchProcesses | None = None
         self._pumps: set[Pump] = set()
         self.url = ""
-        """Where clients of this machine reach it, once it listens."""
+        """The URL for clients of this machine, once the server listens."""
 
     @property
     def handed_over(self) -> int:
@@ -67,12 +67,12 @@ class BaseService(Serving):
 
     @property
     def graphs_elsewhere(self) -> int:
-        """How many word graphs search processes have open."""
+        """Number of word graphs open in search processes."""
         return 0 if self.search is None else self.search.open_graphs
 
     @property
     def is_full(self) -> bool:
-        """Whether there are as many connections as the settings allow."""
+        """Whether the limit of connections is reached."""
         return 0 < self.config.channel.max_connections <= len(self.peers) + self.handed_over
 
     @property
@@ -81,7 +81,7 @@ class BaseService(Serving):
         return self.search is not None and self.search.is_there
 
     def hand_over(self, descriptor: int, session: Session, unsent: bytes, peer: object) -> bool:
-        """Let the search process with the least to do go on with a connection; return whether one does."""
+        """Hand a connection over to the search process with the least load; return whether one took it."""
         chosen = None if self.search is None else self.search.choose(keeps=not self.sheds)
         rest = None if chosen is None else session.take_rest()
         if chosen is None or rest is None:
@@ -92,7 +92,7 @@ class BaseService(Serving):
         return False
 
     def pump(self, transport: asyncio.Transport, session: Session, unsent: bytes, peer: object) -> bool:
-        """Let the search process with the least to do go on with a connection with TLS; see `Serving.pump`."""
+        """Hand a connection with TLS over to the search process with the least load; see `Serving.pump`."""
         try:
             ours, theirs = socket.socketpair()
         except OSError:  # no descriptors: it stays
@@ -105,7 +105,7 @@ class BaseService(Serving):
         return True
 
     async def end_pumps(self, seconds: float) -> None:
-        """Send what search processes have answered, for at most this time, and close what is left."""
+        """Send the answers of search processes for at most this time, then close all pumps."""
         deadline = time.monotonic() + seconds
         while self._pumps and time.monotonic() < deadline:
             await asyncio.sleep(0.01)
@@ -113,20 +113,20 @@ class BaseService(Serving):
             pump.abort()
 
     async def refresh_figures(self) -> None:
-        """Ask the search processes for what they have counted."""
+        """Ask the search processes for their counts."""
         if self.search is not None:
             await self.search.refresh()
 
     @abstractmethod
     def stores(self) -> "Sequence[tuple[Maintainer, ReaderWatch]]":
-        """Return the maintainer of each store that is open, and what watches its readers."""
+        """Return the maintainer and the reader watch of each open store."""
 
     def more_figures(self) -> "list[LabelledFigures]":
-        """Return figures for the metrics that a server has besides those of its stores."""
+        """Return figures for the metrics besides those of the stores."""
         return []
 
     def trouble(self, *, to_search: bool) -> str | None:
-        """Return why clients should not come though the server runs, as a sentence; None: they may.
+        """Return the reason why clients should not connect though the server runs, as a sentence; None: they may.
 
         Args:
             to_search: for clients that only search.
@@ -137,12 +137,12 @@ class BaseService(Serving):
 
     @abstractmethod
     def note_url(self, url: str) -> None:
-        """Take the URL at which clients of this machine are served."""
+        """Set the URL for clients of this machine."""
         self.url = url
 
     @abstractmethod
     async def finish(self, seconds: float) -> None:
-        """End all work; `seconds` may be spent on leaving the index in a better state."""
+        """End all work; consolidation may take `seconds` more."""
 
     def _info(self, *, open_collections: int, open_graphs: int, pending_graphs: int) -> bytes:
         return replies.info(
@@ -157,7 +157,7 @@ class BaseService(Serving):
 
 
 class Service(BaseService):
-    """An index and its connections. To be made while the loop runs.
+    """An index and its connections. Create it while the loop runs.
 
     Args:
         index: opened with autocommit=False on the loop's thread.
@@ -179,7 +179,7 @@ class Service(BaseService):
         return [(self.index.maintainer, self.readers)]
 
     def note_url(self, url: str) -> None:
-        """Tell other processes that want to open the folder at which URL this one serves it."""
+        """Publish the URL of this server for processes that try to open its folder."""
         super().note_url(url)
         self.index.maintainer.note_server(url)
 

@@ -1,4 +1,4 @@
-"""The content of a file, which its first bytes tell: gzip is decompressed, and what is no text is refused."""
+"""The content of a file, by its first bytes: gzip is decompressed, and formats that are not text are refused."""
 
 import gzip
 import io
@@ -17,7 +17,7 @@ OTHERS: tuple[tuple[bytes, str], ...] = (
     (rb"PK\x03\x04", f"is a ZIP archive or a spreadsheet; {ALLOWED}"),
     (rb"PAR1\x15", "is Parquet; --format parquet reads it"),
 )
-"""First bytes of what import does not read, as patterns, and the sentence behind the name of the file."""
+"""(pattern of the first bytes of a format that import does not read, end of the sentence that refuses it)."""
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 HEAD_BYTES = 1 << 10
 ZEROS_MAX = 20
@@ -25,16 +25,16 @@ ZEROS_MAX = 20
 
 
 def opened(file: IO[bytes], path: str, *, is_utf8: bool) -> IO[bytes]:
-    """Return the content of a file, decompressed if it begins as gzip does or its name says so.
+    """Return the content of a file, decompressed if it begins as gzip or its name ends in .gz.
 
     Args:
         file: read from its beginning; a BufferedReader, or its bytes are in memory.
         path: the name of the file, for messages.
-        is_utf8: the content is taken for UTF-8.
+        is_utf8: the content is read as UTF-8.
 
     Raises:
-        ConfigError: the file begins as no text does.
-        OSError: it cannot be read, or is not gzip although its name says so.
+        ConfigError: the file is not text.
+        OSError: it cannot be read, or is not gzip although its name ends in .gz.
     """
     if path.lower().endswith(GZIP) or _head(file).startswith(GZIP_MARK):
         file = cast(IO[bytes], gzip.GzipFile(fileobj=file))

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Self
 
 RECORD_CHARACTERS_MAX = 1 << 24
-"""Of a record of several lines. A quote without a partner would take the rest of the file into memory otherwise."""
+"""Maximum of a record of several lines. Without it, an unmatched quote would take the rest of the file into memory."""
 FIELD_CHARACTERS_MAX = 1 << 30
-"""Of a field; csv refuses more than 128 KB otherwise."""
+"""Maximum of a field, instead of the 128 KB of the csv module."""
 
 END_OF_DATA = "unexpected end of data"
 """The message of csv if the last line ends inside a quoted field."""
@@ -23,7 +23,7 @@ END_OF_DATA = "unexpected end of data"
 
 @dataclass(frozen=True, slots=True)
 class BrokenRecord:
-    """Lines that are no record: the reason, as half a sentence, and their text."""
+    """Lines that do not form a record: the reason, as half a sentence, and their text."""
 
     reason: str
     text: str
@@ -62,7 +62,7 @@ class CsvRecords:
             yield record
 
     def _broken(self, error: csv.Error) -> BrokenRecord:
-        """Return the lines up to the one that the broken field begins in; those behind it are read again."""
+        """Return the lines up to the start of the broken field; the lines behind it are read again."""
         held = self._lines.held
         said = f"{error} (line {self.first_line + len(held) - 1})"
         begins_in = self._line_of_broken_field("".join(held))
@@ -74,7 +74,7 @@ class CsvRecords:
         return BrokenRecord(said, "".join(held))
 
     def _line_of_broken_field(self, text: str) -> int | None:
-        """Return the line, from 0 on, in which the first field begins that is none; None: there is no such field."""
+        """Return the number of the line, from 0 on, where the first broken field begins; None: no field is broken."""
         place = 0
         while (field := self._field.match(text, place)) is not None:
             if field.end() == place or field.end() == len(text):
@@ -84,7 +84,7 @@ class CsvRecords:
 
 
 class _HeldLines:
-    """Lines, of which those of a record are held until the next one begins.
+    """Lines; those of the current record are held until the next record begins.
 
     Attributes:
         held: the lines of the record that is being read.
@@ -102,7 +102,7 @@ class _HeldLines:
         self._size = 0
 
     def read_again(self, start: int) -> None:
-        """Give back the held lines from one on, so that they are the next ones."""
+        """Put the held lines from `start` on back: they are read next."""
         self._again.extendleft(reversed(self.held[start:]))
         del self.held[start:]
 

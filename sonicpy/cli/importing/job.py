@@ -22,15 +22,15 @@ from sonicpy.errors import ConfigError, SonicError
 
 CHUNK_ROWS = 1_000
 SAVE_EVERY_S = 1.0
-"""Seconds of work, at most, that a killed import does again."""
+"""Interval of saving: a killed import repeats at most this many seconds of work."""
 BAD_ROWS_SHOWN = 5
 OTHER_DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'"}
-"""Characters that CSV files have in the place of the comma, and how a shell passes them on."""
+"""Other delimiters of CSV files, and their form on a command line."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedRow:
-    """A row that was not indexed: its number, why, and what it holds."""
+    """A row that was not indexed: its number, the reason, and its content."""
 
     row: int
     reason: str
@@ -58,7 +58,7 @@ class ImportJob:
         self._bad: IO[str] | None = None
 
     def save_position(self, path: Path, position: Position) -> None:
-        """Begin behind `position`, and save in the file `path` how far this import has come."""
+        """Begin behind `position`, and save the position of this import in the file `path`."""
         head, size = head_of(Path(self._source.path))
         self._position = replace(position, head=head, head_bytes=size)
         self._position_file = path
@@ -130,7 +130,7 @@ class ImportJob:
         )
 
     def _map(self, chunk: list[tuple[int, ReadRow]]) -> tuple[list[tuple[int, Entry]], list[RefusedRow]]:
-        """Return the entries of rows, with the numbers of the rows, and the rows that give no entry."""
+        """Return the entries of rows, with the numbers of the rows; and the refused rows."""
         numbered: list[tuple[int, Entry]] = []
         refused: list[RefusedRow] = []
         for number, row in chunk:
@@ -178,7 +178,7 @@ class ImportJob:
 def _interrupts(note: Callable[[], None]) -> Iterator[None]:
     """Make Ctrl-C call `note`, so that a chunk is finished first; a second Ctrl-C interrupts at once.
 
-    Where Ctrl-C is ignored, as by a command that a shell runs in the background, it stays ignored.
+    If Ctrl-C is ignored, as in a background job of a shell, it stays ignored.
     """
     is_ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     if is_ignored or threading.current_thread() is not threading.main_thread():

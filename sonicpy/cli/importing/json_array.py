@@ -1,7 +1,7 @@
 """The elements of a JSON array, one after the other, without the objects of a whole file in memory.
 
-json.loads takes whole texts only. Its decoder says where a value ends, so this file keeps what is read and not yet
-decoded, and reads on while the value that stands there is not complete. An array on one line is one text in memory.
+json.loads takes whole texts only. Its decoder returns the end of a value, so this file buffers undecoded text, and
+reads on while the next value is incomplete. An array on one line is one text in memory.
 """
 
 import json
@@ -12,7 +12,7 @@ _BLANK = " \t\r\n"
 
 
 def elements(parts: Iterator[str]) -> Iterator[object]:
-    """Yield the elements of the array that the parts of a text hold, the first of which begins with "[" or white space.
+    """Yield the elements of an array, from the parts of a text; the first part begins with "[" or white space.
 
     Raises:
         ValueError: the text is not one JSON array; the elements before that place have been yielded.
@@ -51,14 +51,14 @@ class _Text:
                 return ""
 
     def expect(self, character: str) -> None:
-        """Pass over a character. Raises ValueError if another one stands there."""
+        """Pass over a character. Raises ValueError if the next character is another one."""
         found = self.peek()
         if found != character:
             raise ValueError(f"instead of {character!r} stands {found!r}" if found else f"it ends before {character!r}")
         self._place += 1
 
     def value(self) -> object:
-        """Return the value that stands here, and pass over it. Raises ValueError if it is no JSON."""
+        """Return the next value, and pass over it. Raises ValueError if it is no JSON."""
         self.peek()
         wanted = 1
         while True:

@@ -1,4 +1,4 @@
-"""FieldMapping: which field of a row gives the text, the object, its collection, bucket and language."""
+"""FieldMapping: the fields of a row for the text, the object, its collection, bucket and language."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +15,9 @@ from sonicpy.langcodes import language_code
 
 DEFAULT_BUCKET = "default"
 COLLECTION_FIELD, BUCKET_FIELD, LANG_FIELD = "collection", "bucket", "lang"
-"""The columns that give them, if no option names others."""
+"""The default columns of collection, bucket and language."""
 TERMS_FIELD = "terms"
-"""The column of an exported object with its words, in the place of a text."""
+"""The column with the terms of an exported object, instead of a text."""
 
 
 class InvalidRow(SonicError):
@@ -45,7 +45,7 @@ class FieldMapping:
         id: the field with the name of the object; None: the first of OBJECT_COLUMNS that a row has.
         texts: the fields whose texts are joined and indexed.
         collection, bucket, lang: for all rows; None: a field of each row gives it.
-        collection_field, bucket_field, lang_field: those fields.
+        collection_field, bucket_field, lang_field: the fields for each of them.
     """
 
     id: str | None = None
@@ -58,7 +58,7 @@ class FieldMapping:
     lang_field: str = LANG_FIELD
 
     def missing(self, columns: Collection[str]) -> str | None:
-        """Return the end of a sentence about a column that is needed or was named, and is none of these; None: none."""
+        """Return the end of a sentence about a missing column that is needed or was named; None: none is missing."""
         needed = [("--id", OBJECT_COLUMNS if self.id is None else (self.id,))]
         if TERMS_FIELD not in columns:
             needed += [("--text", (name,)) for name in self.texts]
@@ -75,7 +75,7 @@ class FieldMapping:
         return None
 
     def first_read(self, row: SourceRow, columns: Collection[str]) -> str | None:
-        """Return the first of these columns of a row that its entry is made of; None: there is none."""
+        """Return the first of these columns that the entry uses; None: it uses none."""
         given = [
             (self.collection, self.collection_field),
             (self.bucket, self.bucket_field),

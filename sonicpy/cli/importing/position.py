@@ -1,7 +1,7 @@
-"""Position: how far an import has come, in a small file, so that the next import can continue there.
+"""Position: the progress of an import, in a small file, so that the next import can continue there.
 
-The file is written after the rows before the position are stored durably, so these are never missing. Rows behind it
-may be stored too; to push them again changes nothing. The file is in the folder of the index, or for a server in the
+The file is written after the rows before the position are stored durably, so no row before it is lost. Rows behind it
+may be stored too; pushing them again changes nothing. The file is in the folder of the index, or for a server in the
 folder of the user's state ($XDG_STATE_HOME, ~/.local/state).
 """
 
@@ -16,18 +16,18 @@ from sonicpy.errors import SonicError
 from sonicpy.files import make_all, new_text
 
 HEAD_BYTES = 1 << 16
-"""Bytes at the beginning of a file whose digest tells whether it is still the same file."""
+"""Bytes at the beginning of a file whose digest identifies the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far an import has come.
+    """The progress of an import.
 
     Attributes:
         rows: number of rows read.
         indexed, refused: how many of them were indexed and refused.
         bad_bytes: size of the file of refused rows.
-        head, head_bytes: digest of the first bytes of the imported file, and how many they are.
+        head, head_bytes: digest of the first bytes of the imported file, and their number.
     """
 
     rows: int = 0
@@ -44,7 +44,7 @@ def position_file(folder: Path, source: Path, meaning: str) -> Path:
     Args:
         folder: the folder of positions.
         source: the file to import.
-        meaning: everything that decides which rows the file has and what they mean; another one is another import.
+        meaning: all arguments that affect the rows and their entries; other arguments make another import.
     """
     name = hashlib.blake2b(f"{source.resolve()}\0{meaning}".encode("utf-8", "surrogateescape"), digest_size=10)
     return folder / f"{name.hexdigest()}.json"
@@ -60,7 +60,7 @@ def user_folder() -> Path | None:
 
 
 def check_user_folder(folder: Path) -> None:
-    """Raise SonicError unless the folder of positions can be written, or created where its parents end."""
+    """Raise SonicError unless the folder of positions can be written or created."""
     try:
         there = next(path for path in (folder, *folder.parents) if path.exists())
     except OSError as error:
@@ -71,7 +71,7 @@ def check_user_folder(folder: Path) -> None:
 
 
 def read_position(path: Path, source: Path) -> Position:
-    """Return how far the import of a file had come when it was interrupted; the beginning if it was not.
+    """Return the position at which the import of a file was interrupted; the beginning if it was not.
 
     Raises:
         SonicError: the file has changed since, or the position cannot be read.
@@ -108,7 +108,7 @@ def remove_position(path: Path) -> None:
 
 
 def head_of(source: Path, size: int = HEAD_BYTES) -> tuple[str, int]:
-    """Return a digest of the first `size` bytes of a file, and how many bytes it had. Raises OSError."""
+    """Return a digest of the first `size` bytes of a file, and the number of bytes digested. Raises OSError."""
     with open(source, "rb") as file:
         head = file.read(size)
     return hashlib.blake2b(head, digest_size=16).hexdigest(), len(head)

@@ -12,10 +12,10 @@ ROWS_BAR = "[{elapsed}{postfix}]"
 
 
 class ProgressBar:
-    """Shows on stderr how far an import has come, its speed, and the remaining time.
+    """Shows the progress of an import on stderr, its speed, and the remaining time.
 
     Args:
-        size: how much there is to import; None: unknown.
+        size: the size of the input; None: unknown.
         unit: the unit of `size`; "B" for bytes.
         shown: False draws nothing and writes notes as plain lines.
     """
@@ -29,7 +29,7 @@ class ProgressBar:
         )  # fmt: skip
 
     def advance(self, done: int, rows: int) -> None:
-        """Show that `done` of `size` is done, and `rows` rows more."""
+        """Show that `done` of `size` is done, after `rows` more rows."""
         self._rows += rows
         if not self._bar.disable:
             seconds = self._bar.format_dict["elapsed"] or 1.0

@@ -39,7 +39,7 @@ UTF8_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class UnreadableRow:
-    """A row that cannot be read: why, and its content."""
+    """A row that cannot be read: the reason, and its content."""
 
     reason: str
     content: object
@@ -63,7 +63,7 @@ class Source:
 
     Attributes:
         size: bytes of the file, or rows of Parquet; None: unknown.
-        repeated: names that several columns have, once the first row has been read; rows hold the last of these.
+        repeated: duplicate names of columns, known after the first row; rows hold the last column of a name.
 
     Raises:
         ConfigError: the format is unknown, or cannot be read from the standard input or compressed.
@@ -100,12 +100,13 @@ class Source:
 
     @property
     def is_lasting(self) -> bool:
-        """Whether it is a file, which can be opened again. Opening a pipe again would take rows away, or wait."""
+        """Whether the source is a regular file, which can be opened again. Opening a pipe again would take rows away,
+        or wait."""
         return self.path != STDIN and Path(self.path).is_file()
 
     @property
     def unit(self) -> str:
-        """Return what `size` and `done` count: "B" or "rows"."""
+        """Return the unit of `size` and `done`: "B" or "rows"."""
         return "B" if self.kind != "parquet" and self.size is not None else "rows"
 
     def done(self, rows: int) -> int:
@@ -135,7 +136,7 @@ class Source:
             self._stored.close()
 
     def _lines(self) -> Iterator[bytes]:
-        """Return the lines as UTF-8; bytes that cannot be decoded stay what they are."""
+        """Return the lines as UTF-8; bytes that cannot be decoded stay unchanged."""
         assert self._file is not None
         content = opened(self._file, self.path, is_utf8=self.encoding == UTF8)
         if self.encoding != UTF8:
@@ -222,7 +223,8 @@ class Source:
 
 
 def kind_of(path: str) -> str:
-    """Return the format of a file by its extension, or by the one before .gz. Raises ConfigError for an unknown one."""
+    """Return the format of a file by its extension, or by the extension before .gz. Raises ConfigError for an unknown
+    one."""
     if path == STDIN:
         return "jsonl"
     name = path.lower().removesuffix(GZIP)

@@ -1,4 +1,4 @@
-"""Sinks: where an import puts its entries, into a folder or to a server."""
+"""Sinks: the targets of an import, a folder or a server."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -43,7 +43,7 @@ class FolderSink:
         return refused
 
     def sync(self) -> None:
-        """Commit and wait for the disk, because a position must not survive a crash that its rows do not."""
+        """Commit and wait for the disk: a saved position must not survive a crash that loses its rows."""
         self._index.maintainer.commit()
         self._index.maintainer.sync()
 
@@ -62,7 +62,7 @@ class FolderSink:
 
 
 class ServerSink:
-    """Pushes to a server; terms as a text made of them, without a language."""
+    """Pushes to a server; terms as a text of these terms, with LANG(none)."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -81,7 +81,7 @@ class ServerSink:
         return refused
 
     def sync(self) -> None:
-        """Do nothing: a server has stored what it answered with OK."""
+        """Do nothing: a server answers OK once a push is stored."""
 
 
 def _row(entry: Entry) -> tuple[str, str, str, str, str | None]:

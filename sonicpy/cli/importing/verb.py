@@ -85,7 +85,7 @@ def add_verbs(verbs: Verbs) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Import a file and print how many rows that were. Raises SonicError if that fails."""
+    """Import a file and print the number of rows. Raises SonicError if that fails."""
     if arguments.resume and arguments.file == STDIN:
         raise ConfigError("flag --resume needs a file: the standard input cannot be read again.")
     source = _source(arguments)
@@ -161,7 +161,8 @@ def _report(arguments: argparse.Namespace, start: Position, end: Position, secon
 
 @contextmanager
 def _sink(arguments: argparse.Namespace) -> Iterator[tuple[Sink, Callable[[], Path | None]]]:
-    """Open the sink of an import for the length of a `with` block; also give what names the folder of positions."""
+    """Open the sink of an import for the length of a `with` block; also give a function that returns the folder of
+    positions."""
     url = server_url(arguments)
     if url is not None:
         with open_server(url) as client:
@@ -172,7 +173,8 @@ def _sink(arguments: argparse.Namespace) -> Iterator[tuple[Sink, Callable[[], Pa
 
 
 def _folder_of_user(*, resume: bool) -> Path | None:
-    """Return the folder of positions for a server; None: positions cannot be saved, and none is asked for."""
+    """Return the folder of positions for imports into a server; None: positions cannot be saved, and --resume was not
+    given."""
     folder = user_folder()
     try:
         if folder is None:

@@ -14,7 +14,7 @@ from sonicpy.search import ExplainOptions, QueryOptions
 
 
 class AsyncSearchable(Protocol):
-    """The methods of AsyncClient that a bucket calls; see there for what each does."""
+    """The methods that a bucket calls on its client; `AsyncClient` documents them."""
 
     async def push(
         self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None
@@ -90,7 +90,7 @@ class AsyncBucket:
         self.bucket = bucket
 
     def __dir__(self) -> list[str]:
-        """Return what programs use, for tab completion."""
+        """Return the public names, for tab completion."""
         return user_names(self)
 
     def __repr__(self) -> str:
@@ -110,7 +110,7 @@ class AsyncBucket:
         new: bool = False,
         progress: OnProgress | None = None,
     ) -> PushReport:
-        """Push many texts; return what was indexed and what was refused. See `AsyncClient.push_many`."""
+        """Push many texts; return how many were indexed, and which were refused. See `AsyncClient.push_many`."""
         return await self._client.push_many(
             rows,
             collection=self.collection,

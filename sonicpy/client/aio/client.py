@@ -30,9 +30,8 @@ from sonicpy.search import ExplainOptions, QueryOptions, asked
 class AsyncClient:
     """An index on a server; made by `sonicpy.connect_async`.
 
-    Every method raises CommandError if the server refuses the command, InvalidArgument if an argument is wrong in a way
-    that the client sees itself, and ClientError if the server gives no answer: NotOffered, ConnectionLost, TimedOut,
-    WrongPassword.
+    Every method raises CommandError if the server refuses the command, InvalidArgument if the client itself finds an
+    argument wrong, and ClientError if the server gives no answer: NotOffered, ConnectionLost, TimedOut, WrongPassword.
     """
 
     def __init__(self, servers: Servers, pool: AsyncPool, server: str) -> None:
@@ -54,7 +53,7 @@ class AsyncClient:
         return f"<AsyncClient of {self._servers}, {self._server}>"
 
     def __dir__(self) -> list[str]:
-        """Return what programs use, for tab completion."""
+        """Return the public names, for tab completion."""
         return user_names(self, hidden={"open"})
 
     @property
@@ -65,7 +64,7 @@ class AsyncClient:
     # -- ingest --------------------------------------------------------------------------------------------------
 
     async def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:
-        """Add a text to an object, in several lines if it is long. To push the same text again changes nothing.
+        """Add a text to an object, in several lines if it is long. Pushing the same text again changes nothing.
 
         Args:
             object: the name; or a whole number, whose digits are the name, or a UUID.
@@ -104,8 +103,8 @@ class AsyncClient:
 
         Raises:
             InvalidArgument: as `Index.push_many`.
-            ClientError: the server stopped answering. A note of this error, or of a cancellation, says how many rows
-                were indexed, and which is the first that is not done.
+            ClientError: the server stopped answering. A note of this error, or of a cancellation, gives the number of
+                indexed rows and the first row that is not done.
         """
         if switch_of("new", new):
             raise NotOffered("new of push_many", self._server)
@@ -123,7 +122,7 @@ class AsyncClient:
         return await self._run(plans.pop(collection, bucket, object, text))
 
     async def flush(self, collection: str, bucket: str | None = None, object: ObjectName | None = None) -> int:
-        """Erase a collection, a bucket or an object, by how many names are given; return the count of the server."""
+        """Erase a collection, a bucket or an object, depending on the names given; return the server's count."""
         return await self._run(plans.flush(collection, bucket, object))
 
     async def flush_collection(self, collection: str) -> int:
@@ -155,7 +154,7 @@ class AsyncClient:
 
     @with_options("EXPLAIN")
     async def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
-        """Return why a query gives the hits that it gives."""
+        """Return the reasons for the answer of `query` with the same arguments."""
         return await self._run(plans.explain(asked("EXPLAIN", collection, bucket, text, options)))
 
     async def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
@@ -172,7 +171,7 @@ class AsyncClient:
         prefix: str = "",
         after: str | None = None,
     ) -> list[str]:
-        """Return words of the bucket in byte order; see `Index.words`. Sonic knows neither `prefix` nor `after`."""
+        """Return words of the bucket in byte order; see `Index.words`. Sonic has neither `prefix` nor `after`."""
         return await self._run(plans.words(collection, bucket, limit, offset, prefix, after))
 
     async def count(
@@ -183,7 +182,7 @@ class AsyncClient:
         *,
         of: Counted | None = None,
     ) -> int:
-        """Count the buckets of a collection, the words of a bucket or those of an object, by how many names.
+        """Count the buckets of a collection, or the words of a bucket or an object, depending on the names given.
 
         Args:
             of: "objects" counts the objects of a bucket or a collection instead.
@@ -277,7 +276,7 @@ class AsyncClient:
         return found
 
     async def ping(self) -> float:
-        """Send PING; return after how many seconds the answer came."""
+        """Send PING; return the seconds until the answer."""
         began = time.monotonic()
         await self._run(plans.ping(Mode.SEARCH))
         return time.monotonic() - began
@@ -342,7 +341,7 @@ class AsyncBatch(AsyncClient):
         return self._waiting.rows
 
     async def send(self) -> None:
-        """Send the pushes that the batch has collected, and those that an earlier attempt left over."""
+        """Send the pushes that the batch has collected, and the rest of an earlier attempt."""
         if self._waiting:
             try:
                 await self._pool.push(self._waiting.pushes())

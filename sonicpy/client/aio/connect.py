@@ -1,4 +1,4 @@
-"""connect_async: connect for asyncio, in a module of its own so that blocking programs do not load asyncio."""
+"""connect_async: `connect` for asyncio, in a module of its own so that blocking programs do not load asyncio."""
 
 import ssl
 from collections.abc import Coroutine, Sequence

@@ -123,7 +123,7 @@ class AsyncConnection(asyncio.Protocol):
         """Send lines, once there is room in the write buffer; `answered` waits for their answers.
 
         Raises:
-            ConnectionLost, TimedOut: they could not be sent.
+            ConnectionLost, TimedOut: the lines could not be sent.
         """
         data = encoded(lines)
         if not self._writable.is_set():
@@ -212,7 +212,7 @@ class AsyncConnection(asyncio.Protocol):
         return TimedOut(f"{self._peer} {what}")
 
     def _end(self, reason: ClientError) -> None:
-        """Give every waiting task the reason why its answer will not come; only the first reason counts."""
+        """Raise an error in every waiting task; a second call changes nothing."""
         if self._conversation.end is None:
             self._conversation.end = reason
         reason = self._conversation.end

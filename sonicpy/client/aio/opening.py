@@ -1,4 +1,4 @@
-"""open_nearest: a session with the server that opens one first; a task asks each server."""
+"""open_nearest: a session with the first server that opens one; a task connects to each server."""
 
 import asyncio
 from collections import deque
@@ -13,7 +13,7 @@ Tasks = dict["asyncio.Task[AsyncConnection]", Address]
 
 
 async def open_nearest(servers: Servers, mode: Mode, timeout_s: float) -> AsyncConnection:
-    """Return an open session, and note whose it is.
+    """Return an open session, and note its server.
 
     Args:
         timeout_s: as in `AsyncConnection.open`.
@@ -38,7 +38,7 @@ async def open_nearest(servers: Servers, mode: Mode, timeout_s: float) -> AsyncC
 
 
 async def _first(servers: Servers, mode: Mode, timeout_s: float, tasks: Tasks) -> AsyncConnection:
-    """Ask group after group; return the first session, and leave the tasks of the others in `tasks`."""
+    """Connect to group after group; return the first session, and leave the other tasks in `tasks`."""
     asked = servers.groups()
     groups = deque(asked)
     errors: list[ClientError] = []
@@ -64,7 +64,7 @@ def _start(group: list[Address], tasks: Tasks, mode: Mode, timeout_s: float) -> 
 
 
 def _error_of(task: "asyncio.Task[AsyncConnection]", servers: Servers, address: Address) -> ClientError:
-    """Return why a task opened no session. Raises what is no ClientError."""
+    """Return the ClientError of a task that opened no session. Raises any other exception of the task."""
     error = task.exception()
     if not isinstance(error, ClientError):
         task.result()
@@ -74,7 +74,7 @@ def _error_of(task: "asyncio.Task[AsyncConnection]", servers: Servers, address: 
 
 
 async def _stop(tasks: Tasks) -> None:
-    """End the tasks that were too late, and close what they have opened, before the first `await`."""
+    """Cancel the slower tasks and close their sessions, before the first `await`."""
     for task in tasks:
         if not task.cancel() and not task.cancelled() and task.exception() is None:
             task.result().abort()

@@ -36,7 +36,7 @@ class _Slot:
         return self.connection is not None and self.connection.is_usable
 
     def abort(self) -> None:
-        """Close at once what is open, and end what is being opened."""
+        """Abort the connection, or cancel its opening."""
         if self.opening is not None:
             self.opening.cancel()
         if self.connection is not None:
@@ -139,7 +139,7 @@ class AsyncPool:
         return min(slots, key=lambda slot: slot.users)
 
     def _check_loop(self) -> None:
-        """Raise ClientError in another event loop than the first one: what its sockets bring would wake nobody here."""
+        """Raise ClientError in another event loop than the first one: its sockets cannot wake a task of this loop."""
         loop = asyncio.get_running_loop()
         if self._loop is None:
             self._loop = loop
@@ -179,7 +179,7 @@ class AsyncPool:
 
 
 def _look_at(opening: "asyncio.Task[AsyncConnection]") -> None:
-    """Mark an error as seen: all who waited for the connection may have been cancelled."""
+    """Mark an error as retrieved: all tasks that waited for the connection may have been cancelled."""
     if not opening.cancelled():
         opening.exception()
 

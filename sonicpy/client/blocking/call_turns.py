@@ -1,9 +1,9 @@
-"""Turns: how many threads may use connections at a time, in a form that no interrupt can break.
+"""Turns: limit the threads that use connections at a time, in a form that no interrupt can break.
 
 A signal handler may raise after any call that Python makes. So a semaphore can be acquired by a call whose result never
 arrives, and then nothing releases it. A `with` statement of a lock written in C has no such gap, neither before its
 block nor behind it. So each turn is a lock of its own: a thread holds it in a `with` statement, and a turn counts while
-its lock is held. Nothing is counted up and down; an interrupt leaves at most a lock behind that nobody holds.
+its lock is held. Nothing is counted up and down; an interrupt leaves at most an unheld lock behind.
 
     turn = threading.Lock()
     with turn:
@@ -19,7 +19,7 @@ import time
 from threading import Lock
 
 LOOK_S = 0.05
-"""Longest time between two looks of a thread that waits: an interrupt may keep another thread from waking it."""
+"""Interval at which a waiting thread checks its turn: an interrupt may keep another thread from waking it."""
 
 Wake = queue.SimpleQueue[None]
 
@@ -32,7 +32,7 @@ class CallTurns:
         self._turns: dict[Lock, Wake | None] = {}  # in the order of arrival, with what wakes a thread that waits
 
     def wait(self, turn: Lock, timeout_s: float) -> bool:
-        """Wait until a turn has come, which the calling thread holds; return False if it has not come in time."""
+        """Wait until the turn of the calling thread, which holds `turn`, has come; return False on a timeout."""
         self._turns[turn] = None
         if len(self._turns) <= self._most or self._has_come(turn):
             return True
@@ -49,7 +49,7 @@ class CallTurns:
         return True
 
     def leave(self, turn: Lock) -> None:
-        """Forget a turn, and wake the threads whose turn has come. Without this call they see it within LOOK_S."""
+        """Remove a turn, and wake the threads whose turn has come. Without this call they notice within LOOK_S."""
         self._turns.pop(turn, None)
         if len(self._turns) >= self._most:
             for wake in list(self._turns.values())[: self._most]:
@@ -57,7 +57,7 @@ class CallTurns:
                     wake.put(None)
 
     def _has_come(self, turn: Lock) -> bool:
-        """Return whether fewer than `most` turns before this one are held; forget those that are not."""
+        """Return whether fewer than `most` turns before this one are held; remove turns that are not held."""
         ahead = 0
         for other in list(self._turns):
             if other is turn:

@@ -30,9 +30,8 @@ from sonicpy.search import ExplainOptions, QueryOptions, asked
 class Client:
     """An index on a server; made by `sonicpy.connect`.
 
-    Every method raises CommandError if the server refuses the command, InvalidArgument if an argument is wrong in a way
-    that the client sees itself, and ClientError if the server gives no answer: NotOffered, ConnectionLost, TimedOut,
-    WrongPassword.
+    Every method raises CommandError if the server refuses the command, InvalidArgument if the client itself finds an
+    argument wrong, and ClientError if the server gives no answer: NotOffered, ConnectionLost, TimedOut, WrongPassword.
     """
 
     def __init__(self, servers: Servers, pool: Pool, server: str) -> None:
@@ -54,7 +53,7 @@ class Client:
         return f"<Client of {self._servers}, {self._server}>"
 
     def __dir__(self) -> list[str]:
-        """Return what programs use, for tab completion."""
+        """Return the public names, for tab completion."""
         return user_names(self, hidden={"open"})
 
     @property
@@ -65,7 +64,7 @@ class Client:
     # -- ingest --------------------------------------------------------------------------------------------------
 
     def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:
-        """Add a text to an object, in several lines if it is long. To push the same text again changes nothing.
+        """Add a text to an object, in several lines if it is long. Pushing the same text again changes nothing.
 
         Args:
             object: the name; or a whole number, whose digits are the name, or a UUID.
@@ -104,8 +103,8 @@ class Client:
 
         Raises:
             InvalidArgument: as `Index.push_many`.
-            ClientError: the server stopped answering. A note of this error, or of an interrupt, says how many rows
-                were indexed, and which is the first that is not done.
+            ClientError: the server stopped answering. A note of this error, or of an interrupt, gives the number of
+                indexed rows and the first row that is not done.
         """
         if switch_of("new", new):
             raise NotOffered("new of push_many", self._server)
@@ -123,7 +122,7 @@ class Client:
         return self._run(plans.pop(collection, bucket, object, text))
 
     def flush(self, collection: str, bucket: str | None = None, object: ObjectName | None = None) -> int:
-        """Erase a collection, a bucket or an object, by how many names are given; return the count of the server."""
+        """Erase a collection, a bucket or an object, depending on the names given; return the server's count."""
         return self._run(plans.flush(collection, bucket, object))
 
     def flush_collection(self, collection: str) -> int:
@@ -155,7 +154,7 @@ class Client:
 
     @with_options("EXPLAIN")
     def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
-        """Return why a query gives the hits that it gives."""
+        """Return the reasons for the answer of `query` with the same arguments."""
         return self._run(plans.explain(asked("EXPLAIN", collection, bucket, text, options)))
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
@@ -172,7 +171,7 @@ class Client:
         prefix: str = "",
         after: str | None = None,
     ) -> list[str]:
-        """Return words of the bucket in byte order; see `Index.words`. Sonic knows neither `prefix` nor `after`."""
+        """Return words of the bucket in byte order; see `Index.words`. Sonic has neither `prefix` nor `after`."""
         return self._run(plans.words(collection, bucket, limit, offset, prefix, after))
 
     def count(
@@ -183,7 +182,7 @@ class Client:
         *,
         of: Counted | None = None,
     ) -> int:
-        """Count the buckets of a collection, the words of a bucket or those of an object, by how many names.
+        """Count the buckets of a collection, or the words of a bucket or an object, depending on the names given.
 
         Args:
             of: "objects" counts the objects of a bucket or a collection instead.
@@ -276,7 +275,7 @@ class Client:
         return found
 
     def ping(self) -> float:
-        """Send PING; return after how many seconds the answer came."""
+        """Send PING; return the seconds until the answer."""
         began = time.monotonic()
         self._run(plans.ping(Mode.SEARCH))
         return time.monotonic() - began
@@ -286,7 +285,7 @@ class Client:
         return self._run(plans.info())
 
     def close(self) -> None:
-        """Close all connections; one that another thread uses is closed when that thread is done with it."""
+        """Close all connections; a connection in use by another thread is closed when that thread returns it."""
         self._pool.close()
 
     def _repr_html_(self) -> str:
@@ -334,9 +333,9 @@ class ClientBatch(Client):
     push, the error is raised when the push is sent, at the latest at the end of the block, and names the object.
 
     A push stays in the batch until the server has answered it. When an error or an interrupt ends an attempt to send,
-    the next one sends what is left again, because to push a text twice does no harm: the next push, the next command,
-    the end of the block, or `send` after the block. A block that ends with an exception after a failed attempt does not
-    make another one. A note of the exception names what is left, and `waiting` holds it.
+    the next attempt sends the remaining pushes again, because pushing a text twice does no harm: at the next push, the
+    next command, the end of the block, or `send` after the block. A block that ends with an exception after a failed
+    attempt makes no further attempt. A note of the exception names the remaining pushes, and `waiting` holds them.
     """
 
     def __init__(self, servers: Servers, pool: Pool, server: str) -> None:
@@ -354,7 +353,7 @@ class ClientBatch(Client):
         return self._waiting.rows
 
     def send(self) -> None:
-        """Send the pushes that the batch has collected, and those that an earlier attempt left over."""
+        """Send the pushes that the batch has collected, and the rest of an earlier attempt."""
         if self._waiting:
             try:
                 self._pool.push(self._waiting.pushes())

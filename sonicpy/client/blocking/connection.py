@@ -61,7 +61,7 @@ class BlockingConnection:
         return conversation.end is None and conversation.is_idle and not conversation.is_stopping
 
     def is_fresh(self) -> bool:
-        """Return whether it can still be used: the server has neither closed it nor sent anything unexpected."""
+        """Return whether the connection is usable: the server has neither closed it nor sent unexpected bytes."""
         if not self.is_usable:
             return False
         poll = select.poll()
@@ -86,7 +86,7 @@ class BlockingConnection:
         """Send lines; `wait` receives their answers.
 
         Raises:
-            ConnectionLost, TimedOut: they could not be sent; the connection must be closed.
+            ConnectionLost, TimedOut: the lines could not be sent; the connection must be closed.
         """
         data = encoded(lines)
         in_flight = self._conversation.submit(len(lines), kind, command)
@@ -100,7 +100,7 @@ class BlockingConnection:
         return in_flight
 
     def wait(self, in_flight: InFlight, timeout_s: float | None = None) -> None:
-        """Receive until all answers are there.
+        """Receive until all answers have arrived.
 
         Args:
             timeout_s: time limit from one answer to the next; None: that of the connection.

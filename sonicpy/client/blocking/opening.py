@@ -1,4 +1,4 @@
-"""open_nearest: a session with the server that opens one first; a thread asks each server."""
+"""open_nearest: a session with the first server that opens one; a thread connects to each server."""
 
 import _thread
 import queue
@@ -13,7 +13,7 @@ from sonicpy.errors import ClientError
 
 
 def open_nearest(servers: Servers, mode: Mode, timeout_s: float) -> BlockingConnection:
-    """Return an open session, and note whose it is.
+    """Return an open session, and note its server.
 
     Args:
         timeout_s: as in `Connection`.
@@ -44,7 +44,7 @@ class _Race:
         self._is_over = False
 
     def run(self, groups: deque[list[Address]], servers: Servers) -> BlockingConnection:
-        """Ask group after group; return the first session. Raises ClientError."""
+        """Connect to group after group; return the first session. Raises ClientError."""
         under_way = 0
         errors: list[ClientError] = []
         while groups or under_way:
@@ -65,7 +65,7 @@ class _Race:
         raise none_answers(errors)
 
     def end(self) -> None:
-        """Close what was opened too late, now and from now on."""
+        """Close the sessions of slower servers, including those that open later."""
         with self._lock:
             self._is_over = True
         while not self._results.empty():

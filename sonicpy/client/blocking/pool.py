@@ -32,8 +32,8 @@ class _Room:
     """The connections of one mode.
 
     Attributes:
-        idle: those that no thread uses, in the order in which they were used.
-        turns: of the threads that use the others.
+        idle: connections that no thread uses, in the order of last use.
+        turns: the turns of the threads that use a connection.
     """
 
     __slots__ = ("idle", "turns")
@@ -43,7 +43,8 @@ class _Room:
         self.turns = CallTurns(size)
 
     def take(self) -> BlockingConnection | None:
-        """Take the idle connection that was used last, which the server is least likely to have closed; None: none."""
+        """Take the idle connection that was used last, which the server is least likely to have closed; None: none is
+        idle."""
         try:
             return self.idle.pop()
         except IndexError:
@@ -65,7 +66,7 @@ class _Rooms:
         self.by_mode = {mode: _Room(size) for mode in Mode}
 
     def close(self) -> None:
-        """Close the connections that no thread uses; in a child, its descriptors of them."""
+        """Close the idle connections; in a forked child, only the child's descriptors."""
         for room in self.by_mode.values():
             room.close()
 
@@ -169,7 +170,7 @@ class Pool:
         return RetryPolicy(self._settings.retry_s, repeats, elsewhere=self._servers.are_several)
 
     def _rooms_here(self) -> _Rooms:
-        """Return the connections of this process: a forked child opens its own, and leaves its parent those it has."""
+        """Return the connections of this process: a forked child opens its own and leaves the parent's alone."""
         rooms = self._rooms
         if rooms.process != os.getpid():
             inherited, rooms = rooms, _Rooms(self._settings.pool_size)

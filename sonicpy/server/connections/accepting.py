@@ -1,6 +1,6 @@
-"""Accepting connections with TLS: there is room for one, or it is closed before the handshake, which may take long.
+"""Accepts connections with TLS: one without room is closed before its handshake, which may take long.
 
-The loop would tell of a connection only after its handshake. So clients that begin none could take all descriptors.
+asyncio reports a connection only after its handshake, so clients that never begin one could take all descriptors.
 """
 
 import asyncio
@@ -18,18 +18,18 @@ logger = logging.getLogger(__name__)
 ACCEPTED_AT_ONCE = 16
 """Connections that are accepted in a pass of the loop."""
 HANDSHAKE_S = 10.0
-"""The same time as for START. A connection counts only after its handshake."""
+"""Time limit of a handshake, as for START. A connection counts only after its handshake."""
 RETRY_S = 1.0
-"""After an error, such as that of a system without memory, none is accepted for this time."""
+"""After an error, such as one for lack of memory, no connection is accepted for this time."""
 GONE = {errno.EAGAIN, errno.EINTR, errno.ECONNABORTED, errno.EPROTO}
-"""Errors of accept(2) which say that there is no connection any more."""
+"""Errors of accept(2) for a connection that no longer exists."""
 
 
 class TlsServer:
-    """Takes the connections of a socket that is bound. To be made while the loop runs.
+    """Accepts the connections of a bound socket. Create it while the loop runs.
 
     Args:
-        bound: it belongs to the server from now on.
+        bound: the socket, which the server then owns.
         factory: makes the protocol of each connection.
         room: decides which connections may begin their handshake.
     """
@@ -46,7 +46,7 @@ class TlsServer:
         self._retry: asyncio.TimerHandle | None = None
 
     def start(self, backlog: int) -> None:
-        """Begin to accept connections; `backlog` of them may wait for it. Raises OSError."""
+        """Begin to accept connections; at most `backlog` may wait to be accepted. Raises OSError."""
         self._bound.setblocking(False)
         self._bound.listen(backlog)
         self._go_on()

@@ -1,8 +1,8 @@
-"""How many files this process may open, how many it has open, and which connections that leaves room for.
+"""The number of files that this process may open and has open, and the room for connections.
 
-The log, the disk, processes and the health port need descriptors at any time, so connections never get the last ones.
-The system gives a new descriptor the lowest free number: that of a connection which was just accepted says whether
-nearly all numbers are taken, whoever took them.
+The log, the disk, processes and the health port need descriptors at any time, so connections never get the last ones. A
+new descriptor gets the lowest free number: so the descriptor of a new connection shows whether nearly all numbers are
+in use, by any part of the process.
 """
 
 import logging
@@ -30,7 +30,7 @@ else:
         return sys.maxsize if soft == resource.RLIM_INFINITY else soft
 
     def raise_limit() -> None:
-        """Let this process open as many files as the system allows it: the soft limit becomes the hard one."""
+        """Raise the limit of open files to the maximum: the soft limit becomes the hard one."""
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         for wanted in (hard, UNLIMITED):  # macOS has a hard limit of "unlimited", which is no soft one
             if wanted != resource.RLIM_INFINITY and wanted <= most_descriptors():
@@ -46,16 +46,16 @@ else:
 UNLIMITED = 10_240
 """The limit of macOS, unless another one is set."""
 RESERVE = 128
-"""Descriptors that no connection gets: half of them for the health port and for connections that are told to go, the
-others for log and disk, processes, and what was accepted at the same moment."""
+"""Descriptors that no connection gets: half of them for the health port and for connections to be refused, the others
+for log and disk, processes, and connections accepted at the same moment."""
 SPARE = 16
-"""The same of a search process: for word graphs, and for what is open for a moment."""
+"""RESERVE of a search process: for word graphs, and for files that are open for a moment."""
 EPISODE_S = 60.0
-"""After so long without a refusal the log says the next one again."""
+"""After this time without a refusal, the next one is logged again."""
 
 
 def open_descriptors() -> int:
-    """Return how many files this process has open, also sockets and pipes."""
+    """Return the number of open files of this process, including sockets and pipes."""
     return len(os.listdir("/dev/fd")) - 1  # the folder itself is open meanwhile
 
 
@@ -70,12 +70,12 @@ def room_for_connections() -> int:
 
 
 def fits(descriptor: int) -> bool:
-    """Return whether a descriptor that was just opened leaves the reserve free."""
+    """Return whether a new descriptor leaves the reserve free."""
     return descriptor < most_descriptors() - reserve()
 
 
 def fits_reserve(descriptor: int) -> bool:
-    """Return whether a descriptor that was just opened is of that half of the reserve which the health port may use."""
+    """Return whether a new descriptor is in the half of the reserve that the health port may use."""
     return descriptor < most_descriptors() - reserve() // 2
 
 
@@ -86,9 +86,9 @@ class Room:
         self._refused_s = -EPISODE_S
 
     def has(self, descriptor: int) -> bool:
-        """Return whether there is room for a connection that was just accepted with this descriptor.
+        """Return whether there is room for a new connection with this descriptor.
 
-        The first of those for which there is none writes a line into the log.
+        The first refusal is logged.
         """
         if fits(descriptor):
             return True
@@ -99,7 +99,7 @@ class Room:
         return False
 
     def lack(self) -> str | None:
-        """Return why new connections are refused, as a sentence; None: they are not."""
+        """Return the reason why new connections are refused, as a sentence; None: they are accepted."""
         was_lately = time.monotonic() - self._refused_s < EPISODE_S
         return _lacking() if was_lately and not room_for_connections() else None
 

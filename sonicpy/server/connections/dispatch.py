@@ -1,4 +1,4 @@
-"""Command to index call to reply, by table. `Service.execute` carries out what takes longer than a turn."""
+"""Command to index call to reply, by table. `Service.execute` carries out commands that take longer than a turn."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,14 +31,16 @@ if TYPE_CHECKING:
 
 
 Take = Callable[[bytes | SonicError | None], None]
-"""Gets a reply, or why the command is refused; None: nobody has answered, so `Service.execute` has to."""
+"""A function that takes a reply, or the error of a refused command; None: no answer came, and `Service.execute` has to
+carry it out."""
 
 
 class Postponed(Exception):
-    """A call cannot answer within a turn: somebody else is to be asked, or `Service.execute` carries out the command.
+    """A call cannot answer within a turn: another node is asked, or `Service.execute` carries out the command.
 
     Args:
-        ask: asks somebody else, who calls what it is given once, after it has returned. None: nobody can be asked.
+        ask: sends the command to another node and calls the function given to it once, later. None: no node can be
+            asked.
     """
 
     def __init__(self, ask: Callable[[Take], None] | None = None) -> None:
@@ -47,10 +49,10 @@ class Postponed(Exception):
 
 
 class Relayed(NamedTuple):
-    """A command that somebody else is to be asked.
+    """A command that another node is asked.
 
     Attributes:
-        command: what it is.
+        command: the command.
         ask: see `Postponed`.
         began: when the command was read, by `time.perf_counter`.
     """
@@ -167,6 +169,6 @@ CALLS: dict[type, Callable[["Index", Any], bytes]] = {
 }
 
 REMOVES = frozenset({FlushC, FlushO})
-"""Commands that may leave most of their work to steps between turns: their reply leaves behind the last step."""
+"""Commands that may leave most of their work to steps between turns: their reply is sent after the last step."""
 CHANGES = frozenset({Push, Pop, FlushC, FlushB, FlushO})
-"""Commands that change the index: their reply leaves only once the log holds the change."""
+"""Commands that change the index: their reply is sent only once the log holds the change."""

@@ -1,4 +1,4 @@
-"""Where the server listens: TCP addresses, with or without TLS, and a Unix socket; on all of them or on none.
+"""The sockets of the server: TCP addresses, with or without TLS, and a Unix socket; all of them or none.
 
 Every socket is bound before the first one listens, so a start that fails has accepted no connection.
 """
@@ -23,17 +23,17 @@ from sonicpy.server.connections.descriptors import Room
 logger = logging.getLogger(__name__)
 
 LACKING = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
-"""Errors of an address that this machine does not have, such as ::1 where there is no IPv6."""
+"""Errors of an address that this machine does not have, such as ::1 without IPv6."""
 IPV4_LOOPBACK = "127.0.0.1"
 LOCALHOST = "localhost"
 LOOPBACK = (IPV4_LOOPBACK, "::1")
 """The addresses of localhost here, whatever the machine's hosts file says; the client tries both, too."""
 ANY_IPV6 = "::"
 SOMEWHERE = {"0.0.0.0": IPV4_LOOPBACK, ANY_IPV6: "::1"}
-"""From an address that takes connections for any to one of them on this machine."""
+"""Wildcard address -> loopback address of this machine."""
 BACKLOG = 1024
-"""Connections that may wait to be accepted: so many clients can come back at once after a restart. The system drops one
-more, which waits for the greeting as if it were connected."""
+"""Connections that may wait to be accepted, such as clients that reconnect after a restart. The system drops further
+ones, which wait for the greeting as if they were connected."""
 UNIX_SOCKET_MODE = 0o660
 """Its owner and its group may connect."""
 
@@ -76,7 +76,7 @@ class Listeners:
 
     Args:
         tls: for the TCP addresses; the Unix socket has no TLS.
-        room: for connections with TLS; the protocols of the others look themselves.
+        room: for connections with TLS; the protocols of other connections check it themselves.
     """
 
     def __init__(self, channel: ChannelConfig, tls: ssl.SSLContext | None, room: Room) -> None:
@@ -176,7 +176,7 @@ class Listeners:
 
 
 def addresses_of(host: str) -> list[str]:
-    """Return the IP addresses of a host, which may be one itself. Raises OSError if the name is not known."""
+    """Return the IP addresses of a host name or address. Raises OSError if the name is not known."""
     if host.lower() == LOCALHOST:
         return list(LOOPBACK)
     if ":" in host:

@@ -1,6 +1,6 @@
-"""How long the refusal of a wrong password waits: the longer, the more of them came from the same network.
+"""Delays of the refusal of wrong passwords: they grow with the number of wrong passwords from a network.
 
-Only the refusal waits. A client with the right password is let in at once, from every address.
+Only refusals are delayed. A client with the right password is accepted at once, from every address.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ class WrongPasswords:
         return len(self._attempts)
 
     def delay_s(self, network: str, now_s: float) -> float | None:
-        """Count a wrong password; return how long its refusal has to wait, or None if too many wait already."""
+        """Count a wrong password; return the delay of its refusal, or None if too many refusals wait already."""
         attempts = self._attempts.setdefault(network, Attempts())
         self._attempts.move_to_end(network)
         if now_s - attempts.last_s > FORGOTTEN_AFTER_S:
@@ -88,13 +88,14 @@ class DelayedRefusal:
         passwords.begin_wait(network)
 
     def end(self) -> None:
-        """Stop waiting. To be called once, also by `refuse`."""
+        """Stop waiting. Call it once, also from `refuse`."""
         self._timer.cancel()
         self._passwords.end_wait(self._network)
 
 
 def network_of(peername: object) -> str:
-    """Return the name of all addresses that one client can choose from: an IPv4 address, or 64 bits of IPv6."""
+    """Return the network of an address, within which a client may choose its address: the IPv4 address, or 64 bits of
+    IPv6."""
     if not isinstance(peername, tuple) or not peername:
         return "local"
     address = ip_address(str(peername[0]).partition("%")[0])

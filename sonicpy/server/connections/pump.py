@@ -1,9 +1,9 @@
-"""A connection with TLS that another process serves: the state of its encryption stays here, its plain bytes go on.
+"""A connection with TLS that another process serves: its encryption stays here, its plain bytes are forwarded.
 
     client <-TLS-> outside | inside <-pair of sockets-> the connection as the other process sees it
 
-Each side sends what the other one receives, and stops reading while the other one has much to send. The end of one is
-the end of both, once what has arrived is sent.
+Each side sends the bytes that the other side receives, and stops reading while the other side has much to send. When
+one side ends, the other one ends, too, after sending the rest.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ class Side(asyncio.Protocol):
 
 
 class Pump:
-    """Passes bytes on between a client and the process that serves it. To be made while the loop runs.
+    """Forwards bytes between a client and the process that serves it. Create it while the loop runs.
 
     Args:
         outside: the transport of the client, which does not read.

@@ -1,9 +1,9 @@
-"""A connection that comes while the server is full: it gets one line with the reason and is closed."""
+"""A connection that arrives while the server is full: it gets one line with the reason and is closed."""
 
 import asyncio
 
 LINGER_S = 1.0
-"""Time for the peer to read that line: closing at once would lose it if the peer has sent something already."""
+"""Time for the peer to read the line: closing at once would lose the line if the peer has sent something already."""
 LINGERING_MAX = 16
 """Rejected connections that may linger at a time; others are closed at once."""
 
@@ -13,8 +13,8 @@ class RejectedConnection(asyncio.BufferedProtocol):
 
     Args:
         reason: the line that the peer gets.
-        others: the rejected connections that linger; this one is among them until it is closed.
-        sink: a buffer that what the peer sends is read into, and that nobody reads.
+        others: the set of rejected connections that linger; the connection removes itself when it is closed.
+        sink: a buffer for the bytes of the peer, which are ignored.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class RejectedConnection(asyncio.BufferedProtocol):
         pass
 
     def eof_received(self) -> None:
-        """Let the transport close: the peer has closed its side."""
+        """Close the transport: the peer has closed its side."""
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._timer is not None:

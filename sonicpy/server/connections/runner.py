@@ -1,6 +1,6 @@
 """Carries out the lines of one session, counts them, and turns errors into replies. Sends nothing.
 
-line -> Session.next -> reply of the session's own             -> out
+line -> Session.next -> reply of the session                    -> out
                      -> command in `Service.kinds` -> reply    -> out
                      -> any other command: returned to the caller, because it takes longer than a turn;
                         as Relayed, if somebody else is to be asked
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OVERFLOW = b"ERR overflow"
-"""The name under which a line that is too long is counted."""
+"""The name under which lines that are too long are counted."""
 
 
 class TurnEnd(enum.Enum):
-    """Why a turn ended before the last line."""
+    """The reason why a turn ended before the last line."""
 
     TIME_IS_UP = enum.auto()
     HALF_GONE = enum.auto()
-    """The last reply has to wait until everything that its command removed is gone."""
+    """The last reply has to wait until the removal that its command began is complete."""
     REPLIES_ARE_LONG = enum.auto()
     SEARCH_BEGINS = enum.auto()
-    """START was accepted in mode search, and a search process may go on."""
+    """START was accepted in mode search, and a search process may take the connection over."""
 
 
 class Runner:
@@ -53,9 +53,9 @@ class Runner:
         self._statistics = service.statistics
         self._session = session
         self.transport: asyncio.BaseTransport | None = None
-        """Of the connection, while it is open; the slow log asks it for the peer."""
+        """The transport of the connection while it is open; the slow log reads the peer from it."""
         self.known_peer: object = None
-        """The name of the peer, where another process has accepted the connection."""
+        """The name of the peer, if another process has accepted the connection."""
 
     def peer_name(self) -> object:
         """Return the address of the peer, as the socket gives it; None: the connection is closed."""
@@ -64,18 +64,18 @@ class Runner:
     def run(
         self, out: list[bytes], promises: list[int], limit_s: float, limit_bytes: float
     ) -> TurnEnd | Command | Relayed | None:
-        """Carry out lines until none is left or a limit is met.
+        """Carry out lines until none is left or a limit is reached.
 
         Args:
             out: gets the replies, in order.
-            promises: gets the places in `out` of replies that may only leave once the log holds what they promise,
-                or what they have seen of it.
+            promises: gets the places in `out` of replies that may be sent only once the log holds the changes that they
+                confirm or show.
             limit_s: time after which no further line is read.
             limit_bytes: length of replies after which no further line is read.
 
         Returns:
-            None: no line is left. Why lines are left; or the command that takes longer than a turn, and has to be
-            carried out before the next line, by somebody else if it is Relayed.
+            None: no line is left. Stop: the reason why lines are left. Command or Relayed: it takes longer than a turn,
+                and has to be carried out before the next line, by another node if it is Relayed.
         """
         session, kinds, target, late = self._session, self._kinds, self._target, TurnEnd.TIME_IS_UP
         out_bytes = 0
@@ -137,12 +137,13 @@ class Runner:
         return reply
 
     def finish_relayed(self, relayed: Relayed, answer: bytes | SonicError) -> bytes:
-        """Return the reply to a command that somebody else has answered."""
+        """Return the reply to a command that another node has answered."""
         self._count_long(relayed.command, time.perf_counter() - relayed.began)
         return answer if isinstance(answer, bytes) else self.refuse(answer)
 
     def refuse(self, error: SonicError) -> bytes:
-        """Return and count the reply to a command that failed; the log gets the error that the client does not see."""
+        """Return and count the reply to a command that failed; the log gets the error, whose details the client does
+        not see."""
         if not isinstance(error, CommandError):
             logger.error("%s", error)
         reply = replies.error(error)
@@ -150,7 +151,7 @@ class Runner:
         return reply
 
     def withdraw(self, out: list[bytes], promises: list[int], error: StoreError) -> None:
-        """Replace the replies in `out` that promise what is not true."""
+        """Replace the replies in `out` that confirm changes which were undone."""
         reply = replies.error(error)
         logger.error("%s", error)
         for place in promises:
@@ -158,7 +159,7 @@ class Runner:
             self._statistics.note_error(reply)
 
     def withdraw_all(self, out: list[bytes], error: StoreError) -> None:
-        """Replace all replies in `out` that tell of an index: its changes were undone, whoever made them."""
+        """Replace all replies in `out` that depend on an index, whose changes were undone."""
         self.withdraw(out, [place for place, reply in enumerate(out) if reply.startswith(replies.OF_INDEX)], error)
 
     def _count_long(self, command: Command, seconds: float) -> None:
@@ -169,7 +170,7 @@ class Runner:
             log_slow(tally.verb, command, seconds, self.peer_name())
 
     def _count_own_reply(self, reply: bytes) -> Tally:
-        """Count the error of a line that the session has answered itself; return what counts the line."""
+        """Count the error of a line that the session has answered itself; return the tally of the line."""
         is_overflow = not reply and self._session.ended  # a line that is too long gets no reply
         self._statistics.note_error(OVERFLOW if is_overflow else reply)
         return self._statistics.tallies[bytes]

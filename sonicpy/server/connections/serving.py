@@ -1,7 +1,6 @@
 """State that connections share in every process of a server: the counters, the turns, and the open connections.
 
-Everything here runs on the loop's thread. `BaseService` is that of a main process, `SearchService` that of a
-search process.
+Everything here runs on the loop's thread. `BaseService` belongs to a main process, `SearchService` to a search process.
 """
 
 import asyncio
@@ -24,7 +23,7 @@ from sonicpy.server.jobs.sealer import Sealer
 from sonicpy.server.watching.server_statistics import ServerStatistics, Tally
 
 READ_BYTES = 1 << 15
-"""The most that is read from a connection at once: some hundred commands. The rest waits in the system's buffers."""
+"""Maximum of bytes read from a connection at once: some hundred commands. The rest waits in the system's buffers."""
 
 
 def limits_of(config: Config) -> Limits:
@@ -55,22 +54,22 @@ class CommandKind(NamedTuple):
     call: Callable[[Any, Any], bytes]
     tally: Tally
     changes: bool
-    """Whether its reply has to wait until the log holds what it changed."""
+    """Whether its reply has to wait until the log holds the change."""
     removes: bool
     """Whether it may leave most of its work to steps between turns."""
 
 
 class Serving(ABC):
-    """Open connections, and what carries out their commands. To be made while the loop runs.
+    """Open connections, and the calls that carry out their commands. Create it while the loop runs.
 
     Args:
-        calls: what answers a command within a turn, by its type; the others are left to `execute`.
+        calls: by type of command, the call that answers within a turn; other commands are left to `execute`.
         target: the first argument of each call.
         committer: takes the changes of a turn.
         statistics: counts the commands; None: new ones.
 
     Attributes:
-        sheds: how many of the connections in mode search another process should serve: those that take turns next.
+        sheds: number of connections in mode search to hand over to another process: the next ones that take a turn.
     """
 
     sheds = 0
@@ -98,19 +97,19 @@ class Serving(ABC):
         self.room = Room()
         self.wrong_passwords = WrongPasswords()
         self.read_buffer = memoryview(bytearray(READ_BYTES))
-        """One for all connections: each takes out what was read before another one reads."""
+        """One buffer for all connections: each takes its bytes out before another one reads."""
         self.idle_timeout_s = float(config.channel.tcp_timeout)
         self.slow_command_s = config.server.slow_command_ms / 1000 or math.inf
         self._seen: dict[ServedConnection, int] = {}  # that each connection had sent at the last call of `count_active`
 
     @property
     def is_full(self) -> bool:
-        """Whether there are as many connections as the settings allow."""
+        """Whether the limit of connections is reached."""
         return False
 
     @property
     def hands_over(self) -> bool:
-        """Whether connections in mode search may go on in another process."""
+        """Whether another process may take over connections in mode search."""
         return False
 
     def count_active(self) -> int:
@@ -124,7 +123,7 @@ class Serving(ABC):
         self.peers.add(peer)
 
     def disconnected(self, peer: ServedConnection) -> None:
-        """Remove a connection that is closed, or that another process serves now."""
+        """Remove a connection that is closed or that another process has taken over."""
         self.peers.discard(peer)
         self.statistics.note_closed(peer.session.lines_handled)
 
@@ -138,28 +137,28 @@ class Serving(ABC):
         """
 
     def hand_over(self, descriptor: int, session: Session, unsent: bytes, peer: object) -> bool:
-        """Let another process go on with a connection; return whether it does.
+        """Hand a connection over to another process; return whether it took it.
 
         Args:
-            descriptor: of its socket, of which the other process gets a duplicate.
-            session: between two turns; without its unread bytes if the other process has them now.
+            descriptor: of its socket; the other process gets a duplicate.
+            session: between two turns; its unread bytes are handed over.
             unsent: replies that were not sent.
             peer: its address, for the slow log.
         """
         return False
 
     def pump(self, transport: asyncio.Transport, session: Session, unsent: bytes, peer: object) -> bool:
-        """Let another process go on with a connection whose encryption stays here; return whether one does.
+        """Hand over a connection whose encryption stays here; return whether another process took it.
 
         Args:
-            transport: does not read; if another process goes on, it belongs to the pump.
+            transport: does not read; once the connection is handed over, the pump owns it.
             session, unsent, peer: see `hand_over`.
         """
         return False
 
 
 async def end_connections(serving: Serving, answer_s: float, stop_s: float) -> None:
-    """Answer what has arrived, for at most `answer_s`, and close all connections within `stop_s`."""
+    """Answer the commands that have arrived, for at most `answer_s`, and close all connections within `stop_s`."""
     began = time.monotonic()  # loop.time() would stand still while peers are answered
     for peer in list(serving.peers):
         peer.shut_down(max(0.0, began + answer_s - time.monotonic()))

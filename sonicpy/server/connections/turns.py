@@ -1,8 +1,8 @@
 """The order in which connections are served.
 
-A connection that was not busy takes its turn as soon as its bytes arrive. One that used up a turn queues for the next
-one. The queue is worked off for one round at a time, then the loop looks for new bytes: however many connections are
-busy, one that is not waits for one round at most.
+A connection that was not busy takes its turn as soon as its bytes arrive. A connection that used up a turn queues for
+the next. The queue is processed for one round at a time, then the loop looks for new bytes: so an idle connection waits
+for at most one round, however many are busy.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ ROUND_S = 0.005
 
 
 class Turns:
-    """The queue of turns. To be made while the loop runs."""
+    """The queue of turns. Create it while the loop runs."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -23,7 +23,7 @@ class Turns:
         self._has_round = False
         self._spent_s = 0.0
         self.is_backlogged = False
-        """Whether turns taken on arrival used up a round already, so that each of the next ones has to be short."""
+        """Whether turns taken on arrival have used up a round, so that further ones have to be short."""
 
     def note_immediate_turn(self, seconds: float) -> None:
         """Count the time of a turn that was taken on arrival, until the loop looks for new bytes."""

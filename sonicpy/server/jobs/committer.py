@@ -1,4 +1,4 @@
-"""When changes reach the log, the disk and a commit.
+"""Committer: decides when changes reach the log, the disk and a commit.
 
 Runs on the loop's thread, which owns the one write transaction; only waiting for the disk leaves it. Commits happen
 between turns, so LMDB never holds a change that the log does not hold.
@@ -19,30 +19,32 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 COMMIT_CHANGES = 4096
-"""Changes after which a commit is due: under load, about as many as come in COMMIT_AFTER_S. Larger commits cost less
-per change and replace fewer pages, which LMDB can use again only after the next sync."""
+"""Changes after which a commit is due: under load, about those of COMMIT_AFTER_S. Larger commits cost less per change
+and replace fewer pages, which LMDB can use again only after the next sync."""
 COMMIT_CHANGES_SHARED = 256
-"""The same while connections that change nothing take turns: they wait for the commit. For those that change something,
-fewer commits cost less."""
+"""COMMIT_CHANGES while connections that change nothing take turns: they wait for the commit. For connections that
+change something, fewer commits cost less."""
 FLUSH_ROWS_CHANGES = 64
-"""While connections that change nothing take turns, term rows are written every FLUSH_ROWS_CHANGES changes: then they
-wait for fewer rows at a time. Writing them turn by turn would cost more than the shorter waits are worth."""
+"""While connections that change nothing take turns, term rows are written every FLUSH_ROWS_CHANGES changes, so that
+these connections wait for fewer rows at a time. Writing rows in every turn would cost more than shorter waits are
+worth."""
 FLUSH_ROWS_BYTES = 1 << 14
-"""Or when the log has grown by this, which is some 2,000 words: a line may hold 1,500 that nobody has pushed before."""
+"""Term rows are also written when the log has grown by this, which is some 2,000 words: a line may hold 1,500 new
+words."""
 COMMIT_AFTER_S = 0.05
 SHARED_COMMIT_S = 0.002
-"""Commits for search processes that wait for what was acknowledged are at least so far apart."""
+"""Shortest time between commits for search processes that wait for acknowledged changes."""
 SHARED_COMMIT_PAUSE = 2.0
-"""And at least this many times as long as one of them took."""
+"""Shortest time between such commits, as a multiple of the duration of the last one."""
 LONE_TURNS = 4
-"""After so many passes of the loop with one changing turn each, sealing at the end of a pass saves nothing."""
+"""After this many passes of the loop with one changing turn each, sealing at the end of a pass saves nothing."""
 IMMEDIATE_TURNS = 64
-"""So many turns seal their changes at once then, before a pass is tried again."""
+"""This many turns then seal their changes at once, before sealing at the end of a pass is tried again."""
 SWEEP_ROWS = 200
 """Rows of flushed buckets deleted between two turns: about 0.2 ms."""
 SWEEPS_PER_COMMIT = 50
 REMOVALS_PER_COMMIT = 16
-"""Steps of a removal for each commit; it writes about a page for each term that went."""
+"""Steps of a removal for each commit, which writes about a page for each removed term."""
 
 
 class Committer(Sealer):
@@ -82,7 +84,7 @@ class Committer(Sealer):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether turns of this pass have changed what the log does not hold yet."""
+        """Whether turns of this pass have made changes that the log does not hold yet."""
         return bool(self._unacknowledged)
 
     def seal_with_pass(self, connection: Writer, out: list[bytes], promises: list[int]) -> bool:
@@ -103,11 +105,11 @@ class Committer(Sealer):
         return True
 
     def settle(self) -> StoreError | None:
-        """Seal what turns of this pass have changed: to be called before anybody hears of what they have changed.
+        """Seal the changes of the turns of this pass; called before any reply can reveal them.
 
         Returns:
-            None: the log holds it, or they have changed nothing; else why everything that is not sealed was undone.
-            What was read of it since is true no more.
+            None: the log holds the changes, or there were none; else the error that undid all unsealed changes. Replies
+                that show them must not be sent.
         """
         waiting, self._unacknowledged = self._unacknowledged, []
         if not waiting:
@@ -153,7 +155,7 @@ class Committer(Sealer):
         return synced
 
     def _commit_or_wait(self) -> None:
-        """Commit what was changed if it is much; else write some of its rows, and let the commit follow."""
+        """Commit if there are many changes; else write some of their rows, and schedule the commit."""
         if self._maintainer.uncommitted >= (COMMIT_CHANGES_SHARED if self._is_read else self.commit_changes):
             self.commit()
             return
@@ -163,12 +165,12 @@ class Committer(Sealer):
             self._commit_timer = self._loop.call_later(self._commit_after_s, self.commit)
 
     def note_turn_without_changes(self) -> StoreError | None:
-        """Note that a connection that changed nothing takes turns too: it must not wait long for a commit.
+        """Note a turn of a connection that changed nothing: it must not wait long for a commit.
 
-        It may have seen what others changed, so that is sealed before its replies leave.
+        It may have read the changes of other connections, so these are sealed before its replies are sent.
 
         Returns:
-            why that was undone, as `settle`; its replies may not leave then.
+            The error of `settle`: the replies of the turn must not be sent. None: they may.
         """
         failed = self.settle() if self._unacknowledged else None
         if self._last_writer is not None:
@@ -197,9 +199,9 @@ class Committer(Sealer):
         return True
 
     def commit_soon(self) -> "asyncio.Future[bool]":
-        """Return the future of whether everything that was changed until now is committed.
+        """Return a future: whether all changes made until now were committed.
 
-        All who ask within SHARED_COMMIT_S share one commit.
+        Calls within SHARED_COMMIT_S share one commit.
         """
         if self._shared_commit is None:
             self._shared_commit = self._loop.create_future()
@@ -207,7 +209,7 @@ class Committer(Sealer):
         return self._shared_commit
 
     def stop(self) -> None:
-        """Let no commit come by itself before something changes: whoever closes the index commits."""
+        """Cancel the scheduled commit: the caller, which closes the index, commits."""
         if self._commit_timer is not None:
             self._commit_timer.cancel()
             self._commit_timer = None
@@ -218,7 +220,7 @@ class Committer(Sealer):
         return self._commit_timer is not None
 
     def commit_within(self, seconds: float) -> None:
-        """Let the next commit come in that time, if there is anything to commit."""
+        """Schedule the next commit within a time, if there is anything to commit."""
         timer = self._commit_timer
         if timer is not None and timer.when() > self._loop.time() + seconds:
             timer.cancel()
@@ -238,7 +240,7 @@ class Committer(Sealer):
             self.commit()
 
     async def sync(self) -> None:
-        """Wait until the disk holds what was sealed and committed; a cancelled sync still runs to its end.
+        """Wait until the disk holds all sealed and committed changes; a cancelled sync still runs to its end.
 
         Raises:
             StoreError: the disk cannot be written.
@@ -257,7 +259,7 @@ class Committer(Sealer):
         self._log_position = self._maintainer.log_position
 
     async def remove(self) -> None:
-        """Take away what is half gone, one part between two turns. An error is logged; `sweep` tries again later."""
+        """Continue the removals under way, a part between two turns. An error is logged; `sweep` tries again later."""
         try:
             steps = 0
             while self._maintainer.has_removals:
@@ -289,7 +291,7 @@ class Committer(Sealer):
         return self._maintainer.log_position - self._flushed_position >= FLUSH_ROWS_BYTES
 
     def _flush_term_rows(self) -> None:
-        """Write some of the rows that the commit would have to write."""
+        """Write some of the term rows that are left for the commit."""
         self._flushed_changes = self._maintainer.uncommitted
         try:
             self._flushed_position = self._maintainer.log_position

@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FAULTS_TOLD = 100
-"""VERIFY reports at most FAULTS_TOLD faults, and how many more there are."""
+"""VERIFY reports at most FAULTS_TOLD faults, and the number of further ones."""
 BUCKETS_AT_A_TIME = 1_000
 """Graphs built before the first of them is published."""
 BUCKETS_PER_JOB = 50
 """Large graphs built by one job of a worker."""
 SMALL_WORDS = 1_000
-"""The graph of that many words takes about 2 ms, so the loop builds it between two turns."""
+"""A graph of this many words takes about 2 ms, so the loop builds it between two turns."""
 MEDIUM_WORDS = 20_000
-"""Graphs of that many words together take about 30 ms, so a thread builds them: starting a process takes longer. It
-holds the GIL for about half of that."""
+"""Graphs of this many words together take about 30 ms, so a thread builds them: starting a process takes longer. The
+thread holds the GIL for about half of the time."""
 BUILT_HERE = 200
-"""At most this many small graphs are built here, one between two turns; more are worth a worker process."""
+"""The loop builds at most this many small graphs, one between two turns; a worker process builds more."""
 READ_TOGETHER = 20
 """Small buckets that a worker reads from one snapshot: about 1 ms."""
 BUCKETS_PER_TURN = 100
@@ -51,7 +51,7 @@ Item = TypeVar("Item")
 
 
 class Maintenance:
-    """Runs consolidations, backups, restores and checks; of each kind but backups one at a time.
+    """Runs consolidations, backups, restores and checks; one of each kind at a time, except backups.
 
     Args:
         statistics: counts the consolidations.
@@ -73,12 +73,12 @@ class Maintenance:
         self._warned_of_size = False
         self._workers = Workers(config.server.worker_time_limit)
         self._verifiers = Workers(config.server.worker_time_limit)
-        """Their own process: a consolidation must not wait until a check has ended."""
+        """The worker for checks: a consolidation must not wait until a check has ended."""
         self._thread: asyncio.Future[Built | None] | None = None
         """The thread that builds a graph, or built the last one."""
 
     async def consolidate(self, buckets: list[int] | None = None) -> None:
-        """Build the graphs of some buckets; None: of all that have pending words now.
+        """Build the graphs of some buckets; None: of all buckets with pending words.
 
         Raises:
             SonicError: a graph could not be built; its words stay pending.
@@ -114,7 +114,7 @@ class Maintenance:
             logger.error("%s", error)
 
     async def backup(self, folder: Path) -> None:
-        """Write a backup that holds everything acknowledged so far.
+        """Write a backup of everything acknowledged so far.
 
         Raises:
             StoreError: the backup could not be written; an earlier one in the folder is unchanged.
@@ -163,7 +163,7 @@ class Maintenance:
         return faults
 
     async def pack(self) -> None:
-        """Fill pages that are half empty, a few between two turns, until something is changed.
+        """Fill half-empty pages, a few between two turns, until something is changed.
 
         Raises:
             StoreError: the store cannot be read or written.
@@ -185,13 +185,13 @@ class Maintenance:
         return [*self._workers.processes(), *self._verifiers.processes()]
 
     def kill_worker(self, process: int, why: str) -> None:
-        """Kill the worker with this process id, if it is one, and repeat its job; `why` is for the log."""
+        """Kill the worker with this process id, if there is one, and repeat its job; `why` is for the log."""
         for workers in (self._workers, self._verifiers):
             if process in workers.processes():
                 workers.kill(why)
 
     async def stop(self) -> None:
-        """Give up what runs, and wait until it has ended."""
+        """Cancel the jobs under way, and wait for their end."""
         self._stopping = True
         self._workers.stop()
         self._verifiers.stop()
@@ -200,7 +200,7 @@ class Maintenance:
         await self._thread_end()
 
     async def _built(self, buckets: list[int]) -> AsyncGenerator[tuple[list[Built], list[GraphError]], None]:
-        """Yield what `_build` returns, for some buckets after the other; the next ones are built meanwhile."""
+        """Yield the results of `_build` for one group of buckets after the other; the next group is built meanwhile."""
         building: asyncio.Task[tuple[list[Built], list[GraphError]]] | None = None
         try:
             for batch in batches(buckets, BUCKETS_AT_A_TIME):
@@ -252,10 +252,10 @@ class Maintenance:
         return graphs, errors
 
     async def _built_in_thread(self, bucket: int) -> Built | None:
-        """Build the graph of a bucket in a thread; return it when the thread has ended, also if nobody waits any more.
+        """Build the graph of a bucket in a thread, and wait for the thread, even if the caller is cancelled.
 
         Raises:
-            ShuttingDown: the server stops, and whoever stops it builds graphs.
+            ShuttingDown: the server stops, which builds graphs itself.
         """
         if self._stopping:
             raise ShuttingDown
@@ -269,12 +269,12 @@ class Maintenance:
         return built
 
     async def _thread_end(self) -> None:
-        """Wait until no thread builds a graph: another one would write the same file."""
+        """Wait until no thread builds a graph: two would write the same file."""
         if self._thread is not None:
             await asyncio.wait([self._thread])
 
     async def _by_size(self, buckets: list[int]) -> tuple[list[int], list[int], list[int]]:
-        """Return the small buckets, those that are not much larger if they are few, and all others."""
+        """Return the buckets for the loop, for a thread, and for a worker process."""
         small: list[int] = []
         larger: list[int] = []
         words = 0
@@ -290,7 +290,7 @@ class Maintenance:
         return (small, larger, []) if words <= MEDIUM_WORDS else (small, [], larger)
 
     async def _publish(self, graphs: list[Built]) -> None:
-        """Make graphs those of their buckets, and delete the pending words that they hold."""
+        """Publish graphs of buckets, and delete the pending words that they hold."""
         for group in batches(graphs, BUCKETS_PER_TURN):
             published = self._maintainer.publish_graphs(group)
             await asyncio.sleep(0)

@@ -1,5 +1,5 @@
-"""Watches who reads the store: the pages that a snapshot shows cannot be used again, so a reader that never ends makes
-the file grow with every change.
+"""Watches the readers of the store: the pages of a snapshot cannot be used again, so a reader that never ends makes the
+file grow with every change.
 
     a reader older than OLD_S while the store grows by WARN_BYTES     a warning that names its process; again at twice
                                                                       the growth
@@ -36,19 +36,19 @@ class Watched:
 
     since_s: float
     used_bytes: int
-    """Of the store when it was first seen."""
+    """Bytes that the store used when the reader was first seen."""
 
 
 class ReaderWatch:
-    """Looks at the readers of the store once a second, on the loop's thread.
+    """Checks the readers of the store once a second, on the loop's thread.
 
     Args:
         limit_bytes: growth of the store at which a worker of ours is killed; 0: no limit.
-        free_bytes: returns how much room the disk of a folder has.
+        free_bytes: returns the free bytes of the disk of a folder.
 
     Attributes:
-        age_s: how long the oldest reader has been reading, in seconds; 0.0: none is old enough to be counted.
-        pinned_bytes: by how much the store has grown meanwhile.
+        age_s: age of the oldest reader in seconds; 0.0: none is old enough to count.
+        pinned_bytes: growth of the store since then.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class ReaderWatch:
         self._is_refusing = False
 
     def check(self) -> None:
-        """Look at all readers, and act on the oldest.
+        """Check all readers, and act on the oldest.
 
         Raises:
             StoreError: the store cannot be read.

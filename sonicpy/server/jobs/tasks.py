@@ -1,4 +1,4 @@
-"""Periodic work: commit again what failed, sweep flushed buckets, sync, consolidate, close idle graphs, fill pages."""
+"""Periodic work: repeat failed commits, sweep flushed buckets, sync, consolidate, close idle graphs, fill pages."""
 
 import asyncio
 import logging
@@ -23,11 +23,11 @@ TICK_S = 1.0
 BUCKETS_BETWEEN_TURNS = 2_000
 """Buckets whose age is compared between two turns: about 1 ms."""
 PACK_AFTER_S = 5.0
-"""After that long without a change pages are filled, once."""
+"""After this time without a change, half-empty pages are filled, once."""
 LOOKED_AT = 1_000
-"""Buckets whose pending words are counted in one second."""
+"""Buckets whose pending words are counted each second."""
 LOOKED_AT_BETWEEN_TURNS = 100
-"""The same between two turns: about 1 ms."""
+"""Buckets whose pending words are counted between two turns: about 1 ms."""
 
 
 class Maintained(Protocol):
@@ -72,7 +72,7 @@ class PeriodicTasks:
                     logger.error("%s", error)
 
     def _due(self) -> list[Callable[[], Awaitable[None]]]:
-        """Return what is to be done now."""
+        """Return the tasks that are due now."""
         return [
             self._commit, self._committer.sweep, self._shorten_log, self._committer.sync, self._check_readers,
             self._consolidate_due, self._close_idle_graphs, self._pack_at_rest,
@@ -88,7 +88,7 @@ class PeriodicTasks:
         self._committer.shorten_log()
 
     async def _consolidate_due(self) -> None:
-        """Consolidate the buckets whose graph is damaged or whose pending words are old enough or too many."""
+        """Consolidate the buckets with a damaged graph, or with pending words that are old or many."""
         due = await self._due_buckets()
         if due:
             await self._maintenance.consolidate(due)
@@ -96,7 +96,7 @@ class PeriodicTasks:
                 self._pending_since_s.pop(bucket, None)
 
     async def _due_buckets(self) -> list[int]:
-        """Return the buckets to consolidate now. There may be very many, so turns run in between."""
+        """Return the buckets to consolidate now. Turns run meanwhile, because there may be very many buckets."""
         now, before = time.monotonic(), self._pending_since_s
         due: list[int] = []
         self._pending_since_s = {}
@@ -112,7 +112,8 @@ class PeriodicTasks:
         return due
 
     async def _backlogged(self, known: set[int]) -> list[int]:
-        """Return which of the next LOOKED_AT buckets have very many pending words; a second later others are next."""
+        """Return those of the next LOOKED_AT buckets that have very many pending words; each call looks at further
+        ones."""
         pending = list(self._pending_since_s)
         first = bisect_right(pending, self._looked_at)
         looked_at = [bucket for bucket in (pending[first:] + pending[:first])[:LOOKED_AT] if bucket not in known]
@@ -127,7 +128,7 @@ class PeriodicTasks:
         self._maintainer.close_idle_graphs(self._config.pool.inactive_after)
 
     async def _pack_at_rest(self) -> None:
-        """Fill pages when nothing was changed for a while."""
+        """Fill half-empty pages when nothing was changed for a while."""
         now, last = time.monotonic(), self._maintainer.last_commit()
         if last != self._last_commit or self._maintainer.uncommitted:
             self._last_commit, self._changed_s, self._is_packed = last, now, False

@@ -1,4 +1,4 @@
-"""Run work of the loop in a thread; if no thread can be started, that is an error of ours and not the end of a task."""
+"""Run work of the loop in a thread; if no thread can be started, the error is a WorkerError, not a RuntimeError."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,7 +10,7 @@ Value = TypeVar("Value")
 
 
 def in_thread(work: Callable[..., Value], *args: object) -> "asyncio.Future[Value]":
-    """Begin work in a thread; return the future of what it returns or raises.
+    """Begin work in a thread; return the future of its result.
 
     Raises:
         WorkerError: no thread can be started.

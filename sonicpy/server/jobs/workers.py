@@ -28,16 +28,16 @@ logger = logging.getLogger(__name__)
 
 IGNORED = (signal.SIGINT, signal.SIGHUP)
 IDLE_S = 30.0
-"""A worker without a job for this time ends, because it takes about 30 MB."""
+"""A worker ends after this time without a job, because it takes about 30 MB."""
 TRIES = 3
 NICENESS = 5
-"""When processors are busy, the server, whose clients wait for answers, runs before a worker."""
+"""Niceness of a worker: on a busy machine the server, whose clients wait for answers, runs first."""
 BEAT_S = 1.0
-"""A worker tells once in this time that it runs."""
+"""Interval of a worker's messages that it runs."""
 SILENCE_S = 12.0
-"""A worker that told nothing for this time is stopped, or waits for ever; it is far above what a busy machine takes."""
+"""A worker without a message for this time is stopped or hangs; even a busy machine is far faster."""
 START_SILENCE_S = 120.0
-"""The same for one that never told anything: its start takes half a second of a core, which may take long to get."""
+"""SILENCE_S before the first message: a start takes half a second of a core, which a busy machine may give late."""
 TIME_LIMIT_S = 3600.0
 NOTED_S = 1.0
 DIED = "died"
@@ -56,7 +56,7 @@ class Outcome(NamedTuple):
 
 
 class WorkerDied(Exception):
-    """The worker ended before it answered; its argument says why, if this process ended it."""
+    """The worker ended before it answered; the argument is the reason, if this process ended it."""
 
 
 class Workers:
@@ -134,7 +134,7 @@ class Workers:
         raise WorkerError(f"{TRIES} worker processes died on one job; see the system log for what ended them")
 
     def _started(self) -> tuple["Worker", bool]:
-        """Return the worker, and whether it was there already.
+        """Return the worker, and whether it was running already.
 
         Raises:
             WorkerError: it cannot be started.
@@ -164,7 +164,7 @@ class Workers:
 
 
 class Worker:
-    """One worker process, and the thread of this process that starts it and talks to it.
+    """One worker process, and the thread of this process that starts it and communicates with it.
 
     The thread is a daemon, because it may wait for a process that never answers; nothing waits for the thread.
 
@@ -174,7 +174,7 @@ class Worker:
 
     def __init__(self) -> None:
         self.has_begun = False
-        """Whether the process told that it began the job that was given to it last."""
+        """Whether the process has confirmed the start of its last job."""
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._process: multiprocessing.process.BaseProcess | None = None
@@ -188,16 +188,16 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """The process id; None: the process is not there yet, or not any more."""
+        """The process id; None: the process has not started, or has ended."""
         with self._lock:
             return None if self._process is None else self._process.pid
 
     async def run(self, job: Job, limit_s: float) -> Any:
-        """Return what the process answers to a job.
+        """Return the result of a job.
 
         Raises:
-            WorkerDied: it died or was killed.
-            OSError: it could not be started.
+            WorkerDied: the process died or was killed.
+            OSError: the process could not be started.
             SonicError: the job raised it.
         """
         if self._is_killed:  # while it was idle
@@ -226,11 +226,11 @@ class Worker:
             answer.cancel()  # if nobody waits any more
 
     def _is_gone(self) -> bool:
-        """Return whether no answer will come: the thread has ended, or waits for a process that was never started."""
+        """Return whether no answer can come: the thread has ended, or waits for a process that was never started."""
         return not self._thread.is_alive() or (self._is_killed and self._process is None)
 
     def kill(self, why: str) -> None:
-        """End the process, even one that is stopped, and let its thread end."""
+        """Kill the process, even a stopped one, so that its thread ends."""
         with self._lock:
             if not self._is_killed:
                 self._is_killed = True
@@ -296,7 +296,7 @@ class Worker:
             self.has_begun = True
 
     def _settle(self, answer: "asyncio.Future[Any]", outcome: Outcome) -> None:
-        """Give the caller its answer, unless it has one."""
+        """Resolve the caller's future, unless it is done."""
 
         def settle() -> None:
             if answer.done():
@@ -329,10 +329,10 @@ class Worker:
 
 
 def _is_noted(process: multiprocessing.process.BaseProcess) -> bool:
-    """Return whether multiprocessing knows that a process has ended.
+    """Return whether multiprocessing has noticed the end of a process.
 
-    The program that this server is a part of may start processes as well: what looks for ended ones then, in another
-    thread, notes them a moment after the system has told it.
+    A program that embeds the server may start processes as well, and wait for ended ones in another thread;
+    multiprocessing then notices the end a moment later.
     """
     deadline = time.monotonic() + NOTED_S
     while process.exitcode is None and time.monotonic() < deadline:
@@ -341,15 +341,14 @@ def _is_noted(process: multiprocessing.process.BaseProcess) -> bool:
 
 
 _starting = threading.Lock()
-"""One start or close at a time: `nothing_to_import` and multiprocessing change what all threads see."""
+"""One start or close at a time: `nothing_to_import` and multiprocessing change global state."""
 
 
 @contextmanager
 def nothing_to_import() -> Iterator[None]:
-    """Start workers without importing the program that this process runs, or anything in the working folder.
+    """Make workers start without importing the program of this process, or modules of the working folder.
 
-    multiprocessing makes a worker import `__main__` again, with settings, loop and all, in case a job is a function of
-    it; no job here is.
+    multiprocessing would make a worker import `__main__`, in case a job is a function of it; no job here is.
     """
     with _starting:
         program = sys.modules["__main__"]
@@ -367,8 +366,8 @@ def nothing_to_import() -> Iterator[None]:
 def serve_jobs(parent: Connection) -> None:
     """Do one job after the other until the parent ends or closes the pipe.
 
-    The parent handles Control-C, and the end of its terminal. An error that is not a SonicError ends the
-    process: another one tries the job again.
+    The parent handles Control-C and the end of its terminal. An error that is not a SonicError ends the process, and
+    another process repeats the job.
     """
     ignore(IGNORED)
     die_with_parent()
@@ -388,7 +387,7 @@ def serve_jobs(parent: Connection) -> None:
 
 
 def do(job: Job) -> Outcome:
-    """Return what a job returns or raises."""
+    """Run a job; return its result or its SonicError."""
     try:
         return Outcome(None, job())
     except SonicError as error:
@@ -396,7 +395,7 @@ def do(job: Job) -> Outcome:
 
 
 class Teller:
-    """Tells the parent that this process runs, and what became of its job."""
+    """Sends messages to the parent: that this process runs, and the outcome of its job."""
 
     def __init__(self, parent: Connection) -> None:
         self.is_busy = False
@@ -404,7 +403,7 @@ class Teller:
         self._lock = threading.Lock()
 
     def start(self) -> WorkerError | None:
-        """Begin to tell that this process runs; return an error if no thread can be started for it."""
+        """Begin to send regular messages; return an error if no thread can be started for them."""
         try:
             threading.Thread(target=self._beat, daemon=True).start()
         except RuntimeError as error:
@@ -412,7 +411,7 @@ class Teller:
         return None
 
     def tell(self, told: Outcome | None) -> None:
-        """Send an outcome, or that this process runs; end if the parent is gone."""
+        """Send an outcome, or None as a sign of life; end the process if the parent is gone."""
         try:
             with self._lock:
                 self._parent.send(told)
@@ -420,7 +419,7 @@ class Teller:
             os._exit(1)
 
     def _beat(self) -> None:
-        """Tell every BEAT_S that a job runs; end with the parent."""
+        """Send a sign of life every BEAT_S; end with the parent."""
         parent = multiprocessing.parent_process()
         assert parent is not None
         while not wait([parent.sentinel], BEAT_S):

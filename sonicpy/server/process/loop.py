@@ -13,14 +13,15 @@ __all__ = ["run_loop", "settle_garbage"]
 GARBAGE_OBJECTS = 10_000
 """New Python objects between two collections: a few hundred commands; a collection takes about 0.1 ms."""
 GARBAGE_TIMES = 2
-"""Collections before one that looks at their survivors, too: 500 requests over HTTP are 100,000 objects, which would
-take 30 ms."""
+"""Collections before one that also examines their survivors: 500 requests over HTTP are 100,000 objects, which take 30
+ms."""
 GARBAGE_WHOLE_TIMES = 1_000
-"""Those before one that looks at all objects; HTTP does that sooner, when it has nothing to do (`http_protocol.py`)."""
+"""Collections of survivors before one that examines all objects; HTTP starts one sooner, when idle
+(`http_protocol.py`)."""
 
 
 def settle_garbage() -> None:
-    """Keep the objects that exist now; later collections look only at those of commands, which have few cycles."""
+    """Exclude the objects that exist now from later collections, which then examine only the objects of commands."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(GARBAGE_OBJECTS, GARBAGE_TIMES, GARBAGE_WHOLE_TIMES)

@@ -7,16 +7,16 @@ BUSY_SHARE = 0.7
 
 
 class LoopLoad:
-    """How busy the loop of this thread is."""
+    """The load of this thread's loop."""
 
     def __init__(self) -> None:
         self.busy = 0.0
-        """The share of the time that it took between the last two measurements."""
+        """The share of time in which the loop ran, between the last two measurements."""
         self._at_s = time.monotonic()
         self._cpu_s = time.thread_time()
 
     def measure(self) -> float:
-        """Note and return how busy it was since the last call."""
+        """Set and return `busy` for the time since the last call."""
         now, cpu = time.monotonic(), time.thread_time()
         if now > self._at_s:
             self.busy = min((cpu - self._cpu_s) / (now - self._at_s), 1.0)

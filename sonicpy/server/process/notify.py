@@ -1,4 +1,4 @@
-"""Tell the service manager the state of the server: systemd's notify protocol, for units of Type=notify."""
+"""Report the state of the server to the service manager: systemd's notify protocol, for units of Type=notify."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""A connection that another process of the server has accepted or served, and that goes on here."""
+"""A connection that was handed over by another process of the server."""
 
 import asyncio
 import logging
@@ -44,8 +44,8 @@ async def go_on_with(service: "Serving", handover: Handover, descriptor: int) ->
     """Serve a connection from now on; return whether that is possible.
 
     Args:
-        descriptor: of its socket, which belongs to the connection from now on; NONE: it was dropped on the way here,
-            and the connection is closed.
+        descriptor: of its socket, which the connection then owns; NONE: the system dropped it, and the connection is
+            closed.
     """
     if descriptor == NONE:
         logger.error("a connection that was handed over is closed: this process may not open more files (ulimit -n)")

@@ -1,9 +1,9 @@
-"""Messages between two processes of a server over a Unix socket, each with an open file if need be.
+"""Messages between two processes of a server over a Unix socket, each perhaps with a file descriptor.
 
     frame    size u32 | whether a descriptor belongs to it u8 | the message, pickled          (little-endian)
 
-A descriptor arrives with the first byte of its frame at the latest. The system drops it if the process that reads may
-not open more files; the message comes nevertheless. Both ends are ours, so pickles are safe.
+A descriptor arrives with the first byte of its frame at the latest. The system drops it if the receiving process may
+not open more files; the message arrives nevertheless. Both ends are sonicpy's, so pickles are safe.
 """
 
 import asyncio
@@ -25,15 +25,15 @@ CAN_HAND_OVER = hasattr(socket, "send_fds") and hasattr(socket, "AF_UNIX")
 """Whether this system passes descriptors between processes."""
 CLOSE_ON_EXEC: int = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 NONE = -1
-"""Stands for the descriptor of a message that has none, or whose descriptor was dropped."""
+"""The descriptor of a message that has none, or whose descriptor was dropped."""
 
 
 class Link:
-    """One end. To be made while the loop runs.
+    """One end of a connection between two processes. Create it while the loop runs.
 
     Args:
-        ours: the socket, of which the link is the owner.
-        on_message: called with each message and its descriptor, which is then the callee's, or NONE.
+        ours: the socket, which the link owns.
+        on_message: called with each message and its descriptor, which the callee then owns, or NONE.
         on_end: called once when the other end is closed; not after `close`.
     """
 
@@ -54,18 +54,18 @@ class Link:
 
     @property
     def is_blocked(self) -> bool:
-        """Whether the other end does not take what was sent."""
+        """Whether the other end has stopped reading."""
         return bool(self._unsent)
 
     def send(self, message: object) -> None:
-        """Send a message; what the other end does not take now is sent later. Nothing is sent after the end."""
+        """Send a message, or buffer it until the other end reads. After the end of the link, do nothing."""
         if self.is_open:
             self._unsent += _framed(message, has_descriptor=False)
             if not self._is_waiting:
                 self._write()
 
     def pass_on(self, message: object, descriptor: int) -> bool:
-        """Send a message with a descriptor, of which the other end gets a duplicate; return whether that worked."""
+        """Send a message with a duplicate of a descriptor; return whether that worked."""
         if not self.is_open or self._unsent:
             return False
         frame = _framed(message, has_descriptor=True)
@@ -139,7 +139,7 @@ class Link:
                 raise
 
     def _next_frame(self) -> tuple[bytearray, int] | None:
-        """Take the next message out of what was received, packed, and its descriptor; None: more has to come."""
+        """Take the next message, packed, and its descriptor from the received bytes; None: it is incomplete."""
         if len(self._received) < FRAME.size:
             return None
         size, has_descriptor = FRAME.unpack_from(self._received)

@@ -8,7 +8,7 @@ Handover, with the connection   ->
 Shed                            ->
 Vacate                          ->
                                 <-    Handover, with the connection
-                                <-    AskReply      to a command that needs what no commit holds yet
+                                <-    AskReply      to a command that needs uncommitted changes
 Reply                           ->
                                 <-    AskCommit     more of them wait
 Committed                       ->
@@ -26,7 +26,7 @@ from sonicpy.server.watching.server_statistics import Counts
 
 
 class Setup(NamedTuple):
-    """The first message: what to open."""
+    """The first message: the index to open."""
 
     folder: Path
     config: Config
@@ -36,7 +36,7 @@ class Ready(NamedTuple):
     """Connections may come."""
 
     most: int
-    """How many it may have at a time, because each takes a descriptor."""
+    """Maximum of connections: each takes a descriptor."""
 
 
 class Handover(NamedTuple):
@@ -47,7 +47,7 @@ class Handover(NamedTuple):
     rest: bytes
     """Bytes from the client that no process has read."""
     peer: object
-    """Its address: a socket of a pump does not tell."""
+    """The address of the client, which the socket of a pump does not have."""
 
 
 class Shed(NamedTuple):
@@ -57,7 +57,7 @@ class Shed(NamedTuple):
 
 
 class Vacate(NamedTuple):
-    """Hand over at most this number of connections that wait for their next command: this process is not needed."""
+    """Hand over at most this number of connections that wait for their next command: this process is to end."""
 
     connections: int
 
@@ -69,7 +69,7 @@ class Closed(NamedTuple):
 
 
 class AskCommit(NamedTuple):
-    """Commit what was acknowledged."""
+    """Commit all acknowledged changes."""
 
     number: int
 
@@ -104,20 +104,20 @@ class Report(NamedTuple):
 
     counts: Counts
     busy: float
-    """Share of the time that its loop took."""
+    """Share of time in which its loop ran."""
     active: int
     """Connections that sent lines, if the loop was busy; else 0."""
     broken_buckets: set[int]
-    """Those whose word graph could not be read."""
+    """Buckets whose word graph could not be read."""
     open_graphs: int
     most: int
-    """As in Ready; the limit of a process can be changed."""
+    """Maximum of connections: the limit of descriptors can change."""
     was_asked: bool
     """By AskReport."""
 
 
 class Stop(NamedTuple):
-    """Answer what has arrived, for at most this time, close the connections, and end."""
+    """Answer the commands that have arrived, for at most this time, close the connections, and end."""
 
     answer_s: float
     stop_s: float

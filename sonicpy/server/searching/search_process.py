@@ -43,13 +43,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 COMMIT_WITHIN_S = 0.01
-"""Commits follow each other no faster because of commands that were carried out here."""
+"""Shortest time between commits that follow commands carried out here."""
 LATE_S = 1.0
-"""A process that owes a report for longer gets no connections until it comes: it is stopped, or far too busy."""
+"""A process whose report is late by more than this gets no connections until it reports: it is stopped or overloaded.
+"""
 
 
 class OnEnd(Protocol):
-    """Called when a process has closed its end."""
+    """A function that is called when a process has closed its end."""
 
     def __call__(self, process: "SearchProcess", *, expected: bool) -> None: ...
 
@@ -65,16 +66,16 @@ class SearchProcess:
         on_end: called once, unless `kill` was called before.
 
     Attributes:
-        connections: how many it serves.
-        most: how many it can serve, because each takes a descriptor.
-        fresh: how many of them it got since its last report.
-        heard_s: when it sent something last, by the monotonic clock.
-        owes_since_s: since when it has had something to report, by the same clock; None: it may be idle.
-        busy: the share of the time that its loop took before that.
-        active: how many connections sent lines before that, if it was busy.
-        open_graphs: how many word graphs it had open then.
+        connections: number of connections that it serves.
+        most: maximum of connections: each takes a descriptor.
+        fresh: number of connections received since its last report.
+        heard_s: time of its last message, by the monotonic clock.
+        owes_since_s: time since which a report is due, by the monotonic clock; None: none is due.
+        busy: share of time in which its loop ran, in its last report.
+        active: number of connections that sent lines, in its last report, if it was busy.
+        open_graphs: number of its open word graphs, in its last report.
         is_retiring: it gets no new connections.
-        is_leaving: it was told to end.
+        is_leaving: it has been asked to end.
     """
 
     def __init__(
@@ -123,7 +124,7 @@ class SearchProcess:
 
     @property
     def is_full(self) -> bool:
-        """Whether it has no descriptor for one more connection."""
+        """Whether the process has no descriptor for one more connection."""
         return self.connections >= self.most
 
     async def start(self) -> None:
@@ -146,7 +147,7 @@ class SearchProcess:
         self._link.pass_on(Setup(self._index.maintainer.folder, self._serving.config), board)
 
     def take(self, handover: Handover, descriptor: int) -> bool:
-        """Give it a connection; return whether that worked."""
+        """Give the process a connection; return whether that worked."""
         if self._link is None or not self._link.pass_on(handover, descriptor):
             return False
         self.connections += 1
@@ -156,14 +157,14 @@ class SearchProcess:
         return True
 
     async def report(self) -> None:
-        """Wait until the statistics have what it has counted until now, or it ends."""
+        """Wait until the statistics include the counts of the process until now, or it ends."""
         if self._reported is None:
             self._reported = asyncio.get_running_loop().create_future()
             self.send(AskReport())
         await asyncio.shield(self._reported)
 
     def send(self, message: object) -> None:
-        """Send it a message, if it is there."""
+        """Send the process a message, if it runs."""
         if self._link is not None:
             self._link.send(message)
 
@@ -188,7 +189,7 @@ class SearchProcess:
             self._take[type(message)](message)
 
     def _take_back(self, handover: Handover, descriptor: int) -> None:
-        """Give a connection that this process hands over to another one, or serve it in the main process."""
+        """Give a connection that the process hands over to another process, or serve it in the main process."""
         chosen = None if descriptor == NONE else self._choose()
         if chosen is not None and chosen is not self and chosen.take(handover, descriptor):
             os.close(descriptor)
@@ -225,7 +226,7 @@ class SearchProcess:
             reported.set_result(None)
 
     def _commit(self, message: AskCommit) -> None:
-        """Answer once everything that was acknowledged until now is committed."""
+        """Answer once all changes acknowledged until now are committed."""
 
         def answer(done: asyncio.Future[bool]) -> None:
             self.send(Committed(message.number, done.result()))
@@ -233,7 +234,8 @@ class SearchProcess:
         self._committer.commit_soon().add_done_callback(answer)
 
     def _answer(self, message: AskReply) -> None:
-        """Carry out a command here, where reads see what is not committed; those that follow need not come here."""
+        """Carry out a command here, where reads see uncommitted changes; and schedule a commit, so that later commands
+        do not need this."""
         self._committer.commit_within(COMMIT_WITHIN_S)
         try:
             reply = CALLS[type(message.command)](self._index, message.command)
@@ -249,7 +251,8 @@ class SearchProcess:
 def _started(theirs: socket.socket) -> BaseProcess:
     """Start a search process: this blocks for up to 0.1 s.
 
-    The process ends with the thread that calls this (`die_with_parent`): those of the loop's executor stay to the end.
+    The process ends with the thread that calls this function (`die_with_parent`): threads of the loop's executor live
+    as long as the server.
     """
     process = multiprocessing.get_context("spawn").Process(target=serve_searches, args=(theirs,), daemon=True)
     with nothing_to_import(), held_back(EACH):

@@ -1,12 +1,12 @@
-"""The search processes of a server: how many there are, and which of them gets a new connection in mode search.
+"""The search processes of a server: their number, and the choice of one for a new connection in mode search.
 
     server.search_processes = N        N of them; one that dies is replaced
                             = "auto"   one more whenever every loop was busy over BUSY_SHARE for BUSY_S, at most one
                                        less than there are processors; one that was idle for IDLE_S gets no new
                                        connection, hands its connections over, and ends
 
-While one loop is busy, and another one much less, active connections in mode search move there between two turns. What
-a process did not report before it died is not in the statistics.
+While one loop is busy, and another one much less, active connections in mode search move to the other between two
+turns. Counts that a process did not report before it died are lost.
 """
 
 import asyncio
@@ -37,25 +37,25 @@ BUSY_S = 2.0
 IDLE_SHARE = 0.02
 IDLE_S = 300.0
 VACATED_AT_ONCE = 50
-"""So many connections of a process that is to end are taken over in a tick, while the others wait."""
+"""Connections of an ending process that are taken over in a tick."""
 REPLACE_S = 1.0
-"""A process that died is replaced so long after the last start at the earliest."""
+"""A process that died is replaced this long after the last start at the earliest."""
 RETRY_S = 30.0
-"""The same if the last one died before it was ready, or could not be started."""
+"""REPLACE_S if the last process died before it was ready, or could not be started."""
 REPORT_S = 0.5
-"""How long INFO and the metrics wait for the figures of a search process."""
+"""Time limit of INFO and the metrics for the figures of a search process."""
 SILENCE_S = 12.0
-"""A process that told nothing for this time, although it was asked, is killed."""
+"""A process that does not answer within this time is killed."""
 START_S = 60.0
-"""The same for one that is not ready yet."""
+"""SILENCE_S for a process that is not ready yet."""
 UNEQUAL_SHARE = 0.3
-"""So much less busy a loop must be for connections to move to it."""
+"""Connections move to a loop whose load is lower by this share."""
 NEW_CONNECTION_LOAD = 0.1
-"""A connection counts as this share of a loop until the process has reported once more."""
+"""A new connection counts as this share of a loop until the next report of its process."""
 
 
 class SearchProcesses:
-    """All search processes. To be made while the loop runs, on its thread.
+    """All search processes. Create it while the loop runs, on the loop's thread.
 
     Args:
         index, committer, serving: of the main process; see `SearchProcess`.
@@ -88,7 +88,7 @@ class SearchProcesses:
 
     @property
     def open_graphs(self) -> int:
-        """How many word graphs search processes had open when they reported last."""
+        """Number of word graphs open in search processes, by their last reports."""
         return sum(process.open_graphs for process in self._processes)
 
     @property
@@ -105,7 +105,7 @@ class SearchProcesses:
         """Return the process to give a connection to; None: the main process.
 
         Args:
-            keeps: whether the main process may be the one.
+            keeps: whether the main process may be chosen.
         """
         least = self._here.busy + NEW_CONNECTION_LOAD * self._kept if keeps else math.inf
         chosen = None
@@ -119,7 +119,7 @@ class SearchProcesses:
         return chosen
 
     async def refresh(self) -> None:
-        """Let the statistics have what every process has counted until now, unless it takes longer than REPORT_S."""
+        """Wait until the statistics include the counts of every process, at most REPORT_S."""
         asked = [asyncio.ensure_future(process.report()) for process in self._processes if process.is_ready]
         if asked:
             _, late = await asyncio.wait(asked, timeout=REPORT_S)
@@ -137,7 +137,8 @@ class SearchProcesses:
             await self._surviving(self._look_after)
 
     async def stop(self, answer_s: float, stop_s: float) -> None:
-        """Let the processes answer what has arrived for at most `answer_s`; they close and end within `stop_s`."""
+        """Stop the processes: they answer the commands that have arrived for at most `answer_s`, and end within
+        `stop_s`."""
         self._is_stopping = True
         for process in self._processes:
             process.send(Stop(answer_s, stop_s))
@@ -146,7 +147,7 @@ class SearchProcesses:
             await asyncio.sleep(0.01)
 
     def close(self) -> None:
-        """Kill what is left."""
+        """Kill the remaining processes."""
         self._is_stopping = True
         for process in (*self._processes, *self._leaving):
             process.kill()
@@ -156,7 +157,7 @@ class SearchProcesses:
     # -- inside ------------------------------------------------------------------------------------------------------
 
     async def _look_after(self) -> None:
-        """Do what is due every TICK_S."""
+        """Do the work of a tick."""
         self._here.measure()
         self._kept = 0
         self._end_silent()
@@ -165,7 +166,7 @@ class SearchProcesses:
         self._balance()
 
     async def _surviving(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do something; an unexpected error is logged, and where it comes from, unless it is the same as before."""
+        """Run `work`; log an unexpected error with its traceback, unless it repeats the last one."""
         try:
             await work()
         except Exception as error:  # noqa: BLE001 - a fault in one tick must not be the end of all
@@ -192,7 +193,7 @@ class SearchProcesses:
                 logger.error("a search process cannot be started: %s", error)
 
     def _ended(self, process: SearchProcess, *, expected: bool, how: str = "died") -> None:
-        """Forget a process that has closed its end."""
+        """Remove a process that has closed its end."""
         for known in (self._processes, self._leaving):
             if process in known:
                 known.remove(process)
@@ -207,7 +208,7 @@ class SearchProcesses:
             )
 
     def _end_silent(self) -> None:
-        """Kill processes that are stopped, or wait for ever; others take their places."""
+        """Kill processes that are stopped or hang; they are replaced."""
         for process in list(self._processes):
             silence_s = time.monotonic() - process.heard_s
             if silence_s > (SILENCE_S if process.was_ready else START_S):
@@ -216,7 +217,7 @@ class SearchProcesses:
                 process.send(AskReport())
 
     def _balance(self) -> None:
-        """Move connections of the busiest loop: as many as would make it and the idlest loop equally busy."""
+        """Move connections from the busiest loop to the idlest: enough to make both equally busy."""
         self._serving.sheds = 0
         active_here = self._serving.count_active() if self._processes and self._here.busy > BUSY_SHARE else 0
         processes = [process for process in self._processes if process.takes_connections]
@@ -238,7 +239,7 @@ class SearchProcesses:
             busiest.send(Shed(moved))
 
     def _adapt(self) -> None:
-        """Find out how many processes are wanted, by how busy the loops were."""
+        """Set the wanted number of processes by the load of the loops."""
         taking = [process for process in self._processes if process.takes_connections]
         is_busy = self._here.busy > BUSY_SHARE and all(process.busy > BUSY_SHARE for process in taking)
         self._all_busy_s = self._all_busy_s + TICK_S if is_busy else 0.0
@@ -272,12 +273,12 @@ class SearchProcesses:
 
 
 def processors() -> int:
-    """Return how many processors this process may run on."""
+    """Return the number of processors that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def search_processes_of(index: "Index", committer: "Committer", serving: "Serving") -> SearchProcesses | None:
-    """Return the search processes of a server whose settings ask for some; None: this system cannot have any."""
+    """Return the search processes of a server; None: this system does not support them."""
     setting = serving.config.server.search_processes
     if not CAN_HAND_OVER:
         if setting != AUTO:

@@ -1,8 +1,7 @@
 """A search process: it serves connections in mode search that the main process hands over.
 
-It opens the store for reading. The main process answers a command that needs to see a change that no commit holds yet,
-or commits, so that this process can answer. The end of the link is the end of this process: nothing of a server
-outlives its main process.
+It opens the store for reading. If a command needs uncommitted changes, the main process answers it, or commits so that
+this process can answer. This process ends with the link: no part of a server outlives its main process.
 """
 
 import asyncio
@@ -54,11 +53,11 @@ logger = logging.getLogger(__name__)
 REPORT_S = 0.5
 IDLE_SHARE = 0.01
 ASKED_MAX = 2
-"""Commands that the main process may have to answer at a time."""
+"""Maximum of commands that the main process is asked to answer at a time."""
 
 
 def serve_searches(link: socket.socket) -> None:
-    """Serve until the main process says Stop or closes its end of `link`."""
+    """Serve until the main process sends Stop or closes its end of `link`."""
     ignore(EACH)  # they go to all processes of a server: the main process ends this one
     die_with_parent()  # also while this one is stopped and reads nothing of the link
     run_loop(SearchWorker(link).run())
@@ -105,7 +104,7 @@ class SearchWorker:
 
 
 class SearchService(Serving):
-    """The shared state of a search process's connections. To be made while the loop runs."""
+    """The shared state of a search process's connections. Create it while the loop runs."""
 
     def __init__(self, index: ReadOnlyIndex, config: Config, link: Link) -> None:
         calls = {kind: self._unless_behind(call) for kind, call in CALLS.items()}
@@ -125,7 +124,7 @@ class SearchService(Serving):
         self._replies: dict[int, asyncio.Future[bytes]] = {}
 
     async def run(self) -> None:
-        """Serve until the main process says Stop."""
+        """Serve until the main process sends Stop."""
         reporting = self._loop.create_task(self._report_regularly())
         try:
             stop = await self._stopped
@@ -157,7 +156,7 @@ class SearchService(Serving):
                     self._stopped.set_result(message)
 
     def report(self, *, was_asked: bool) -> Report:
-        """Return what was done since the last report."""
+        """Return a report of the work since the last one."""
         lines = self._lines()
         counts = self.statistics.take_counts(lines - self._lines_reported)
         self._lines_reported = lines
@@ -173,7 +172,7 @@ class SearchService(Serving):
         )
 
     def most_connections(self) -> int:
-        """Return for how many connections there are descriptors."""
+        """Return the maximum of connections, by the limit of descriptors."""
         return most_descriptors() - self._own_descriptors - SPARE
 
     def hand_over(self, descriptor: int, session: Session, unsent: bytes, peer: object) -> bool:
@@ -202,9 +201,10 @@ class SearchService(Serving):
                 most -= 1
 
     async def execute(self, command: Command) -> bytes:
-        """Carry out a command that needs to see what no commit holds yet.
+        """Carry out a command that needs uncommitted changes.
 
-        The main process, which sees it, answers the first few. More of them wait for a commit, which costs less then.
+        The main process, which has these changes, answers the first few commands. Further ones wait for a commit, which
+        then costs less.
         """
         if len(self._replies) >= ASKED_MAX and await self._commit():
             return CALLS[type(command)](self.target, command)
@@ -216,7 +216,7 @@ class SearchService(Serving):
         return reply
 
     def _unless_behind(self, call: Call) -> Call:
-        """Return a call that leaves commands to `execute` that may not see here all that was acknowledged."""
+        """Wrap a call: it leaves a command to `execute` if this process may lack acknowledged changes."""
 
         def answer(index: Index, command: Any) -> bytes:
             collection: str = getattr(command, "collection", "")
@@ -266,7 +266,7 @@ class SearchService(Serving):
         return self.statistics.lines_of_closed + sum(peer.session.lines_handled for peer in self.peers)
 
     async def _report_regularly(self) -> None:
-        """Report, and let go what an idle process need not keep."""
+        """Send a report regularly, and free the caches of an idle process."""
         was_idle = False
         graphs_s = self.config.store.fst.pool.inactive_after
         while True:
@@ -282,5 +282,5 @@ class SearchService(Serving):
 
 
 def _leave() -> None:
-    """End at once, with all connections: the main process has ended."""
+    """End this process at once, with all connections: the main process has ended."""
     os._exit(1)

@@ -12,16 +12,16 @@ class VerbFigures:
     count: int
     seconds: float
     up_to_bound: list[int]
-    """For each of statistics.BOUNDS_S, how many commands took at most that long."""
+    """Number of commands that took at most each of statistics.BOUNDS_S."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledFigures:
-    """A figure that a server has once for each value of a label, such as one for each partition of a cluster.
+    """A figure with a value for each value of a label, such as one for each partition of a cluster.
 
     Attributes:
-        name, meaning: of the metric; the name without `_total`.
-        values: by value of the label; of a summary the count and the sum.
+        name, meaning: name (without `_total`) and description of the metric.
+        values: by value of the label; for a summary, the count and the sum.
     """
 
     name: str

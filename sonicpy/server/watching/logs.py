@@ -3,8 +3,8 @@
     2026-03-01T09:15:02.120Z level=warn logger=store.store msg="..." verb=QUERY ms=120.4
 
 A line may quote what clients sent: unprintable characters are escaped, so that no client can begin a line. At most
-SAME_LINES lines that say the same are written in SAME_S: otherwise a server that refuses changes because its disk is
-full would fill what is left of it.
+SAME_LINES equal lines are written in SAME_S: otherwise a server that refuses changes because its disk is full would
+fill the rest of the disk.
 """
 
 import json
@@ -32,7 +32,7 @@ FIELDS = "fields"
 SAME_LINES = 10
 SAME_S = 10.0
 KEPT_LINES = 100
-"""How many different lines are compared; more of them begin anew."""
+"""Number of different lines that are remembered; after more, all are forgotten."""
 
 BARE = re.compile(r"[\w.:/@%+\-\[\]]+", re.ASCII)
 """Values that need no quotes."""
@@ -54,9 +54,9 @@ class _Written:
 
 
 class Repeats(logging.Filter):
-    """Leaves out lines that were written often just before; the next one says how many it left out.
+    """Suppresses repeated lines; the next line that is written gives their number.
 
-    It keeps lines with further fields or a traceback.
+    Lines with further fields or a traceback are never suppressed.
     """
 
     def __init__(self) -> None:
@@ -118,6 +118,6 @@ def _escaped(character: str) -> str:
 
 
 def shown_name(logger: str) -> str:
-    """Return the name of a logger as lines show it: the layer and the module, without the part of the layer between."""
+    """Return the name of a logger for a line: the layer and the module, without the folder between."""
     layer, *parts = logger.removeprefix("sonicpy.").split(".")
     return ".".join((layer, *(parts[-1:] if layer in LAYERS_OF_PARTS else parts)))

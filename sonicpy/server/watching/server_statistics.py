@@ -16,12 +16,12 @@ BOUNDS_S = (QUICK_S, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 
 NOTED_S = 0.01
 SLOW_KEPT = 20
 INFO_S = 0.0005
-"""INFO rounds to milliseconds; a duration that rounds to 0 is neither its best nor its worst."""
+"""Durations that INFO rounds to 0 milliseconds count neither as its best nor as its worst."""
 REFUSAL = re.compile(rb"(?:ERR|ENDED) (?!quit\b)(\w+)")
 
 
 class Tally:
-    """How many commands of one verb came, and how long they took."""
+    """The number and the durations of the commands of one verb."""
 
     __slots__ = ("count", "seconds", "slower", "verb")
 
@@ -30,7 +30,8 @@ class Tally:
         self.count = 0
         self.seconds = 0.0
         self.slower = [0] * (len(BOUNDS_S) + 1)
-        """Commands slower than QUICK_S by place in BOUNDS_S; the last item counts those above the last bound."""
+        """Number of commands slower than QUICK_S, by place in BOUNDS_S; the last item counts durations above the last
+        bound."""
 
     def add(self, seconds: float) -> None:
         """Count one command."""
@@ -40,7 +41,7 @@ class Tally:
             self.slower[bisect_left(BOUNDS_S, seconds)] += 1
 
     def up_to_bound(self) -> list[int]:
-        """Return for each of BOUNDS_S how many commands took at most that long."""
+        """Return the number of commands that took at most each of BOUNDS_S."""
         reached, sums = self.count - sum(self.slower), []
         for slower in self.slower[:-1]:
             reached += slower
@@ -52,7 +53,7 @@ class Counts(NamedTuple):
     """Counts of a search process, for the statistics of the server."""
 
     tallies: dict[str, tuple[int, float, list[int]]]
-    """By verb: count, seconds and `slower` of a tally; those that counted nothing are left out."""
+    """verb -> count, seconds and `slower` of its tally; tallies without a command are left out."""
     slow: list[dict[str, Any]]
     errors: Counter[str]
     received_bytes: int
@@ -68,14 +69,14 @@ class ServerStatistics:
     def __init__(self) -> None:
         kinds = (*get_args(Command), Ping)
         self.tallies: dict[type, Tally] = {kind: Tally(kind.__name__.upper()) for kind in kinds}
-        """By type of command; bytes stands for other lines that the session answers itself."""
+        """Tallies by type of command; bytes is the type of lines that the session answers itself."""
         self.tallies[bytes] = Tally("OTHER")
         self.http: dict[str, Tally] = {}
         """Requests over HTTP by the method of the index that they call."""
         self.slow: deque[dict[str, Any]] = deque(maxlen=SLOW_KEPT)
         """The last commands that took NOTED_S or more, without their texts."""
         self.errors: Counter[str] = Counter()
-        """Refused lines by error code, and connections by the reason for which the server ended them."""
+        """Refused lines by error code, and connections that the server ended, by reason."""
         self.connections = 0
         """Opened, closed ones too."""
         self.received_bytes = self.sent_bytes = 0
@@ -138,10 +139,10 @@ class ServerStatistics:
         self.consolidation_s += seconds
 
     def take_counts(self, lines: int) -> Counts:
-        """Return what was counted since the last call, and begin again.
+        """Return the counts since the last call, and reset them.
 
         Args:
-            lines: that connections sent meanwhile.
+            lines: the number of lines of connections since then.
         """
         found = Counts(
             {tally.verb: (tally.count, tally.seconds, tally.slower) for tally in self.tallies.values() if tally.count},
@@ -161,7 +162,7 @@ class ServerStatistics:
         return found
 
     def add(self, counts: Counts) -> None:
-        """Add what another process counted."""
+        """Add the counts of another process."""
         for tally in self.tallies.values():
             count, seconds, slower = counts.tallies.get(tally.verb, (0, 0.0, ()))
             tally.count += count

@@ -13,7 +13,7 @@ def log_slow(verb: str, command: bytes | Command, seconds: float, peer: object) 
     """Log a command that took `seconds`.
 
     Args:
-        command: the command; or, of a line that the session answered itself, the reply.
+        command: the command; or, if the session answered the line itself, the reply.
         peer: its address, as the socket gives it: empty for a Unix socket; None: the connection is closed.
     """
     fields: dict[str, object] = {"verb": verb, "ms": f"{seconds * 1000:.1f}", "peer": peer_name(peer)}

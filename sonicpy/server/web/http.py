@@ -1,7 +1,7 @@
 """HTTP and JSON in the server's own process and loop: the same index, the same log, the same wrong passwords.
 
 The server imports this file only if `http.inet` is set. It serves the application of sonicpy/http with uvicorn, whose
-signal handlers stay off: signals are the server's.
+signal handlers stay off: the server handles signals.
 """
 
 import asyncio
@@ -42,16 +42,16 @@ Value = TypeVar("Value")
 CHANGES = frozenset({"push", "pop", "flush"})
 TEXTUAL = frozenset({"push", "pop"})
 PIECE_CHARACTERS = 10_000
-"""A longer text would take more than a turn: about 2 ms."""
+"""Texts are pushed in pieces of this size, which take about 2 ms."""
 BACKLOG = 1024
 STOP_S = 1
 """Longest time of a stop for requests under way."""
 RECEIVE_BUFFER_BYTES = 1 << 16
-"""Of each connection, in the system; it bounds what a connection whose turn has not come keeps waiting here."""
+"""Size of the system's receive buffer of a connection, which bounds the bytes that wait for their turn."""
 
 
 class ServerBackend:
-    """The index of a server, on the loop's thread: it sees what waits to be committed, as connections do.
+    """The index of a server, on the loop's thread: it sees uncommitted changes, as connections do.
 
     Args:
         pace: gives turns to requests that have waited.
@@ -63,7 +63,7 @@ class ServerBackend:
         self._whole = WholeStats(self._read_stats)
 
     async def call(self, method: str, *args: Any, **options: Any) -> Any:
-        """Return what a method of the index returns; a change has reached the log when it does."""
+        """Return the result of a method of the index, after a change has reached the log."""
         if self._service.unready is not None:
             raise ShuttingDown(self._service.unready)
         long = self._long(method, *args, **options)
@@ -81,7 +81,7 @@ class ServerBackend:
         return found
 
     async def _in_pieces(self, method: str, collection: str, bucket: str, oid: Any, text: str, *more: Any) -> Any:
-        """Push or pop a long text piece by piece, as clients of the channel do; return the sum of what was removed."""
+        """Push or pop a long text piece by piece, as clients of the channel do; return the number of removed words."""
         removed = 0
         for piece in pieces(text):
             removed += await self.call(method, collection, bucket, oid, piece, *more) or 0
@@ -89,7 +89,7 @@ class ServerBackend:
         return removed
 
     def _long(self, method: str, *args: Any, **options: Any) -> Any:
-        """Return what to wait for, for a method that takes longer than a turn; None for others."""
+        """Return the awaitable of a method that takes longer than a turn; None for other methods."""
         service = self._service
         match method:
             case "stats":
@@ -107,13 +107,13 @@ class ServerBackend:
         return None
 
     async def _waited(self, what: Awaitable[Value]) -> Value:
-        """Return what an awaitable gives, in a turn of its own: many requests may wait for the same."""
+        """Return the result of an awaitable, in a turn of its own: many requests may wait for the same event."""
         found = await what
         await self._pace.turn()
         return found
 
     async def _stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]:
-        """Return figures of the last commit, which is made first."""
+        """Commit, then return figures of the commit."""
         if collection is None and bucket is None:
             return await self._waited(self._whole.get())
         return await self._waited(self._read_stats(collection, bucket))
@@ -141,7 +141,7 @@ class ServerBackend:
         return names_of(self._service.index, collection, after, limit)
 
     async def _seal(self) -> None:
-        """Put changes into the log. Raises StoreError if it cannot be written: the changes are undone."""
+        """Write changes to the log. Raises StoreError if it cannot be written: the changes are undone."""
         synced = self._service.committer.seal(self)
         if synced is not None:
             await self._waited(asyncio.shield(synced))
@@ -170,7 +170,7 @@ class ServerBackend:
         return refused
 
     async def _next_turn(self) -> None:
-        """Let others have this pass of the loop; go on in a later one."""
+        """Leave this pass of the loop to others; go on in a later pass."""
         await asyncio.sleep(0)
         await self._pace.turn()
 
@@ -199,12 +199,12 @@ class ServerBackend:
         }
 
     async def unready(self) -> str | None:
-        """Return why the server should get no requests, or None."""
+        """Return the reason why the server should get no requests, or None."""
         return not_ready(self._service)
 
 
 def is_long(row: TextRow) -> bool:
-    """Return whether the text of a row is pushed in pieces; it may be no text at all."""
+    """Return whether the text of a row is pushed in pieces; False for a value that is not a str."""
     return isinstance(row[3], str) and len(row[3]) > PIECE_CHARACTERS
 
 
@@ -219,7 +219,7 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def slowest(figures: VerbFigures) -> dict[str, float | None]:
-    """Return the duration that 99 of 100 commands did not exceed, rounded up to one of BOUNDS_S; None: above them."""
+    """Return the 99th percentile of durations, rounded up to one of BOUNDS_S; None: above the last bound."""
     wanted = figures.count * 0.99
     found = (bound for bound, reached in zip(BOUNDS_S, figures.up_to_bound, strict=True) if reached >= wanted)
     bound = next(found, None)
@@ -227,14 +227,14 @@ def slowest(figures: VerbFigures) -> dict[str, float | None]:
 
 
 class HttpServer:
-    """HTTP on one address. To be made while the loop runs.
+    """HTTP on one address. Create it while the loop runs.
 
     Args:
-        service: whose index it serves.
+        service: the service with the index.
         config: the section [http] with an address.
 
     Raises:
-        ConfigError: the address is not this machine alone, and there is no password.
+        ConfigError: the address is not a loopback address, and there is no password.
         SonicError: the address cannot be used.
     """
 
@@ -296,10 +296,10 @@ class HttpServer:
         self._socket.close()
 
     async def _refuse(self, peer: Any) -> bool:
-        """Wait as wrong passwords of the channel do; return False if too many wait already.
+        """Delay the refusal of a wrong password as the channel does; return False if too many wait already.
 
         Args:
-            peer: the client, as a proxy names it; the connection, which may be that of the proxy, counts as well.
+            peer: the client, as named by a proxy; the peer of the connection, perhaps the proxy, is counted as well.
         """
         now_s = asyncio.get_running_loop().time()
         passwords = self._service.wrong_passwords
@@ -320,11 +320,11 @@ class HttpServer:
 
 
 CONNECTION: ContextVar[Any] = ContextVar("connection")
-"""The peer of the connection of the request that the task serves, where a proxy may name another client."""
+"""The peer of the request's connection, which may be a proxy."""
 
 
 def behind_proxies(application: ASGIApp, proxies: Sequence[str]) -> ASGIApp:
-    """Return an application that takes the client of a request from X-Forwarded-For where a proxy of these sends it."""
+    """Wrap an application: if one of these proxies sends a request, its client is taken from X-Forwarded-For."""
     if not proxies:
         return application
     named: ASGIApp = ProxyHeadersMiddleware(application, list(proxies))  # type: ignore[arg-type, assignment]
@@ -337,7 +337,7 @@ def behind_proxies(application: ASGIApp, proxies: Sequence[str]) -> ASGIApp:
 
 
 def network_or_unknown(peer: object) -> str:
-    """Return the network of a peer; "unknown": a proxy named something that is no address."""
+    """Return the network of a peer; "unknown": the proxy sent no valid address."""
     try:
         return network_of(peer)
     except ValueError:
@@ -345,7 +345,7 @@ def network_or_unknown(peer: object) -> str:
 
 
 class PacedChannel(ChannelBackend):
-    """A channel whose answers, which may come together, are taken in turns.
+    """A channel whose answers are read in turns, because many may arrive together.
 
     Args:
         pace: gives the turns.
@@ -365,7 +365,7 @@ class PacedChannel(ChannelBackend):
 
 
 def over_channel(service: BaseService, pace: Pace) -> PacedChannel:
-    """Return what answers for a service that has no index of its own."""
+    """Return the backend for a service that has no index of its own."""
     password = service.config.channel.auth_password
     return PacedChannel(lambda: service.url, password, lambda: not_ready(service), pace)
 
@@ -380,7 +380,7 @@ class QuietServer(uvicorn.Server):
 
 
 def check_exposure(host: str, password: str | None, config: HttpConfig) -> None:
-    """Raise ConfigError if an address that others reach would be served without a password."""
+    """Raise ConfigError for an address that other machines reach, without a password."""
     if password is None and not config.without_password and not ip_address(host).is_loopback:
         raise ConfigError(
             f"http.inet is {config.inet}, which other machines reach, and channel.auth_password is not set; "
@@ -390,7 +390,7 @@ def check_exposure(host: str, password: str | None, config: HttpConfig) -> None:
 
 @asynccontextmanager
 async def open_http(service: BaseService, config: HttpConfig) -> AsyncIterator[str]:
-    """Serve HTTP for the length of a `with` block; yield the address. Raises SonicError if that cannot begin."""
+    """Serve HTTP for the length of a `with` block; yield the address. Raises SonicError if it cannot start."""
     server = HttpServer(service, config)
     await server.start()
     try:

@@ -19,17 +19,17 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from sonicpy.server.connections.descriptors import Room
 
 HEAD_S = 10.0
-"""How long the line and the headers of a request may take, also of the first one of a connection."""
+"""Time limit for the line and the headers of a request, including the first one of a connection."""
 KEEP_ALIVE_S = 75.0
-"""How long a connection may wait for its next request."""
+"""Time limit of a connection without a request."""
 STUCK_S = 30.0
-"""How long a client may leave an answer unread."""
+"""Time limit of an answer that the client does not read."""
 HEAD_BYTES_MAX = 64 << 10
-"""Of what came for the line and the headers of a request; some of it is counted twice."""
+"""Maximum of bytes for the line and the headers of a request; some bytes are counted twice."""
 HEADER_BYTES = 32
 """Counted for each header beside its text: a short one takes more memory than its text."""
 DROPPED_BYTES_MAX = 256 << 10
-"""Of a body that nobody reads, because the request was answered before its end."""
+"""Maximum of bytes of a body that is ignored because the request was answered before its end."""
 PIPELINE_MAX = 16
 """Requests of one connection that wait for the answer of the one before."""
 CONNECTIONS_MAX = 512
@@ -39,24 +39,25 @@ TOO_MANY = (
     b"Retry-After: 1\r\nConnection: close\r\n\r\ntoo many connections\n"
 )
 COLLECTIONS = 10
-"""Of garbage among young objects, before one that looks at all objects."""
+"""Collections of young objects before one of all objects."""
 
 PASS_S = 0.001
-"""A pass of the loop that took longer halves what the next pass may do."""
+"""A pass of the loop that takes longer halves the number of acts in the next pass."""
 ALLOWED_MAX = 2
-"""Acts of one pass, whatever the passes before it took: an answer of 1,000 hits takes 3 ms."""
+"""Maximum of acts in one pass: an answer of 1,000 hits takes 3 ms."""
 NEW_EVERY = 4
 
 
 class TooMuchSent(Exception):
-    """The client sent more than it may; uvicorn answers 400 and closes the connection."""
+    """The client exceeded a limit; uvicorn answers 400 and closes the connection."""
 
 
 class Pace:
-    """Bounds what HTTP does in a pass of the loop, so that passes stay short: at most ALLOWED_MAX acts; others queue.
+    """Bounds the work of HTTP in a pass of the loop, so that passes stay short: at most ALLOWED_MAX acts; further ones
+    queue.
 
-    An act handles a packet, begins a request, or goes on with one that has waited. Many wait for the same, such as a
-    sync of the log. The channel needs none of this: its connections take turns of their own.
+    An act handles a packet, begins a request, or resumes a request that has waited. Many requests may wait for one
+    event, such as a sync of the log. The channel does not need this class: its connections take turns of their own.
     """
 
     def __init__(self) -> None:
@@ -74,7 +75,7 @@ class Pace:
         return not self._began
 
     def take(self) -> bool:
-        """Return whether there may be one more act in this pass; if not, the caller queues."""
+        """Return whether this pass has room for one more act; if not, the caller has to queue."""
         if self._new or self._going_on or self._taken >= self._allowed:
             return False
         self._taken += 1
@@ -87,7 +88,7 @@ class Pace:
         self._watch()
 
     async def turn(self) -> None:
-        """Wait for a pass that may go on with one more request."""
+        """Wait for a pass with room to resume one more request."""
         if not self.take():
             turn = self._loop.create_future()
             self._going_on.append(partial(_let_go_on, turn))
@@ -100,7 +101,7 @@ class Pace:
             self._loop.call_soon(self._next)
 
     def _next(self) -> None:
-        """Begin a pass: adapt what it may do to how long the last one took."""
+        """Begin a pass: adapt its number of acts to the duration of the last one."""
         now = time.perf_counter()
         if now - self._began > PASS_S:
             self._allowed = max(1, self._allowed // 2)
@@ -116,9 +117,9 @@ class Pace:
             act()
 
     def _next_act(self) -> Callable[[], None] | None:
-        """Return the next act that waits; None: there is none.
+        """Return the next act in the queues; None: there is none.
 
-        One of NEW_EVERY is new, whatever goes on. The others go on, so that few requests are under way at a time.
+        One of NEW_EVERY acts begins a new request. The others resume requests, so that few are under way at a time.
         """
         self._acts += 1
         is_new = self._acts % NEW_EVERY == 0
@@ -132,10 +133,10 @@ def _let_go_on(turn: "asyncio.Future[None]") -> None:
 
 
 def authority_of(target: bytes) -> bytes:
-    """Return the host and port of a whole URL, which stand for the Host of its request (RFC 9112, section 3.2.2).
+    """Return the host and port of a request target in absolute form, which replace the Host (RFC 9112, section 3.2.2).
 
     Raises:
-        HttpParserInvalidURLError: it is no URL.
+        HttpParserInvalidURLError: it is not a URL.
     """
     url = httptools.parse_url(target)
     host = url.host or b""
@@ -144,7 +145,7 @@ def authority_of(target: bytes) -> bytes:
 
 
 class Connections:
-    """The open connections of one address: at most CONNECTIONS_MAX, none of them for ever without a request."""
+    """The open connections of one address: at most CONNECTIONS_MAX, each with a time limit."""
 
     def __init__(self, room: Room) -> None:
         self.pace = Pace()
@@ -154,13 +155,13 @@ class Connections:
         self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY_S, self._look)
 
     def abort(self) -> None:
-        """Stop the timer, and end the connections that are left."""
+        """Stop the timer, and abort the remaining connections."""
         self._timer.cancel()
         for connection in list(self.open):
             connection.end()
 
     def add(self, connection: "LimitedProtocol") -> None:
-        """Add a connection; if there are too many, end the one that has waited for its next request for longest."""
+        """Add a connection; if there are too many, end the one that has been idle for longest."""
         if not self._room.has(connection.descriptor):
             connection.refuse()
             return
@@ -201,7 +202,7 @@ class LimitedProtocol(HttpToolsProtocol):
         return self.cycle is None or self.cycle.response_complete
 
     def is_overdue(self, now: float) -> bool:
-        """Return whether the client has taken longer than it may."""
+        """Return whether the client has exceeded a time limit."""
         return now - self._stuck_since > STUCK_S or (self.is_waiting and now > self._due)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -223,7 +224,7 @@ class LimitedProtocol(HttpToolsProtocol):
         return number
 
     def refuse(self) -> None:
-        """Say that this process has too many connections, and close this one."""
+        """Answer that there are too many connections, and close this one."""
         self.transport.write(TOO_MANY)
         self.transport.close()
 
@@ -233,19 +234,19 @@ class LimitedProtocol(HttpToolsProtocol):
         self.transport.abort()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no request, and close the connection."""
+        """Answer an invalid request, and close the connection."""
         self._leave()
         super().send_400_response(msg)
 
     def _leave(self) -> None:
-        """Let the request that is served, which need not be the last one that came, write no more; drop the others."""
+        """Stop the answer to the request under way, and drop the requests behind it."""
         self.pipeline.clear()
         if self._served is not None and not self._served.response_complete:
             self._served.disconnected = True
             self._served.message_event.set()
 
     def data_received(self, data: bytes) -> None:
-        """Handle a packet now or, if this pass of the loop has handled enough, in a later one."""
+        """Handle a packet now, or in a later pass of the loop if this one has no room."""
         if self._connections.pace.take():
             self._handle(data)
         else:
@@ -300,7 +301,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        """Begin to serve a request now or, if this pass of the loop has begun enough, in a later one."""
+        """Begin to serve a request now, or in a later pass of the loop if this one has no room."""
         self._served = cycle
         if self._connections.pace.take():
             self._begin(cycle, app)
@@ -312,7 +313,7 @@ class LimitedProtocol(HttpToolsProtocol):
             super()._start_asgi_task(cycle, app)
 
     def on_body(self, body: bytes) -> None:
-        """Take a part of the body. Raises Refused if nobody reads it and it does not end."""
+        """Take a part of the body. Raises Refused if an ignored body exceeds DROPPED_BYTES_MAX."""
         if self.cycle.response_complete:
             self._dropped_bytes += len(body)
             if self._dropped_bytes > DROPPED_BYTES_MAX:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from sonicpy.server.service import BaseService
 
 LOOP_S = 5.0
-"""A loop that has not answered for this time counts as hanging: ten thousand turns, or a very slow disk."""
+"""A loop that does not answer within this time counts as hanging: it is the time of ten thousand turns, or of a very
+slow disk."""
 TEXT = [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")]
 
 Value = TypeVar("Value")
@@ -45,7 +46,7 @@ class MetricsServer:
     """HTTP on one address.
 
     Args:
-        service: what it reports on; its loop must be the one that runs now.
+        service: the service to report on, of the running loop.
 
     Raises:
         SonicError: the address cannot be used.
@@ -69,7 +70,7 @@ class MetricsServer:
         self._thread.start()
 
     async def stop(self) -> None:
-        """Stop to answer requests, and close the port."""
+        """Stop answering requests, and close the port."""
         await self._loop.run_in_executor(None, self._port.shutdown)
         self._port.server_close()
 
@@ -89,7 +90,8 @@ class MetricsServer:
         return say(404, "there are /metrics, /healthz, /readyz and /readyz/search")
 
     def _page_of_metrics(self, asked: PageRequest) -> MetricsPage:
-        """Return the page in the form that the client accepts; a WSGI application of prometheus_client makes it."""
+        """Return the page of metrics in the format that the client accepts, made by a WSGI application of
+        prometheus_client."""
         environ: dict[str, Any] = {"REQUEST_METHOD": "GET", "PATH_INFO": asked.path, "QUERY_STRING": asked.query}
         environ |= {"HTTP_ACCEPT": asked.accept, "HTTP_ACCEPT_ENCODING": asked.accept_encoding}
         begun: list[tuple[str, list[tuple[str, str]]]] = []
@@ -98,7 +100,7 @@ class MetricsServer:
         return MetricsPage(int(status.split()[0]), headers, body)
 
     def _ask(self, question: Callable[["BaseService"], Value]) -> Value:
-        """Return what `question` returns on the loop's thread."""
+        """Return the result of `question`, called on the loop's thread."""
 
         async def ask() -> Value:
             await self._service.refresh_figures()

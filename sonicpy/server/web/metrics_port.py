@@ -1,4 +1,4 @@
-"""The HTTP of the second port, on threads of its own: slow and half-open clients hold little, and for a short time."""
+"""HTTP of the second port, on threads of its own: slow and half-open clients hold few resources, for a short time."""
 
 import contextlib
 import io
@@ -16,9 +16,9 @@ from sonicpy.server.connections.listeners import addresses_of
 logger = logging.getLogger(__name__)
 
 REQUEST_S = 10.0
-"""How long a client may take to send its request, and to read the answer."""
+"""Time limit for sending a request, and for reading its answer."""
 CLIENTS_MAX = 64
-"""Connections at a time, each with a thread; one more ends the oldest."""
+"""Maximum of connections, each with a thread; one more ends the oldest."""
 BACKLOG = 128
 
 
@@ -65,7 +65,7 @@ class MetricsPort(ThreadingMixIn, TCPServer):
         super().__init__((address, port), MetricsHandler)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Return whether a client is answered: it takes one of the descriptors that are kept free for this port."""
+        """Return whether a client is answered: whether a descriptor of the reserve for this port is left."""
         return fits_reserve(request.fileno())
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -104,7 +104,7 @@ class MetricsHandler(BaseHTTPRequestHandler):
             super().handle()
 
     def do_GET(self) -> None:
-        """Answer, without the body where that is not asked for."""
+        """Answer GET; HEAD without the body."""
         path, _, query = self.path.partition("?")
         asked = PageRequest(path, query, self.headers.get("Accept"), self.headers.get("Accept-Encoding"))
         page = self.server.answer(asked)
@@ -123,7 +123,7 @@ class MetricsHandler(BaseHTTPRequestHandler):
         return "sonicpy"
 
     def log_error(self, format: str, *args: object) -> None:
-        """Log a client that was too slow, which the library hands over as an error like others."""
+        """Log an error of the library at level debug, such as a client that was too slow."""
         if any(isinstance(each, TimeoutError) for each in args):
             logger.warning("a client of the metrics port took more than %.0f s: its connection is ended", REQUEST_S)
         else:
@@ -135,10 +135,10 @@ class MetricsHandler(BaseHTTPRequestHandler):
 
 
 class InTime(io.RawIOBase):
-    """The bytes that come on a connection until a moment, however slowly.
+    """A stream of the bytes of a connection with one deadline for all reads.
 
     Args:
-        until: on the monotonic clock; later, reading raises TimeoutError.
+        until: the deadline by the monotonic clock; later reads raise TimeoutError.
     """
 
     def __init__(self, connection: socket.socket, until: float) -> None:
@@ -150,7 +150,7 @@ class InTime(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read what has come, or what comes next. Raises TimeoutError."""
+        """Read the next bytes. Raises TimeoutError."""
         left_s = self._until - time.monotonic()
         if left_s <= 0:
             raise TimeoutError
