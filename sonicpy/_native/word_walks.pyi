@@ -11,6 +11,7 @@ def find_words(
     *,
     distance: int = 0,
     begins: bool = False,
+    swaps: bool = True,
     most: int = 100_000,
     budget: int = ...,
     ends: StemEnds | None = None,

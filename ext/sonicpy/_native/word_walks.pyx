@@ -3,7 +3,7 @@
 A walk reads a word letter by letter, each as it is folded (letter_folding.pyx), and steps through the bit-parallel NFA of
 Wu and Manber ("Fast text searching allowing errors", 1992): bit j of row[e] says that what was read is the first j letters
 of the pattern with e errors. Where the last bit is set, all words that go on from there begin as the pattern does. A swap
-of two neighbours is one error (optimal string alignment).
+of two neighbours is one error, where that is asked for (optimal string alignment), or two (Levenshtein).
 
 Where no error may be made any more, only the letters of the pattern lead on, and those that fold to them: the walk looks
 for these alone.
@@ -34,7 +34,7 @@ from sonicpy._native.word_source cimport (
 )
 
 cdef enum:
-    DISTANCE_MAX = 2
+    DISTANCE_MAX = 3
     LETTERS_MAX = 60  # of a pattern: a bit each and one for the end, in 64
     BYTES_MAX = 256  # of a word
     NOT_FOUND = DISTANCE_MAX + 1
@@ -79,6 +79,7 @@ cdef struct Walk:
     const Table *table
     const Ends *ends
     int distance
+    bint swaps  # two neighbours that are swapped are one error
     bint begins  # words that begin as the pattern does, too
     int64_t budget  # letters that may still be looked at; below zero the walk ends
     int64_t wanted  # words that may still be collected
@@ -134,7 +135,7 @@ cdef inline void step_over(const Walk *self, const State *old, uint32_t point, S
         reached = ((old.row[errors] & mask) | old.row[errors - 1] | new.row[errors - 1]) << 1
         reached |= (old.swap[errors] & mask) << 2
         new.row[errors] = (reached | old.row[errors - 1]) & all_places
-        new.swap[errors] = old.row[errors - 1] & mask >> 1
+        new.swap[errors] = old.row[errors - 1] & mask >> 1 if self.swaps else 0
 
 
 cdef inline int accepted(const Walk *self, const State *state) noexcept nogil:
@@ -376,7 +377,7 @@ cdef void add(Walk *self, int size, int distance) noexcept nogil:
 
 def find_words(
     list sources not None, list patterns not None, Folding folding not None, *, int distance=0, bint begins=False,
-    int64_t most=100_000, int64_t budget=EDGE_BUDGET, StemEnds ends=None, bytes stem=b"",
+    bint swaps=True, int64_t most=100_000, int64_t budget=EDGE_BUDGET, StemEnds ends=None, bytes stem=b"",
 ) -> dict:
     """Return the words that are some folded letters, or begin so, each with its distance from them.
 
@@ -384,8 +385,9 @@ def find_words(
         sources: of words, WordSource.
         patterns: folded words, UTF-8, of at most 60 characters: longer ones find nothing.
         folding: how the letters of words are folded.
-        distance: errors that a word, or its beginning, may have, 0 to 2.
+        distance: errors that a word, or its beginning, may have, 0 to 3.
         begins: words that begin so, too.
+        swaps: a swap of two neighbours is one error; else it is two.
         most: end after so many words of a pattern in a source.
         budget: letters that may be looked at for a pattern in a source.
         ends: which words of the letters a to z may have a stem; None: all.
@@ -408,12 +410,12 @@ def find_words(
     table.leads, table.seconds = folding.leads, folding.seconds
     memset(&walk, 0, sizeof(Walk))
     walk.pattern, walk.table, walk.ends = &read, &table, &kept
-    walk.distance, walk.begins = distance, begins
+    walk.distance, walk.begins, walk.swaps = distance, begins, swaps
     try:
         for pattern in patterns:
             if not is_utf8(<const uint8_t *> pattern, len(pattern)):
                 raise ValueError(f"a word is UTF-8, not {pattern!r}")
-            if not read_pattern(&read, pattern, len(pattern)) or not read.size:
+            if not read_pattern(&read, pattern, len(pattern)):
                 continue
             for source in sources:
                 walk.words, walk.budget, walk.wanted = &source.words, budget, most
