@@ -12,6 +12,7 @@ def find_words(
     distance: int = 0,
     begins: bool = False,
     swaps: bool = True,
+    spelled: bool = False,
     most: int = 100_000,
     budget: int = ...,
     ends: StemEnds | None = None,

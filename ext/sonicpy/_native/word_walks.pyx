@@ -80,6 +80,7 @@ cdef struct Walk:
     const Ends *ends
     int distance
     bint swaps  # two neighbours that are swapped are one error
+    bint spelled  # only words of letters and apostrophes, as far as ASCII goes
     bint begins  # words that begin as the pattern does, too
     int64_t budget  # letters that may still be looked at; below zero the walk ends
     int64_t wanted  # words that may still be collected
@@ -320,11 +321,17 @@ cdef void collect(Walk *self, const Child *first, int depth, int distance) noexc
     """Collect the word that ends with a letter, and all that go on behind it."""
     cdef Children children
     cdef Child child
+    cdef bint spelled = self.spelled
+    if spelled and not is_spelled(first.label):
+        if first.label:
+            return
+        self.spelled = False  # of a word, the part counts that leads to it
     self.word[depth] = first.label
     depth += 1
     if first.ends_word:
         add(self, depth, distance)
     if not first.goes_on or depth == BYTES_MAX or self.budget < 0 or self.wanted <= 0:
+        self.spelled = spelled
         return
     if self.ends.taken != NULL and depth == self.ends.before + LETTERS_OF_ENDS and not may_have(self, depth):
         return
@@ -332,6 +339,11 @@ cdef void collect(Walk *self, const Child *first, int depth, int distance) noexc
     while next_child(&children, &child):
         self.budget -= 1
         collect(self, &child, depth, distance)
+    self.spelled = spelled
+
+
+cdef inline bint is_spelled(uint8_t label) noexcept nogil:
+    return label >= 0x80 or c'a' <= label <= c'z' or label == c"'"
 
 
 cdef bint may_have(const Walk *self, int size) noexcept nogil:
@@ -377,7 +389,7 @@ cdef void add(Walk *self, int size, int distance) noexcept nogil:
 
 def find_words(
     list sources not None, list patterns not None, Folding folding not None, *, int distance=0, bint begins=False,
-    bint swaps=True, int64_t most=100_000, int64_t budget=EDGE_BUDGET, StemEnds ends=None, bytes stem=b"",
+    bint swaps=True, bint spelled=False, int64_t most=100_000, int64_t budget=EDGE_BUDGET, StemEnds ends=None, bytes stem=b"",
 ) -> dict:
     """Return the words that are some folded letters, or begin so, each with its distance from them.
 
@@ -388,6 +400,7 @@ def find_words(
         distance: errors that a word, or its beginning, may have, 0 to 3.
         begins: words that begin so, too.
         swaps: a swap of two neighbours is one error; else it is two.
+        spelled: only words whose characters of ASCII are small letters and apostrophes.
         most: end after so many words of a pattern in a source.
         budget: letters that may be looked at for a pattern in a source.
         ends: which words of the letters a to z may have a stem; None: all.
@@ -410,7 +423,7 @@ def find_words(
     table.leads, table.seconds = folding.leads, folding.seconds
     memset(&walk, 0, sizeof(Walk))
     walk.pattern, walk.table, walk.ends = &read, &table, &kept
-    walk.distance, walk.begins, walk.swaps = distance, begins, swaps
+    walk.distance, walk.begins, walk.swaps, walk.spelled = distance, begins, swaps, spelled
     try:
         for pattern in patterns:
             if not is_utf8(<const uint8_t *> pattern, len(pattern)):

@@ -99,8 +99,8 @@ _stemmers = Stemmers()
 
 
 def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) -> dict[bytes, int]:
-    """Return the words of some sources that a word stands for, itself included, and how many algorithms draw each to it;
-    SPELLED: they differ only in accents. No object may hold some of the words."""
+    """Return the words of some sources that a word stands for, itself included, and how many algorithms draw each to
+    it; SPELLED: it differs only in accents. No object may hold some of the words."""
     kin = _kin_of(word, matching)
     if kin is None:
         return {}
@@ -118,20 +118,26 @@ def _forms(sources: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:
     found = _candidates(sources, kin, stem, [stem.beginning])
     if len(found) >= CANDIDATES_MAX:
         found |= _candidates(sources, kin, stem, stem.near)
-    words = [each for each in found if (text := each[0]).isalpha() or is_spelled(text)]
-    stems = _stemmers[stem.algorithm].stemWords([_core(text, kin.before) for text, _ in words])
+    if not found:
+        return set()
+    words = list(found)
+    texts = b"\n".join(words).decode().split("\n")
+    cores = [
+        text if text.isalpha() and text.isascii() else _core(text.partition("\0")[0], kin.before) for text in texts
+    ]
+    stems = _stemmers[stem.algorithm].stemWords(cores)
     if not all(map(str.isascii, stems)):
         stems = [fold(each, kin.own) for each in stems]
-    return {word for _, word in compress(words, map(stem.folded.__eq__, stems))}
+    forms = compress(zip(words, cores, strict=True), map(stem.folded.__eq__, stems))
+    return {_word_in(word) for word, core in forms if is_spelled(core)}
 
 
-def _candidates(sources: list[WordSource], kin: _Kin, stem: _Stem, beginnings: Sequence[str]) -> set[tuple[str, bytes]]:
-    """Return the first words that begin so, each behind what is to be stemmed: itself, or the part that leads to it."""
-    found = find_words(
-        sources, kin.patterns(beginnings), folding(kin.kept), begins=True, most=CANDIDATES_MAX,
+def _candidates(sources: list[WordSource], kin: _Kin, stem: _Stem, beginnings: Sequence[str]) -> dict[bytes, int]:
+    """Return the first words that begin so, some behind the part that leads to them."""
+    return find_words(
+        sources, kin.patterns(beginnings), folding(kin.kept), begins=True, spelled=True, most=CANDIDATES_MAX,
         ends=stem.ends, stem=stem.folded.encode() if stem.ends is not None else b"",
     )  # fmt: skip
-    return {(each.partition(b"\0")[0].decode(), _word_in(each)) for each in found}
 
 
 def _word_in(found: bytes) -> bytes:
