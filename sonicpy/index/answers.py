@@ -16,8 +16,8 @@ from sonicpy.index.engine import Engine
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
 from sonicpy.index.search.explain import Analysed, explain
-from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.langcodes import NO_LANGUAGE

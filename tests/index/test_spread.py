@@ -13,7 +13,7 @@ from sonicpy._native.terms import Terms
 from sonicpy.cluster.registry.partitions import part_of
 from sonicpy.config import Config
 from sonicpy.index.index import Index
-from sonicpy.index.search.families import Matching
+from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Page, RemotePart, merge
 from sonicpy.index.search.plan import Plan, to_plain
 from sonicpy.index.search.ranking import PLANNERS

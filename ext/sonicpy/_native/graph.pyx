@@ -68,6 +68,7 @@ from sonicpy._native.characters cimport BYTE_KINDS, IN_DIGITS, IN_LETTERS
 from sonicpy._native.corrector cimport Corrections, correct
 from sonicpy._native.parts cimport Parts, find_parts
 from sonicpy._native.short_nodes cimport short_nodes
+from sonicpy._native.word_source cimport WordSource
 
 import os
 import zlib
@@ -135,8 +136,13 @@ cdef class PackedGraph:
 
     Raises:
         DamagedGraph: this is no graph, or it is incomplete or damaged.
+
+    Attributes:
+        source: the words, for the walks of `word_walks`.
+        aliases: parts, each with a zero byte and a word behind it, for the same walks.
     """
     cdef object _owner
+    cdef readonly WordSource source, aliases
     cdef Automata _automata
     cdef const uint8_t *_signs
     cdef readonly uint32_t bucket
@@ -180,6 +186,15 @@ cdef class PackedGraph:
         check_automaton(self._automata.backward, read_u32(start + 40), self._automata.backward_root)
         if self.has_aliases:
             check_automaton(self._automata.aliases, aliases, self._automata.aliases_root)
+        self.source = WordSource.__new__(WordSource)
+        self.source._owner = content
+        self.source.words.nodes = self._automata.forward
+        self.source.words.root = self._automata.forward_root
+        self.aliases = WordSource.__new__(WordSource)
+        self.aliases._owner = content
+        if self._automata.aliases_root:
+            self.aliases.words.nodes = self._automata.aliases
+            self.aliases.words.root = self._automata.aliases_root
 
     def __len__(self) -> int:
         return self._count

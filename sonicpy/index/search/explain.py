@@ -23,8 +23,8 @@ from sonicpy.api.explanation import (
 from sonicpy.api.explanation import Part as PartOfScore
 from sonicpy.config import Config
 from sonicpy.index.search.expansion import edits_allowed
-from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import WHOLLY, MadeOf, Part, share_of
 from sonicpy.index.search.plan import NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
 from sonicpy.index.search.ranking import carry_out

@@ -3,8 +3,8 @@
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
 from sonicpy.config import Config
-from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, merge
 from sonicpy.index.search.ranking import carry_out
 from sonicpy.search import Search

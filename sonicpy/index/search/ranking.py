@@ -10,8 +10,8 @@ from collections.abc import Callable
 from sonicpy._native.plan import Plan
 from sonicpy._native.terms import Terms
 from sonicpy.config import Config, SearchConfig
-from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, bind, find
 from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.index.search.planners.newest import plan_newest

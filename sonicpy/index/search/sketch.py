@@ -12,8 +12,8 @@ from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.terms import PART, SPECIAL, Terms
 from sonicpy.config import Config
 from sonicpy.index.search.expansion import EXAMINED, edits_allowed
-from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.forms import without_family
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED

@@ -11,7 +11,8 @@ from typing import Any, Protocol
 from sonicpy._native.nearest import nearest_held
 from sonicpy._native.term_rows import TermInfo, held_words
 from sonicpy._native.varint import pack_varints
-from sonicpy.index.search.families import Matching, nearest_words
+from sonicpy.index.search.families import nearest_words
+from sonicpy.index.search.matching import Matching
 
 CORRECTIONS_EXAMINED = 512
 """Corrections of one word whose rows are read, at most: it bounds the time for words with very many neighbours."""

@@ -16,7 +16,7 @@ from sonicpy._native.plan import (
 from sonicpy._native.terms import Terms
 from sonicpy.config import SearchConfig
 from sonicpy.index.search.expansion import expansions
-from sonicpy.index.search.families import Matching
+from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import NOTHING_LEFT_OUT
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of
 from sonicpy.index.search.statistics import Statistics

@@ -4,7 +4,7 @@ from itertools import islice
 
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
-from sonicpy.index.search.families import Matching
+from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics
 
 EXPANDED_WORDS = 16

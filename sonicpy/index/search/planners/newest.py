@@ -5,7 +5,7 @@ from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy._native.word_break import is_unspaced_letter
 from sonicpy.config import SearchConfig
 from sonicpy.index.search.expansion import expansions
-from sonicpy.index.search.families import Matching
+from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import IN_PAIRS, IS_STOP
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of
 from sonicpy.index.search.statistics import Statistics
