@@ -294,3 +294,14 @@ def parts_of(bytes word not None) -> list:
         if part not in found:
             found.append(part)
     return found
+
+
+def tokens_of(bytes word not None) -> list:
+    """Return the letters and the numbers that a folded word of UTF-8 consists of, in their order."""
+    cdef Token tokens[TOKENS_MAX]
+    cdef int number
+    return [
+        word[tokens[number].begin : tokens[number].end]
+        for number in range(read_tokens(<const uint8_t *> word, len(word), tokens))
+        if tokens[number].letters or tokens[number].digits
+    ]

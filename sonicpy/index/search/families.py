@@ -113,6 +113,21 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
     return votes
 
 
+def joined_with(sources: Sequence[WordSource], word: bytes, matching: Matching | None) -> set[bytes]:
+    """Return the words that have a typed one, or a word of its family, as a part; no object may hold some.
+
+    Args:
+        sources: of parts, each with a zero byte and the word behind it.
+        matching: how the typed word leads to its family; None: it has none.
+    """
+    among = list(sources)
+    kin = None if matching is None else _kin_of(word, matching)
+    if kin is None:
+        return set(map(_word_in, find_words(among, [word + b"\0"], folding(None), begins=True)))
+    words = set(map(_word_in, find_words(among, [kin.folded.encode() + b"\0"], folding(kin.own), begins=True)))
+    return words.union(*(_forms(among, kin, stem) for stem in kin.stems))
+
+
 def _forms(sources: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:
     """Return the words that an algorithm draws to a stem."""
     found = _candidates(sources, kin, stem, [stem.beginning])

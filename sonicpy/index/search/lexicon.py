@@ -12,7 +12,7 @@ from sonicpy._native.word_source import SortedWords, WordSource
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
-from sonicpy.index.search.families import FAMILY_MAX, family_of, nearest_words
+from sonicpy.index.search.families import FAMILY_MAX, family_of, joined_with, nearest_words
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics, most_likely
 from sonicpy.store.rows.bucket_state import BucketState
@@ -180,6 +180,26 @@ class Lexicon(Statistics):
         if len(found) > FAMILY_MAX:  # those that are gone take no place
             found = [each for each, _ in self.held(found)]
         return nearest_words(word, found)
+
+    def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
+        """Return the words that have a word, or one of its family, as a part; no object may hold some."""
+        graph = self._graph
+        sources = self.part_sources()
+        found = joined_with(sources, word, matching) if sources else set()
+        if graph is not None:
+            found.update(graph.begun(word))
+        return sorted(found)
+
+    def part_sources(self) -> list[WordSource]:
+        """Return the parts of all words for walks, each with a zero byte and the word behind it; a graph has no parts that
+        begin a word."""
+        state, graph = self.reader.state, self._graph
+        found: list[WordSource] = []
+        if graph is not None and graph.has_aliases:
+            found.append(graph.aliases)
+        if self.live and state.pending_seq > state.graph_seq:
+            found.append(self._lexicons.pending(self._view, state).parts)
+        return found
 
     def sources(self, word: bytes = b"") -> list[WordSource]:
         """Return all words for walks; some may be gone: their rows tell.

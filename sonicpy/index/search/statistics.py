@@ -25,9 +25,9 @@ holders: 3 to 6 measure alike."""
 
 Sketch = dict[str, Any]
 """The statistics of a bucket, or of a part of one, for JSON: objects, length (the sum of their lengths), words {word:
-[objects, hidden]}, families, completed and corrected {word: [words]}; to each correction belongs its distance."""
+[objects, hidden]}, families, joined, completed and corrected {word: [words]}; to each correction belongs its distance."""
 
-NO_SKETCH: Sketch = {"objects": 0, "length": 0, "words": {}, "families": {}, "completed": {}, "corrected": {}}
+NO_SKETCH: Sketch = {"objects": 0, "length": 0, "words": {}, "families": {}, "joined": {}, "completed": {}, "corrected": {}}
 """The statistics of a part without the bucket."""
 
 
@@ -53,6 +53,14 @@ class Statistics(Protocol):
 
     def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
         """Return the other words that a word stands for."""
+        ...
+
+    def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
+        """Return the words that have a word, or one of its family, as a part; no object may hold some.
+
+        Args:
+            matching: how the word leads to its family; None: it has none.
+        """
         ...
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
@@ -119,6 +127,7 @@ class SummedStatistics(Statistics):
         self._objects: int = sum(sketch["objects"] for sketch in sketches)
         self._total_length: int = sum(sketch["length"] for sketch in sketches)
         self._families = _united(sketches, "families")
+        self._joined = _united(sketches, "joined")
         self._completed = _united(sketches, "completed")
         self._corrected = _distances(sketches)
         self._rows = _counted(sketches)
@@ -140,6 +149,10 @@ class SummedStatistics(Statistics):
     def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
         """Return the other words that a word stands for, at most FAMILY_MAX."""
         return nearest_words(word, self._families.get(word, []))
+
+    def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
+        """Return the words that are known to have a word as a part."""
+        return sorted(self._joined.get(word, []))
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
         """Return the completions that are known, in byte order."""
@@ -181,7 +194,7 @@ def _counted(sketches: Sequence[Sketch]) -> dict[bytes, TermInfo]:
 def _united(sketches: Sequence[Sketch], key: str) -> dict[bytes, list[bytes]]:
     found: dict[bytes, set[bytes]] = {}
     for sketch in sketches:
-        for word, others in sketch[key].items():
+        for word, others in sketch.get(key, {}).items():
             found.setdefault(word.encode(), set()).update(each.encode() for each in others)
     return {word: list(others) for word, others in found.items()}
 

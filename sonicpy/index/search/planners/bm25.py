@@ -18,7 +18,10 @@ from sonicpy.config import SearchConfig
 from sonicpy.index.search.expansion import expansions
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import NOTHING_LEFT_OUT
-from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of
+from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of, require_held
+from sonicpy.index.search.planners.inner import add_inner
+from sonicpy.index.search.planners.runs import first_letters
+from sonicpy.index.search.planners.spacing import find_pieces, write_apart, write_together
 from sonicpy.index.search.statistics import Statistics
 
 SHARE_STRENGTH = 2.5
@@ -43,12 +46,19 @@ def plan_bm25(statistics: Statistics, terms: Terms, search: SearchConfig, matchi
     clauses = plan_terms(
         terms, statistics.rows(terms.words), statistics.objects, enough, EXPANDED_WORDS, families or None
     )
+    size = content_size(clauses, terms.flags)
+    write_together(statistics, clauses, terms)
+    pieces = find_pieces(statistics, clauses, terms)
+    add_inner(statistics, clauses, terms, matching)
     if search.query_alternates_try and are_expandable(clauses):
         for clause in clauses:
             if clause.is_expandable:
                 _expand(statistics, clause, enough, search.query_alternates_try)
+    clauses = write_apart(statistics, clauses, pieces)
+    require_held(clauses)
+    if size <= FULL_FIRST_MAX:
+        clauses += first_letters(statistics, clauses, terms)
     let_stop_words_search(clauses)
-    size = content_size(clauses, terms.flags)
     return Plan(
         clauses,
         statistics.average_length,
