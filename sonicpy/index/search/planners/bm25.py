@@ -18,6 +18,7 @@ from sonicpy.config import SearchConfig
 from sonicpy.index.search.expansion import expansions
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import NOTHING_LEFT_OUT
+from sonicpy.index.search.planners.completions import complete_last
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of
 from sonicpy.index.search.statistics import Statistics
 
@@ -43,9 +44,10 @@ def plan_bm25(statistics: Statistics, terms: Terms, search: SearchConfig, matchi
     clauses = plan_terms(
         terms, statistics.rows(terms.words), statistics.objects, enough, EXPANDED_WORDS, families or None
     )
+    completed = complete_last(statistics, clauses, terms, search) if terms.last >= 0 else None
     if search.query_alternates_try and are_expandable(clauses):
         for clause in clauses:
-            if clause.is_expandable:
+            if clause.is_expandable and clause is not completed:
                 _expand(statistics, clause, enough, search.query_alternates_try)
     let_stop_words_search(clauses)
     size = content_size(clauses, terms.flags)
