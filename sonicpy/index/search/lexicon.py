@@ -9,18 +9,22 @@ from itertools import islice
 
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.word_source import SortedWords, WordSource
+from sonicpy._native.word_walks import find_words
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
-from sonicpy.index.search.families import FAMILY_MAX, family_of, joined_with, nearest_words
+from sonicpy.index.search.accents import fold, folding
+from sonicpy.index.search.families import FAMILY_MAX, family_of, joined_with, nearest_parts, nearest_words
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.statistics import Statistics, most_likely
+from sonicpy.index.search.statistics import Statistics, most_frequent, most_likely
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View
 
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
 """Buckets whose pending words are cached for walks, and words of all of them, at most: about 10 MB."""
+BEGUN_MAX = 20_000
+"""Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
 LONG_BYTES = 24
 """A longer word may stand for words of more than WORD_BYTES_MAX, which neither graphs nor pending words hold."""
 LONG_LETTERS, LONG_WORDS_MAX = 8, 512
@@ -201,18 +205,27 @@ class Lexicon(Statistics):
             found.append(self._lexicons.pending(self._view, state).parts)
         return found
 
-    def sources(self, word: bytes = b"") -> list[WordSource]:
+    def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
+        """Return the words that begin as a word does; see `Statistics`."""
+        pattern = fold(word.decode(), "").encode()
+        sources = [*self.sources(word, is_live=self.live), *self.part_sources()]
+        found = find_words(sources, [pattern], folding(""), distance=distance, begins=True, most=BEGUN_MAX)
+        words = nearest_parts(found)
+        return most_frequent([(each, row, words[each]) for each, row in self.held(list(words))])
+
+    def sources(self, word: bytes = b"", *, is_live: bool = True) -> list[WordSource]:
         """Return all words for walks; some may be gone: their rows tell.
 
         Args:
             word: a typed word; words that are too long for a graph are there if they begin as it does.
+            is_live: words that became pending since the graph was built are there.
         """
         state = self.reader.state
         found: list[WordSource] = []
         if state.lexicon_version:
             graph = self._graph
             found.append(self._lexicons.stand_in(self.reader) if graph is None else graph.source)
-        if state.pending_seq > state.graph_seq:
+        if is_live and state.pending_seq > state.graph_seq:
             found.append(self._lexicons.pending(self._view, state).words)
         if len(word) > LONG_BYTES:
             begun = self.reader.words_with(word.decode()[:LONG_LETTERS].encode(), LONG_WORDS_MAX)

@@ -7,12 +7,13 @@ sonic    sonic.py, whose plan is made while it is carried out
 
 from collections.abc import Callable
 
-from sonicpy._native.plan import Plan
+from sonicpy._native.plan import BRINGS, Plan
 from sonicpy._native.terms import Terms
 from sonicpy.config import Config, SearchConfig
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, bind, find
+from sonicpy.index.search.plan import without_last
 from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.index.search.planners.newest import plan_newest
 from sonicpy.index.search.sonic import SonicPart, rank_sonic
@@ -34,5 +35,21 @@ def carry_out(
     planner = PLANNERS.get(config.search.ranking)
     if planner is None:
         return rank_sonic(lexicon, terms, config)
+    window = config.store.kv.retain_word_objects
+    if terms.last >= 0 and not total and config.search.ranking == "bm25":
+        # Objects that hold every word come first, and score the same: where they fill the page, completions do not
+        # matter.
+        plan = planner(lexicon, without_last(terms), config.search, matching)
+        if may_fill(plan, wanted):
+            part = find(bind(plan, lexicon.reader, window), wanted)
+            if part.is_full(wanted):
+                return plan, part
     plan = planner(lexicon, terms, config.search, matching)
-    return plan, find(bind(plan, lexicon.reader, config.store.kv.retain_word_objects), wanted, total=total)
+    return plan, find(bind(plan, lexicon.reader, window), wanted, total=total)
+
+
+def may_fill(plan: Plan, wanted: int) -> bool:
+    """Return whether as many objects as wanted may hold every word of a plan, as far as the plan tells."""
+    return plan.full_first and all(
+        clause.holders * len(clause.slots[0].words) >= wanted for clause in plan.clauses if clause.role & BRINGS
+    )

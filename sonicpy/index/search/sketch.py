@@ -14,6 +14,7 @@ from sonicpy.config import Config
 from sonicpy.index.search.expansion import EXAMINED, edits_allowed
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.planners.completions import edits_of_beginning
 from sonicpy.index.search.planners.forms import without_family
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED
@@ -24,12 +25,14 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Match
     sketch = _Sketcher(lexicon)
     enough = config.search.alternates_below
     without = without_family(terms)
-    for term, flags in zip(terms.words, terms.flags, strict=True):
+    for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True)):
         held = sketch.add(term)
         if flags & (SPECIAL | PART):
             continue
         if matching is not None and not flags & without:
             held += sketch.add_family(term, matching)
+        if number == terms.last:
+            sketch.add_beginnings(term, edits_of_beginning(len(term.decode())) if held < enough else 0)
         if held < enough:  # else the whole bucket has enough, too
             sketch.add_others(term, EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
     return sketch.sketch
@@ -55,7 +58,7 @@ class _Sketcher:
         self._lexicon = lexicon
         length = lexicon.reader.state.total_length
         self.sketch: Sketch = {**NO_SKETCH, "objects": lexicon.objects, "length": length}
-        for key in ("words", "families", "completed", "corrected"):
+        for key in ("words", "families", "completed", "corrected", "begun"):
             self.sketch[key] = {}
 
     def add(self, word: bytes) -> int:
@@ -80,6 +83,13 @@ class _Sketcher:
         held = self._lexicon.held(near)
         self.sketch["corrected"][word.decode()] = [(each.decode(), near[each]) for each, _ in held]
         for each, row in held:
+            self._note(each, row)
+
+    def add_beginnings(self, word: bytes, edits: int) -> None:
+        """Add the words that begin as a word does, but for some errors."""
+        found = self._lexicon.beginnings(word, edits)
+        self.sketch["begun"][word.decode()] = [(each.decode(), its) for each, _, its in found]
+        for each, row, _ in found:
             self._note(each, row)
 
     def _note(self, word: bytes, row: TermInfo) -> int:

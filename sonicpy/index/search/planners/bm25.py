@@ -18,6 +18,7 @@ from sonicpy.config import SearchConfig
 from sonicpy.index.search.expansion import expansions
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import NOTHING_LEFT_OUT
+from sonicpy.index.search.planners.completions import complete_last
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of, require_held
 from sonicpy.index.search.planners.inner import add_inner
 from sonicpy.index.search.planners.runs import first_letters
@@ -50,9 +51,10 @@ def plan_bm25(statistics: Statistics, terms: Terms, search: SearchConfig, matchi
     write_together(statistics, clauses, terms)
     pieces = find_pieces(statistics, clauses, terms)
     add_inner(statistics, clauses, terms, matching)
+    completed = complete_last(statistics, clauses, terms, search) if terms.last >= 0 else None
     if search.query_alternates_try and are_expandable(clauses):
         for clause in clauses:
-            if clause.is_expandable:
+            if clause.is_expandable and clause is not completed:
                 _expand(statistics, clause, enough, search.query_alternates_try)
     clauses = write_apart(statistics, clauses, pieces)
     require_held(clauses)

@@ -7,6 +7,7 @@ from sonicpy.config import SearchConfig
 from sonicpy.index.search.expansion import expansions
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import IN_PAIRS, IS_STOP
+from sonicpy.index.search.planners.completions import complete_last
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of
 from sonicpy.index.search.statistics import Statistics
 
@@ -42,7 +43,9 @@ def plan_newest(statistics: Statistics, terms: Terms, search: SearchConfig, matc
         slot = Slot((term, *(form for form, _ in family)), 0.0)
         clause = Clause(number, BRINGS | REQUIRED, 0.0, [slot], is_expandable=is_expandable)
         clauses.append(clause)
-        if is_expandable:
+        if number == terms.last and is_word:
+            complete_last(statistics, clauses, terms, search)
+        elif is_expandable:
             expanded += 1
             others = expansions(statistics, term, 0, search.alternates_below, search.query_alternates_try)
             add_expansions(clause, others, statistics.objects)

@@ -1,0 +1,104 @@
+"""The last word of a query is a word and a beginning: the words that begin so stand for it, too, below itself.
+
+They are few lists, not one for each word: an object gains the same from any of the words of a list, so that the words
+can be many. Where all of them find few objects, those join them that begin so but for typing errors.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from sonicpy._native.bm25 import idf
+from sonicpy._native.nearest import likeliest_first
+from sonicpy._native.plan import BRINGS, Clause, Slot, add_expansions
+from sonicpy._native.term_rows import TermInfo
+from sonicpy._native.terms import PART, SPECIAL, Terms
+from sonicpy.config import SearchConfig
+from sonicpy.index.search.expansion import corrections
+from sonicpy.index.search.statistics import CORRECTIONS_COMPARED, LETTER_WORTH, Statistics
+
+Held = Sequence[tuple[bytes, TermInfo]]
+
+LONGER = (2, 5)
+"""How many letters more the words of the first lists of completions have, at most; the last list has all others."""
+COMPLETION_SHARE = 0.9
+"""Of the weight of the typed word, what a completion counts that is hardly longer."""
+LIKELIEST = (4, 16)
+"""How many of the likeliest words with typing errors are in the first lists."""
+LIKELIEST_SHARES = (0.45, 0.4, 0.35)
+"""Of the weight of the typed word, what the words of these lists count with one error; with two, half of it."""
+
+
+def edits_of_beginning(length: int) -> int:
+    """Return how many typing errors a beginning with `length` letters may have."""
+    return 0 if length < 4 else 1 if length < 8 else 2
+
+
+def is_completed(flags: int) -> bool:
+    """Return whether a term that a query ends in is completed."""
+    return not flags & PART
+
+
+def complete_last(statistics: Statistics, clauses: list[Clause], terms: Terms, search: SearchConfig) -> Clause | None:
+    """Add to the clause of the last word the words that begin so; return the clause, or None: the text ends in no word
+    that is completed."""
+    clause = next((each for each in clauses if each.term == terms.last), None)
+    if clause is None or not clause.role & BRINGS or not is_completed(terms.flags[clause.term]):
+        return None
+    word = clause.slots[0].words[0]
+    taken = {each for slot in clause.slots for each in slot.words}
+    found = [(each, row) for each, row, _ in statistics.beginnings(word, 0) if each not in taken]
+    others = {each for one in clauses if one is not clause for each in one.slots[0].words}
+    apart = [each for each in found if each[0] not in others]
+    if apart or clause.holders:  # john jo: whoever types it looks for another word than john
+        found = apart
+    clause.slots.extend(_completions(word, found, clause.weight, statistics.objects))
+    holders = clause.holders + sum(row.df for _, row in found)
+    if holders < search.alternates_below and not terms.flags[clause.term] & SPECIAL:  # numbers are never corrected
+        taken.update(each for each, _ in found)
+        _add_corrections(statistics, clause, word, taken, search)
+    return clause
+
+
+def _completions(word: bytes, found: Held, weight: float, objects: int) -> Iterator[Slot]:
+    """Yield completions as lists: words that are hardly longer than the typed one, longer ones, the longest."""
+    length = len(word.decode())
+    lists: list[list[tuple[bytes, TermInfo]]] = [[] for _ in (*LONGER, None)]
+    for each in found:
+        more = len(each[0].decode()) - length
+        lists[sum(more > most for most in LONGER)].append(each)
+    weight = min(weight, _idf_of(found, objects))
+    longer = (0, *LONGER)
+    for place, held in enumerate(lists):
+        if held:
+            share = COMPLETION_SHARE * length / (length + longer[place] + 1)
+            yield Slot(tuple(each for each, _ in held), share * weight, how="completion")
+
+
+def _add_corrections(
+    statistics: Statistics, clause: Clause, word: bytes, taken: set[bytes], search: SearchConfig
+) -> None:
+    """Add words that the typed one may be with typing errors, then those that may begin so."""
+    add_expansions(clause, corrections(statistics, word, search.query_alternates_try, taken), statistics.objects)
+    taken.update(each for slot in clause.slots for each in slot.words)
+    most = edits_of_beginning(len(word.decode()))
+    near = [each for each in statistics.beginnings(word, most) if each[0] not in taken] if most else []
+    for edits in range(1, most + 1):
+        held = [(each, row) for each, row, its in near if its == edits]
+        clause.slots.extend(_misspelt(word, held, edits, clause.weight, statistics.objects))
+
+
+def _misspelt(word: bytes, held: Held, edits: int, weight: float, objects: int) -> Iterator[Slot]:
+    """Yield words that begin as the typed one but for some errors, as lists: the likeliest ones first."""
+    words = [each for each, _ in held]
+    places = likeliest_first(word, words, [row.df for _, row in held], CORRECTIONS_COMPARED, LETTER_WORTH)
+    weight = min(weight, _idf_of(held, objects))
+    start = 0
+    for share, end in zip(LIKELIEST_SHARES, (*LIKELIEST, len(held)), strict=True):
+        if places[start:end]:
+            listed = tuple(words[place] for place in places[start:end])
+            yield Slot(listed, share / edits * weight, how="correction", edits=edits)
+        start = end
+
+
+def _idf_of(held: Held, objects: int) -> float:
+    """Return the weight of some words as if they were one."""
+    return idf(objects, min(sum(row.df for _, row in held), objects))
