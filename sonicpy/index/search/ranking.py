@@ -5,7 +5,7 @@ newest   planners/newest.py
 sonic    sonic.py, whose plan is made while it is carried out
 """
 
-from collections.abc import Callable
+from typing import Protocol
 
 from sonicpy._native.plan import BRINGS, Plan
 from sonicpy._native.terms import Terms
@@ -19,9 +19,29 @@ from sonicpy.index.search.planners.newest import plan_newest
 from sonicpy.index.search.sonic import SonicPart, rank_sonic
 from sonicpy.index.search.statistics import Statistics
 
-Planner = Callable[[Statistics, Terms, SearchConfig, Matching | None], Plan]
-"""Arguments: what is known of the objects, the terms of the query, the settings, how words lead to families (None: no
-word has one)."""
+class Planner(Protocol):
+    """Makes the plan of a query."""
+
+    def __call__(
+        self,
+        statistics: Statistics,
+        terms: Terms,
+        search: SearchConfig,
+        matching: Matching | None = None,
+        *,
+        is_whole: bool = True,
+    ) -> Plan:
+        """Return the plan.
+
+        Args:
+            statistics: of the objects in question.
+            terms: of the query.
+            search: the settings.
+            matching: how words lead to families; None: no word has one.
+            is_whole: False: without the words that stand for a typed one only behind all objects that hold it.
+        """
+        ...
+
 
 PLANNERS: dict[str, Planner] = {"bm25": plan_bm25, "newest": plan_newest}
 """By the setting search.ranking."""
@@ -39,7 +59,7 @@ def carry_out(
     if terms.last >= 0 and not total and config.search.ranking == "bm25":
         # Objects that hold every word come first, and score the same: where they fill the page, completions do not
         # matter.
-        plan = planner(lexicon, without_last(terms), config.search, matching)
+        plan = planner(lexicon, without_last(terms), config.search, matching, is_whole=False)
         if may_fill(plan, wanted):
             part = find(bind(plan, lexicon.reader, window), wanted)
             if part.is_full(wanted):

@@ -16,6 +16,7 @@ from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.completions import edits_of_beginning
 from sonicpy.index.search.planners.forms import without_family
+from sonicpy.index.search.planners.spacing import other_spellings
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED
 
@@ -27,7 +28,12 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Match
     without = without_family(terms)
     for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True)):
         held = sketch.add(term)
-        if flags & (SPECIAL | PART):
+        if flags & PART:
+            continue
+        sketch.add_joined(term, None if flags & without else matching)
+        if flags & SPECIAL:
+            if number == terms.last:
+                sketch.add_beginnings(term, 0)
             continue
         if matching is not None and not flags & without:
             held += sketch.add_family(term, matching)
@@ -35,6 +41,8 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Match
             sketch.add_beginnings(term, edits_of_beginning(len(term.decode())) if held < enough else 0)
         if held < enough:  # else the whole bucket has enough, too
             sketch.add_others(term, EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
+    for word in other_spellings(terms):
+        sketch.add(word)
     return sketch.sketch
 
 
@@ -58,7 +66,7 @@ class _Sketcher:
         self._lexicon = lexicon
         length = lexicon.reader.state.total_length
         self.sketch: Sketch = {**NO_SKETCH, "objects": lexicon.objects, "length": length}
-        for key in ("words", "families", "completed", "corrected", "begun"):
+        for key in ("words", "families", "joined", "completed", "corrected", "begun"):
             self.sketch[key] = {}
 
     def add(self, word: bytes) -> int:
@@ -72,6 +80,13 @@ class _Sketcher:
         self.sketch["families"][word.decode()] = [each.decode() for each in family]
         rows = zip(family, self._lexicon.rows(family), strict=True)
         return sum(self._note(each, row) for each, row in rows if row is not None)
+
+    def add_joined(self, word: bytes, matching: Matching | None) -> None:
+        """Add the words that have a word as a part."""
+        found = self._lexicon.held(self._lexicon.joined(word, matching))
+        self.sketch["joined"][word.decode()] = [each.decode() for each, _ in found]
+        for each, row in found:
+            self._note(each, row)
 
     def add_others(self, word: bytes, completed: int, edits: int, *, transpositions: bool) -> None:
         """Add completions and corrections."""

@@ -33,7 +33,14 @@ FULL_FIRST_MAX = 4
 """Content terms of a query, at most, for which objects that hold all of them come first."""
 
 
-def plan_bm25(statistics: Statistics, terms: Terms, search: SearchConfig, matching: Matching | None = None) -> Plan:
+def plan_bm25(
+    statistics: Statistics,
+    terms: Terms,
+    search: SearchConfig,
+    matching: Matching | None = None,
+    *,
+    is_whole: bool = True,
+) -> Plan:
     """Return the plan of a query.
 
     Special words are required, except in a sentence; stop words add to what others find, and are searched where others
@@ -41,6 +48,7 @@ def plan_bm25(statistics: Statistics, terms: Terms, search: SearchConfig, matchi
 
     Args:
         matching: how words lead to families; None: no word has one.
+        is_whole: see `Planner`.
     """
     enough = search.alternates_below
     families = families_of(statistics, terms, matching)
@@ -50,7 +58,8 @@ def plan_bm25(statistics: Statistics, terms: Terms, search: SearchConfig, matchi
     size = content_size(clauses, terms.flags)
     write_together(statistics, clauses, terms)
     pieces = find_pieces(statistics, clauses, terms)
-    add_inner(statistics, clauses, terms, matching)
+    if is_whole:
+        add_inner(statistics, clauses, terms, matching)
     completed = complete_last(statistics, clauses, terms, search) if terms.last >= 0 else None
     if search.query_alternates_try and are_expandable(clauses):
         for clause in clauses:

@@ -12,7 +12,7 @@ from sonicpy._native.parts import tokens_of
 from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Slot
 from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy._native.word_break import is_unspaced_letter
-from sonicpy.index.search.numbers import groups_of
+from sonicpy.index.search.numbers import groups_of, same_numbers
 from sonicpy.index.search.statistics import Statistics
 
 TERMS_MAX = 8
@@ -25,6 +25,17 @@ PIECE_LETTERS_MIN = 2
 PIECES_MAX = 3
 SHARE = 0.5
 """Of the weight of the typed spelling, what the other one counts."""
+
+
+def other_spellings(terms: Terms) -> list[bytes]:
+    """Return the words that those of a query may be written as together, apart, or as numbers."""
+    found: dict[bytes, None] = {}
+    if len(terms) <= TERMS_MAX + terms.flags.count(PART):
+        found.update((word, None) for _, word in _neighbours(terms))
+        for word, flags in zip(terms.words, terms.flags, strict=True):
+            if not flags & PART:
+                found.update(dict.fromkeys([*tokens_of(word), *groups_of(word), *same_numbers(word), *_cuts(word)]))
+    return list(found)
 
 
 # -- written together -------------------------------------------------------------------------------------------------
@@ -94,9 +105,7 @@ def _pieces(statistics: Statistics, word: bytes, *, is_held: bool) -> list[bytes
 def _cut(statistics: Statistics, word: bytes) -> list[bytes]:
     """Return the fewest words that a word consists of, and that objects hold."""
     text = word.decode()
-    if not (LETTERS_MIN <= len(text) <= LETTERS_MAX and (text.isalpha() or text.isdigit())):
-        return []
-    if is_unspaced_letter(text[0].encode()):
+    if not _may_be_cut(text):
         return []
     least, most = (1, DIGITS_TOGETHER_MAX) if text.isdigit() else (PIECE_LETTERS_MIN, PIECES_MAX)
     begun: list[tuple[list[str], str]] = [([], text)]
@@ -111,6 +120,28 @@ def _cut(statistics: Statistics, word: bytes) -> list[bytes]:
             best = max(whole, key=lambda pieces: min(map(len, pieces)))
             return [piece.encode() for piece in best]
     return []
+
+
+def _cuts(word: bytes) -> list[bytes]:
+    """Return the words that `_cut` may ask for."""
+    text = word.decode()
+    if not _may_be_cut(text):
+        return []
+    least = 1 if text.isdigit() else PIECE_LETTERS_MIN
+    return [
+        text[start:end].encode()
+        for start in range(len(text))
+        for end in range(start + least, len(text) + 1)
+        if start == 0 or start >= least
+    ]
+
+
+def _may_be_cut(text: str) -> bool:
+    return (
+        LETTERS_MIN <= len(text) <= LETTERS_MAX
+        and (text.isalpha() or text.isdigit())
+        and not is_unspaced_letter(text[0].encode())
+    )
 
 
 def _held_beginnings(
