@@ -187,11 +187,20 @@ class Lexicon(Statistics):
 
     def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
         """Return the words that begin as a word does; see `Statistics`."""
+        words = self._begun(word, distance)
+        return most_frequent([(each, row, words[each]) for each, row in self.held(list(words))])
+
+    def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that begin as a word does, spelled otherwise; see `Statistics`."""
+        return self.held(list(self._begun(word, 0, besides=word)))
+
+    def _begun(self, word: bytes, distance: int, besides: bytes = b"") -> dict[bytes, int]:
+        """Return the words that begin so, with their distances; perhaps some that are gone."""
         pattern = fold(word.decode(), "").encode()
         sources = self.sources(word, is_live=self.live)
-        found = find_words(sources, [pattern], folding(""), distance=distance, begins=True, most=BEGUN_MAX)
-        words = nearest_parts(found)
-        return most_frequent([(each, row, words[each]) for each, row in self.held(list(words))])
+        return nearest_parts(
+            find_words(sources, [pattern], folding(""), distance=distance, begins=True, besides=besides, most=BEGUN_MAX)
+        )
 
     def sources(self, word: bytes = b"", *, is_live: bool = True) -> list[WordSource]:
         """Return all words for walks; some may be gone: their rows tell.

@@ -102,6 +102,10 @@ class Statistics(Protocol):
         """
         ...
 
+    def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return those of the words that begin as a word does, without accents, that are spelled otherwise there."""
+        ...
+
     def held(self, words: Iterable[bytes]) -> list[tuple[bytes, TermInfo]]:
         """Return those of `words` that objects hold, with their rows, in the same order."""
         asked = words if isinstance(words, list) else list(words)
@@ -188,6 +192,10 @@ class SummedStatistics(Statistics):
         begun = self._begun.get(word, {})
         near = {each: its for each, its in begun.items() if its <= distance}
         return most_frequent([(each, row, near[each]) for each, row in self.held(sorted(near))])
+
+    def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that are known to begin so, but spelled otherwise."""
+        return [(each, row) for each, row, _ in self.beginnings(word, 0) if not each.startswith(word)]
 
 
 def most_frequent(found: list[tuple[bytes, TermInfo, int]]) -> list[tuple[bytes, TermInfo, int]]:
