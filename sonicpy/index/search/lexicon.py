@@ -207,11 +207,32 @@ class Lexicon(Statistics):
 
     def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
         """Return the words that begin as a word does; see `Statistics`."""
-        pattern = fold(word.decode(), "").encode()
-        sources = [*self.sources(word, is_live=self.live), *self.part_sources()]
-        found = find_words(sources, [pattern], folding(""), distance=distance, begins=True, most=BEGUN_MAX)
-        words = nearest_parts(found)
+        words = self._begun(word, distance)
         return most_frequent([(each, row, words[each]) for each, row in self.held(list(words))])
+
+    def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that begin as a word does, spelled otherwise; see `Statistics`."""
+        return self.held(list(self._begun(word, 0, besides=word)))
+
+    def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words with a part that begins as a word does; see `Statistics`."""
+        found = find_words(self.part_sources(), [_folded(word)], folding(""), begins=True, most=BEGUN_MAX)
+        return self.held([each for each in nearest_parts(found) if not _folded(each).startswith(_folded(word))])
+
+    def _begun(self, word: bytes, distance: int, besides: bytes = b"") -> dict[bytes, int]:
+        """Return the words that begin so, with their distances; perhaps some that are gone.
+
+        Args:
+            besides: words that begin so are left out, and parts of words.
+        """
+        sources = self.sources(word, is_live=self.live)
+        if not besides:
+            sources += self.part_sources()
+        return nearest_parts(
+            find_words(
+                sources, [_folded(word)], folding(""), distance=distance, begins=True, besides=besides, most=BEGUN_MAX
+            )
+        )
 
     def sources(self, word: bytes = b"", *, is_live: bool = True) -> list[WordSource]:
         """Return all words for walks; some may be gone: their rows tell.
@@ -231,3 +252,7 @@ class Lexicon(Statistics):
             begun = self.reader.words_with(word.decode()[:LONG_LETTERS].encode(), LONG_WORDS_MAX)
             found.append(SortedWords([each for each in begun if len(each) > WORD_BYTES_MAX]))
         return found
+
+
+def _folded(word: bytes) -> bytes:
+    return word if word.isascii() else fold(word.decode(), "").encode()

@@ -109,9 +109,10 @@ class Part:
             listed_max: at most this many parts of an object are listed one by one, the largest ones.
         """
         words = self._words_held()
+        apart = bind(self._query.plan, self._reader, self._query.newest, apart=True)
         return [
             ([(words[number], tf, part) for number, tf, part in listed], others, others_sum)
-            for listed, others, others_sum in parts(self._query, iids, listed_max)
+            for listed, others, others_sum in parts(apart, iids, listed_max)
         ]
 
     def _words_held(self) -> list[Word]:

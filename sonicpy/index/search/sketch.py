@@ -11,10 +11,10 @@ from sonicpy._native.completions import likely_of_all
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.terms import PART, SPECIAL, Terms
 from sonicpy.config import Config
+from sonicpy.index.search.beginnings import edits_of_beginning
 from sonicpy.index.search.expansion import EXAMINED, edits_allowed
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.planners.completions import edits_of_beginning
 from sonicpy.index.search.planners.forms import without_family
 from sonicpy.index.search.planners.spacing import other_spellings
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
@@ -47,8 +47,9 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Match
 
 
 def pack_completions(lexicon: Lexicon, term: bytes) -> bytes | None:
-    """Return the completions that a part holds, packed, for `likely_completions`; None: they are those of a graph."""
-    if not lexicon.live:
+    """Return the completions that a part holds, packed, for `likely_completions`; None: they are those of a graph, or
+    some differ in accents."""
+    if not lexicon.live or lexicon.variants(term):
         return None
     return lexicon.reader.packed_completions(term, COMPLETIONS_EXAMINED) if len(term) <= WORD_BYTES_MAX else b"\0"
 
@@ -56,8 +57,10 @@ def pack_completions(lexicon: Lexicon, term: bytes) -> bytes | None:
 def sketch_suggest(lexicon: Lexicon, term: bytes) -> Sketch:
     """Return what a part knows of the words that complete or correct a word."""
     sketch = _Sketcher(lexicon)
+    length = len(term.decode())
     sketch.add(term)
-    sketch.add_others(term, COMPLETIONS_EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
+    sketch.add_others(term, COMPLETIONS_EXAMINED, edits_allowed(length), transpositions=True)
+    sketch.add_beginnings(term, edits_of_beginning(length))
     return sketch.sketch
 
 

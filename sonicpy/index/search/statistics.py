@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from sonicpy._native.nearest import nearest_held
 from sonicpy._native.term_rows import TermInfo, held_words
 from sonicpy._native.varint import pack_varints
+from sonicpy.index.search.accents import fold
 from sonicpy.index.search.families import nearest_words
 from sonicpy.index.search.matching import Matching
 
@@ -111,6 +112,14 @@ class Statistics(Protocol):
         """
         ...
 
+    def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return those of the words that begin as a word does, without accents, that are spelled otherwise there."""
+        ...
+
+    def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that do not begin as a word does, without accents, but have a part that does."""
+        ...
+
     def held(self, words: Iterable[bytes]) -> list[tuple[bytes, TermInfo]]:
         """Return those of `words` that objects hold, with their rows, in the same order."""
         asked = words if isinstance(words, list) else list(words)
@@ -202,6 +211,20 @@ class SummedStatistics(Statistics):
         begun = self._begun.get(word, {})
         near = {each: its for each, its in begun.items() if its <= distance}
         return most_frequent([(each, row, near[each]) for each, row in self.held(sorted(near))])
+
+    def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that are known to begin so, but spelled otherwise."""
+        begun = [(each, row) for each, row, _ in self.beginnings(word, 0) if not each.startswith(word)]
+        return [(each, row) for each, row in begun if _is_begun(each, word)]
+
+    def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that are known to have a part that begins so."""
+        return [(each, row) for each, row, _ in self.beginnings(word, 0) if not _is_begun(each, word)]
+
+
+def _is_begun(word: bytes, beginning: bytes) -> bool:
+    """Return whether a word begins so, without accents."""
+    return fold(word.decode(), "").startswith(fold(beginning.decode(), ""))
 
 
 def most_frequent(found: list[tuple[bytes, TermInfo, int]]) -> list[tuple[bytes, TermInfo, int]]:

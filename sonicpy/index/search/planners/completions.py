@@ -7,13 +7,13 @@ can be many. Where all of them find few objects, those join them that begin so b
 from collections.abc import Iterator, Sequence
 
 from sonicpy._native.bm25 import idf
-from sonicpy._native.nearest import likeliest_first
 from sonicpy._native.plan import BRINGS, Clause, Slot, add_expansions
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, Terms
 from sonicpy.config import SearchConfig
+from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginnings
 from sonicpy.index.search.expansion import corrections
-from sonicpy.index.search.statistics import CORRECTIONS_COMPARED, LETTER_WORTH, Statistics
+from sonicpy.index.search.statistics import Statistics
 
 Held = Sequence[tuple[bytes, TermInfo]]
 
@@ -25,11 +25,6 @@ LIKELIEST = (4, 16)
 """How many of the likeliest words with typing errors are in the first lists."""
 LIKELIEST_SHARES = (0.45, 0.4, 0.35)
 """Of the weight of the typed word, what the words of these lists count with one error; with two, half of it."""
-
-
-def edits_of_beginning(length: int) -> int:
-    """Return how many typing errors a beginning with `length` letters may have."""
-    return 0 if length < 4 else 1 if length < 8 else 2
 
 
 def is_completed(flags: int) -> bool:
@@ -79,22 +74,24 @@ def _add_corrections(
     """Add words that the typed one may be with typing errors, then those that may begin so."""
     add_expansions(clause, corrections(statistics, word, search.query_alternates_try, taken), statistics.objects)
     taken.update(each for slot in clause.slots for each in slot.words)
-    most = edits_of_beginning(len(word.decode()))
-    near = [each for each in statistics.beginnings(word, most) if each[0] not in taken] if most else []
-    for edits in range(1, most + 1):
-        held = [(each, row) for each, row, its in near if its == edits]
-        clause.slots.extend(_misspelt(word, held, edits, clause.weight, statistics.objects))
+    near = statistics.beginnings(word, edits_of_beginning(len(word.decode())))
+    likeliest = likeliest_beginnings(word, near, taken)
+    for edits in sorted({its for _, _, its in likeliest}):
+        held = [(each, row) for each, row, its in likeliest if its == edits]
+        clause.slots.extend(_misspelt(held, edits, clause.weight, statistics.objects))
 
 
-def _misspelt(word: bytes, held: Held, edits: int, weight: float, objects: int) -> Iterator[Slot]:
-    """Yield words that begin as the typed one but for some errors, as lists: the likeliest ones first."""
-    words = [each for each, _ in held]
-    places = likeliest_first(word, words, [row.df for _, row in held], CORRECTIONS_COMPARED, LETTER_WORTH)
+def _misspelt(held: Held, edits: int, weight: float, objects: int) -> Iterator[Slot]:
+    """Yield words that begin as the typed one but for some errors, as lists: the likeliest ones are the first.
+
+    Args:
+        held: the likeliest first.
+    """
     weight = min(weight, _idf_of(held, objects))
     start = 0
     for share, end in zip(LIKELIEST_SHARES, (*LIKELIEST, len(held)), strict=True):
-        if places[start:end]:
-            listed = tuple(words[place] for place in places[start:end])
+        if held[start:end]:
+            listed = tuple(each for each, _ in held[start:end])
             yield Slot(listed, share / edits * weight, how="correction", edits=edits)
         start = end
 
