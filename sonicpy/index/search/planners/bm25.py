@@ -18,7 +18,7 @@ from sonicpy.config import SearchConfig
 from sonicpy.index.search.expansion import expansions
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import NOTHING_LEFT_OUT
-from sonicpy.index.search.planners.completions import complete_last
+from sonicpy.index.search.planners.completions import complete_address, complete_last
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of, require_held
 from sonicpy.index.search.planners.inner import add_inner
 from sonicpy.index.search.planners.runs import first_letters
@@ -60,6 +60,7 @@ def plan_bm25(
     pieces = find_pieces(statistics, clauses, terms)
     if is_whole:
         add_inner(statistics, clauses, terms, matching)
+        complete_address(statistics, clauses, terms)
     completed = complete_last(statistics, clauses, terms, search) if terms.last >= 0 else None
     if search.query_alternates_try and are_expandable(clauses):
         for clause in clauses:

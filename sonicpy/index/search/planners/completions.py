@@ -21,6 +21,8 @@ LONGER = (2, 5)
 """How many letters more the words of the first lists of completions have, at most; the last list has all others."""
 COMPLETION_SHARE = 0.9
 """Of the weight of the typed word, what a completion counts that is hardly longer."""
+ADDRESSES_MAX = 2_000
+"""Addresses that begin with the typed numbers, at most."""
 LIKELIEST = (4, 16)
 """How many of the likeliest words with typing errors are in the first lists."""
 LIKELIEST_SHARES = (0.45, 0.4, 0.35)
@@ -51,6 +53,25 @@ def complete_last(statistics: Statistics, clauses: list[Clause], terms: Terms, s
         taken.update(each for each, _ in found)
         _add_corrections(statistics, clause, word, taken, search)
     return clause
+
+
+def complete_address(statistics: Statistics, clauses: list[Clause], terms: Terms) -> None:
+    """Add to the clauses of the numbers that a query ends in the addresses and versions that begin with them: `10.0` is
+    two words, and `10.0.0.1` is one."""
+    numbers = [number for number, word in enumerate(terms.words[: terms.last + 1]) if word.isdigit()]
+    if len(numbers) < 2 or numbers[-2:] != [terms.last - 1, terms.last]:
+        return
+    while numbers[0] + len(numbers) - 1 != terms.last:
+        del numbers[0]
+    beginning = b".".join(word for number in numbers for word in [terms.words[number]] * terms.counts[number])
+    found = statistics.completed(beginning, ADDRESSES_MAX)
+    if not found:
+        return
+    for clause in clauses:
+        if clause.term in numbers:
+            weight = COMPLETION_SHARE * min(clause.weight, _idf_of(found, statistics.objects))
+            clause.slots.append(Slot(tuple(word for word, _ in found), weight, how="completion"))
+            clause.holders = max(clause.holders, 1)
 
 
 def _completions(word: bytes, found: Held, weight: float, objects: int) -> Iterator[Slot]:

@@ -1,6 +1,7 @@
 """The parts of joined words: `path` stands for `os.path.join`, too, below a word of its own."""
 
 from sonicpy._native.bm25 import idf
+from sonicpy._native.parts import tokens_of
 from sonicpy._native.plan import BRINGS, Clause, Slot
 from sonicpy._native.terms import PART, Terms
 from sonicpy.index.search.matching import Matching
@@ -16,10 +17,16 @@ def add_inner(statistics: Statistics, clauses: list[Clause], terms: Terms, match
         if not clause.role & BRINGS or terms.flags[clause.term] & PART:
             continue
         typed = clause.slots[0].words
-        joined = [word for word in statistics.joined(typed[0], matching) if word not in typed]
+        joined = [word for word in statistics.joined(_core(typed[0]), matching) if word not in typed]
         found = statistics.held(joined) if joined else []
         if found:
             holders = sum(row.df for _, row in found)
             weight = PART_SHARE * min(clause.weight, idf(statistics.objects, min(holders, statistics.objects)))
             clause.slots.append(Slot(tuple(word for word, _ in found), weight, how="completion"))
             clause.holders = max(clause.holders, 1)
+
+
+def _core(word: bytes) -> bytes:
+    """Return a word without the signs at its ends."""
+    tokens = [word] if word.isalnum() else tokens_of(word)
+    return tokens[0] if len(tokens) == 1 else word

@@ -7,7 +7,7 @@ from sonicpy.config import SearchConfig
 from sonicpy.index.search.expansion import expansions
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import IN_PAIRS, IS_STOP, IS_UNHELD
-from sonicpy.index.search.planners.completions import complete_last
+from sonicpy.index.search.planners.completions import complete_address, complete_last
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of
 from sonicpy.index.search.planners.inner import add_inner
 from sonicpy.index.search.planners.spacing import find_pieces, write_apart, write_together
@@ -58,6 +58,7 @@ def plan_newest(
     pieces = find_pieces(statistics, clauses, terms)
     if is_whole:
         add_inner(statistics, clauses, terms, matching)
+        complete_address(statistics, clauses, terms)
     for clause in clauses:
         word = terms.words[clause.term]
         if clause.term == terms.last and not is_letter(word, terms.flags[clause.term]):

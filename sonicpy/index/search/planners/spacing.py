@@ -23,6 +23,8 @@ LETTERS_MIN, LETTERS_MAX = 4, 24
 """A word without joints that no object holds is cut if it has so many letters or digits."""
 PIECE_LETTERS_MIN = 2
 PIECES_MAX = 3
+INITIALS = range(2, 6)
+"""How many letters words have that may be initials, written with dots."""
 SHARE = 0.5
 """Of the weight of the typed spelling, what the other one counts."""
 
@@ -31,7 +33,7 @@ def other_spellings(terms: Terms) -> list[bytes]:
     """Return the words that those of a query may be written as together, apart, or as numbers."""
     found: dict[bytes, None] = {}
     if len(terms) <= TERMS_MAX + terms.flags.count(PART):
-        found.update((word, None) for _, word in _neighbours(terms))
+        found.update((word, None) for _, word in (*_neighbours(terms), *_closed(terms)))
         for word, flags in zip(terms.words, terms.flags, strict=True):
             if not flags & PART:
                 found.update(dict.fromkeys([*tokens_of(word), *groups_of(word), *same_numbers(word), *_cuts(word)]))
@@ -43,9 +45,9 @@ def other_spellings(terms: Terms) -> list[bytes]:
 
 def write_together(statistics: Statistics, clauses: list[Clause], terms: Terms) -> None:
     """Add to the clauses of neighbours the word that they make together, if objects hold it."""
-    if not 1 < len(terms) <= TERMS_MAX + terms.flags.count(PART):
+    if len(terms) > TERMS_MAX + terms.flags.count(PART):
         return
-    places = {word: numbers for numbers, word in _neighbours(terms)}
+    places = {word: numbers for numbers, word in (*_neighbours(terms), *_closed(terms))}
     for word in terms.words:
         places.pop(word, None)
     if not places:
@@ -73,6 +75,17 @@ def _neighbours(terms: Terms) -> Iterator[tuple[tuple[int, ...], bytes]]:
                 yield found, b"".join(words)
 
 
+def _closed(terms: Terms) -> Iterator[tuple[tuple[int, ...], bytes]]:
+    """Yield the number of a term with joints, and the term without; of a short one, and the term as initials (U.S.A.)."""
+    for number, (word, flags) in enumerate(zip(terms.words, terms.flags, strict=True)):
+        if flags & (PART | STOP):
+            continue
+        if not word.isalnum() and len(tokens := tokens_of(word)) > 1:
+            yield (number,), b"".join(tokens)
+        elif word.isalpha() and len(word) in INITIALS:
+            yield (number,), b".".join(word[at : at + 1] for at in range(len(word)))
+
+
 # -- written apart ----------------------------------------------------------------------------------------------------
 
 
@@ -96,8 +109,8 @@ def find_pieces(statistics: Statistics, clauses: list[Clause], terms: Terms) -> 
 
 
 def _pieces(statistics: Statistics, word: bytes, *, is_held: bool) -> list[bytes]:
-    for pieces in (tokens_of(word), groups_of(word)):
-        if len(pieces) > 1 and len(statistics.held(list(dict.fromkeys(pieces)))) == len(set(pieces)):
+    for pieces in ([] if word.isalpha() else tokens_of(word), groups_of(word)):
+        if pieces not in ([], [word]) and len(statistics.held(list(dict.fromkeys(pieces)))) == len(set(pieces)):
             return pieces
     return [] if is_held else _cut(statistics, word)
 
