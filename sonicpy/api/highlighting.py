@@ -101,6 +101,10 @@ def _wanted(explanation: Explanation) -> dict[str, set[str]]:
             for other in term.alternates:
                 if not (is_run and other.word.startswith(term.word)):
                     wanted.setdefault(other.word, set()).add("" if other.how == "spelling" else term.word)
+    letters = {word for word in wanted if is_unspaced_letter(word.encode())}
+    for letter in letters:  # a pair of letters shows where they are
+        if any(letter in word for word in wanted if word not in letters):
+            del wanted[letter]
     return wanted
 
 
