@@ -17,7 +17,7 @@ from sonicpy.index.search.statistics import Statistics
 
 TERMS_MAX = 8
 """A query with more terms is a sentence: its neighbours are not compared with words of the bucket."""
-TOGETHER_MAX, DIGITS_TOGETHER_MAX = 3, 6
+TOGETHER_MAX, DIGITS_TOGETHER_MAX = 4, 6
 """Words that one word is made of, at most; groups of digits of one number."""
 LETTERS_MIN, LETTERS_MAX = 4, 24
 """A word without joints that no object holds is cut if it has so many letters or digits."""
