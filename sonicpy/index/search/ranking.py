@@ -5,7 +5,7 @@ newest   planners/newest.py
 sonic    sonic.py, whose plan is made while it is carried out
 """
 
-from collections.abc import Callable
+from typing import Protocol
 
 from sonicpy._native.plan import BRINGS, Plan
 from sonicpy._native.terms import Terms
@@ -13,15 +13,33 @@ from sonicpy.config import Config, SearchConfig
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, bind, find
-from sonicpy.index.search.plan import without_last
 from sonicpy.index.search.planners.bm25 import plan_bm25
+from sonicpy.index.search.planners.completions import Fills, never
 from sonicpy.index.search.planners.newest import plan_newest
 from sonicpy.index.search.sonic import SonicPart, rank_sonic
 from sonicpy.index.search.statistics import Statistics
 
-Planner = Callable[[Statistics, Terms, SearchConfig, Matching | None], Plan]
-"""Arguments: what is known of the objects, the terms of the query, the settings, how words lead to families (None: no
-word has one)."""
+
+class Planner(Protocol):
+    """Makes the plan of a query."""
+
+    def __call__(
+        self,
+        statistics: Statistics,
+        terms: Terms,
+        search: SearchConfig,
+        matching: Matching | None,
+        fills: Fills = never,
+    ) -> Plan:
+        """Return the plan.
+
+        Args:
+            statistics: what is known of the objects.
+            matching: how words lead to families; None: no word has one.
+            fills: see `Fills`.
+        """
+        ...
+
 
 PLANNERS: dict[str, Planner] = {"bm25": plan_bm25, "newest": plan_newest}
 """By the setting search.ranking."""
@@ -36,16 +54,19 @@ def carry_out(
     if planner is None:
         return rank_sonic(lexicon, terms, config)
     window = config.store.kv.retain_word_objects
-    if terms.last >= 0 and not total and config.search.ranking == "bm25":
-        # Objects that hold every word come first, and score the same: where they fill the page, completions do not
-        # matter.
-        plan = planner(lexicon, without_last(terms), config.search, matching)
-        if may_fill(plan, wanted):
+    filled: list[Part] = []
+
+    def fills(plan: Plan) -> bool:
+        """Objects that hold every word come first, and score the same with completions: they may fill the page."""
+        if not total and may_fill(plan, wanted):
             part = find(bind(plan, lexicon.reader, window), wanted)
             if part.is_full(wanted):
-                return plan, part
-    plan = planner(lexicon, terms, config.search, matching)
-    return plan, find(bind(plan, lexicon.reader, window), wanted, total=total)
+                filled.append(part)
+        return bool(filled)
+
+    plan = planner(lexicon, terms, config.search, matching, fills)
+    part = filled[0] if filled else find(bind(plan, lexicon.reader, window), wanted, total=total)
+    return plan, part
 
 
 def may_fill(plan: Plan, wanted: int) -> bool:
