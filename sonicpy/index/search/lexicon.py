@@ -225,7 +225,9 @@ class Lexicon(Statistics):
         Args:
             besides: words that begin so are left out, and parts of words.
         """
-        sources = self.sources(word, is_live=self.live)
+        if len(word) > WORD_BYTES_MAX:
+            return {}
+        sources = self.sources(is_live=self.live, has_stand_in=distance == 0)
         if not besides:
             sources += self.part_sources()
         return nearest_parts(
@@ -234,18 +236,22 @@ class Lexicon(Statistics):
             )
         )
 
-    def sources(self, word: bytes = b"", *, is_live: bool = True) -> list[WordSource]:
+    def sources(self, word: bytes = b"", *, is_live: bool = True, has_stand_in: bool = True) -> list[WordSource]:
         """Return all words for walks; some may be gone: their rows tell.
 
         Args:
             word: a typed word; words that are too long for a graph are there if they begin as it does.
             is_live: words that became pending since the graph was built are there.
+            has_stand_in: where the graph cannot be read, the words of the store are there.
         """
         state = self.reader.state
         found: list[WordSource] = []
         if state.lexicon_version:
             graph = self._graph
-            found.append(self._lexicons.stand_in(self.reader) if graph is None else graph.source)
+            if graph is not None:
+                found.append(graph.source)
+            elif has_stand_in:
+                found.append(self._lexicons.stand_in(self.reader))
         if is_live and state.pending_seq > state.graph_seq:
             found.append(self._lexicons.pending(self._view, state).words)
         if len(word) > LONG_BYTES:

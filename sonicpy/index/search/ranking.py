@@ -13,11 +13,12 @@ from sonicpy.config import Config, SearchConfig
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, bind, find
-from sonicpy.index.search.plan import without_last
 from sonicpy.index.search.planners.bm25 import plan_bm25
+from sonicpy.index.search.planners.completions import Fills, never
 from sonicpy.index.search.planners.newest import plan_newest
 from sonicpy.index.search.sonic import SonicPart, rank_sonic
 from sonicpy.index.search.statistics import Statistics
+
 
 class Planner(Protocol):
     """Makes the plan of a query."""
@@ -27,18 +28,15 @@ class Planner(Protocol):
         statistics: Statistics,
         terms: Terms,
         search: SearchConfig,
-        matching: Matching | None = None,
-        *,
-        is_whole: bool = True,
+        matching: Matching | None,
+        fills: Fills = never,
     ) -> Plan:
         """Return the plan.
 
         Args:
-            statistics: of the objects in question.
-            terms: of the query.
-            search: the settings.
+            statistics: what is known of the objects.
             matching: how words lead to families; None: no word has one.
-            is_whole: False: without the words that stand for a typed one only behind all objects that hold it.
+            fills: see `Fills`.
         """
         ...
 
@@ -56,16 +54,19 @@ def carry_out(
     if planner is None:
         return rank_sonic(lexicon, terms, config)
     window = config.store.kv.retain_word_objects
-    if terms.last >= 0 and not total and config.search.ranking == "bm25":
-        # Objects that hold every word come first, and score the same: where they fill the page, completions do not
-        # matter.
-        plan = planner(lexicon, without_last(terms), config.search, matching, is_whole=False)
-        if may_fill(plan, wanted):
+    filled: list[Part] = []
+
+    def fills(plan: Plan) -> bool:
+        """Objects that hold every word come first, and score the same with completions: they may fill the page."""
+        if not total and may_fill(plan, wanted):
             part = find(bind(plan, lexicon.reader, window), wanted)
             if part.is_full(wanted):
-                return plan, part
-    plan = planner(lexicon, terms, config.search, matching)
-    return plan, find(bind(plan, lexicon.reader, window), wanted, total=total)
+                filled.append(part)
+        return bool(filled)
+
+    plan = planner(lexicon, terms, config.search, matching, fills)
+    part = filled[0] if filled else find(bind(plan, lexicon.reader, window), wanted, total=total)
+    return plan, part
 
 
 def may_fill(plan: Plan, wanted: int) -> bool:

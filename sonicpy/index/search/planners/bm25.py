@@ -18,7 +18,7 @@ from sonicpy.config import SearchConfig
 from sonicpy.index.search.expansion import expansions
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import NOTHING_LEFT_OUT
-from sonicpy.index.search.planners.completions import complete_address, complete_last
+from sonicpy.index.search.planners.completions import Fills, complete, complete_address, last_of, never
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of, require_held
 from sonicpy.index.search.planners.inner import add_inner
 from sonicpy.index.search.planners.runs import first_letters
@@ -34,12 +34,7 @@ FULL_FIRST_MAX = 4
 
 
 def plan_bm25(
-    statistics: Statistics,
-    terms: Terms,
-    search: SearchConfig,
-    matching: Matching | None = None,
-    *,
-    is_whole: bool = True,
+    statistics: Statistics, terms: Terms, search: SearchConfig, matching: Matching | None = None, fills: Fills = never
 ) -> Plan:
     """Return the plan of a query.
 
@@ -48,7 +43,7 @@ def plan_bm25(
 
     Args:
         matching: how words lead to families; None: no word has one.
-        is_whole: see `Planner`.
+        fills: see `Fills`.
     """
     enough = search.alternates_below
     families = families_of(statistics, terms, matching)
@@ -58,19 +53,26 @@ def plan_bm25(
     size = content_size(clauses, terms.flags)
     write_together(statistics, clauses, terms)
     pieces = find_pieces(statistics, clauses, terms)
-    if is_whole:
-        add_inner(statistics, clauses, terms, matching)
-        complete_address(statistics, clauses, terms)
-    completed = complete_last(statistics, clauses, terms, search) if terms.last >= 0 else None
+    begun = list(first_letters(statistics, clauses, terms)) if size <= FULL_FIRST_MAX else []
+    last = last_of(clauses, terms)
     if search.query_alternates_try and are_expandable(clauses):
         for clause in clauses:
-            if clause.is_expandable and clause is not completed:
+            if clause.is_expandable and clause is not last:
                 _expand(statistics, clause, enough, search.query_alternates_try)
-    clauses = write_apart(statistics, clauses, pieces)
+    plan = _plan(statistics, [*write_apart(statistics, clauses, pieces), *begun], size, enough)
+    if fills(plan):
+        return plan
+    add_inner(statistics, clauses, terms, matching)
+    if last is not None:
+        complete_address(statistics, clauses, terms)
+        complete(statistics, last, clauses, search)
+    clauses = [*write_apart(statistics, clauses, pieces), *begun]
     require_held(clauses)
-    if size <= FULL_FIRST_MAX:
-        clauses += first_letters(statistics, clauses, terms)
     let_stop_words_search(clauses)
+    return _plan(statistics, clauses, size, enough)
+
+
+def _plan(statistics: Statistics, clauses: list[Clause], size: float, enough: int) -> Plan:
     return Plan(
         clauses,
         statistics.average_length,

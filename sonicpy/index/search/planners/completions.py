@@ -4,10 +4,10 @@ They are few lists, not one for each word: an object gains the same from any of 
 can be many. Where all of them find few objects, those join them that begin so but for typing errors.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from sonicpy._native.bm25 import idf
-from sonicpy._native.plan import BRINGS, Clause, Slot, add_expansions
+from sonicpy._native.plan import BRINGS, Clause, Plan, Slot, add_expansions
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, Terms
 from sonicpy.config import SearchConfig
@@ -15,6 +15,8 @@ from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginn
 from sonicpy.index.search.expansion import corrections
 from sonicpy.index.search.statistics import Statistics
 
+Fills = Callable[[Plan], bool]
+"""Returns whether a plan without completions finds enough: as many objects that hold every word as the page has."""
 Held = Sequence[tuple[bytes, TermInfo]]
 
 LONGER = (2, 5)
@@ -29,30 +31,37 @@ LIKELIEST_SHARES = (0.45, 0.4, 0.35)
 """Of the weight of the typed word, what the words of these lists count with one error; with two, half of it."""
 
 
+def never(plan: Plan) -> bool:
+    """Return that completions have to be added."""
+    return False
+
+
 def is_completed(flags: int) -> bool:
     """Return whether a term that a query ends in is completed."""
     return not flags & PART
 
 
-def complete_last(statistics: Statistics, clauses: list[Clause], terms: Terms, search: SearchConfig) -> Clause | None:
-    """Add to the clause of the last word the words that begin so; return the clause, or None: the text ends in no word
-    that is completed."""
-    clause = next((each for each in clauses if each.term == terms.last), None)
-    if clause is None or not clause.role & BRINGS or not is_completed(terms.flags[clause.term]):
+def last_of(clauses: list[Clause], terms: Terms) -> Clause | None:
+    """Return the clause of the word that the text ends in; None: the text ends in no word that is completed."""
+    if terms.last < 0 or not is_completed(terms.flags[terms.last]):
         return None
-    word = clause.slots[0].words[0]
-    taken = {each for slot in clause.slots for each in slot.words}
+    return next((each for each in clauses if each.term == terms.last and each.role & BRINGS), None)
+
+
+def complete(statistics: Statistics, last: Clause, clauses: list[Clause], search: SearchConfig) -> None:
+    """Add to the clause of the last word the words that begin so."""
+    word = last.slots[0].words[0]
+    taken = {each for slot in last.slots for each in slot.words}
     found = [(each, row) for each, row, _ in statistics.beginnings(word, 0) if each not in taken]
-    others = {each for one in clauses if one is not clause for each in one.slots[0].words}
+    others = {each for clause in clauses if clause is not last for each in clause.slots[0].words}
     apart = [each for each in found if each[0] not in others]
-    if apart or clause.holders:  # john jo: whoever types it looks for another word than john
+    if apart or last.holders:  # john jo: whoever types it looks for another word than john
         found = apart
-    clause.slots.extend(_completions(word, found, clause.weight, statistics.objects))
-    holders = clause.holders + sum(row.df for _, row in found)
-    if holders < search.alternates_below and not terms.flags[clause.term] & SPECIAL:  # numbers are never corrected
+    last.slots.extend(_completions(word, found, last.weight, statistics.objects))
+    if last.is_expandable and last.holders + sum(row.df for _, row in found) < search.alternates_below:
         taken.update(each for each, _ in found)
-        _add_corrections(statistics, clause, word, taken, search)
-    return clause
+        _add_corrections(statistics, last, word, taken, search)
+    add_expansions(last, (), statistics.objects)
 
 
 def complete_address(statistics: Statistics, clauses: list[Clause], terms: Terms) -> None:

@@ -22,7 +22,8 @@ def add_inner(statistics: Statistics, clauses: list[Clause], terms: Terms, match
         if found:
             holders = sum(row.df for _, row in found)
             weight = PART_SHARE * min(clause.weight, idf(statistics.objects, min(holders, statistics.objects)))
-            clause.slots.append(Slot(tuple(word for word, _ in found), weight, how="completion"))
+            place = next((at for at, slot in enumerate(clause.slots) if slot.how != "exact"), len(clause.slots))
+            clause.slots.insert(place, Slot(tuple(word for word, _ in found), weight, how="completion"))
             clause.holders = max(clause.holders, 1)
 
 

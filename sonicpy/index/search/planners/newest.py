@@ -7,7 +7,7 @@ from sonicpy.config import SearchConfig
 from sonicpy.index.search.expansion import expansions
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import IN_PAIRS, IS_STOP, IS_UNHELD
-from sonicpy.index.search.planners.completions import complete_address, complete_last
+from sonicpy.index.search.planners.completions import Fills, complete, complete_address, never
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of
 from sonicpy.index.search.planners.inner import add_inner
 from sonicpy.index.search.planners.spacing import find_pieces, write_apart, write_together
@@ -15,12 +15,7 @@ from sonicpy.index.search.statistics import Statistics
 
 
 def plan_newest(
-    statistics: Statistics,
-    terms: Terms,
-    search: SearchConfig,
-    matching: Matching | None = None,
-    *,
-    is_whole: bool = True,
+    statistics: Statistics, terms: Terms, search: SearchConfig, matching: Matching | None = None, fills: Fills = never
 ) -> Plan:
     """Return the plan of a query: it finds the objects that hold every word, or an expansion of a word that no object
     holds.
@@ -29,8 +24,9 @@ def plan_newest(
 
     Args:
         matching: how words lead to families; None: no word has one.
-        is_whole: False: without the parts of joined words.
+        fills: not asked: objects that hold a completion stand among those that hold the word.
     """
+    last: Clause | None = None
     only_stops = all(flags & STOP for flags in terms.flags)
     pairs = [term for term, flags in zip(terms.words, terms.flags, strict=True) if flags & PART]
     clauses: list[Clause] = []
@@ -52,20 +48,23 @@ def plan_newest(
         is_expandable = is_word and not is_held and expanded < EXPANDED_WORDS
         expanded += is_expandable
         slot = Slot((term, *(form for form, _ in family)), 0.0)
-        role = BRINGS | REQUIRED
-        clauses.append(Clause(number, role, 0.0, [slot], is_expandable=is_expandable, holders=int(is_held)))
+        clause = Clause(
+            number, BRINGS | REQUIRED, 0.0, [slot], is_expandable=is_expandable, holders=int(is_held)
+        )
+        clauses.append(clause)
+        if number == terms.last and not flags & PART and not is_letter(term, flags):
+            last = clause
     write_together(statistics, clauses, terms)
     pieces = find_pieces(statistics, clauses, terms)
-    if is_whole:
-        add_inner(statistics, clauses, terms, matching)
-        complete_address(statistics, clauses, terms)
+    add_inner(statistics, clauses, terms, matching)
     for clause in clauses:
-        word = terms.words[clause.term]
-        if clause.term == terms.last and not is_letter(word, terms.flags[clause.term]):
-            complete_last(statistics, clauses, terms, search)
-        elif clause.is_expandable:
+        if clause.is_expandable and clause is not last:
+            word = terms.words[clause.term]
             others = expansions(statistics, word, 0, search.alternates_below, search.query_alternates_try)
             add_expansions(clause, others, statistics.objects)
+    if last is not None:
+        complete_address(statistics, clauses, terms)
+        complete(statistics, last, clauses, search)
     clauses = write_apart(statistics, clauses, pieces)
     unheld = {clause.term for clause in clauses if terms.flags[clause.term] & SPECIAL and not clause.holders}
     left_out.update(dict.fromkeys(unheld, IS_UNHELD))
