@@ -21,6 +21,7 @@ class Search(NamedTuple):
         scores: the scores are wanted, too.
         stem: words also stand for their other forms, where search.stemming allows it.
         total: the number of all objects that answer is wanted, too.
+        complete: the last word also stands for the words that begin so, where search.complete allows it.
     """
 
     collection: str
@@ -32,6 +33,7 @@ class Search(NamedTuple):
     scores: bool = False
     stem: bool = True
     total: bool = False
+    complete: bool = True
 
     @property
     def scope(self) -> Scope:
@@ -50,6 +52,7 @@ class ExplainOptions(TypedDict, total=False):
     limit: int
     lang: str | None
     stem: bool
+    complete: bool
 
 
 class QueryOptions(ExplainOptions, total=False):

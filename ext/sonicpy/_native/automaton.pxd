@@ -16,8 +16,8 @@ cdef extern from *:
 
 
 cdef enum:
-    FORMAT = 2
-    HEADER_BYTES = 48
+    FORMAT = 3
+    HEADER_BYTES = 56
 
     # The first byte of a node. 0: a byte with its number of edges follows, and edges have four bytes.
     NODE_WIDTH_SHIFT = 6
@@ -36,6 +36,7 @@ cdef enum:
     FLAGS = (1 << TARGET_SHIFT) - 1
 
     WORD_MAX = 40  # bytes
+    ALIAS_MAX = 240  # of a part, a byte zero, and the word that has it; longer ones are left out
     SIGN_BYTES = 1 + WORD_MAX
     SIGN_WORDS = 256
 
@@ -43,7 +44,8 @@ cdef enum:
 cdef struct Automata:  # of an open graph
     const uint8_t *forward
     const uint8_t *backward
-    uint32_t forward_root, backward_root
+    const uint8_t *aliases
+    uint32_t forward_root, backward_root, aliases_root
 
 
 cdef inline uint32_t read_u32(const uint8_t *at) noexcept nogil:

@@ -4,12 +4,13 @@ A change takes the rows and blocks that its caller has read, and gives the rows 
 remove_terms.pyx hold the two kinds.
 """
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
 from sonicpy._native.keys cimport block_key, word_key
 from sonicpy._native.memory cimport zeroed
-from sonicpy._native.term_rows cimport is_live
+from sonicpy._native.parts cimport CAMEL
+from sonicpy._native.term_rows cimport is_noted
 
 
 cdef class ObjectChange:
@@ -34,6 +35,7 @@ cdef class ObjectChange:
         for number in range(self._count):
             word = words[number]
             self._edits[number].size = len(word)
+            self._edits[number].names_joints = (<const uint8_t *> <const char *> word)[0] == CAMEL
             self._edits[number].word = &self._edits[number].read
         return 0
 
@@ -50,7 +52,7 @@ cdef class ObjectChange:
         return [
             word_key(self._bucket, self._words[number])
             for number in range(self._count)
-            if is_live(self._edits[number].word, self._edits[number].size) != self._edits[number].was_live
+            if is_noted_now(&self._edits[number]) != self._edits[number].was_noted
         ]
 
     cdef void count_turned(self) noexcept:
@@ -61,9 +63,11 @@ cdef class ObjectChange:
         self.live_change = self.turned = 0
         for number in range(self._count):
             edit = &self._edits[number]
-            change = <int> is_live(edit.word, edit.size) - <int> edit.was_live
-            self.live_change += change
-            self.turned += change != 0
+            change = <int> is_noted_now(edit) - <int> edit.was_noted
+            if change:
+                self.turned += 1
+                if not edit.names_joints:
+                    self.live_change += change
 
     cdef int check_cache(self) except -1:
         """Raise ValueError if the cache has dropped the rows that `word` points to."""
@@ -82,3 +86,7 @@ cdef class ObjectChange:
             self._bucket, edit.word.term_id, <uint32_t> (edit.held.block if self._by_association else self._iid)
         ))
         return 0
+
+
+cdef inline bint is_noted_now(const Edit *edit) noexcept:
+    return is_noted(edit.word, edit.size, edit.names_joints)

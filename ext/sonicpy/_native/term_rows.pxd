@@ -39,3 +39,8 @@ cdef inline bint is_common(const Word *word) noexcept nogil:
 
 cdef inline bint is_live(const Word *word, Py_ssize_t size) noexcept nogil:
     return word.df > word.hidden_df and size <= SHOWN_BYTES
+
+
+cdef inline bint is_noted(const Word *word, Py_ssize_t size, bint names_joints) noexcept nogil:
+    """Whether a word graph is to know a term: as a word, or as a hidden term that names the joints of one."""
+    return size <= SHOWN_BYTES and word.df > (0 if names_joints else word.hidden_df)

@@ -8,18 +8,27 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
+from sonicpy._native.word_source import SortedWords, WordSource
+from sonicpy._native.word_walks import find_words
 from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.word_graph import WordGraph
-from sonicpy.index.search.families import Families
+from sonicpy.index.search.accents import fold, folding
+from sonicpy.index.search.families import FAMILY_MAX, family_of, joined_with, nearest_parts, nearest_words
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.statistics import Statistics, most_likely
+from sonicpy.index.search.statistics import Statistics, most_frequent, most_likely
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View
 
-PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 65_536
-"""Buckets whose pending words are cached for comparison, and words of all of them, at most: about 8 MB."""
+PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
+"""Buckets whose pending words are cached for walks, and words of all of them, at most: about 10 MB."""
+BEGUN_MAX = 20_000
+"""Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
+LONG_BYTES = 24
+"""A longer word may stand for words of more than WORD_BYTES_MAX, which neither graphs nor pending words hold."""
+LONG_LETTERS, LONG_WORDS_MAX = 8, 512
+"""How many of its letters such words begin with, and how many are read at most."""
 
 
 class Lexicons:
@@ -37,7 +46,7 @@ class Lexicons:
         self._recoveries = recoveries
         self._pending: dict[int, tuple[tuple[int, int, int], PendingWords]] = {}
         self._pending_words = 0
-        self.families = Families(recoveries)
+        self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}
 
     def of(self, view: View, collection: str, bucket: str) -> "Lexicon | None":
         """Return the words of a bucket, or None if there is no such bucket."""
@@ -68,6 +77,16 @@ class Lexicons:
             self._pending_words = len(words)
         self._pending[state.bucket] = (moment, words)
         return words
+
+    def stand_in(self, reader: BucketReader) -> WordSource:
+        """Return the words of a bucket whose graph cannot be read, from the store, and perhaps some that are gone."""
+        state = reader.state
+        moment = (state.lexicon_version, self._recoveries())
+        cached = self._stand_ins.get(state.bucket)
+        if cached is None or cached[0] != moment:
+            words = SortedWords([word for word, _ in reader.lexicon(b"") if len(word) <= WORD_BYTES_MAX])
+            cached = self._stand_ins[state.bucket] = moment, words
+        return cached[1]
 
 
 class Lexicon(Statistics):
@@ -160,6 +179,86 @@ class Lexicon(Statistics):
         return found
 
     def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
-        """Return the other words that a word stands for; see `Families.of`."""
+        """Return the other words that a word stands for, at most FAMILY_MAX; no object may hold some."""
+        found = [each for each in family_of(self.sources(word), word, matching) if each != word]
+        if len(found) > FAMILY_MAX:  # those that are gone take no place
+            found = [each for each, _ in self.held(found)]
+        return nearest_words(word, found)
+
+    def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
+        """Return the words that have a word, or one of its family, as a part; no object may hold some."""
+        graph = self._graph
+        sources = self.part_sources()
+        found = joined_with(sources, word, matching) if sources else set()
+        if graph is not None:
+            found.update(graph.begun(word))
+        return sorted(found)
+
+    def part_sources(self) -> list[WordSource]:
+        """Return the parts of all words for walks, each with a zero byte and the word behind it; a graph has no parts that
+        begin a word."""
+        state, graph = self.reader.state, self._graph
+        found: list[WordSource] = []
+        if graph is not None and graph.has_aliases:
+            found.append(graph.aliases)
+        if self.live and state.pending_seq > state.graph_seq:
+            found.append(self._lexicons.pending(self._view, state).parts)
+        return found
+
+    def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
+        """Return the words that begin as a word does; see `Statistics`."""
+        words = self._begun(word, distance)
+        return most_frequent([(each, row, words[each]) for each, row in self.held(list(words))])
+
+    def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that begin as a word does, spelled otherwise; see `Statistics`."""
+        return self.held(list(self._begun(word, 0, besides=word)))
+
+    def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words with a part that begins as a word does; see `Statistics`."""
+        found = find_words(self.part_sources(), [_folded(word)], folding(""), begins=True, most=BEGUN_MAX)
+        return self.held([each for each in nearest_parts(found) if not _folded(each).startswith(_folded(word))])
+
+    def _begun(self, word: bytes, distance: int, besides: bytes = b"") -> dict[bytes, int]:
+        """Return the words that begin so, with their distances; perhaps some that are gone.
+
+        Args:
+            besides: words that begin so are left out, and parts of words.
+        """
+        if len(word) > WORD_BYTES_MAX:
+            return {}
+        sources = self.sources(is_live=self.live, has_stand_in=distance == 0)
+        if not besides:
+            sources += self.part_sources()
+        return nearest_parts(
+            find_words(
+                sources, [_folded(word)], folding(""), distance=distance, begins=True, besides=besides, most=BEGUN_MAX
+            )
+        )
+
+    def sources(self, word: bytes = b"", *, is_live: bool = True, has_stand_in: bool = True) -> list[WordSource]:
+        """Return all words for walks; some may be gone: their rows tell.
+
+        Args:
+            word: a typed word; words that are too long for a graph are there if they begin as it does.
+            is_live: words that became pending since the graph was built are there.
+            has_stand_in: where the graph cannot be read, the words of the store are there.
+        """
         state = self.reader.state
-        return self._lexicons.families.of(self.reader, word, matching, lambda: self._view.growing_pending_words(state))
+        found: list[WordSource] = []
+        if state.lexicon_version:
+            graph = self._graph
+            if graph is not None:
+                found.append(graph.source)
+            elif has_stand_in:
+                found.append(self._lexicons.stand_in(self.reader))
+        if is_live and state.pending_seq > state.graph_seq:
+            found.append(self._lexicons.pending(self._view, state).words)
+        if len(word) > LONG_BYTES:
+            begun = self.reader.words_with(word.decode()[:LONG_LETTERS].encode(), LONG_WORDS_MAX)
+            found.append(SortedWords([each for each in begun if len(each) > WORD_BYTES_MAX]))
+        return found
+
+
+def _folded(word: bytes) -> bytes:
+    return word if word.isascii() else fold(word.decode(), "").encode()

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from sonicpy._native.nearest import nearest_held
 from sonicpy._native.term_rows import TermInfo, held_words
 from sonicpy._native.varint import pack_varints
+from sonicpy.index.search.accents import fold
 from sonicpy.index.search.families import nearest_words
 from sonicpy.index.search.matching import Matching
 
@@ -19,15 +20,27 @@ CORRECTIONS_EXAMINED = 512
 
 CORRECTIONS_COMPARED = 60
 """Corrections of one distance that are compared with the typed word, at most, the most frequent ones."""
+BEGINNINGS_MAX = 2_000
+"""Words that begin as a typed one and stand for it, at most, the most frequent ones."""
 LETTER_WORTH = 4.0
 """Measured on lists of misspellings, as what a typed letter counts that a correction keeps beside the logarithm of its
 holders: 3 to 6 measure alike."""
 
 Sketch = dict[str, Any]
 """The statistics of a bucket, or of a part of one, for JSON: objects, length (the sum of their lengths), words {word:
-[objects, hidden]}, families, completed and corrected {word: [words]}; to each correction belongs its distance."""
+[objects, hidden]}, families, joined, completed, corrected and begun {word: [words]}; to each correction, and to each word that
+begins so, belongs its distance."""
 
-NO_SKETCH: Sketch = {"objects": 0, "length": 0, "words": {}, "families": {}, "completed": {}, "corrected": {}}
+NO_SKETCH: Sketch = {
+    "objects": 0,
+    "length": 0,
+    "words": {},
+    "families": {},
+    "joined": {},
+    "completed": {},
+    "corrected": {},
+    "begun": {},
+}
 """The statistics of a part without the bucket."""
 
 
@@ -55,6 +68,14 @@ class Statistics(Protocol):
         """Return the other words that a word stands for."""
         ...
 
+    def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
+        """Return the words that have a word, or one of its family, as a part; no object may hold some.
+
+        Args:
+            matching: how the word leads to its family; None: it has none.
+        """
+        ...
+
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
         """Return the words that begin with `prefix` in byte order.
 
@@ -80,6 +101,23 @@ class Statistics(Protocol):
             transpositions: a swap of two neighbours is one edit, not two.
             of_long: also if `word` is longer than any word that is corrected.
         """
+        ...
+
+    def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
+        """Return the words that begin as a word does, without accents, with their rows and with the fewest errors of
+        such a beginning, in no order; at most BEGINNINGS_MAX, those that most objects hold.
+
+        Args:
+            distance: errors that a beginning may have.
+        """
+        ...
+
+    def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return those of the words that begin as a word does, without accents, that are spelled otherwise there."""
+        ...
+
+    def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that do not begin as a word does, without accents, but have a part that does."""
         ...
 
     def held(self, words: Iterable[bytes]) -> list[tuple[bytes, TermInfo]]:
@@ -119,8 +157,10 @@ class SummedStatistics(Statistics):
         self._objects: int = sum(sketch["objects"] for sketch in sketches)
         self._total_length: int = sum(sketch["length"] for sketch in sketches)
         self._families = _united(sketches, "families")
+        self._joined = _united(sketches, "joined")
         self._completed = _united(sketches, "completed")
-        self._corrected = _distances(sketches)
+        self._corrected = _distances(sketches, "corrected")
+        self._begun = _distances(sketches, "begun")
         self._rows = _counted(sketches)
 
     @property
@@ -140,6 +180,10 @@ class SummedStatistics(Statistics):
     def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
         """Return the other words that a word stands for, at most FAMILY_MAX."""
         return nearest_words(word, self._families.get(word, []))
+
+    def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
+        """Return the words that are known to have a word as a part."""
+        return sorted(self._joined.get(word, []))
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
         """Return the completions that are known, in byte order."""
@@ -162,6 +206,33 @@ class SummedStatistics(Statistics):
             ((each, its) for each, its in found.items() if its <= distance), key=lambda match: (match[1], match[0])
         )
 
+    def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
+        """Return the words that are known to begin so."""
+        begun = self._begun.get(word, {})
+        near = {each: its for each, its in begun.items() if its <= distance}
+        return most_frequent([(each, row, near[each]) for each, row in self.held(sorted(near))])
+
+    def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that are known to begin so, but spelled otherwise."""
+        begun = [(each, row) for each, row, _ in self.beginnings(word, 0) if not each.startswith(word)]
+        return [(each, row) for each, row in begun if _is_begun(each, word)]
+
+    def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that are known to have a part that begins so."""
+        return [(each, row) for each, row, _ in self.beginnings(word, 0) if not _is_begun(each, word)]
+
+
+def _is_begun(word: bytes, beginning: bytes) -> bool:
+    """Return whether a word begins so, without accents."""
+    return fold(word.decode(), "").startswith(fold(beginning.decode(), ""))
+
+
+def most_frequent(found: list[tuple[bytes, TermInfo, int]]) -> list[tuple[bytes, TermInfo, int]]:
+    """Return the first BEGINNINGS_MAX of some beginnings: those that most objects hold, in byte order among equals."""
+    if len(found) <= BEGINNINGS_MAX:
+        return found
+    return sorted(found, key=lambda each: (-each[1].df, each[0]))[:BEGINNINGS_MAX]
+
 
 def most_likely(word: bytes, completed: list[tuple[bytes, TermInfo]], limit: int) -> list[bytes]:
     """Return at most `limit` of some completions: `word` itself, then those that most objects hold."""
@@ -181,14 +252,16 @@ def _counted(sketches: Sequence[Sketch]) -> dict[bytes, TermInfo]:
 def _united(sketches: Sequence[Sketch], key: str) -> dict[bytes, list[bytes]]:
     found: dict[bytes, set[bytes]] = {}
     for sketch in sketches:
-        for word, others in sketch[key].items():
+        for word, others in sketch.get(key, {}).items():
             found.setdefault(word.encode(), set()).update(each.encode() for each in others)
     return {word: list(others) for word, others in found.items()}
 
 
-def _distances(sketches: Sequence[Sketch]) -> dict[bytes, dict[bytes, int]]:
+def _distances(sketches: Sequence[Sketch], key: str) -> dict[bytes, dict[bytes, int]]:
     found: dict[bytes, dict[bytes, int]] = {}
     for sketch in sketches:
-        for word, others in sketch["corrected"].items():
-            found.setdefault(word.encode(), {}).update((each.encode(), its) for each, its in others)
+        for word, others in sketch.get(key, {}).items():
+            known = found.setdefault(word.encode(), {})
+            for each, its in others:
+                known[each.encode()] = min(its, known.get(each.encode(), its))
     return found

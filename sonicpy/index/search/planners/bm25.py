@@ -18,7 +18,11 @@ from sonicpy.config import SearchConfig
 from sonicpy.index.search.expansion import expansions
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import NOTHING_LEFT_OUT
-from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of
+from sonicpy.index.search.planners.completions import Fills, complete, complete_address, last_of, never
+from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of, require_held
+from sonicpy.index.search.planners.inner import add_inner
+from sonicpy.index.search.planners.runs import first_letters
+from sonicpy.index.search.planners.spacing import find_pieces, write_apart, write_together
 from sonicpy.index.search.statistics import Statistics
 
 SHARE_STRENGTH = 2.5
@@ -29,7 +33,9 @@ FULL_FIRST_MAX = 4
 """Content terms of a query, at most, for which objects that hold all of them come first."""
 
 
-def plan_bm25(statistics: Statistics, terms: Terms, search: SearchConfig, matching: Matching | None = None) -> Plan:
+def plan_bm25(
+    statistics: Statistics, terms: Terms, search: SearchConfig, matching: Matching | None = None, fills: Fills = never
+) -> Plan:
     """Return the plan of a query.
 
     Special words are required, except in a sentence; stop words add to what others find, and are searched where others
@@ -37,18 +43,36 @@ def plan_bm25(statistics: Statistics, terms: Terms, search: SearchConfig, matchi
 
     Args:
         matching: how words lead to families; None: no word has one.
+        fills: see `Fills`.
     """
     enough = search.alternates_below
     families = families_of(statistics, terms, matching)
     clauses = plan_terms(
         terms, statistics.rows(terms.words), statistics.objects, enough, EXPANDED_WORDS, families or None
     )
+    size = content_size(clauses, terms.flags)
+    write_together(statistics, clauses, terms)
+    pieces = find_pieces(statistics, clauses, terms)
+    begun = list(first_letters(statistics, clauses, terms)) if size <= FULL_FIRST_MAX else []
+    last = last_of(clauses, terms)
     if search.query_alternates_try and are_expandable(clauses):
         for clause in clauses:
-            if clause.is_expandable:
+            if clause.is_expandable and clause is not last:
                 _expand(statistics, clause, enough, search.query_alternates_try)
+    plan = _plan(statistics, [*write_apart(statistics, clauses, pieces), *begun], size, enough)
+    if fills(plan):
+        return plan
+    add_inner(statistics, clauses, terms, matching)
+    if last is not None:
+        complete_address(statistics, clauses, terms)
+        complete(statistics, last, clauses, search)
+    clauses = [*write_apart(statistics, clauses, pieces), *begun]
+    require_held(clauses)
     let_stop_words_search(clauses)
-    size = content_size(clauses, terms.flags)
+    return _plan(statistics, clauses, size, enough)
+
+
+def _plan(statistics: Statistics, clauses: list[Clause], size: float, enough: int) -> Plan:
     return Plan(
         clauses,
         statistics.average_length,

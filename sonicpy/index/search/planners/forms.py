@@ -1,10 +1,13 @@
 """The families of a query's terms, with the rows of their words."""
 
+from collections.abc import Sequence
 from itertools import islice
 
+from sonicpy._native.plan import REQUIRED, Clause
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.numbers import same_numbers
 from sonicpy.index.search.statistics import Statistics
 
 EXPANDED_WORDS = 16
@@ -16,19 +19,17 @@ def families_of(
 ) -> dict[int, list[tuple[bytes, TermInfo]]]:
     """Return the other words that a term stands for, each with its row, by the number of the term.
 
-    Special words, and parts of runs without blanks, have no family; stop words have one where a query holds nothing
-    else.
+    Special words, and parts of runs without blanks, have no family, but for numbers that are written otherwise; stop
+    words have one where a query holds nothing else.
 
     Args:
         matching: how words lead to families; None: no word has one.
     """
-    if matching is None:
-        return {}
     without = without_family(terms)
     families = {
         number: words
         for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True))
-        if not flags & without and (words := statistics.family(term, matching))
+        if (words := _others(statistics, term, None if flags & without else matching))
     }
     if not families:
         return {}
@@ -38,6 +39,20 @@ def families_of(
         for number, words in families.items()
     }
     return {number: family for number, family in held.items() if family}
+
+
+def _others(statistics: Statistics, term: bytes, matching: Matching | None) -> Sequence[bytes]:
+    """Return the family of a term, or the other ways to write it, if it is a number."""
+    if 0x30 <= term[0] <= 0x39:
+        return same_numbers(term)
+    return () if matching is None else statistics.family(term, matching)
+
+
+def require_held(clauses: list[Clause]) -> None:
+    """Let objects answer that lack a term which no object holds, such as an identifier."""
+    for clause in clauses:
+        if clause.role & REQUIRED and not clause.holders:
+            clause.role &= ~REQUIRED
 
 
 def without_family(terms: Terms) -> int:
