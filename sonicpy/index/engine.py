@@ -56,7 +56,7 @@ class Engine:
 
     read_only = False
     """Whether changes are refused; see `sonicpy.open`."""
-    store: AnyStore = ClosedStore("the index is not open yet")
+    store: AnyStore = ClosedStore("the index is not open yet").instead()
     """The store; after `close`, and in a forked process, one that raises IndexClosed for everything."""
     graphs: GraphPool
     was_converted = False
@@ -255,7 +255,7 @@ class Engine:
         """
         with self.changing():
             if not self.is_closed:
-                self.store = ClosedStore(f"the index in {self.store.folder} was closed: open it again")
+                self.store = ClosedStore(f"the index in {self.store.folder} was closed: open it again").instead()
             self._let_go(inf)
 
     def end(self, seconds: float) -> None:
@@ -267,7 +267,7 @@ class Engine:
             return
         if self.turn.end(seconds):
             if not self.is_closed:
-                self.store = EndedStore(f"the index in {self.folder} was closed when the program ended")
+                self.store = EndedStore(f"the index in {self.folder} was closed when the program ended").instead()
             if self._let_go(seconds):
                 return
         self._guard.detach()
@@ -282,7 +282,7 @@ class Engine:
         self.store = ClosedStore(
             f"the index in {store.folder} belongs to process {parent}, which this one was forked from: open it in "
             "a process that was started afresh (spawn), with read_only=True while the other has it open"
-        )
+        ).instead()
         return store
 
     def _let_go(self, seconds: float) -> bool:

@@ -34,6 +34,7 @@ class StoreReader:
     """
 
     durability = "interval"
+    uncommitted = 0
     is_torn = False
 
     def __init__(
@@ -41,7 +42,6 @@ class StoreReader:
     ) -> None:
         self.folder = folder
         self._access = access
-        self.uncommitted = 0
         self.recoveries = 0
         self._environment = environment
         self._snapshot_cache = SnapshotCache(-1, postings_max_bytes=postings_max_bytes)
