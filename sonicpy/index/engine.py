@@ -25,6 +25,7 @@ from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care.restore import drop_staged
 from sonicpy.store.changing.any_store import AnyStore, ClosedStore, EndedStore
 from sonicpy.store.changing.mutations import Mutation, PushTerms
+from sonicpy.store.disk.environment import Reader as Reader
 from sonicpy.store.disk.registry import Claim, guard
 from sonicpy.store.rows.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
 from sonicpy.store.store import Store
@@ -153,6 +154,16 @@ class Engine:
         with self.changing():
             self.store.commit()
 
+    def count_scopes(self) -> int:
+        """Return how many buckets the folder holds, over all collections."""
+        with self.read() as view:
+            return view.count_scopes()
+
+    def count_collections(self) -> int:
+        """Return how many collections exist."""
+        with self.read() as view:
+            return view.count_collections()
+
     # -- changing --------------------------------------------------------------------------------------------------
 
     def known_name(self, collection: str, bucket: str, object: ObjectName) -> str:
@@ -233,6 +244,11 @@ class Engine:
         with self.changing():
             self.graphs.sweep(SWEEP_FILES, self.store.checkpoint)
             return self.store.sweep(rows) or self.graphs.has_unwanted(self.store.checkpoint)
+
+    def remove_step(self) -> bool:
+        """Take away one part of what is half gone: about 2 ms; return whether anything is left. Raises StoreError."""
+        with self.changing():
+            return self.store.take_step()
 
     def sync_graphs(self) -> None:
         """Delete the graphs that new ones have replaced, once the disk holds the commit that names the new ones."""

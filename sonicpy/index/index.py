@@ -1,7 +1,7 @@
 """Index: a folder of searchable objects, as a library. Synchronous; any thread may call it.
 
 Every change is applied, logged and committed before its method returns. `batch` groups changes under one commit; with
-`autocommit=False` the owner of the only writing thread calls `maintainer.seal` and `maintainer.commit` itself, as the
+`autocommit=False` the owner of the only writing thread calls `engine.store.seal` and `engine.commit` itself, as the
 server does.
 """
 
@@ -48,7 +48,7 @@ few times, not after every chunk."""
 FOR_THE_SERVER = frozenset(
     {
         *("buckets_after", "collections_after", "find_hits", "find_ids", "find_reasons"),
-        *("maintainer", "objects_from", "position_after", "query_ids"),
+        *("engine", "maintainer", "objects_from", "position_after", "query_ids"),
     }
 )
 """Names that tab completion leaves out."""
@@ -100,6 +100,11 @@ class Index(Answers, Listing):
         except BaseException:
             insist(engine.close)
             raise
+
+    @property
+    def engine(self) -> Engine:
+        """The opened folder, for a program that seals and commits itself, as the server does."""
+        return self._engine
 
     # -- changes -------------------------------------------------------------------------------------------------------
 
@@ -342,7 +347,7 @@ class Index(Answers, Listing):
         """
         path = path_of("folder", folder)
         self._engine.commit_before_reading()
-        return self.maintainer.backup_committed(path)
+        return self._engine.store.backup(Path(path))
 
     def restore(self, folder: Path | str) -> None:
         """Replace the collections that the backup in a folder holds; others stay as they are.

@@ -88,28 +88,28 @@ def test_a_step_of_a_removal_is_a_change(tmp_path: Path) -> None:
     """Another thread that asks meanwhile sees the last commit; its answer is not given to who takes the steps."""
     with Index(tmp_path, autocommit=False) as index:
         push(index, "many", " ".join(f"word{number}" for number in range(2 * TERMS_PER_STEP)))
-        index.maintainer.commit()
+        index.engine.commit()
         index.flush_object(C, B, "many")
-        index.maintainer.commit()
-        assert index.maintainer.remove_step()
+        index.engine.commit()
+        assert index.engine.remove_step()
         with ThreadPoolExecutor(1) as threads:
             assert all(threads.submit(index.suggest, C, B, f"word{number}").result() for number in range(50))
         assert not all(index.suggest(C, B, f"word{number}", limit=1) for number in range(50))
         shown = [index.suggest(C, B, f"word{number}") for number in range(50)]
         index._kept = AnswerCache()
         assert shown == [index.suggest(C, B, f"word{number}") for number in range(50)]
-        while index.maintainer.remove_step():
+        while index.engine.remove_step():
             pass
 
 
 def test_undone_changes_are_not_remembered(tmp_path: Path) -> None:
     with Index(tmp_path, autocommit=False) as index:
         push(index, "o1", "amber")
-        index.maintainer.commit()
+        index.engine.commit()
         push(index, "o2", "amble")
         assert index.suggest(C, B, "am") == ["amber", "amble"]
         assert index.query_ids(C, B, "amble") == ["o2"]
-        roll_back(index.maintainer.engine.store)
+        roll_back(index.engine.store)
         assert index.suggest(C, B, "am") == ["amber"]
         assert index.query_ids(C, B, "amble") == []
 

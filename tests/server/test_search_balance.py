@@ -204,7 +204,7 @@ class TestLate:
         monkeypatch.setattr(search_process, "time", clock)
         service = SimpleNamespace(
             statistics=SimpleNamespace(add=lambda counts: None),
-            index=SimpleNamespace(maintainer=SimpleNamespace(note_broken_buckets=lambda buckets: None)),
+            index=SimpleNamespace(engine=SimpleNamespace(graphs=SimpleNamespace(broken=set()))),
         )
         process = SearchProcess(cast(Service, service), cast(Any, None))
         process._link = cast(Link, SimpleNamespace(is_blocked=False, pass_on=lambda handover, descriptor: True))

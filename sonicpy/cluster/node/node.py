@@ -373,7 +373,7 @@ class Node:
         index = ReplicaIndex(folder, self.recorder)
         epoch = await self._broker.epoch_at_last(self.layout.log_of(number))
         if await snapshots.is_needed(index.progress, number, epoch, self._registry):
-            access = index.maintainer.access
+            access = index.engine.access
             index.close()
             await snapshots.replace_folder(number, epoch, self._broker, self._registry, folder, access)
             index = ReplicaIndex(folder, self.recorder)
