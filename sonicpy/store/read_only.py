@@ -15,7 +15,7 @@ from sonicpy._native.held import insist
 from sonicpy.errors import ReadOnly, StoreError
 from sonicpy.files import PRIVATE, Access, open_new
 from sonicpy.store.care.startup import refuse_damaged_file
-from sonicpy.store.changing.any_store import AnyStore, Maintained, Readable, refuses
+from sonicpy.store.changing.any_store import AnyStore, Maintainable, Readable, refuses
 from sonicpy.store.disk.boot_mark import refuse_unrecovered
 from sonicpy.store.disk.change_board import ChangeBoard
 from sonicpy.store.disk.environment import DATA_FILE, Environment
@@ -26,7 +26,7 @@ from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
 from sonicpy.store.views.view import View
 
 
-@refuses(Maintained, besides=Readable)
+@refuses(Maintainable, besides=Readable)
 class ReadOnlyStore(StoreReader):
     """A folder that this process only reads.
 

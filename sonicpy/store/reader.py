@@ -62,7 +62,7 @@ class StoreReader:
         """Return the context manager for a read of the last commit: `with ... as view`. Raises as `reading`."""
         return Reading(self._environment.transactions, self, False, None, (), DamagedBytes, self.damaged)
 
-    def show(self, transaction: Transaction) -> View:
+    def show(self, transaction: Transaction) -> Snapshot:
         """Return a view of a new read transaction."""
         return Snapshot(transaction, self._cache_of(transaction.number))
 

@@ -22,7 +22,8 @@ from sonicpy.index.index import Index
 from sonicpy.index.replica import Recorder, ReplicaIndex
 from sonicpy.server.watching.statistics import Statistics
 from sonicpy.store.disk.transaction import MapFull
-from sonicpy.store.replica import Progress, ReplicaStore, install_backup, progress_of_backup
+from sonicpy.store.replica import ReplicaStore, install_backup, progress_of_backup
+from sonicpy.store.rows.progress import Progress
 from tests.cluster.memory import MemoryBroker
 from tests.support.patience import WAIT_S
 

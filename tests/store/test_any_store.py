@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sonicpy.errors import IndexClosed, ReadOnly
-from sonicpy.store.changing.any_store import AnyStore, ClosedStore, Maintained, Readable, members
+from sonicpy.store.changing.any_store import AnyStore, ClosedStore, Maintainable, Readable, members
 from sonicpy.store.read_only import ReadOnlyStore
 from tests.store.shorthand import ANALYSER, MAP_BYTES, found, open_store, push
 
@@ -19,7 +19,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 MEMBERS = sorted(members(AnyStore) - {"is_closed"})
 SHOWN = {"durability", "uncommitted", "refusing", "has_dropped", "has_removals"}
 """Of a store that is read, too."""
-CHANGES = sorted(members(Maintained) - members(Readable) - SHOWN)
+CHANGES = sorted(members(Maintainable) - members(Readable) - SHOWN)
 
 
 def use(store: object, name: str) -> None:

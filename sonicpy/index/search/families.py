@@ -25,7 +25,7 @@ from sonicpy.index.search.stem_ends import stem_ends
 from sonicpy.lexer.languages import by_code
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.known_pending import KnownPending
-from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.cached_reader import CachedReader
 
 CANDIDATES_MAX = 512
 """Words that begin as a family does and are compared with it, at most: it bounds the time for short words."""
@@ -240,7 +240,7 @@ class Families:
         self._refreshing = threading.Lock()
 
     def of(
-        self, reader: BucketReader, word: bytes, matching: Matching, pending: Callable[[], KnownPending | None]
+        self, reader: CachedReader, word: bytes, matching: Matching, pending: Callable[[], KnownPending | None]
     ) -> tuple[bytes, ...]:
         """Return the other words of a bucket that a word stands for, at most FAMILY_MAX; no object may hold some.
 
@@ -341,7 +341,7 @@ class Families:
             ends = None
         return _Stem(algorithm, stem, _shared(start, _beginning(stem, algorithm)), ends)
 
-    def _candidates(self, reader: BucketReader, kin: _Kin, moment: _Moment) -> list[str]:
+    def _candidates(self, reader: CachedReader, kin: _Kin, moment: _Moment) -> list[str]:
         """Return words that begin as a family does, with or without marks; some twice."""
         found: list[str] = []
         for before in (b"", *self._begun(reader, kin.before, moment)):
@@ -351,7 +351,7 @@ class Families:
                 _add_words(found, reader, chain.from_iterable(near))
         return found
 
-    def _begun(self, reader: BucketReader, before: tuple[str, ...], moment: _Moment) -> list[bytes]:
+    def _begun(self, reader: CachedReader, before: tuple[str, ...], moment: _Moment) -> list[bytes]:
         """Return those of what may stand before a word with which words of the bucket begin."""
         if not before:
             return []
@@ -448,7 +448,7 @@ def _written(before: tuple[str, ...]) -> Iterator[bytes]:
             yield each.encode()
 
 
-def _add_words(found: list[str], reader: BucketReader, beginnings: Iterator[bytes]) -> bool:
+def _add_words(found: list[str], reader: CachedReader, beginnings: Iterator[bytes]) -> bool:
     """Add the words with these beginnings; return whether these are all, not the first CANDIDATES_MAX."""
     left = CANDIDATES_MAX
     longest = 4 * WORD_CHARACTERS_MAX

@@ -14,8 +14,8 @@ from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.search.families import Families, Matching
 from sonicpy.index.search.statistics import Statistics, most_likely
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.views.bucket_reader import BucketReader
-from sonicpy.store.views.view import View
+from sonicpy.store.views.cached_reader import CachedReader
+from sonicpy.store.views.open_cache import ReadableView
 
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 65_536
 """Buckets whose pending words are cached for comparison, and words of all of them, at most: about 8 MB."""
@@ -38,7 +38,7 @@ class Lexicons:
         self._pending_words = 0
         self.families = Families(recoveries)
 
-    def of(self, view: View, collection: str, bucket: str) -> "Lexicon | None":
+    def of(self, view: ReadableView, collection: str, bucket: str) -> "Lexicon | None":
         """Return the words of a bucket, or None if there is no such bucket."""
         scope = (collection, bucket)
         lexicon = view.cache.get(scope)
@@ -51,7 +51,7 @@ class Lexicons:
         view.cache.put(scope, lexicon)
         return lexicon
 
-    def pending(self, view: View, state: BucketState) -> PendingWords:
+    def pending(self, view: ReadableView, state: BucketState) -> PendingWords:
         """Return the words that appeared or vanished since the graph was built."""
         moment = (state.pending_seq, state.graph_seq, self._recoveries())
         cached = self._pending.get(state.bucket)
@@ -72,7 +72,7 @@ class Lexicons:
 class Lexicon(Statistics):
     """The words of one bucket inside one transaction, and its statistics."""
 
-    def __init__(self, lexicons: Lexicons, view: View, reader: BucketReader) -> None:
+    def __init__(self, lexicons: Lexicons, view: ReadableView, reader: CachedReader) -> None:
         self.reader = reader
         self.live = lexicons.live
         """Whether words are found from the moment they are pushed."""

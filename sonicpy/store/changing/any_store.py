@@ -2,7 +2,7 @@
 
 Readable        the protocol of reads and sizes
 Writable        the same, and of changes up to their commit
-Maintained      the same, and of the steps that keep a store fast and safe
+Maintainable      the same, and of the steps that keep a store fast and safe
 AnyStore        the same, and of the end
 
 Store           has all of it
@@ -82,7 +82,7 @@ class Writable(Readable, Protocol):
     def share_changes(self) -> ChangeBoard: ...
 
 
-class Maintained(Writable, Protocol):
+class Maintainable(Writable, Protocol):
     """The steps that keep a store fast and safe; `Store` documents them."""
 
     @property
@@ -102,7 +102,7 @@ class Maintained(Writable, Protocol):
     def forget_pending_bucket(self, bucket: int) -> None: ...
 
 
-class AnyStore(Maintained, Protocol):
+class AnyStore(Maintainable, Protocol):
     """All that an index needs of its store."""
 
     @property
