@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Protocol
 
 from sonicpy._native.held import insist, keep_for_ever
-from sonicpy._native.ids import are_names
 from sonicpy._native.terms import Terms
 from sonicpy._native.turn import Turn
 from sonicpy.config import Config
@@ -19,15 +18,14 @@ from sonicpy.disk import sync_folder
 from sonicpy.errors import StoreError
 from sonicpy.files import ACCESSES
 from sonicpy.graph.pool import GraphPool, Name, graph_folder
-from sonicpy.ids import ObjectName, check_names, object_name
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
+from sonicpy.index.text_engine import TextEngine
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care.restore import drop_staged
 from sonicpy.store.changing.any_store import AnyStore, ClosedStore, EndedStore
 from sonicpy.store.changing.mutations import Mutation, PushTerms
 from sonicpy.store.disk.environment import Reader as Reader
 from sonicpy.store.disk.registry import Claim, guard
-from sonicpy.store.rows.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
 from sonicpy.store.store import Store
 from sonicpy.store.views.view import View
 
@@ -40,7 +38,7 @@ SWEEP_FILES = 10
 """Graph files of flushed buckets that one step deletes."""
 
 
-class Engine:
+class Engine(TextEngine):
     """A folder, opened for writing.
 
     Args:
@@ -49,6 +47,7 @@ class Engine:
         autocommit: commit every change before the call that makes it returns; else the owner of the only writing
             thread seals and commits.
         temporary: delete the folder on close.
+        lexer: as of `TextEngine`.
 
     Raises:
         StoreLocked: another process has the folder open for writing, or this process has it open already.
@@ -70,8 +69,9 @@ class Engine:
         *,
         autocommit: bool = True,
         temporary: bool = False,
+        lexer: Lexer | None = None,
     ) -> None:
-        self.config = config or Config()
+        super().__init__(config or Config(), lexer)
         self.turn = Turn()
         """Of the threads that change something; see `changing`."""
         self.changing: Callable[[], AbstractContextManager[None]] = self.turn.hold
@@ -87,8 +87,6 @@ class Engine:
         """The modes of new files."""
         self.live_words = self.config.search.live_words
         """Whether words are completed, corrected, listed and counted from the moment they are pushed."""
-        self.is_compat = self.config.server.compat == "sonic"
-        self.lexer = self._make_lexer()
         self.folder = Path(path or kv.path)
         """The folder as it was given."""
         folder = self.folder.absolute()  # the program may change its working directory
@@ -122,10 +120,6 @@ class Engine:
     def is_closed(self) -> bool:
         """Whether the folder was closed, or left to the parent process after a fork."""
         return isinstance(self.store, ClosedStore)
-
-    def analyzer(self) -> dict[str, str]:
-        """Return what decides which terms of a text are stored, and in which order their postings lists are, by key."""
-        return {**self.lexer.analyser(), ORDER: BY_ASSOCIATION if self.is_compat else BY_OBJECT}
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -165,13 +159,6 @@ class Engine:
             return view.count_collections()
 
     # -- changing --------------------------------------------------------------------------------------------------
-
-    def known_name(self, collection: str, bucket: str, object: ObjectName) -> str:
-        """Return the name of an object that is to be read or removed. Raises InvalidArgument if a name is not valid."""
-        oid = object if type(object) is str else object_name(object)
-        if not are_names(collection, bucket, oid):
-            check_names(collection, bucket, oid, compat=self.is_compat)
-        return oid
 
     def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None:
         """Carry out a PUSH of terms, as `apply` does."""
@@ -309,10 +296,6 @@ class Engine:
         return True
 
     # -- inside ----------------------------------------------------------------------------------------------------
-
-    def _make_lexer(self) -> Lexer:
-        config = self.config
-        return Lexer(config.normalization, config.tokenization, config.stopwords, compat=self.is_compat)
 
     def _open_store(self, folder: Path, claim: Claim) -> AnyStore:
         kv = self.config.store.kv

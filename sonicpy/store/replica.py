@@ -1,7 +1,7 @@
 """The store of a replica: the cluster's log decides what it holds, so it keeps no log of its own on the disk.
 
 `apply_batch` carries out one entry of the cluster's log. Every commit notes, in the same transaction, the position of
-the last entry and what the replica has to know of it (`Progress`). The records since the last commit stay in memory:
+the last entry and what the replica has to know of it (`LogProgress`). The records since the last commit stay in memory:
 after a failed transaction they are applied again. After a crash the replica reads the cluster's log from the position
 of its last commit.
 
@@ -23,18 +23,18 @@ from sonicpy.store.changing.mutations import unpack_mutation
 from sonicpy.store.disk.boot_mark import note_boot
 from sonicpy.store.disk.checkpoint import CHECKPOINT_BYTES
 from sonicpy.store.disk.environment import DATA_FILE
-from sonicpy.store.disk.log import Log
+from sonicpy.store.disk.log import Records
+from sonicpy.store.rows.log_progress import LogProgress
 from sonicpy.store.rows.meta import POSITION, REPLICA
-from sonicpy.store.rows.progress import Progress
 from sonicpy.store.store import Store
 from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
 from sonicpy.store.views.write_view import WriteView
 
 
-class RecordsInMemory(Log):
+class RecordsInMemory:
     """Stands in for the log of a Store: the records since the last commit, and no file."""
 
-    def __init__(self) -> None:  # not Log's: that one opens a folder
+    def __init__(self) -> None:
         self.position = 0
         self._records: list[tuple[int, bytes]] = []
 
@@ -108,7 +108,7 @@ class ReplicaStore(Store):
         postings_max_bytes: int = POSTINGS_MAX_BYTES,
         access: Access = PRIVATE,
     ) -> None:
-        self.progress = Progress()
+        self.progress = LogProgress()
         super().__init__(folder, analyzer, map_bytes=map_bytes, postings_max_bytes=postings_max_bytes, access=access)
         try:
             self._read_progress()
@@ -116,7 +116,7 @@ class ReplicaStore(Store):
             super().close()
             raise
 
-    def apply_batch(self, records: Sequence[bytes], progress: Progress) -> list[int]:
+    def apply_batch(self, records: Sequence[bytes], progress: LogProgress) -> list[int]:
         """Carry out the records of the next entry of the cluster's log; return the number that each answers.
 
         Args:
@@ -169,7 +169,7 @@ class ReplicaStore(Store):
         super().commit()
         self._log.forget(self._committed_position)
 
-    def _make_log(self, folder: Path, access: Access) -> Log:
+    def _make_log(self, folder: Path, access: Access) -> Records:
         return RecordsInMemory()
 
     def _sync_in_background(self) -> None:
@@ -187,7 +187,7 @@ class ReplicaStore(Store):
             position = POSITION.read(transaction) or 0
             facts = REPLICA.read(transaction)
         if facts is not None:
-            self.progress = Progress.of(facts)
+            self.progress = LogProgress.of(facts)
         if self.progress.position != position:
             raise StoreError(
                 f"{self.folder} is no replica of this cluster, or was changed outside of it: "
@@ -196,7 +196,7 @@ class ReplicaStore(Store):
         self._log.position = position
 
 
-def progress_of_backup(folder: Path) -> Progress:
+def progress_of_backup(folder: Path) -> LogProgress:
     """Return how far the replica was whose backup is in a folder.
 
     Raises:
@@ -206,7 +206,7 @@ def progress_of_backup(folder: Path) -> Progress:
         facts = REPLICA.read(transaction)
     if facts is None:
         raise StoreError(f"the backup in {folder} is not one of a replica")
-    return Progress.of(facts)
+    return LogProgress.of(facts)
 
 
 def install_backup(source: Path, folder: Path, access: Access = PRIVATE) -> None:

@@ -48,7 +48,7 @@ from sonicpy.store.disk.change_board import ChangeBoard
 from sonicpy.store.disk.checkpoint import CHECKPOINT_BYTES, REPLACED_BYTES_MAX
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.free_space import FreeSpace
-from sonicpy.store.disk.log import RECORD_MAX_BYTES, Log
+from sonicpy.store.disk.log import RECORD_MAX_BYTES, Log, Records
 from sonicpy.store.disk.transaction import DROPPED, PENDING, MapFull
 from sonicpy.store.reader import StoreReader
 from sonicpy.store.rows.meta import (
@@ -546,7 +546,7 @@ class Store(StoreReader):
         except StoreError as error:  # the store is closed in order all the same
             logger.error("%s", error)
 
-    def _make_log(self, folder: Path, access: Access) -> Log:
+    def _make_log(self, folder: Path, access: Access) -> Records:
         return Log(folder / "log", access)
 
     def _note_position(self, view: WriteView) -> None:

@@ -12,7 +12,8 @@ from sonicpy.cluster.log.writer import LogWriter
 from sonicpy.cluster.node.follower import LogFollower
 from sonicpy.cluster.node.replica import Replica
 from sonicpy.config import Config
-from sonicpy.index.replica import Recorder, ReplicaIndex
+from sonicpy.index.recorder import Recorder
+from sonicpy.index.replica_index import ReplicaIndex
 from sonicpy.server.watching.statistics import Statistics
 from tests.cluster.judge import Change, contents, differences, expected
 from tests.cluster.memory import MemoryBroker

@@ -19,7 +19,8 @@ from sonicpy.cluster.peers.questions import (
     unpack_question,
 )
 from sonicpy.config import Config
-from sonicpy.index.replica import Recorder, ReplicaIndex
+from sonicpy.index.recorder import Recorder
+from sonicpy.index.replica_index import ReplicaIndex
 from sonicpy.server.jobs.committer import Committer
 
 PLAIN = Query("c", "b", "red apple", 10, 0, None)

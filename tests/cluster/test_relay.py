@@ -19,7 +19,7 @@ from sonicpy.cluster.peers.hedging import TakeAnswer  # noqa: E402
 from sonicpy.cluster.peers.questions import Question, UnknownQuestion, pack_command, unpack_question  # noqa: E402
 from sonicpy.config import Config  # noqa: E402
 from sonicpy.errors import CommandError, SonicError, StoreError  # noqa: E402
-from sonicpy.index.replica import Recorder  # noqa: E402
+from sonicpy.index.recorder import Recorder  # noqa: E402
 from sonicpy.server.connections.dispatch import Postponed  # noqa: E402
 from tests.index.test_spread import Part  # noqa: E402
 

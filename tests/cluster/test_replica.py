@@ -19,11 +19,12 @@ from sonicpy.config import Config
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.index.engine import Engine
 from sonicpy.index.index import Index
-from sonicpy.index.replica import Recorder, ReplicaIndex
+from sonicpy.index.recorder import Recorder
+from sonicpy.index.replica_index import ReplicaIndex
 from sonicpy.server.watching.statistics import Statistics
 from sonicpy.store.disk.transaction import MapFull
 from sonicpy.store.replica import ReplicaStore, install_backup, progress_of_backup
-from sonicpy.store.rows.progress import Progress
+from sonicpy.store.rows.log_progress import LogProgress
 from tests.cluster.memory import MemoryBroker
 from tests.support.patience import WAIT_S
 
@@ -455,7 +456,7 @@ def test_a_full_disk_only_delays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         replica = replica_in(tmp_path)
         apply, failed = replica.index.apply_batch, []
 
-        def full_once(records: Sequence[bytes], progress: Progress) -> list[int]:
+        def full_once(records: Sequence[bytes], progress: LogProgress) -> list[int]:
             if not failed:
                 failed.append(progress.position)
                 raise StoreFull("the disk is full")
@@ -525,7 +526,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, replica: Replica) -> list[int]:
     calls: list[int] = []
     apply_batch = replica.index.apply_batch
 
-    def count(records: Sequence[bytes], progress: Progress) -> list[int]:
+    def count(records: Sequence[bytes], progress: LogProgress) -> list[int]:
         calls.append(len(records))
         return apply_batch(records, progress)
 

@@ -20,14 +20,14 @@ from sonicpy.index.search.ranking import PLANNERS
 from sonicpy.index.search.sketch import likely_completions
 from sonicpy.index.search.statistics import SummedStatistics
 from sonicpy.index.search.suggest import suggest_likely
-from sonicpy.index.spread import SpreadParts, SpreadReader, pack_terms, unpack_matching, unpack_terms
+from sonicpy.index.spread import SpreadParts, pack_terms, unpack_matching, unpack_terms
 from sonicpy.search import Search
 
 PARTS = 3
 SCOPE = ("c", "b")
 
 
-class Part(SpreadParts, SpreadReader, Index):
+class Part(SpreadParts, Index):
     """An index that also answers as a part."""
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.rows.progress import Progress
+from sonicpy.store.rows.log_progress import LogProgress
 
 VERSION = 1
 HEAD = struct.Struct("<BB")
@@ -103,8 +103,8 @@ def unpack_records(section: bytes) -> list[bytes]:
 
 
 def following(
-    progress: Progress, entries: Sequence[tuple[int, Batch]], partition: int, epoch: str
-) -> tuple[list[Sequence[bytes]], Progress]:
+    progress: LogProgress, entries: Sequence[tuple[int, Batch]], partition: int, epoch: str
+) -> tuple[list[Sequence[bytes]], LogProgress]:
     """Return the records that a partition has to apply of each of some batches, and its progress with them.
 
     The records of a batch are empty if it was applied before. The result depends on the arguments alone, and the
@@ -131,7 +131,7 @@ def following(
         # What the chain covers is what this partition was given, whatever else the log holds.
         covered = b"".join((chain, COUNT.pack(*count), section, batch.writer.encode()))
         chain = blake2b(covered, digest_size=CHAIN_BYTES).digest()
-    return found, Progress(entries[-1][0], epoch, chain.hex(), writers)
+    return found, LogProgress(entries[-1][0], epoch, chain.hex(), writers)
 
 
 def _sections(packed: bytes, place: int) -> dict[int, bytes]:

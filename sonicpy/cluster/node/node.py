@@ -53,7 +53,8 @@ from sonicpy.cluster.registry.status import SUBJECT as STATUS
 from sonicpy.cluster.registry.upgrade import SUBJECT as UPGRADED
 from sonicpy.config import Config
 from sonicpy.errors import CommandError, SonicError, StoreError
-from sonicpy.index.replica import Recorder, ReplicaIndex
+from sonicpy.index.recorder import Recorder
+from sonicpy.index.replica_index import ReplicaIndex
 from sonicpy.server.connections.dispatch import Take
 from sonicpy.server.server import warn_of_modes
 from sonicpy.server.watching.figures import LabelledFigures

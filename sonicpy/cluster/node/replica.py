@@ -16,7 +16,7 @@ from sonicpy.cluster.log.batches import Batch, following
 from sonicpy.cluster.log.broker import Epoch, LogGone
 from sonicpy.config import Config
 from sonicpy.errors import StoreError, StoreFull
-from sonicpy.index.replica import ReplicaIndex
+from sonicpy.index.replica_index import ReplicaIndex
 from sonicpy.server.jobs.committer import Committer
 from sonicpy.server.jobs.maintenance import Maintenance
 from sonicpy.server.jobs.readers import ReaderWatch

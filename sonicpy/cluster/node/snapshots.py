@@ -24,7 +24,7 @@ from sonicpy.errors import StoreError
 from sonicpy.files import PRIVATE, Access, make_all, new_bytes, regular_bytes
 from sonicpy.store.care.backup import BACKUP_FILE
 from sonicpy.store.replica import install_backup, progress_of_backup
-from sonicpy.store.rows.progress import Progress
+from sonicpy.store.rows.log_progress import LogProgress
 
 CHUNK_BYTES = 512 << 10
 KEPT = 2
@@ -90,7 +90,7 @@ async def _chunk(log: JetStream, name: str) -> bytes:
     return await log.get_chunk(name)
 
 
-async def is_needed(known: Progress, partition: int, epoch: Epoch, registry: Registry) -> bool:
+async def is_needed(known: LogProgress, partition: int, epoch: Epoch, registry: Registry) -> bool:
     """Return whether a replica has to begin with a snapshot.
 
     An empty one does if there is a snapshot: the log may go back to its first entry and still not hold everything,

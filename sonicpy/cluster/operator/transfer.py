@@ -42,7 +42,7 @@ from sonicpy.files import make_one, new_bytes, new_text, regular_bytes
 from sonicpy.index.index import Index
 from sonicpy.index.maintenance.verify import holds_store
 from sonicpy.index.read_only import ReadOnlyIndex
-from sonicpy.index.replica import RECORD_BYTES_MAX, Recorder
+from sonicpy.index.recorder import RECORD_BYTES_MAX, Recorder
 from sonicpy.index.report.export import ExportedObject
 from sonicpy.store.care.backup import BACKUP_FILE
 from sonicpy.store.replica import install_backup

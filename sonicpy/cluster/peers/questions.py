@@ -29,8 +29,9 @@ from sonicpy.channel.commands import (
     Suggest,
 )
 from sonicpy.errors import SonicError
-from sonicpy.index.replica import Recorder, ReplicaIndex
-from sonicpy.server.connections.dispatch import CALLS
+from sonicpy.index.recorder import Recorder
+from sonicpy.index.replica_index import ReplicaIndex
+from sonicpy.server.connections import dispatch
 from sonicpy.server.jobs.committer import Committer
 from sonicpy.version import VERSION
 
@@ -150,7 +151,7 @@ def answer_read(index: ReplicaIndex, committer: Committer, question: Question) -
         method: Callable[..., Any] = getattr(index, question.kind)
         return json.dumps(method(*question.fields)).encode()
     command = command_of(question)
-    return CALLS[type(command)](index, command)
+    return dispatch.CALLS[type(command)](index, command)
 
 
 def make_record(recorder: Recorder, question: Question) -> bytes:
@@ -162,7 +163,7 @@ def make_record(recorder: Recorder, question: Question) -> bytes:
         UnknownQuestion: this version has no such question.
     """
     command = command_of(question)
-    CALLS[type(command)](recorder, command)
+    dispatch.CHANGES[type(command)](recorder, command)
     return recorder.take_record()
 
 

@@ -117,7 +117,7 @@ class Manifest:
     """A snapshot of a partition.
 
     Attributes:
-        position, epoch, chain: as in the `Progress` of the replica that it was taken of.
+        position, epoch, chain: as in the `LogProgress` of the replica that it was taken of.
         chunks: how many parts it has.
         size: in bytes.
     """

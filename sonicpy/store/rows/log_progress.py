@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class LogProgress:
     """How far a replica is in the cluster's log.
 
     Attributes:
@@ -27,7 +27,7 @@ class Progress:
         return dataclasses.asdict(self)
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any]) -> "Progress":
+    def of(cls, facts: Mapping[str, Any]) -> "LogProgress":
         """Return the progress that `facts` described."""
         writers = {str(writer): (int(pair[0]), int(pair[1])) for writer, pair in facts["writers"].items()}
         return cls(int(facts["position"]), str(facts["epoch"]), str(facts["chain"]), writers)

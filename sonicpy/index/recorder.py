@@ -1,0 +1,69 @@
+"""The recorder of a node: it turns texts into terms, and changes into records of the cluster's log."""
+
+from sonicpy._native.terms import Terms
+from sonicpy.config import Config
+from sonicpy.errors import StoreError
+from sonicpy.index.changing import Changing
+from sonicpy.index.text_engine import TextEngine
+from sonicpy.index.texts import TextReader
+from sonicpy.lexer.lexer import Lexer
+from sonicpy.store.changing.mutations import Mutation, pack_mutation, pack_push
+
+RECORD_BYTES_MAX = 900 << 10
+"""A broker takes messages of at most 1 MiB."""
+
+
+class RecorderEngine(TextEngine):
+    """An engine without a folder: `push` and `apply` keep the record of a change.
+
+    Attributes:
+        record: of the last change.
+    """
+
+    record = b""
+
+    def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None:
+        """Keep the record of a PUSH. Raises like `apply`."""
+        self._keep(pack_push(collection, bucket, oid, terms))
+
+    def apply(self, mutation: Mutation) -> int:
+        """Keep the record of a change; return 0.
+
+        Raises:
+            StoreError: the record is too long for the cluster's log.
+        """
+        self._keep(pack_mutation(mutation))
+        return 0
+
+    def _keep(self, record: bytes) -> None:
+        if len(record) > RECORD_BYTES_MAX:
+            raise StoreError(
+                f"a change of {len(record)} bytes of terms is refused: a cluster accepts at most {RECORD_BYTES_MAX}; "
+                "split the text"
+            )
+        self.record = record
+
+
+class Recorder(TextReader, Changing):
+    """The methods of an index that read a text, and those that change something: these check their arguments and make
+    a record. Call one, then `take_record`.
+    """
+
+    _engine: RecorderEngine
+
+    def __init__(self, config: Config) -> None:
+        self._engine = RecorderEngine(config)
+        self.config = config
+
+    @property
+    def lexer(self) -> Lexer:
+        """For the replicas of the same node: its tables take memory."""
+        return self._engine.lexer
+
+    def analyzer(self) -> dict[str, str]:
+        """Return what decides which terms of a text are stored; see `TextEngine.analyzer`."""
+        return self._engine.analyzer()
+
+    def take_record(self) -> bytes:
+        """Return the record of the last change."""
+        return self._engine.record
