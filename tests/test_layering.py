@@ -83,6 +83,12 @@ ROOMS = {
 """Which other parts of a layer a part may import when it is imported; what stands beside them may import all."""
 
 
+LINES_MAX = 500
+LONGER = {
+    "sonicpy/cluster/node/node.py": "one node: its replicas, writers and questions share its state",
+}
+"""Files of the package and of the native modules with more lines, and the reason."""
+
 CHAINS_MAX = {"cli.serve": 16, "cluster.server": 20}
 """Modules from these to the errors, along the longest way."""
 
@@ -172,6 +178,15 @@ def test_the_way_down_is_short() -> None:
     for name, most in CHAINS_MAX.items():
         chain = way(name)
         assert 1 < len(chain) <= most, " -> ".join(chain)
+
+
+def test_a_file_holds_one_idea() -> None:
+    root = PACKAGE.parent
+    kinds = ("*.py", "*.pyi", "*.pyx", "*.pxd")
+    found = [path for folder in (PACKAGE, root / "ext") for kind in kinds for path in folder.rglob(kind)]
+    assert len(found) > 400
+    long = {path.relative_to(root).as_posix() for path in found if len(path.read_bytes().splitlines()) > LINES_MAX}
+    assert long == set(LONGER)
 
 
 def test_every_package_is_installed() -> None:
