@@ -63,7 +63,6 @@ class RecoveringStore(StoreReader):
         self._log = log
         self._analyzer = dict(analyzer)
         self._transactions = environment.transactions
-        self._postings_max_bytes = postings_max_bytes
         self.stamp = 0
         self.view: WriteView | None = None
         self.is_torn = False
@@ -158,8 +157,8 @@ class RecoveringStore(StoreReader):
     # -- the transaction ---------------------------------------------------------------------------------------------
 
     def _fresh_cache(self) -> SnapshotCache:
-        recent = self._write_cache.recent_changes
-        return SnapshotCache(-1, recent=recent, postings_max_bytes=self._postings_max_bytes)
+        most = self._snapshot_cache.postings_max_bytes
+        return SnapshotCache(-1, recent=self._write_cache.recent_changes, postings_max_bytes=most)
 
     def _is_committed(self) -> bool:
         """Return whether the last commit holds everything."""

@@ -83,6 +83,10 @@ class Store(RecoveringStore):
         was_converted: whether opening converted the store from an older format: its word graphs are to be built.
     """
 
+    # Objects of at most 30 attributes are read with fewer instructions, so rare ones are here.
+    was_converted = False
+    _is_closing = False
+
     def __init__(
         self,
         folder: Path,
@@ -95,7 +99,6 @@ class Store(RecoveringStore):
         turn: Turn | None = None,
     ) -> None:
         self._closers: list[Callable[[], object]] = []  # each may be called again
-        self._is_closing = False
         try:
             lock = self._lock = store_folder.WriterLock(folder, access)
             self._closers.append(lock.release)
@@ -107,7 +110,6 @@ class Store(RecoveringStore):
             super().__init__(folder, environment, log, analyzer, postings_max_bytes, access)
             lock.watch(store_folder.LMDB_LOCK_FILE, folder / store_folder.LMDB_LOCK_FILE)
             self.durability = durability
-            self.was_converted = False
             self._refusals = Refusals(lock)
             self._syncing = threading.Lock()
             self._free_space = FreeSpace(environment)
