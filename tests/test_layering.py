@@ -189,6 +189,52 @@ def test_a_file_holds_one_idea() -> None:
     assert long == set(LONGER)
 
 
+WITHOUT_BASE = {"SlicedTransaction": "has no transaction of LMDB of its own: it reads through one after the other"}
+"""Classes whose constructor does not run that of their base, and the reason."""
+
+
+def classes() -> dict[str, list[ast.ClassDef]]:
+    """Return the classes of the package by name."""
+    found: dict[str, list[ast.ClassDef]] = {}
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(node)
+    return found
+
+
+def constructor(node: ast.ClassDef) -> ast.FunctionDef | None:
+    """Return the constructor that a class defines."""
+    return next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
+
+
+def bases_of(node: ast.ClassDef) -> set[str]:
+    """Return the names of the bases of a class, without modules and parameters."""
+    return {ast.unparse(base).split("[")[0].split(".")[-1] for base in node.bases} - {node.name}
+
+
+def test_a_constructor_runs_that_of_its_base() -> None:
+    known = classes()
+
+    def has_constructor(name: str) -> bool:
+        """Return whether a class of the package has a constructor, or a base that has one."""
+        nodes = known.get(name, [])
+        if any("Protocol" in bases_of(node) for node in nodes):
+            return False
+        return any(constructor(node) or any(map(has_constructor, bases_of(node))) for node in nodes)
+
+    skipping = {
+        node.name
+        for nodes in known.values()
+        for node in nodes
+        if (own := constructor(node)) is not None
+        and any(map(has_constructor, bases_of(node)))
+        and ".__init__(" not in ast.unparse(own)
+    }
+    assert has_constructor("ReplicaStore") and not has_constructor("Listing")
+    assert skipping == set(WITHOUT_BASE)
+
+
 def test_every_package_is_installed() -> None:
     listed = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["packages"]
     folders = {path.parent.relative_to(PACKAGE.parent) for path in PACKAGE.rglob("__init__.py")}

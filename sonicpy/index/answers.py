@@ -46,7 +46,7 @@ class Answers(TextReader):
 
     def find_hits(self, search: Search) -> Hits:
         """Return the answer to a search. Raises like `query`."""
-        terms, matching = self.read_query(search)
+        terms, matching = self._query_terms(search)
         with self._engine.read_words(search.collection, search.bucket) as lexicon:
             if lexicon is None:
                 return Hits(total=0 if search.total else None)
@@ -59,7 +59,7 @@ class Answers(TextReader):
         kept = self._kept_answer(search)
         if kept is not None and kept[0] == stamp:
             return kept[2].copy()
-        terms, matching = self.read_query(search)
+        terms, matching = self._query_terms(search)
         with store.reading(self._engine.lexicons.of, search.collection, search.bucket) as lexicon:
             if lexicon is None:
                 return []
@@ -77,7 +77,7 @@ class Answers(TextReader):
 
     def find_reasons(self, search: Search) -> Explanation:
         """Return the reasons for the answer to a search. Raises like `query`."""
-        terms, matching = self.read_query(search)
+        terms, matching = self._query_terms(search)
         lexer = self._engine.lexer
         lang = language_of(search.lang)
         code, how = lexer.language(search.text, lang)
@@ -214,7 +214,7 @@ class Answers(TextReader):
             word = text_of("word", word)
         if type(limit) is not int or limit < 0:
             limit = number_of("limit", limit)
-        term, typed_bytes = self.read_word(word)
+        term, typed_bytes = self._only_word(word)
         with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
                 return [], None

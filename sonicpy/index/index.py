@@ -44,7 +44,7 @@ few times, not after every chunk."""
 FOR_THE_SERVER = frozenset(
     {
         *("buckets_after", "collections_after", "find_hits", "find_ids", "find_reasons"),
-        *("engine", "maintainer", "objects_from", "position_after", "query_ids", "read_query", "read_word"),
+        *("engine", "maintainer", "objects_from", "position_after", "query_ids"),
     }
 )
 """Names that tab completion leaves out."""

@@ -4,9 +4,11 @@ from sonicpy._native.terms import Terms
 from sonicpy.config import Config
 from sonicpy.errors import StoreError
 from sonicpy.index.changing import Changing
+from sonicpy.index.search.families import Matching
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.index.texts import TextReader
 from sonicpy.lexer.lexer import Lexer
+from sonicpy.search import Search
 from sonicpy.store.changing.mutations import Mutation, pack_mutation, pack_push
 
 RECORD_BYTES_MAX = 900 << 10
@@ -63,6 +65,14 @@ class Recorder(TextReader, Changing):
     def analyzer(self) -> dict[str, str]:
         """Return what decides which terms of a text are stored; see `TextEngine.analyzer`."""
         return self._engine.analyzer()
+
+    def read_query(self, search: Search) -> tuple[Terms, Matching | None]:
+        """Return the terms of a search, and how they lead to families. Raises as `Index.query`."""
+        return self._query_terms(search)
+
+    def read_word(self, word: str) -> tuple[bytes, int]:
+        """Return the only word of a text, and how many bytes it had as typed. Raises as `Index.suggest`."""
+        return self._only_word(word)
 
     def take_record(self) -> bytes:
         """Return the record of the last change."""

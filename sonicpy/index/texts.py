@@ -28,7 +28,7 @@ class TextReader:
     config: Config
     _engine: TextEngine
 
-    def read_query(self, search: Search) -> tuple[Terms, Matching | None]:
+    def _query_terms(self, search: Search) -> tuple[Terms, Matching | None]:
         """Return the terms of a search, and how they lead to families; None: they have none.
 
         Raises InvalidArgument for names, a text or a language that are not valid.
@@ -50,7 +50,7 @@ class TextReader:
             return terms, None
         return terms, Matching(code, text.isascii())
 
-    def read_word(self, word: str) -> tuple[bytes, int]:
+    def _only_word(self, word: str) -> tuple[bytes, int]:
         """Return the only word of a text, and how many bytes it had as typed. Raises as `one_word`."""
         return one_word(lexed(self._engine.lexer.lex_plain, word))
 
