@@ -75,7 +75,7 @@ def filled(folder: Path, count: int) -> Path:
             for number, (oid, text) in enumerate(corpora.growing(0, count, messages(corpora.PASS))):
                 index.push(COLLECTION, BUCKET, oid, text)
                 if number % CHANGES == CHANGES - 1:
-                    index.maintainer.commit()
+                    index.engine.commit()
             index.consolidate()
         building.rename(store)
     return store
@@ -89,7 +89,7 @@ def config() -> Config:
 def opened(folder: Path) -> Index:
     """Return an index that commits only on request."""
     index = Index(folder, config(), autocommit=False)
-    index.maintainer.prepare()
+    index.engine.lexer.prepare()
     return index
 
 
@@ -122,7 +122,7 @@ def counted(kind: str, store: Path, count: int, rounds: int) -> int:
 
 def share(index: Index) -> int:
     """Return the descriptor of the board on which readers see what is committed."""
-    store = index.maintainer.engine.store
+    store = index.engine.store
     assert isinstance(store, Store)
     return store.share_changes().descriptor
 
@@ -145,7 +145,7 @@ def push(index: Index, pushes: list[tuple[str, str]]) -> None:
     """Push and commit."""
     for oid, text in pushes:
         index.push(COLLECTION, BUCKET, oid, text)
-    index.maintainer.commit()
+    index.engine.commit()
 
 
 def do_rounds(kind: str, folder: Path, count: int, rounds: int, board: int | None) -> None:
@@ -158,7 +158,7 @@ def do_rounds(kind: str, folder: Path, count: int, rounds: int, board: int | Non
                 ask(index, asked, number)
         return
     with ReadOnlyIndex(folder, config()) as reading:
-        reading.maintainer.prepare()
+        reading.engine.lexer.prepare()
         if kind == "search":
             assert board is not None
             reading.maintainer.watch_changes(board)

@@ -48,7 +48,7 @@ def main() -> None:
     print("\nPUSH")
     push_stages(texts, lines, lexer)
     with tempfile.TemporaryDirectory() as folder, Index(Path(folder, "whole"), autocommit=False) as index:
-        index.maintainer.prepare()
+        index.engine.lexer.prepare()
         row("  all of it", cpu_us(lambda: push_all(index, lines), count))
         index.consolidate()
         for words in (1, 2, 3):
@@ -70,12 +70,12 @@ def push_stages(texts: list[str], lines: list[bytes], lexer: Lexer) -> None:
     with tempfile.TemporaryDirectory() as folder, Index(Path(folder, "stages"), autocommit=False) as index:
         for number, mutation in enumerate(mutations):
             began = time.process_time()
-            index.maintainer.engine.store.apply(mutation)
+            index.engine.store.apply(mutation)
             applied = time.process_time()
-            index.maintainer.seal()
+            index.engine.store.seal()
             sealed = time.process_time()
             if number % COMMIT_CHANGES == 0:
-                index.maintainer.commit()
+                index.engine.commit()
             applying += applied - began
             sealing += sealed - applied
             committing += time.process_time() - sealed
@@ -91,9 +91,9 @@ def push_all(index: Index, lines: list[bytes]) -> None:
         ingest.feed(line)
         command = ingest.next()
         CALLS[type(command)](index, command)
-        index.maintainer.seal()
+        index.engine.store.seal()
         if number % COMMIT_CHANGES == 0:
-            index.maintainer.commit()
+            index.engine.commit()
 
 
 def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
@@ -103,10 +103,10 @@ def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
     search = index.config.search.model_copy(update={"query_alternates_try": 0})
     exact_only = index.config.model_copy(update={"search": search})
     terms = [lexer.lex(text, None) for text in texts]
-    lexicons = Lexicons(index.maintainer.engine.graphs, live=True)
+    lexicons = Lexicons(index.engine.graphs, live=True)
 
     def rank(config: Config) -> None:
-        with index.maintainer.engine.store.reading() as view:
+        with index.engine.store.reading() as view:
             for found in terms:
                 lexicon = lexicons.of(view, COLLECTION, BUCKET)
                 assert lexicon is not None
@@ -142,12 +142,12 @@ def queries_between_pushes(index: Index, asked: list[str], texts: list[str]) -> 
     for number, text in enumerate(asked):
         for place in range(number * PUSHES_BETWEEN, (number + 1) * PUSHES_BETWEEN):
             index.push(COLLECTION, BUCKET, f"more:{place}", texts[place % len(texts)])
-        index.maintainer.seal()
+        index.engine.store.seal()
         began = time.process_time()
         ask(text)
         asking += time.process_time() - began
-        if index.maintainer.uncommitted >= COMMIT_CHANGES_SHARED:
-            index.maintainer.commit()
+        if index.engine.store.uncommitted >= COMMIT_CHANGES_SHARED:
+            index.engine.commit()
     row("  between changes", asking / len(asked) * 1e6)
 
 

@@ -116,9 +116,9 @@ def store_push(texts: list[str], folder: Path) -> Work:
 
     def work(number: int) -> None:
         collection, bucket, _, terms, _ = mutations[number % len(mutations)]
-        index.maintainer.engine.store.push(collection, bucket, oid(number), terms)
+        index.engine.store.push(collection, bucket, oid(number), terms)
         if number % COMMIT_EVERY == COMMIT_EVERY - 1:
-            index.maintainer.commit()
+            index.engine.commit()
 
     return work
 
@@ -144,7 +144,7 @@ def score_objects(texts: list[str], folder: Path) -> Work:
     cases: list[tuple[list[tuple[StoredPostings, float]], float]] = []
     blocks: dict[bytes, bytes] = {}
     lexer = prepared_lexer()
-    with filled_index(texts, folder) as index, index.maintainer.engine.store.snapshot() as view:
+    with filled_index(texts, folder) as index, index.engine.store.snapshot() as view:
         state = view.bucket(COLLECTION, BUCKET)
         assert state is not None
         reader = BucketReader(view, state)
@@ -195,9 +195,9 @@ def execute_pushes(texts: list[str], index: Index, reading: Session) -> Work:
 
     def work(number: int) -> bytes:
         reply = execute(index, reading, lines[number % len(lines)])
-        index.maintainer.seal()
+        index.engine.store.seal()
         if number % COMMIT_EVERY == COMMIT_EVERY - 1:
-            index.maintainer.commit()
+            index.engine.commit()
         return reply
 
     return work
@@ -281,7 +281,7 @@ def small_index(folder: Path, *, compat: bool = False) -> Index:
     settings = {"server": {"compat": "sonic" if compat else "none"}, "store": {"kv": {"map_size_mb": MAP_BYTES >> 20}}}
     config = Config.model_validate(settings)
     index = Index(folder, config, autocommit=False)
-    index.maintainer.prepare()
+    index.engine.lexer.prepare()
     return index
 
 

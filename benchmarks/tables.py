@@ -44,9 +44,9 @@ def load(folder: Path, texts: Sequence[str]) -> None:
         for number, text in enumerate(texts):
             index.push(COLLECTION, BUCKET, oid(number), text)
             if number % COMMIT_CHANGES == COMMIT_CHANGES - 1:
-                index.maintainer.commit()
-        index.maintainer.commit()
-        index.maintainer.sync()
+                index.engine.commit()
+        index.engine.commit()
+        index.engine.store.sync()
 
 
 def rest(folder: Path) -> None:
@@ -55,7 +55,7 @@ def rest(folder: Path) -> None:
         index.consolidate()
         for sparse in index.maintainer.sparse_ranges():
             index.maintainer.rewrite(sparse)
-        index.maintainer.commit()
+        index.engine.commit()
 
 
 def print_tables(folder: Path) -> None:

@@ -83,6 +83,12 @@ ROOMS = {
 """Which other parts of a layer a part may import when it is imported; what stands beside them may import all."""
 
 
+LINES_MAX = 500
+LONGER = {
+    "sonicpy/cluster/node/node.py": "one node: its replicas, writers and questions share its state",
+}
+"""Files of the package and of the native modules with more lines, and the reason."""
+
 CHAINS_MAX = {"cli.serve": 14, "cluster.server": 14}
 """Modules from these to the errors, along the longest way."""
 CIRCLES_OF_TYPES = (
@@ -194,6 +200,61 @@ def test_the_way_down_is_short() -> None:
     for name, most in CHAINS_MAX.items():
         chain = way(name)
         assert 1 < len(chain) <= most, " -> ".join(chain)
+
+
+def test_a_file_holds_one_idea() -> None:
+    root = PACKAGE.parent
+    kinds = ("*.py", "*.pyi", "*.pyx", "*.pxd")
+    found = [path for folder in (PACKAGE, root / "ext") for kind in kinds for path in folder.rglob(kind)]
+    assert len(found) > 400
+    long = {path.relative_to(root).as_posix() for path in found if len(path.read_bytes().splitlines()) > LINES_MAX}
+    assert long == set(LONGER)
+
+
+WITHOUT_BASE = {"SlicedTransaction": "has no transaction of LMDB of its own: it reads through one after the other"}
+"""Classes whose constructor does not run that of their base, and the reason."""
+
+
+def classes() -> dict[str, list[ast.ClassDef]]:
+    """Return the classes of the package by name."""
+    found: dict[str, list[ast.ClassDef]] = {}
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(node)
+    return found
+
+
+def constructor(node: ast.ClassDef) -> ast.FunctionDef | None:
+    """Return the constructor that a class defines."""
+    return next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
+
+
+def bases_of(node: ast.ClassDef) -> set[str]:
+    """Return the names of the bases of a class, without modules and parameters."""
+    return {ast.unparse(base).split("[")[0].split(".")[-1] for base in node.bases} - {node.name}
+
+
+def test_a_constructor_runs_that_of_its_base() -> None:
+    known = classes()
+
+    def has_constructor(name: str) -> bool:
+        """Return whether a class of the package has a constructor, or a base that has one."""
+        nodes = known.get(name, [])
+        if any("Protocol" in bases_of(node) for node in nodes):
+            return False
+        return any(constructor(node) or any(map(has_constructor, bases_of(node))) for node in nodes)
+
+    skipping = {
+        node.name
+        for nodes in known.values()
+        for node in nodes
+        if (own := constructor(node)) is not None
+        and any(map(has_constructor, bases_of(node)))
+        and ".__init__(" not in ast.unparse(own)
+    }
+    assert has_constructor("ReplicaStore") and not has_constructor("Listing")
+    assert skipping == set(WITHOUT_BASE)
 
 
 def test_every_package_is_installed() -> None:

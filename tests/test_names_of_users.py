@@ -23,7 +23,7 @@ def test_completion_shows_what_programs_use() -> None:
     with sonicpy.open(":memory:") as index:
         shown = dir(index)
         assert {"push", "query", "objects", "collections", "bucket", "stats", "config"} <= set(shown)
-        assert not {"maintainer", "query_ids", "objects_from", "position_after"} & set(shown)
+        assert not {"engine", "maintainer", "query_ids", "objects_from", "position_after"} & set(shown)
         assert not any(name.startswith("_") for name in shown)
         assert all(hasattr(index, name) for name in shown)
         bucket = dir(index.bucket("c", "b"))

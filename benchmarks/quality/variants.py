@@ -42,7 +42,7 @@ def window_table(collection: Collection, beside: int) -> str:
     for window in WINDOWS:
         with fresh(window) as (index, folder):
             figures = relevance.evaluate(index, "crowded", crowded)
-            index.maintainer.sync()
+            index.engine.store.sync()
             disk = allocated_bytes(folder) - allocated_bytes(folder / "log")
         rows.append(
             [

@@ -136,7 +136,7 @@ class SearchConfig(Section):
     ranking: Ranking = "bm25"
     live_words: TrueOrFalse = True
     stemming: Stemming = "auto"
-    complete: Switch = True
+    complete: TrueOrFalse = True
     alternates_below: Number32 = 10
     suggest_order: SuggestOrder = "likely"
     query_limit_default: Limit = 10

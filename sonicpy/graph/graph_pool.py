@@ -84,6 +84,11 @@ class GraphPool:
         opened.used_s = time.monotonic()
         return opened.graph
 
+    @property
+    def unusable(self) -> set[int]:
+        """The buckets in `broken` and in `outdated`: their graphs are to be built again."""
+        return self.broken | self.outdated
+
     def take_broken(self) -> set[int]:
         """Return the buckets in `broken` and in `outdated`, and forget them."""
         broken = self.broken | self.outdated

@@ -1,45 +1,30 @@
 """Answers: the methods of Index that search and count. Any thread may call them."""
 
-from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, TypeVar, Unpack
+from collections.abc import Hashable
+from typing import Unpack
 
 from sonicpy._native.ids import are_names
-from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy.api.counted import Counted, counted
 from sonicpy.api.explanation import DetectedLanguage, Explanation
 from sonicpy.api.hits import Hits
 from sonicpy.arguments import language_of, not_unicode, number_of, text_of
-from sonicpy.config import Config
-from sonicpy.errors import InvalidArgument
 from sonicpy.ids import ObjectName, check_collection, check_names
+from sonicpy.index.engine import Engine
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
 from sonicpy.index.search.explain import Analysed, explain
 from sonicpy.index.search.lexicon import Lexicon
-from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.plan import without_last
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
-from sonicpy.langcodes import NO_LANGUAGE
+from sonicpy.index.texts import TextReader
 from sonicpy.options import with_options
 from sonicpy.search import ExplainOptions, QueryOptions, Search, asked
 
-if TYPE_CHECKING:
-    from sonicpy.index.engine import Engine
 
-Value = TypeVar("Value")
-
-ONE_WORD = b"\0"
-"""The flags of a text with one word that nothing is said of: what people type."""
-ONCE = b"\1"
-"""The counts of a text with one word that is there once."""
-
-
-class Answers:
+class Answers(TextReader):
     """The methods of an index that answer."""
 
-    config: Config
-    _engine: "Engine"
+    _engine: Engine
     _kept: AnswerCache
 
     @with_options("QUERY")
@@ -229,7 +214,7 @@ class Answers:
             word = text_of("word", word)
         if type(limit) is not int or limit < 0:
             limit = number_of("limit", limit)
-        term, typed_bytes = one_word(lexed(self._engine.lexer.lex_plain, word))
+        term, typed_bytes = self._only_word(word)
         with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
                 return [], None
@@ -241,28 +226,6 @@ class Answers:
             else:
                 found = suggest_alphabetical(lexicon, term, limit, typed_bytes)
         return list(map(bytes.decode, found)), moment
-
-    def _query_terms(self, search: Search) -> tuple[Terms, Matching | None]:
-        """Return the terms of a search, and how they lead to families; None: they have none."""
-        collection, bucket, text, lang = search.collection, search.bucket, search.text, search.lang
-        if not are_names(collection, bucket):
-            check_names(collection, bucket)
-        if type(text) is not str:
-            text = text_of("text", text)
-        if lang is not None:
-            lang = language_of(lang)
-        try:
-            terms, code = self._engine.lexer.lex_query(text, lang)
-        except UnicodeEncodeError as error:
-            raise not_unicode("text", error) from error
-        if not len(terms) and not self._engine.is_compat:
-            terms = lexed(self._engine.lexer.lex_plain, text)
-        settings = self.config.search
-        if terms.last >= 0 and not (search.complete and settings.complete and settings.query_alternates_try):
-            terms = without_last(terms)
-        if not search.stem or code == NO_LANGUAGE or self.config.search.stemming == "off":
-            return terms, None
-        return terms, Matching(code, text.isascii())
 
     def _word_prefix(self, prefix: str) -> bytes:
         """Return letters in the form that words have."""
@@ -276,28 +239,6 @@ class Answers:
 def _moment(lexicon: Lexicon) -> Moment:
     """Return until when answers of a bucket hold."""
     return lexicon.reader.serial, lexicon.reader.state.lexicon_version
-
-
-def one_word(terms: Terms) -> tuple[bytes, int]:
-    """Return the only word of a text, and how many bytes it had as typed.
-
-    Raises:
-        InvalidArgument: the text has no word, several, or the same one twice.
-    """
-    if terms.flags == ONE_WORD and terms.counts == ONCE:
-        return terms.words[0], terms.typed[0]
-    words = [place for place, flags in enumerate(terms.flags) if not flags & (STOP | PART)]
-    if len(words) != 1 or terms.counts[words[0]] != 1:
-        raise InvalidArgument("word holds no word, or more than one; allowed is exactly one", "query_error")
-    return terms.words[words[0]], terms.typed[words[0]]
-
-
-def lexed(lex: Callable[[str], Value], text: str) -> Value:
-    """Return the terms of a text. Raises InvalidArgument if it is not Unicode."""
-    try:
-        return lex(text)
-    except UnicodeEncodeError as error:
-        raise not_unicode("text", error) from error
 
 
 def _encoded(argument: str, text: str) -> bytes:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Protocol
 
 from sonicpy._native.held import insist, keep_for_ever
-from sonicpy._native.ids import are_names
 from sonicpy._native.terms import Terms
 from sonicpy._native.turn import Turn
 from sonicpy.config import Config
@@ -19,14 +18,14 @@ from sonicpy.disk import sync_folder
 from sonicpy.errors import StoreError
 from sonicpy.files import ACCESSES
 from sonicpy.graph.graph_pool import GraphName, GraphPool, graph_folder
-from sonicpy.ids import ObjectName, check_names, object_name
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
+from sonicpy.index.text_engine import TextEngine
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care.restore import drop_staged
 from sonicpy.store.changing.any_store import AnyStore, ClosedStore, EndedStore
 from sonicpy.store.changing.mutations import Mutation, PushTerms
+from sonicpy.store.disk.environment import ReaderSlot as ReaderSlot
 from sonicpy.store.disk.open_folders import FolderClaim, guard
-from sonicpy.store.rows.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
 from sonicpy.store.store import Store
 from sonicpy.store.views.view import View
 
@@ -39,7 +38,7 @@ SWEEP_FILES = 10
 """Graph files of flushed buckets that one step deletes."""
 
 
-class Engine:
+class Engine(TextEngine):
     """A folder, opened for writing.
 
     Args:
@@ -48,6 +47,7 @@ class Engine:
         autocommit: commit every change before the call that makes it returns; else the owner of the only writing
             thread seals and commits.
         temporary: delete the folder on close.
+        lexer: as of `TextEngine`.
 
     Raises:
         StoreLocked: another process has the folder open for writing, or this process has it open already.
@@ -56,7 +56,7 @@ class Engine:
 
     read_only = False
     """Whether changes are refused; see `sonicpy.open`."""
-    store: AnyStore = ClosedStore("the index is not open yet")
+    store: AnyStore = ClosedStore("the index is not open yet").instead()
     """The store; after `close`, and in a forked process, one that raises IndexClosed for everything."""
     graphs: GraphPool
     was_converted = False
@@ -69,8 +69,9 @@ class Engine:
         *,
         autocommit: bool = True,
         temporary: bool = False,
+        lexer: Lexer | None = None,
     ) -> None:
-        self.config = config or Config()
+        super().__init__(config or Config(), lexer)
         self.turn = Turn()
         """Of the threads that change something; see `changing`."""
         self.changing: Callable[[], AbstractContextManager[None]] = self.turn.hold
@@ -86,8 +87,6 @@ class Engine:
         """The modes of new files."""
         self.live_words = self.config.search.live_words
         """Whether words are completed, corrected, listed and counted from the moment they are pushed."""
-        self.is_compat = self.config.server.compat == "sonic"
-        self.lexer = self._make_lexer()
         self.folder = Path(path or kv.path)
         """The folder as it was given."""
         folder = self.folder.absolute()  # the program may change its working directory
@@ -122,10 +121,6 @@ class Engine:
         """Whether the folder was closed, or left to the parent process after a fork."""
         return isinstance(self.store, ClosedStore)
 
-    def analyzer(self) -> dict[str, str]:
-        """Return what decides which terms of a text are stored, and in which order their postings lists are, by key."""
-        return {**self.lexer.analyser(), ORDER: BY_ASSOCIATION if self.is_compat else BY_OBJECT}
-
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def read(self) -> AbstractContextManager[View]:
@@ -153,14 +148,17 @@ class Engine:
         with self.changing():
             self.store.commit()
 
-    # -- changing --------------------------------------------------------------------------------------------------
+    def count_scopes(self) -> int:
+        """Return how many buckets the folder holds, over all collections."""
+        with self.read() as view:
+            return view.count_scopes()
 
-    def known_name(self, collection: str, bucket: str, object: ObjectName) -> str:
-        """Return the name of an object that is to be read or removed. Raises InvalidArgument if a name is not valid."""
-        oid = object if type(object) is str else object_name(object)
-        if not are_names(collection, bucket, oid):
-            check_names(collection, bucket, oid, compat=self.is_compat)
-        return oid
+    def count_collections(self) -> int:
+        """Return how many collections exist."""
+        with self.read() as view:
+            return view.count_collections()
+
+    # -- changing --------------------------------------------------------------------------------------------------
 
     def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None:
         """Carry out a PUSH of terms, as `apply` does."""
@@ -234,6 +232,11 @@ class Engine:
             self.graphs.sweep(SWEEP_FILES, self.store.checkpoint)
             return self.store.sweep(rows) or self.graphs.has_unwanted(self.store.checkpoint)
 
+    def remove_step(self) -> bool:
+        """Take away one part of what is half gone: about 2 ms; return whether anything is left. Raises StoreError."""
+        with self.changing():
+            return self.store.take_step()
+
     def sync_graphs(self) -> None:
         """Delete the graphs that new ones have replaced, once the disk holds the commit that names the new ones."""
         if self.graphs.has_unwanted(self.store.last_commit()):
@@ -255,7 +258,7 @@ class Engine:
         """
         with self.changing():
             if not self.is_closed:
-                self.store = ClosedStore(f"the index in {self.store.folder} was closed: open it again")
+                self.store = ClosedStore(f"the index in {self.store.folder} was closed: open it again").instead()
             self._let_go(inf)
 
     def end(self, seconds: float) -> None:
@@ -267,7 +270,7 @@ class Engine:
             return
         if self.turn.end(seconds):
             if not self.is_closed:
-                self.store = EndedStore(f"the index in {self.folder} was closed when the program ended")
+                self.store = EndedStore(f"the index in {self.folder} was closed when the program ended").instead()
             if self._let_go(seconds):
                 return
         self._guard.detach()
@@ -282,7 +285,7 @@ class Engine:
         self.store = ClosedStore(
             f"the index in {store.folder} belongs to process {parent}, which this one was forked from: open it in "
             "a process that was started afresh (spawn), with read_only=True while the other has it open"
-        )
+        ).instead()
         return store
 
     def _let_go(self, seconds: float) -> bool:
@@ -293,10 +296,6 @@ class Engine:
         return True
 
     # -- inside ----------------------------------------------------------------------------------------------------
-
-    def _make_lexer(self) -> Lexer:
-        config = self.config
-        return Lexer(config.normalization, config.tokenization, config.stopwords, compat=self.is_compat)
 
     def _open_store(self, folder: Path, claim: FolderClaim) -> AnyStore:
         kv = self.config.store.kv

@@ -1,12 +1,12 @@
 """Index: a folder of searchable objects, as a library. Synchronous; any thread may call it.
 
 Every change is applied, logged and committed before its method returns. `batch` groups changes under one commit; with
-`autocommit=False` the owner of the only writing thread calls `maintainer.seal` and `maintainer.commit` itself, as the
+`autocommit=False` the owner of the only writing thread calls `engine.store.seal` and `engine.commit` itself, as the
 server does.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -14,21 +14,18 @@ from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from sonicpy._native.held import insist
-from sonicpy._native.ids import are_names
-from sonicpy._native.terms import Terms
 from sonicpy.api.bucket import Bucket
-from sonicpy.api.counted import need_no
 from sonicpy.api.html import figures_table, index_tables
 from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport, Shape, read_rows
 from sonicpy.api.shown_names import user_names
-from sonicpy.arguments import language_of, not_unicode, path_of, switch_of, text_of
+from sonicpy.arguments import path_of, switch_of
 from sonicpy.errors import GraphError, InvalidArgument, StoreError
-from sonicpy.ids import ObjectName, Scope, check_collection, check_names, object_name, shown
-from sonicpy.index.answers import Answers, lexed
+from sonicpy.ids import Scope, check_collection, check_names, shown
+from sonicpy.index.answers import Answers
+from sonicpy.index.changing import Changing
 from sonicpy.index.engine import Engine
 from sonicpy.index.given_settings import Settings, config_of
 from sonicpy.index.ingest.push_many import Chunk, push_rows
-from sonicpy.index.ingest.terms import NO_TERMS, packed_terms
 from sonicpy.index.listing import Listing
 from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.report import export, stats, term_stats
@@ -36,7 +33,6 @@ from sonicpy.index.report.export import ExportedObject
 from sonicpy.index.report.stats import Figures
 from sonicpy.index.report.term_stats import ObjectStats, TermStats
 from sonicpy.index.search.answer_cache import AnswerCache
-from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, PopTerms
 
 logger = logging.getLogger(__name__)
 
@@ -48,13 +44,13 @@ few times, not after every chunk."""
 FOR_THE_SERVER = frozenset(
     {
         *("buckets_after", "collections_after", "find_hits", "find_ids", "find_reasons"),
-        *("maintainer", "objects_from", "position_after", "query_ids"),
+        *("engine", "maintainer", "objects_from", "position_after", "query_ids"),
     }
 )
 """Names that tab completion leaves out."""
 
 
-class Index(Answers, Listing):
+class Index(Answers, Listing, Changing):
     """An index in a folder.
 
     Args:
@@ -74,7 +70,8 @@ class Index(Answers, Listing):
         ConfigError: the settings are wrong.
     """
 
-    _engine_class = Engine
+    _engine: Engine
+    _engine_class: Callable[..., Engine] = Engine
     read_only = False
     """Whether changes are refused; see `sonicpy.open`."""
 
@@ -101,50 +98,12 @@ class Index(Answers, Listing):
             insist(engine.close)
             raise
 
+    @property
+    def engine(self) -> Engine:
+        """The opened folder, for a program that seals and commits itself, as the server does."""
+        return self._engine
+
     # -- changes -------------------------------------------------------------------------------------------------------
-
-    def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:
-        """Add a text to an object. Texts add up; the same text again changes nothing.
-
-        A text may hold no word at all: the object exists then, and no query finds it.
-
-        Args:
-            collection, bucket: 1 to 128 ASCII characters without white space.
-            object: 1 to 128 bytes of UTF-8 without white space and control characters; or a whole number, whose digits
-                are the name, or a UUID.
-            lang: language of the text as ISO 639-1, ISO 639-3 or BCP 47 (`en`, `eng`, `en-GB`); None: guess; "none": no
-                language.
-
-        Raises:
-            InvalidArgument: an argument has a type or a value that is not allowed.
-            StoreError: the text was not stored.
-        """
-        oid = object if type(object) is str else object_name(object)
-        if not are_names(collection, bucket, oid):
-            check_names(collection, bucket, oid, compat=self._engine.is_compat, new=True)
-        engine = self._engine
-        engine.push(collection, bucket, oid, self._lex(engine.lexer.lex_push, text, lang))
-
-    def push_terms(
-        self,
-        collection: str,
-        bucket: str,
-        object: ObjectName,
-        terms: Mapping[str, int],
-        hidden: Mapping[str, int] = NO_TERMS,
-    ) -> None:
-        """Add the terms to an object that `holdings` of another index returned for it.
-
-        Args:
-            terms: words in their normal form, each with its frequency, 1 to 255.
-            hidden: the same of parts of runs without blanks, and of stop words that compat mode keeps.
-
-        Raises:
-            CommandError: a name, a term or a frequency is not valid.
-            StoreError: the terms were not stored.
-        """
-        oid = self._engine.known_name(collection, bucket, object)  # an old name stays as it is
-        self._engine.push(collection, bucket, oid, packed_terms(terms, hidden))
 
     def push_many(
         self,
@@ -202,41 +161,6 @@ class Index(Answers, Listing):
         some = {Scope(push.collection, push.bucket) for push in chunk.pushes}
         touched |= some
         self.maintainer.consolidate_backlogged(some, BACKLOGS_BETWEEN_CHUNKS)
-
-    def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int:
-        """Remove the words of a text from an object; return how many were removed. Raises like `push`."""
-        oid = self._engine.known_name(collection, bucket, object)
-        words = lexed(self._engine.lexer.lex_every_way, text_of("text", text))
-        # Flags and counts do not matter for a removal.
-        return self._engine.apply(
-            PopTerms(collection, bucket, oid, Terms(words, b"\1" * len(words), bytes(len(words))))
-        )
-
-    def flush(self, collection: str, bucket: str | None = None, object: ObjectName | None = None) -> int:
-        """Erase a collection, a bucket or an object; return 1 or 0 (it existed or not), or how many words it held.
-
-        Raises like `push`, also for an object without its bucket.
-        """
-        if bucket is None:
-            need_no(object)
-            return self.flush_collection(collection)
-        if object is None:
-            return self.flush_bucket(collection, bucket)
-        return self.flush_object(collection, bucket, object)
-
-    def flush_collection(self, collection: str) -> int:
-        """Erase a collection; return 1 if it existed, else 0. Raises like `push`."""
-        check_collection(collection)
-        return self._engine.apply(FlushCollection(collection))
-
-    def flush_bucket(self, collection: str, bucket: str) -> int:
-        """Erase a bucket; return 1 if it existed, else 0. Raises like `push`."""
-        check_names(collection, bucket)
-        return self._engine.apply(FlushBucket(collection, bucket))
-
-    def flush_object(self, collection: str, bucket: str, object: ObjectName) -> int:
-        """Erase an object; return how many words it held. Raises like `push`."""
-        return self._engine.apply(FlushObject(collection, bucket, self._engine.known_name(collection, bucket, object)))
 
     def bucket(self, collection: str, bucket: str) -> Bucket:
         """Return a bucket, whether it exists or not: an object with the same methods, without the two names.
@@ -342,7 +266,7 @@ class Index(Answers, Listing):
         """
         path = path_of("folder", folder)
         self._engine.commit_before_reading()
-        return self.maintainer.backup_committed(path)
+        return self._engine.store.backup(Path(path))
 
     def restore(self, folder: Path | str) -> None:
         """Replace the collections that the backup in a folder holds; others stay as they are.
@@ -413,13 +337,3 @@ class Index(Answers, Listing):
             self.maintainer.consolidate()
         except (GraphError, StoreError) as error:
             logger.error("the word graphs of the converted store %s cannot be built yet: %s", self.folder, error)
-
-    def _lex(self, lex: Callable[[str, str | None], Terms], text: str, lang: str | None) -> Terms:
-        if type(text) is not str:
-            text = text_of("text", text)
-        if lang is not None:
-            lang = language_of(lang)
-        try:
-            return lex(text, lang)
-        except UnicodeEncodeError as error:
-            raise not_unicode("text", error) from error

@@ -78,7 +78,7 @@ class ReadOnlyEngine(Engine):
     def _open_store(self, folder: Path, claim: FolderClaim) -> AnyStore:
         self.graphs = ReaderGraphPool(graph_folder(folder), self.access)
         kv = self.config.store.kv
-        return claim.open(
+        store = claim.open(
             ReadOnlyStore,
             folder,
             self.analyzer(),
@@ -86,6 +86,7 @@ class ReadOnlyEngine(Engine):
             postings_max_bytes=kv.query_cache_mb << 20,
             access=self.access,
         )
+        return store.any_store()
 
     def _drop_leftovers(self) -> None:
         """Leave the folder to the process that writes it."""

@@ -1,26 +1,28 @@
-"""The recorder: an Index that turns changes into records of a cluster's log, and holds nothing."""
+"""The recorder of a node: it turns texts into terms, and changes into records of the cluster's log."""
 
 from sonicpy._native.terms import Terms
 from sonicpy.config import Config
 from sonicpy.errors import StoreError
-from sonicpy.index.engine import Engine, PushGroup
-from sonicpy.index.index import Index
-from sonicpy.index.spread_parts import SpreadReader
+from sonicpy.index.changing import Changing
+from sonicpy.index.search.matching import Matching
+from sonicpy.index.text_engine import TextEngine
+from sonicpy.index.texts import TextReader
 from sonicpy.lexer.lexer import Lexer
+from sonicpy.search import Search
 from sonicpy.store.changing.mutations import Mutation, pack_mutation, pack_push
 
 RECORD_BYTES_MAX = 900 << 10
 """A broker takes messages of at most 1 MiB."""
 
 
-class RecorderEngine(Engine):
-    """An engine without a folder: `push` and `apply` keep the record of a change."""
+class RecorderEngine(TextEngine):
+    """An engine without a folder: `push` and `apply` keep the record of a change.
 
-    def __init__(self, config: Config) -> None:  # not Engine's: that one opens a folder
-        self.config = config
-        self.is_compat = config.server.compat == "sonic"
-        self.lexer = self._make_lexer()
-        self.record = b""
+    Attributes:
+        record: of the last change.
+    """
+
+    record = b""
 
     def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None:
         """Keep the record of a PUSH. Raises like `apply`."""
@@ -43,19 +45,15 @@ class RecorderEngine(Engine):
             )
         self.record = record
 
-    def apply_pushes(self, change: PushGroup, *, new: bool) -> None:
-        """Refuse: a node changes one object at a time. Raises StoreError."""
-        raise StoreError(f"{len(change.pushes)} changes at once are refused: a node of a cluster takes them one by one")
 
-
-class Recorder(SpreadReader, Index):
-    """An index whose methods that change something only check their arguments and make a record: call one, then
-    `take_record`. It holds nothing and answers nothing.
+class Recorder(TextReader, Changing):
+    """The methods of an index that read a text, and those that change something: these check their arguments and make
+    a record. Call one, then `take_record`.
     """
 
     _engine: RecorderEngine
 
-    def __init__(self, config: Config) -> None:  # not Index's: that one opens a folder
+    def __init__(self, config: Config) -> None:
         self._engine = RecorderEngine(config)
         self.config = config
 
@@ -65,8 +63,16 @@ class Recorder(SpreadReader, Index):
         return self._engine.lexer
 
     def analyzer(self) -> dict[str, str]:
-        """Return what decides which terms of a text are stored; see `Engine.analyzer`."""
+        """Return what decides which terms of a text are stored; see `TextEngine.analyzer`."""
         return self._engine.analyzer()
+
+    def read_query(self, search: Search) -> tuple[Terms, Matching | None]:
+        """Return the terms of a search, and how they lead to families. Raises as `Index.query`."""
+        return self._query_terms(search)
+
+    def read_word(self, word: str) -> tuple[bytes, int]:
+        """Return the only word of a text, and how many bytes it had as typed. Raises as `Index.suggest`."""
+        return self._only_word(word)
 
     def take_record(self) -> bytes:
         """Return the record of the last change."""

@@ -1,41 +1,22 @@
-"""The Index of a replica at a node of a cluster: it changes by the cluster's log alone."""
+"""The index of a replica at a node of a cluster: it changes by the cluster's log alone."""
 
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from sonicpy.config import Config
 from sonicpy.graph.graph_pool import GraphPool, graph_folder
 from sonicpy.index.engine import Engine, sync_names
 from sonicpy.index.index import Index
-from sonicpy.index.maintenance.maintainer import Maintainer
-from sonicpy.index.search.answer_cache import AnswerCache
+from sonicpy.index.recorder import Recorder
 from sonicpy.index.spread_parts import SpreadParts
-from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.changing.any_store import AnyStore
 from sonicpy.store.disk.open_folders import FolderClaim
 from sonicpy.store.replica_store import ReplicaStore
 from sonicpy.store.rows.log_progress import LogProgress
 
-if TYPE_CHECKING:
-    from sonicpy.index.recorder import Recorder
-
 
 class ReplicaEngine(Engine):
-    """The folder of a replica.
-
-    Args:
-        path, config: as `Engine`.
-        lexer: that of the node's recorder.
-    """
-
-    def __init__(self, path: Path, config: Config, lexer: Lexer) -> None:
-        self._shared_lexer = lexer
-        super().__init__(path, config, autocommit=False)
-
-    def _make_lexer(self) -> Lexer:
-        return self._shared_lexer
+    """The folder of a replica."""
 
     def _open_store(self, folder: Path, claim: FolderClaim) -> AnyStore:
         self.graphs = GraphPool(graph_folder(folder), self.access)
@@ -65,12 +46,9 @@ class ReplicaIndex(SpreadParts, Index):
 
     _engine: ReplicaEngine
 
-    def __init__(self, path: Path, recorder: "Recorder") -> None:  # not Index's: that one makes another engine
-        self._engine = ReplicaEngine(path, recorder.config, recorder.lexer)
-        self.folder = self._engine.folder
-        self.config = self._engine.config
-        self.maintainer = Maintainer(self._engine)
-        self._kept = AnswerCache()
+    def __init__(self, path: Path, recorder: Recorder) -> None:
+        self._engine_class = partial(ReplicaEngine, lexer=recorder.lexer)
+        super().__init__(path, recorder.config, autocommit=False)
 
     @property
     def progress(self) -> LogProgress:

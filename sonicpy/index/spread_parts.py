@@ -1,18 +1,15 @@
-"""The answers of a part of a spread bucket, and the sketch that a node makes of a text; see `search/sketch.py`."""
+"""The answers of a part of a spread bucket; see `search/sketch.py`."""
 
 from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any
 
-from sonicpy._native.terms import Terms
-from sonicpy.index.answers import Answers, lexed, one_word
-from sonicpy.index.search.matching import Matching
+from sonicpy.index.answers import Answers
 from sonicpy.index.search.packed_terms import unpack_matching, unpack_terms
 from sonicpy.index.search.parts import NamedObject, bind, find
 from sonicpy.index.search.plan import of_plain
 from sonicpy.index.search.sketch import pack_completions, sketch_query, sketch_suggest
 from sonicpy.index.search.statistics import NO_SKETCH, Sketch
-from sonicpy.search import Search
 
 
 class SpreadParts(Answers):
@@ -62,13 +59,3 @@ class SpreadParts(Answers):
             return part.rows(), part.total
 
 
-class SpreadReader(Answers):
-    """Reads texts; it needs no folder."""
-
-    def read_query(self, search: Search) -> tuple[Terms, Matching | None]:
-        """Return the terms of a search, and how they lead to families. Raises as `query`."""
-        return self._query_terms(search)
-
-    def read_word(self, word: str) -> tuple[bytes, int]:
-        """Return the only word of a text, and how many bytes it had as typed. Raises as `suggest`."""
-        return one_word(lexed(self._engine.lexer.lex_plain, word))

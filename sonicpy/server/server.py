@@ -124,7 +124,7 @@ class Server:
         index = Index(config=self._config, autocommit=False)
         try:
             warn_of_modes(index)
-            index.maintainer.prepare()
+            index.engine.lexer.prepare()
             service = Service(index, self._config)
             service.search = find_search_processes(service)
             try:

@@ -25,8 +25,8 @@ from sonicpy.server.searching.search_messages import Handover
 from sonicpy.server.watching.server_statistics import ServerStatistics
 
 if TYPE_CHECKING:
+    from sonicpy.index.engine import Engine
     from sonicpy.index.index import Index
-    from sonicpy.index.maintenance.maintainer import Maintainer
     from sonicpy.server.searching.search_processes import SearchProcesses
     from sonicpy.server.watching.figures import LabelledFigures
 
@@ -118,8 +118,8 @@ class BaseService(Serving):
             await self.search.refresh()
 
     @abstractmethod
-    def stores(self) -> "Sequence[tuple[Maintainer, ReaderWatch]]":
-        """Return the maintainer and the reader watch of each open store."""
+    def stores(self) -> "Sequence[tuple[Engine, ReaderWatch]]":
+        """Return the engine of each store that is open, and the watch over its readers."""
 
     def more_figures(self) -> "list[LabelledFigures]":
         """Return figures for the metrics besides those of the stores."""
@@ -131,7 +131,7 @@ class BaseService(Serving):
         Args:
             to_search: for clients that only search.
         """
-        if not to_search and any(maintainer.refusing for maintainer, _ in self.stores()):
+        if not to_search and any(engine.store.refusing for engine, _ in self.stores()):
             return "the store cannot be written: changes are refused, queries are answered"
         return None
 
@@ -167,21 +167,21 @@ class Service(BaseService):
 
     def __init__(self, index: "Index", config: Config) -> None:
         syncs = config.store.kv.durability == "commit"
-        committer = Committer(index.maintainer, syncs_before_reply=syncs)
+        committer = Committer(index.engine, syncs_before_reply=syncs)
         super().__init__(config, CALLS, index, committer)
         self.index = index
         self.where = config.store.kv.path
         self.maintenance = Maintenance(index.maintainer, config, committer, self.statistics)
-        self.readers = ReaderWatch(index.maintainer, self.maintenance, config.store.kv.reader_limit_mb << 20)
+        self.readers = ReaderWatch(index.engine, self.maintenance, config.store.kv.reader_limit_mb << 20)
 
-    def stores(self) -> "Sequence[tuple[Maintainer, ReaderWatch]]":
+    def stores(self) -> "Sequence[tuple[Engine, ReaderWatch]]":
         """Return the one store; see `BaseService.stores`."""
-        return [(self.index.maintainer, self.readers)]
+        return [(self.index.engine, self.readers)]
 
     def note_url(self, url: str) -> None:
         """Publish the URL of this server for processes that try to open its folder."""
         super().note_url(url)
-        self.index.maintainer.note_server(url)
+        self.index.engine.store.note_server(url)
 
     async def finish(self, seconds: float) -> None:
         """End the maintenance, then consolidate for at most `seconds`."""
@@ -194,11 +194,11 @@ class Service(BaseService):
         match command:
             case Info():
                 await self.refresh_figures()
-                maintainer = self.index.maintainer
+                engine = self.index.engine
                 return self._info(
-                    open_collections=maintainer.open_collections(),
-                    open_graphs=maintainer.open_graphs() + self.graphs_elsewhere,
-                    pending_graphs=maintainer.pending_buckets(),
+                    open_collections=engine.count_collections(),
+                    open_graphs=len(engine.graphs) + self.graphs_elsewhere,
+                    pending_graphs=len(engine.store.pending_buckets()),
                 )
             case Stats(collection, bucket):
                 self.committer.commit()  # if that fails, the figures are those of the commit before

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from sonicpy._native.held import insist
 from sonicpy.errors import ReadOnly, StoreError
 from sonicpy.files import PRIVATE, Access
 from sonicpy.store.care.startup import refuse_damaged_file
-from sonicpy.store.changing.any_store import RefusesChanges
+from sonicpy.store.changing.any_store import AnyStore, Maintainable, Readable, refuses
 from sonicpy.store.disk.boot_mark import refuse_unrecovered
 from sonicpy.store.disk.change_board import ChangeBoard
 from sonicpy.store.disk.environment import DATA_FILE, Environment
@@ -23,11 +23,12 @@ from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.reader import StoreReader
 from sonicpy.store.rows.meta import FORMAT, check_analyzer, check_format, uses_of
 from sonicpy.store.rows.uses import check_known
-from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
+from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES, Snapshot
 from sonicpy.store.views.view import View
 
 
-class ReadOnlyStore(StoreReader, RefusesChanges):
+@refuses(Maintainable, besides=Readable)
+class ReadOnlyStore(StoreReader):
     """A folder that this process only reads.
 
     Args:
@@ -42,7 +43,7 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
         StoreError: there is no store, or it cannot be opened; one sentence says why.
     """
 
-    has_dropped = False
+    refusing = has_dropped = has_removals = False
     _is_closing = False
 
     def __init__(
@@ -97,7 +98,7 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
         if self._board is not None:
             self._environment.follow(self._board.committed)
 
-    def show(self, transaction: Transaction) -> View:
+    def show(self, transaction: Transaction) -> Snapshot:
         """Return a view of a new read transaction.
 
         Raises:
@@ -121,8 +122,12 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
         self.drop_idle_reads()
         return super().snapshot()
 
+    def any_store(self) -> AnyStore:
+        """Return this store as an index takes it."""
+        return cast(AnyStore, self)
+
     def refusal(self) -> ReadOnly:
-        """Return why changes are refused."""
+        """Return the reason why changes are refused."""
         return ReadOnly(f"the index in {self.folder} is open for reading only: open it without read_only to change it")
 
     def readable_stamp(self) -> int:

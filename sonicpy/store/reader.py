@@ -34,6 +34,7 @@ class StoreReader:
     """
 
     durability = "interval"
+    uncommitted = 0
     is_torn = False
 
     def __init__(
@@ -41,7 +42,6 @@ class StoreReader:
     ) -> None:
         self.folder = folder
         self._access = access
-        self.uncommitted = 0
         self.recoveries = 0
         self._environment = environment
         self._snapshot_cache = SnapshotCache(-1, postings_max_bytes=postings_max_bytes)
@@ -62,7 +62,7 @@ class StoreReader:
         """Return the context manager for a read of the last commit: `with ... as view`. Raises as `reading`."""
         return Reading(self._environment.transactions, self, False, None, (), DamagedBytes, self.damaged)
 
-    def show(self, transaction: Transaction) -> View:
+    def show(self, transaction: Transaction) -> Snapshot:
         """Return a view of a new read transaction."""
         return Snapshot(transaction, self._cache_of(transaction.number))
 

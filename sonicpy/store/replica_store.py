@@ -17,7 +17,7 @@ from sonicpy.files import PRIVATE, Access
 from sonicpy.store.changing.apply import apply_mutations
 from sonicpy.store.changing.mutations import unpack_mutation
 from sonicpy.store.disk.checkpoint import CHECKPOINT_BYTES
-from sonicpy.store.disk.log import Log
+from sonicpy.store.disk.log import Records
 from sonicpy.store.rows.log_progress import LogProgress
 from sonicpy.store.rows.meta import POSITION, REPLICA
 from sonicpy.store.store import Store
@@ -25,10 +25,10 @@ from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
 from sonicpy.store.views.write_view import WriteView
 
 
-class RecordsInMemory(Log):
+class RecordsInMemory:
     """Stands in for the log of a Store: the records since the last commit, and no file."""
 
-    def __init__(self) -> None:  # not Log's: that one opens a folder
+    def __init__(self) -> None:
         self.position = 0
         self._records: list[tuple[int, bytes]] = []
 
@@ -163,7 +163,7 @@ class ReplicaStore(Store):
         super().commit()
         self._log.forget(self._committed_position)
 
-    def _make_log(self, folder: Path, access: Access) -> Log:
+    def _make_log(self, folder: Path, access: Access) -> Records:
         return RecordsInMemory()
 
     def _sync_in_background(self) -> None:

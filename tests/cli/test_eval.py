@@ -65,7 +65,7 @@ def test_on_a_server(
         assert main(arguments) == 0
         assert read_json(capsys)["relevance"]["documents"] == 4
     with Index(tmp_path / "server" / "store") as index:
-        assert index.maintainer.open_scopes() == 0, "nothing is left behind"
+        assert index.engine.count_scopes() == 0, "nothing is left behind"
 
 
 def test_a_wrong_language(capsys: pytest.CaptureFixture[str]) -> None:

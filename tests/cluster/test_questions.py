@@ -76,7 +76,7 @@ def test_an_unknown_question_is_named(question: Question, tmp_path: Path) -> Non
         says = f"does not know the question {question.kind} with {len(question.fields)} fields: upgrade it"
         try:
             with pytest.raises(UnknownQuestion, match=says):
-                answer_read(index, Committer(index.maintainer, syncs_before_reply=False), question)
+                answer_read(index, Committer(index.engine, syncs_before_reply=False), question)
             with pytest.raises(UnknownQuestion, match=says):
                 make_record(recorder, question)
         finally:

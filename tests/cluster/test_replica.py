@@ -17,8 +17,8 @@ from sonicpy.cluster.node.follower import LogFollower
 from sonicpy.cluster.node.replica import Replica, ReplicaTasks
 from sonicpy.config import Config
 from sonicpy.errors import StoreError, StoreFull
+from sonicpy.index.engine import Engine
 from sonicpy.index.index import Index
-from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.recorder import Recorder
 from sonicpy.index.replica_index import ReplicaIndex
 from sonicpy.server.watching.server_statistics import ServerStatistics
@@ -128,16 +128,16 @@ def test_a_replica_that_is_read_commits_soon_and_others_seldom(tmp_path: Path, m
     async def test() -> None:
         replicas = [replica_in(tmp_path / name) for name in ("read", "other")]
         ticking = [asyncio.create_task(ReplicaTasks(replica).run()) for replica in replicas]
-        while any(replica.index.maintainer.has_dropped for replica in replicas):  # it is looked for once after a start
+        while any(replica.index.engine.has_dropped for replica in replicas):  # it is looked for once after a start
             await asyncio.sleep(0.01)
         for replica in replicas:
             replica.begin(Epoch("first", 1, 1))
             replica.take(1, unpack_batch(entry(1, pushed("o1", "apple"))))
         assert replicas[0].to_read().count_objects("c", "b") == 1
-        while replicas[0].index.maintainer.uncommitted:
+        while replicas[0].index.engine.store.uncommitted:
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.1)  # ten ticks
-        assert replicas[1].index.maintainer.uncommitted == 1
+        assert replicas[1].index.engine.store.uncommitted == 1
         await end(ticking)
         for replica in replicas:
             await replica.close()
@@ -148,7 +148,7 @@ def test_a_replica_that_is_read_commits_soon_and_others_seldom(tmp_path: Path, m
 def test_a_replica_commits_again_what_it_could_not_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sonicpy.server.jobs.tasks.TICK_S", 0.01)
 
-    def full(maintainer: Maintainer) -> None:
+    def full(engine: Engine) -> None:
         raise StoreFull("the disk is full")
 
     async def test() -> None:
@@ -156,10 +156,10 @@ def test_a_replica_commits_again_what_it_could_not_commit(tmp_path: Path, monkey
         replica.begin(Epoch("first", 1, 1))
         replica.take(1, unpack_batch(entry(1, pushed("o1", "apple"))))
         with monkeypatch.context() as broken:
-            broken.setattr(Maintainer, "commit", full)
+            broken.setattr(Engine, "commit", full)
             assert not replica.committer.commit()
         ticking = asyncio.create_task(ReplicaTasks(replica).run())
-        while replica.index.maintainer.uncommitted:
+        while replica.index.engine.store.uncommitted:
             await asyncio.sleep(0.01)
         await end([ticking])
         await replica.close()
@@ -305,7 +305,7 @@ def test_a_replica_changes_by_the_log_alone(tmp_path: Path) -> None:
     index = ReplicaIndex(tmp_path, RECORDER)
     index.push("c", "b", "o1", "apple")
     with pytest.raises(StoreError, match="by the cluster's log alone"):
-        index.maintainer.seal()
+        index.engine.store.seal()
     assert index.objects("c", "b") == []
     index.close()
 
@@ -355,7 +355,7 @@ def test_a_replica_begins_with_a_backup(tmp_path: Path) -> None:
         replica = replica_in(tmp_path / "old")
         await follow(broker, 5, replica)
         replica.committer.commit()
-        replica.index.maintainer.backup_committed(tmp_path / "backup")
+        replica.index.engine.store.backup(tmp_path / "backup")
         assert progress_of_backup(tmp_path / "backup") == replica.index.progress
         await replica.close()
         await broker.trim(0, 5)

@@ -13,12 +13,12 @@ IN_SONICS_WAY = {"search__live_words": False, "search__suggest_order": "alphabet
 
 def graph_files(index: Index) -> list[str]:
     """Return the names of the files in the folder of graphs, sorted."""
-    return sorted(path.name for path in index.maintainer.engine.graphs.folder.glob("*"))
+    return sorted(path.name for path in index.engine.graphs.folder.glob("*"))
 
 
 def bucket_id(index: Index, bucket: str = B) -> int:
     """Return the number of a bucket."""
-    with index.maintainer.engine.store.reading() as view:
+    with index.engine.store.reading() as view:
         state = view.bucket(C, bucket)
         assert state is not None
         return state.bucket
@@ -26,7 +26,7 @@ def bucket_id(index: Index, bucket: str = B) -> int:
 
 def pending_words(index: Index, bucket: str = B) -> set[str]:
     """Return the words that appeared or went since the graph of the bucket was built."""
-    with index.maintainer.engine.store.reading() as view:
+    with index.engine.store.reading() as view:
         state = view.bucket(C, bucket)
         assert state is not None
         return {word.decode() for word in view.pending_words(state)}
@@ -34,7 +34,7 @@ def pending_words(index: Index, bucket: str = B) -> set[str]:
 
 def build(index: Index, bucket: str = B) -> Built:
     """Build the graph of a bucket, the first step of a consolidation."""
-    index.maintainer.commit()
+    index.engine.commit()
     built = index.maintainer.build_graph(bucket_id(index, bucket))
     assert built is not None
     return built
@@ -46,7 +46,7 @@ def publish_and_prune(index: Index, built: Built) -> None:
     start: bytes | None = b""
     while start is not None:
         start = index.maintainer.prune_pending(built, start)
-    index.maintainer.commit()
+    index.engine.commit()
 
 
 def typo(word: str) -> str:

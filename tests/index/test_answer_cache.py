@@ -92,28 +92,28 @@ def test_a_step_of_a_removal_is_a_change(tmp_path: Path) -> None:
         words = ["".join(3 * letter for letter in pair) for pair in product(ascii_lowercase, repeat=2)]
         assert len(words) >= 2 * TERMS_PER_STEP, "no two of which are near each other"
         push(index, "many", " ".join(words))
-        index.maintainer.commit()
+        index.engine.commit()
         index.flush_object(C, B, "many")
-        index.maintainer.commit()
-        assert index.maintainer.remove_step()
+        index.engine.commit()
+        assert index.engine.remove_step()
         with ThreadPoolExecutor(1) as threads:
             assert all(threads.submit(index.suggest, C, B, word).result() for word in words)
         assert not all(index.suggest(C, B, word, limit=1) for word in words)
         shown = [index.suggest(C, B, word) for word in words[:50]]
         index._kept = AnswerCache()
         assert shown == [index.suggest(C, B, word) for word in words[:50]]
-        while index.maintainer.remove_step():
+        while index.engine.remove_step():
             pass
 
 
 def test_undone_changes_are_not_remembered(tmp_path: Path) -> None:
     with Index(tmp_path, autocommit=False) as index:
         push(index, "o1", "amber")
-        index.maintainer.commit()
+        index.engine.commit()
         push(index, "o2", "amble")
         assert index.suggest(C, B, "am") == ["amber", "amble"]
         assert index.query_ids(C, B, "amble", complete=False) == ["o2"]
-        roll_back(index.maintainer.engine.store)
+        roll_back(index.engine.store)
         assert index.suggest(C, B, "am") == ["amber"]
         assert index.query_ids(C, B, "amble", complete=False) == []
 

@@ -119,10 +119,10 @@ class TestMeanwhile:
         if data.draw(st.booleans(), label="tidied"):
             index.maintainer.prune_pending(built, b"")
         model.change(data.draw(Model.changes, label="since then"))
-        index.maintainer.commit()
-        with index.maintainer.engine.store.snapshot() as view:
-            changes = read_changes(view, index.maintainer.engine.graphs, built.bucket)
-            whole = read_words(view, index.maintainer.engine.graphs, built.bucket, GraphLimits())
+        index.engine.commit()
+        with index.engine.store.snapshot() as view:
+            changes = read_changes(view, index.engine.graphs, built.bucket)
+            whole = read_words(view, index.engine.graphs, built.bucket, GraphLimits())
         assert changes is not None and whole is not None
         assert changed_words(changes) == whole.words == sorted(word.encode() for word in model.words())
         assert changes.seq == whole.seq
@@ -132,15 +132,13 @@ class TestMeanwhile:
             push(index, "o", " ".join(WORDS[:4]))
             built = build(index)
             publish_and_prune(index, built)
-            index.maintainer.engine.graphs.close(built.bucket)
+            index.engine.graphs.close(built.bucket)
             builder = WordGraphBuilder()
             builder.add(WORDS[0].encode())
-            index.maintainer.engine.graphs.write(
-                built.bucket, built.version, builder.finish(built.bucket, built.version)
-            )
+            index.engine.graphs.write(built.bucket, built.version, builder.finish(built.bucket, built.version))
             push(index, "o", WORDS[4])
             index.consolidate()
-            graph = index.maintainer.engine.graphs.get(built.bucket, built.version + 1)
+            graph = index.engine.graphs.get(built.bucket, built.version + 1)
             assert graph is not None
             assert graph.words(0, 9) == sorted(word.encode() for word in WORDS[:5])
 
@@ -163,7 +161,7 @@ class TestMeanwhile:
             publish_and_prune(index, built)
             assert index.words(C, B) == ["anker", "birne"], "as it was when the building began"
             assert pending_words(index) == {"anker"}
-            assert index.maintainer.pending_buckets() == 1
+            assert len(index.engine.store.pending_buckets()) == 1
             index.consolidate()
             assert index.words(C, B) == ["birne"]
             assert pending_words(index) == set()
@@ -242,9 +240,9 @@ class TestFlushedMeanwhile:
             assert shown(index) == ([], 0, 0, set())
             assert graph_files(index) == []
             assert (
-                index.maintainer.pending_buckets(),
+                len(index.engine.store.pending_buckets()),
                 index.maintainer.due_buckets(),
-                index.maintainer.open_graphs(),
+                len(index.engine.graphs),
             ) == (0, [], 0)
             index.consolidate()
             assert shown(index) == ([], 0, 0, set())
@@ -279,7 +277,7 @@ class TestFlushedMeanwhile:
             publish_and_prune(index, built)
             index.consolidate()
             assert shown(index) == ([], 0, 0, set())
-            assert index.maintainer.open_graphs() == 0
+            assert len(index.engine.graphs) == 0
             assert graph_files(index) == []
 
     def test_more_pending_words_than_one_step_forgets(
@@ -290,11 +288,11 @@ class TestFlushedMeanwhile:
             built = build(index)
             push(index, "p", " ".join(f"rest{number}" for number in range(700)))
             with mock.patch.object(
-                index.maintainer.engine.store, "sweep", return_value=True
+                index.engine.store, "sweep", return_value=True
             ):  # rows of the flushed wait for their turn
                 flush(index)
                 publish_and_prune(index, built)
-            assert (index.maintainer.pending_buckets(), index.maintainer.due_buckets()) == (0, []), (
+            assert (len(index.engine.store.pending_buckets()), index.maintainer.due_buckets()) == (0, []), (
                 "nothing of it waits for consolidation"
             )
 
@@ -314,10 +312,10 @@ class TestFlushed:
             assert corrected(index) == {"anker"}
             index.flush_bucket(C, B)
             assert graph_files(index) == ["0-1.graph"], "a loss of power would undo the flush"
-            index.maintainer.sync()
-            index.maintainer.sweep(1_000)
-            index.maintainer.commit()
-            assert index.maintainer.open_graphs() == 0
+            index.engine.store.sync()
+            index.engine.sweep(1_000)
+            index.engine.commit()
+            assert len(index.engine.graphs) == 0
             assert graph_files(index) == [], "buckets that are filled and flushed every night would fill the disk"
 
     def test_its_file_goes_at_the_next_start_at_the_latest(self, tmp_path: Path) -> None:
@@ -336,7 +334,7 @@ class TestFlushed:
             with mock.patch.object(Log, "append", side_effect=StoreError("no room")), pytest.raises(StoreError):
                 index.flush_bucket(C, B)
             assert found(index, "anker") == ["o"], "it was not flushed"
-            assert index.maintainer.pending_buckets() == 1
+            assert len(index.engine.store.pending_buckets()) == 1
             index.consolidate()
             assert index.words(C, B) == ["anker"]
 
@@ -430,7 +428,7 @@ def test_a_batch_of_thousands_of_words_is_consolidated_at_its_end(tmp_path: Path
                 index.push(C, "small", f"o{number}", f"wort{number}", "none")
             assert graph_files(index) == []
         assert graph_files(index) == ["0-1.graph"]
-        assert (index.maintainer.pending_buckets(), pending_words(index)) == (1, set())
+        assert (len(index.engine.store.pending_buckets()), pending_words(index)) == (1, set())
         assert index.suggest(C, B, "worx1999", limit=1) == ["wort1999"]
 
 
@@ -487,7 +485,7 @@ class TestThreads:
             ended.set()
             for reader in readers:
                 reader.join()
-            assert index.maintainer.engine.graphs.broken == set()
+            assert index.engine.graphs.broken == set()
         assert caplog.records == []
         assert wrong == []
 
@@ -501,5 +499,5 @@ class TestThreads:
             for thread in threads:
                 thread.join()
             assert [index.words(C, f"b{number}") for number in range(30)] == [WORDS] * 30
-            assert (index.maintainer.pending_buckets(), len(graph_files(index))) == (0, 30)
+            assert (len(index.engine.store.pending_buckets()), len(graph_files(index))) == (0, 30)
         assert caplog.records == []

@@ -128,7 +128,7 @@ def test_a_word_that_nobody_holds_has_its_family(tmp_path: Path) -> None:
 
 
 def _family(index: Index, word: str) -> list[str]:
-    with index.maintainer.engine.read_words(C, B) as lexicon:
+    with index.engine.read_words(C, B) as lexicon:
         assert lexicon is not None
         return [each.decode() for each in lexicon.family(word.encode(), Matching(None, is_ascii=True))]
 
@@ -208,7 +208,7 @@ def test_a_word_that_was_left_out_of_a_full_family_comes_when_others_go(tmp_path
 
 
 def _check_fresh(index: Index, word: str) -> None:
-    with index.maintainer.engine.read_words(C, B) as lexicon:
+    with index.engine.read_words(C, B) as lexicon:
         if lexicon is None:
             return
         held = {each.decode() for each, row in lexicon.reader.lexicon(b"") if row.df}

@@ -53,7 +53,7 @@ class TestFiles:
         with open_index(tmp_path, search__live_words=live) as index:
             push(index, "o", " ".join(WORDS))
             index.consolidate()
-            path = index.maintainer.engine.graphs.path(0, 1)
+            path = index.engine.graphs.path(0, 1)
         damage(path, change)
         with open_index(tmp_path, search__live_words=live) as index:
             for _ in range(2):
@@ -63,7 +63,7 @@ class TestFiles:
                 assert index.suggest(C, B, "ank") == (["anker"] if live else [])
                 assert corrected(index) == set(), "that takes a graph"
             assert index.maintainer.due_buckets() == [0]
-            assert index.maintainer.pending_buckets() == 0
+            assert len(index.engine.store.pending_buckets()) == 0
             errors = [record.getMessage() for record in caplog.records]
             if why == "missing":
                 assert errors == [], "found out at the start, as after a restore without the folder"
@@ -80,7 +80,7 @@ class TestFiles:
         with open_index(tmp_path) as index:
             push(index, "o", " ".join(WORDS))
             index.consolidate()
-            index.maintainer.engine.graphs.path(0, 1).unlink()
+            index.engine.graphs.path(0, 1).unlink()
         with open_index(tmp_path) as index:
             assert index.maintainer.due_buckets() == [0]
             index.consolidate()
@@ -92,8 +92,8 @@ class TestFiles:
                 index.push(C, bucket, "o", " ".join(WORDS), "none")
             index.consolidate()
             for name in graph_files(index):
-                (index.maintainer.engine.graphs.folder / name).unlink()
-            index.maintainer.engine.graphs.folder.rmdir()
+                (index.engine.graphs.folder / name).unlink()
+            index.engine.graphs.folder.rmdir()
         with open_index(tmp_path) as index:
             index.consolidate()
             assert [corrected(index, bucket) for bucket in ("a", "b", "c")] == [set(WORDS)] * 3
@@ -102,8 +102,8 @@ class TestFiles:
         with open_index(tmp_path) as index:
             push(index, "o", " ".join(WORDS))
             index.consolidate()
-            damage(index.maintainer.engine.graphs.path(0, 1), lambda content: content[:-1])
-            index.maintainer.engine.graphs.close(0)
+            damage(index.engine.graphs.path(0, 1), lambda content: content[:-1])
+            index.engine.graphs.close(0)
             assert (corrected(index), index.maintainer.due_buckets()) == (set(), [0])
             index.flush_bucket(C, B)
             index.consolidate()
@@ -116,8 +116,8 @@ class TestFiles:
             push(index, "o", "anker birne")
             index.consolidate()
             push(index, "o", "dampf")
-            whole = index.maintainer.engine.graphs.path(0, 1).read_bytes()
-            folder = index.maintainer.engine.graphs.folder
+            whole = index.engine.graphs.path(0, 1).read_bytes()
+            folder = index.engine.graphs.folder
         leftovers = {
             "0-2.graph": whole,  # renamed, but no state names it; what is in it is out of date
             "0-2.graph.new": whole[:30],
@@ -209,7 +209,7 @@ class TestFailures:
         with open_index(tmp_path, **IN_SONICS_WAY) as index:
             for bucket in buckets:
                 index.push(C, bucket, "o", "anker", "none")
-            in_the_way = index.maintainer.engine.graphs.folder / "0-1.graph.new"
+            in_the_way = index.engine.graphs.folder / "0-1.graph.new"
             in_the_way.mkdir(parents=True)
             with pytest.raises(GraphError, match=r"0-1\.graph"):
                 index.consolidate()

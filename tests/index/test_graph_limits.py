@@ -85,7 +85,7 @@ class TestLimits:
                 push(index, f"o{first}", " ".join(self.LATE[first : first + 500]))
             push(index, "o", "anker")
             index.consolidate()
-            size_bytes = index.maintainer.engine.graphs.path(0, 1).stat().st_size
+            size_bytes = index.engine.graphs.path(0, 1).stat().st_size
             assert size_kib * 512 <= size_bytes <= size_kib * 1024
             kept = index.words(C, B, limit=10_000)
             assert kept == ["anker", *sorted(self.LATE)][: len(kept)], "late in byte order, lost"
@@ -107,7 +107,7 @@ class TestLimits:
             push(index, "o", " ".join(self.LATE))
             index.consolidate()
             assert index.words(C, B, limit=10_000) == sorted(self.LATE)
-            assert index.maintainer.engine.graphs.path(0, 1).stat().st_size > 1024
+            assert index.engine.graphs.path(0, 1).stat().st_size > 1024
 
     def test_words_of_more_than_forty_bytes_are_in_no_graph(self, tmp_path: Path) -> None:
         with open_index(tmp_path, **IN_SONICS_WAY) as index:

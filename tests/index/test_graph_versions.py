@@ -19,13 +19,13 @@ def state_of(view: View) -> tuple[int, int]:
 
 
 def pending(index: Index) -> set[bytes]:
-    with index.maintainer.engine.store.reading() as view:
+    with index.engine.store.reading() as view:
         return set(view.pending_changes(state_of(view)[0]))
 
 
 def build(index: Index) -> Built:
-    index.maintainer.commit()
-    with index.maintainer.engine.store.reading() as view:
+    index.engine.commit()
+    with index.engine.store.reading() as view:
         built = index.maintainer.build_graph(state_of(view)[0])
     assert built is not None
     return built
@@ -48,13 +48,13 @@ def test_words_of_a_graph_that_is_not_the_one_of_the_bucket_stay_pending(tmp_pat
 
 def test_changes_are_not_read_upon_another_graph_than_that_of_the_snapshot(tmp_path: Path) -> None:
     with open_index(tmp_path) as index:
-        graphs = index.maintainer.engine.graphs
+        graphs = index.engine.graphs
         push(index, "o", "amber birch")
         index.consolidate()
         push(index, "o", "cedar")
         index.pop(C, B, "o", "amber")
-        index.maintainer.commit()
-        with index.maintainer.engine.store.snapshot() as view:
+        index.engine.commit()
+        with index.engine.store.snapshot() as view:
             bucket, version = state_of(view)
             changes = read_changes(view, graphs, bucket)
             assert changes is not None

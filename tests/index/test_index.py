@@ -62,10 +62,10 @@ def test_scopes_do_not_mix(tmp_path: Path) -> None:
         assert index.flush_bucket("a", "b") == 0
         assert index.flush_bucket("a", "never") == 0
         assert index.query("a", "b", "gemeinsam") == []
-        assert (index.count_buckets("a"), index.maintainer.open_scopes()) == (2, len(scopes) - 1)
+        assert (index.count_buckets("a"), index.engine.count_scopes()) == (2, len(scopes) - 1)
         assert index.flush_collection("a") == 1
         assert index.flush_collection("a") == 0
-        assert (index.count_buckets("a"), index.count_buckets("a2"), index.maintainer.open_scopes()) == (
+        assert (index.count_buckets("a"), index.count_buckets("a2"), index.engine.count_scopes()) == (
             0,
             1,
             len(scopes) - 3,
@@ -105,7 +105,7 @@ def test_wrong_names(tmp_path: Path, name: str) -> None:
                 call()
             assert (caught.value.code, caught.value.detail) == ("invalid_argument", code)
             assert str(caught.value).startswith(f"{code.removeprefix('Invalid').lower()} is ")
-        assert index.maintainer.open_scopes() == 0
+        assert index.engine.count_scopes() == 0
 
 
 @pytest.mark.parametrize("name", GOOD_NAMES, ids=ascii)
@@ -232,7 +232,7 @@ def test_unknown_places_are_empty(tmp_path: Path) -> None:
         assert (index.count_buckets(C), index.count_words(C, B), index.count_objects(C, B)) == (0, 0, 0)
         assert index.pop(C, B, "o", "nichts") == 0
         assert (index.flush_object(C, B, "o"), index.flush_bucket(C, B), index.flush_collection(C)) == (0, 0, 0)
-        assert index.maintainer.open_scopes() == 0, "asking makes nothing"
+        assert index.engine.count_scopes() == 0, "asking makes nothing"
 
 
 def test_words_that_are_long(tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ class TestBatch:
                 with index.batch():
                     push(index, "b", "eins")
                 push(index, "c", "eins")
-            assert index.maintainer.uncommitted == 0
+            assert index.engine.store.uncommitted == 0
             assert found(index, "eins") == ["c", "b", "a"]
 
     def test_an_error_keeps_what_was_done_before(self, tmp_path: Path) -> None:
@@ -361,10 +361,10 @@ def test_flushed_rows_are_swept_away(tmp_path: Path) -> None:
             for number in range(2_000):
                 push(index, f"o{number}", f"gemeinsam wort{number}")
         index.flush_bucket(C, B)
-        assert index.maintainer.sweep(1), "much is left to delete"
+        assert index.engine.sweep(1), "much is left to delete"
         for number in range(40):  # the library sweeps a little with every change
             index.push(C, "other", f"o{number}", "eins", "none")
-        assert not index.maintainer.has_dropped
+        assert not index.engine.has_dropped
         assert (index.count_objects(C, B), index.count_objects(C, "other")) == (0, 40)
 
 

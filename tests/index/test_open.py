@@ -161,7 +161,7 @@ def test_memory_is_gone_on_close_and_when_forgotten() -> None:
     folders = []
     for ends in (lambda index: index.close(), lambda index: None):
         index = sonicpy.open(":memory:")
-        folders.append(index.maintainer.folder)
+        folders.append(index.engine.store.folder)
         index.push("c", "b", "o", "hello")
         index.consolidate()
         assert index.query("c", "b", "helo") == ["o"]
@@ -176,7 +176,7 @@ def test_memory_is_gone_on_close_and_when_forgotten() -> None:
 
 def test_memory_is_gone_with_the_interpreter() -> None:
     done = run("import sonicpy; index = sonicpy.open(':memory:'); index.push('c', 'b', 'o', 'x'); "
-               "print(index.maintainer.folder)")  # fmt: skip
+               "print(index.engine.store.folder)")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert not Path(done.stdout.strip()).exists()
     assert done.stderr == ""
@@ -186,7 +186,7 @@ def test_memory_goes_to_disk_where_shared_memory_is_small(monkeypatch: pytest.Mo
     monkeypatch.setattr(temporary, "SHARED_MEMORY_FREE", 1 << 60)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with sonicpy.open(":memory:") as index:
-        assert index.maintainer.folder.parent == tmp_path
+        assert index.engine.store.folder.parent == tmp_path
         index.push("c", "b", "o", "hello")
     assert list(tmp_path.iterdir()) == []
 

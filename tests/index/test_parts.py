@@ -51,7 +51,7 @@ class Corpus:
     @contextmanager
     def read(self, bucket: str) -> Iterator[Lexicon]:
         """Read the words of a bucket."""
-        with self.index.maintainer.engine.read_words(C, bucket) as lexicon:
+        with self.index.engine.read_words(C, bucket) as lexicon:
             assert lexicon is not None
             yield lexicon
 
@@ -145,7 +145,7 @@ def test_the_statistics_of_several_buckets_make_the_plan_of_one(corpus: Corpus) 
     for _ in range(40):
         text = " ".join(chance.choices(WORDS, k=chance.randint(1, 3)))
         expected = index.query(C, WHOLE, text, limit=50, lang="none", total=True)
-        terms = index.maintainer.engine.lexer.lex(text, "none")
+        terms = index.engine.lexer.lex(text, "none")
         sketches = []
         for bucket in BUCKETS:
             with corpus.read(bucket) as lexicon:

@@ -26,7 +26,7 @@ C, B = "collection", "bucket"
 
 
 def planned(index: sonicpy.Index, terms: Terms) -> Plan:
-    with index.maintainer.engine.read_words(C, B) as lexicon:
+    with index.engine.read_words(C, B) as lexicon:
         assert lexicon is not None
         return carry_out(lexicon, terms, index.config, None, 10)[0]
 

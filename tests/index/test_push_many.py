@@ -31,7 +31,7 @@ def random_rows(seed: int, count: int) -> list[tuple[str, str]]:
 
 def everything(index: sonicpy.Index) -> Any:
     """Return all rows of the tables of a bucket, but for the words that wait for a graph."""
-    with index.maintainer.engine.store.snapshot() as view:
+    with index.engine.store.snapshot() as view:
         return {table: list(view.transaction.rows(table, b"")) for table in range(WORDS_TABLE, PENDING)}
 
 

@@ -43,7 +43,7 @@ def test_every_question_is_answered_and_every_change_refused(folder: Path, tmp_p
         changes: list[Callable[[], object]] = [
             lambda: index.push("c", "b", "o", "x"), lambda: index.pop("c", "b", "m1", "hello"),
             lambda: index.flush("c"), lambda: index.push_many([("o", "x")], collection="c", bucket="b"),
-            index.consolidate, lambda: index.restore(tmp_path / "backup"), index.maintainer.commit,
+            index.consolidate, lambda: index.restore(tmp_path / "backup"), index.engine.commit,
         ]  # fmt: skip
         for change in changes:
             with pytest.raises(ReadOnly, match="is open for reading only"):

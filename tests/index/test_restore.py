@@ -46,14 +46,14 @@ def check_restored(index: Index) -> None:
     assert index.suggest(C, B, "gin") == ["ginger"]
     assert index.suggest(C, B, "ginegr") == ["ginger"], "the graph is there"
     assert index.verify() == []
-    check_consistent(index.maintainer.engine.store)
+    check_consistent(index.engine.store)
 
 
 def check_untouched(index: Index) -> None:
     assert found(index, "newcomer") == ["new"]
     assert index.count_objects(C, B) == 30
     assert index.count_objects(C, "second") == 30
-    assert index.maintainer.open_scopes() == 3
+    assert index.engine.count_scopes() == 3
     assert index.verify() == []
 
 
@@ -62,7 +62,7 @@ def test_a_restored_collection_is_what_it_was(index: Index, tmp_path: Path) -> N
     check_restored(index)
     push(index, "after", "juniper")
     assert found(index, "juniper")[0] == "after", "it goes on from there"
-    check_consistent(index.maintainer.engine.store)
+    check_consistent(index.engine.store)
 
 
 def test_it_is_there_after_the_next_start(index: Index, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_more_rows_than_a_step_holds(tmp_path: Path) -> None:
         index.restore(tmp_path / "backup")
         assert contents(index) == before
         assert index.verify() == []
-        check_consistent(index.maintainer.engine.store)
+        check_consistent(index.engine.store)
 
 
 def test_a_damaged_backup_changes_nothing(index: Index, tmp_path: Path) -> None:
@@ -153,9 +153,9 @@ def test_given_up_at_any_step_it_changes_nothing(index: Index, tmp_path: Path) -
                 if step == last:
                     break
         check_untouched(index)
-    while index.maintainer.sweep(1000):
-        index.maintainer.commit()
-    check_consistent(index.maintainer.engine.store)
+    while index.engine.sweep(1000):
+        index.engine.commit()
+    check_consistent(index.engine.store)
     index.restore(tmp_path / "backup")
     check_restored(index)
 
@@ -165,7 +165,7 @@ def test_killed_at_any_step_it_changes_nothing(index: Index, tmp_path: Path) -> 
     """A copy of the folder is what a process that dies leaves behind."""
     with index.maintainer.restoration(tmp_path / "backup") as restoration:
         for step, _ in enumerate(restoration.fill()):
-            index.maintainer.commit()
+            index.engine.commit()
             shutil.copytree(tmp_path / "store", tmp_path / f"killed{step}" / "store")
         for bucket in restoration.staged_buckets():
             index.maintainer.consolidate_bucket(bucket)
@@ -178,9 +178,9 @@ def test_killed_at_any_step_it_changes_nothing(index: Index, tmp_path: Path) -> 
         assert verify_folder(folder / "store") == [], "staged buckets are no fault"
         with open_index(folder) as again:
             check_untouched(again)
-            while again.maintainer.sweep(1000):
-                again.maintainer.commit()
-            check_consistent(again.maintainer.engine.store)
+            while again.engine.sweep(1000):
+                again.engine.commit()
+            check_consistent(again.engine.store)
     with open_index(tmp_path / "switched") as again:
         check_restored(again)
 
@@ -192,7 +192,7 @@ def test_a_transaction_undone_at_any_step_is_done_again(index: Index, tmp_path: 
         with index.maintainer.restoration(tmp_path / "backup") as restoration:
             for step, _ in enumerate(restoration.fill()):
                 if step == victim:
-                    roll_back(index.maintainer.engine.store)
+                    roll_back(index.engine.store)
             for bucket in restoration.staged_buckets():
                 index.maintainer.consolidate_bucket(bucket)
             restoration.switch()
@@ -234,5 +234,5 @@ def test_verify_names_a_damaged_and_a_missing_graph(index: Index, tmp_path: Path
 def test_verify_names_words_that_neither_the_graph_nor_pending_knows(index: Index) -> None:
     index.consolidate()
     push(index, "late", "quince")
-    index.maintainer.engine.store.maintain(lambda view: view.forget_pending(0, [word_key(0, b"quince")]))
+    index.engine.store.maintain(lambda view: view.forget_pending(0, [word_key(0, b"quince")]))
     assert index.verify() == [f"{C}/{B}: 1 words are neither in its graph nor pending"]

@@ -13,6 +13,7 @@ from sonicpy._native.terms import Terms
 from sonicpy.cluster.registry.partitions import part_of
 from sonicpy.config import Config
 from sonicpy.index.index import Index
+from sonicpy.index.recorder import Recorder
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.packed_terms import pack_terms, unpack_matching, unpack_terms
 from sonicpy.index.search.parts import Page, RemotePart, merge
@@ -21,14 +22,14 @@ from sonicpy.index.search.ranking import PLANNERS
 from sonicpy.index.search.sketch import likely_completions
 from sonicpy.index.search.statistics import SummedStatistics
 from sonicpy.index.search.suggest import suggest_likely
-from sonicpy.index.spread_parts import SpreadParts, SpreadReader
+from sonicpy.index.spread_parts import SpreadParts
 from sonicpy.search import Search
 
 PARTS = 3
 SCOPE = ("c", "b")
 
 
-class Part(SpreadParts, SpreadReader, Index):
+class Part(SpreadParts, Index):
     """An index that also answers as a part."""
 
 
@@ -72,7 +73,7 @@ def through_json(value: Any) -> Any:
 
 
 def plan_of(parts: list[Part], text: str, lang: str | None, config: Config) -> Plan | None:
-    terms, matching = parts[0].read_query(Search(*SCOPE, text, 10, 0, lang))
+    terms, matching = Recorder(parts[0].config).read_query(Search(*SCOPE, text, 10, 0, lang))
     if not len(terms):
         return None
     packed = None if matching is None else list(matching)
@@ -161,7 +162,7 @@ def test_parts_suggest_what_one_store_suggests(one_and_parts: tuple[Index, list[
     typed = ["a", "ap", "lig", "word1", "nihgt", "runing", "serch", "w", "zzzzzz", "cafe", "t", "flihgts"]
     for word in typed:
         for limit in (1, 5, 20):
-            term, _ = parts[0].read_word(word)
+            term, _ = Recorder(parts[0].config).read_word(word)
             whole = SummedStatistics([through_json(part.spread_word(*SCOPE, term.decode())) for part in parts])
             expected = one.suggest(*SCOPE, word, limit=limit)
             assert [found.decode() for found in suggest_likely(whole, term, limit)] == expected, word

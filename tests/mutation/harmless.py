@@ -5,6 +5,7 @@ Keys are (path, line, before, after), as a run prints them.
 
 LOG = "sonicpy/store/disk/log.py"
 STORE = "sonicpy/store/store.py"
+RECOVERY = "sonicpy/store/recovery.py"
 PASSWORDS = "sonicpy/server/connections/passwords.py"
 FOLDER = "sonicpy/store/disk/folder.py"
 CONVERSATION = "sonicpy/client/conversation.py"
@@ -46,7 +47,8 @@ HARMLESS: dict[tuple[str, str, str, str], str] = {
     ): TWO_SYNCS,
     (STORE, "self._board = None", "self._board = None", "pass"): "nobody asks a closed store for its board",
     (STORE, "self.stamp += 1", "1", "(2)"): STAMPS,
-    (STORE, "self.stamp = 0", "0", "(1)"): STAMPS,
+    (RECOVERY, "self.stamp += 1", "1", "(2)"): STAMPS,
+    (RECOVERY, "self.stamp = 0", "0", "(1)"): STAMPS,
     (
         STORE,
         "self._is_lost = False  # the open transaction failed, and its recovery has not passed yet",
@@ -86,7 +88,7 @@ HARMLESS: dict[tuple[str, str, str, str], str] = {
         "pass",
     ): "whoever begins or closes next drops it first; one place remains each time",
     (
-        STORE,
+        RECOVERY,
         'raise StoreFull("the store cannot be recovered: its map is full whatever its size")',
         'raise StoreFull("the store cannot be recovered: its map is full whatever its size")',
         "pass",

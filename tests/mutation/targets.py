@@ -24,6 +24,13 @@ class Target:
 CLIENT = ("tests/client/test_conversation.py", "tests/client/test_pushes.py", "tests/client/test_resending.py",
           "tests/client/test_faults.py")  # fmt: skip
 
+STORE = ("tests/store/test_store.py", "tests/store/test_recover.py", "tests/store/test_readers.py",
+         "tests/store/test_mutations.py", "tests/index/test_push_many.py", "tests/index/test_open.py",
+         "tests/store/test_sweep.py", "tests/store/test_snapshot.py", "tests/index/test_answer_cache.py",
+         "tests/store/test_open_transaction.py", "tests/store/test_removals.py", "tests/store/test_waiting_rows.py",
+         "tests/store/test_background_sync.py", "tests/store/test_free_space.py", "tests/store/test_kept_caches.py",
+         "tests/store/test_convert.py::test_every_word_finds_every_object")  # fmt: skip
+
 TARGETS = {
     "sonicpy/store/disk/log.py": Target(
         130,
@@ -32,15 +39,12 @@ TARGETS = {
         ("tests/store/test_synced.py",),
     ),
     "sonicpy/store/store.py": Target(
-        150,
-        ("tests/store/test_store.py", "tests/store/test_recover.py", "tests/store/test_readers.py",
-         "tests/store/test_mutations.py", "tests/index/test_push_many.py", "tests/index/test_open.py",
-         "tests/store/test_sweep.py", "tests/store/test_snapshot.py", "tests/index/test_answer_cache.py",
-         "tests/store/test_open_transaction.py", "tests/store/test_removals.py", "tests/store/test_waiting_rows.py",
-         "tests/store/test_background_sync.py", "tests/store/test_free_space.py", "tests/store/test_kept_caches.py",
-         "tests/store/test_convert.py::test_every_word_finds_every_object"),
+        65,
+        STORE,
         ("tests/store/test_synced.py",),
     ),
+    "sonicpy/store/recovery.py": Target(65, STORE, ("tests/store/test_synced.py",)),
+    "sonicpy/store/refusals.py": Target(20, STORE),
     "sonicpy/store/disk/folder.py": Target(
         60,
         ("tests/store/test_folder.py", "tests/store/test_store.py", "tests/index/test_open.py",

@@ -97,7 +97,7 @@ def _judge_index(index: Index, promises: Promises, taken: list[Holds]) -> int:
     if not candidates:
         raise AssertionError(f"between {promises.synced} and {promises.begun}: {_difference(content, taken, promises)}")
     _check(index)
-    assert not index.maintainer.engine.graphs.broken, "a graph that a commit names is missing or damaged"
+    assert not index.engine.graphs.broken, "a graph that a commit names is missing or damaged"
     for bucket in BUCKETS:
         for word in WORDS[::5]:
             found = index.query(COLLECTION, bucket, word, limit=ALL).objects
@@ -125,7 +125,7 @@ def judge_import(root: Path, promises: Promises, taken: list[Holds], turn: int) 
 
 def _check(index: Index) -> None:
     """Check the tables and graphs here; the child process of Index.verify would know the machine's real boot."""
-    engine = index.maintainer.engine
+    engine = index.engine
     with engine.store.snapshot() as view:
         faults = [*table_faults(view.transaction), *graph_faults(view, engine.graphs)]
     assert not faults, faults

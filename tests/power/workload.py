@@ -78,16 +78,16 @@ class Run:
         self._join()
 
     def _end_turn(self, number: int) -> None:
-        self.index.maintainer.seal()
+        self.index.engine.store.seal()
         if self._waits:
-            self.index.maintainer.sync_log()
+            self.index.engine.store.sync_log()
             reply(f"synced {number}")
         chance = self._dice.random()
         if chance < 0.4:
-            self.index.maintainer.commit()
+            self.index.engine.commit()
             self._committed = number
         if 0.2 < chance < 0.4:
-            self.index.maintainer.engine.store.free_disk()
+            self.index.engine.store.free_disk()
         if chance < 0.03:
             self.index.maintainer.consolidate()
         if 0.03 < chance < 0.13:
@@ -97,17 +97,17 @@ class Run:
             self._sync = threading.Thread(target=self._wait_for_disk, args=(self._committed,))
             self._sync.start()
         if chance > 0.97:
-            self.index.maintainer.sweep(20)
+            self.index.engine.sweep(20)
 
     def _pack(self) -> None:
         ranges = self.index.maintainer.sparse_ranges()
         for sparse in ranges:
             self.index.maintainer.rewrite(sparse)
         if ranges and self._dice.random() < 0.5:
-            self.index.maintainer.commit()
+            self.index.engine.commit()
 
     def _wait_for_disk(self, number: int) -> None:
-        self.index.maintainer.sync()
+        self.index.engine.store.sync()
         reply(f"synced {number}")
 
     def _join(self) -> None:

@@ -54,7 +54,7 @@ async def started(address: Address, mode: bytes, writers: list[asyncio.StreamWri
 
 def waiting_rows(index: Index) -> int:
     """Return how many term rows wait for the commit."""
-    with index.maintainer.engine.store.reading() as view:
+    with index.engine.store.reading() as view:
         assert isinstance(view, WriteView)
         return view.terms.changed
 
@@ -71,9 +71,9 @@ async def push(ask: Ask, first: int, count: int) -> None:
 def test_alone(tmp_path: Path) -> None:
     async def talk(index: Index, ingest: Ask, search: Ask) -> None:
         await push(ingest, 0, COMMIT_CHANGES - 1)
-        assert index.maintainer.uncommitted == COMMIT_CHANGES - 1
+        assert index.engine.store.uncommitted == COMMIT_CHANGES - 1
         await push(ingest, COMMIT_CHANGES, 1)
-        assert index.maintainer.uncommitted == 0
+        assert index.engine.store.uncommitted == 0
 
     run(tmp_path, talk)
 
@@ -89,10 +89,10 @@ def test_commits_are_smaller_only_while_a_connection_reads(
     async def talk(index: Index, first: Ask, other: Ask) -> None:
         await push(first, 0, 1)
         await other(line, 1)
-        await push(first, 1, limit - 1 - index.maintainer.uncommitted)
-        assert index.maintainer.uncommitted == limit - 1
+        await push(first, 1, limit - 1 - index.engine.store.uncommitted)
+        assert index.engine.store.uncommitted == limit - 1
         await push(first, limit, 1)
-        assert index.maintainer.uncommitted == 0
+        assert index.engine.store.uncommitted == 0
 
     run(tmp_path, talk, (b"ingest", second))
 
@@ -114,7 +114,7 @@ def test_while_another_asks_some_is_written_before(tmp_path: Path) -> None:
         assert waiting_rows(index) > 0
         await push(ingest, 400, 1)
         assert waiting_rows(index) == 0
-        assert index.maintainer.uncommitted == 2 * FLUSH_ROWS_CHANGES + 11
+        assert index.engine.store.uncommitted == 2 * FLUSH_ROWS_CHANGES + 11
 
     run(tmp_path, talk)
 
@@ -148,7 +148,7 @@ def test_few_changes_of_many_words_are_written_before_too(tmp_path: Path) -> Non
         assert waiting_rows(index) > 0, "not turn by turn"
         assert await ingest(line(2) + line(3), 2) == [b"OK\r\n"] * 2
         assert waiting_rows(index) == 0
-        assert index.maintainer.uncommitted == 9
+        assert index.engine.store.uncommitted == 9
 
     run(tmp_path, talk)
 
@@ -157,7 +157,7 @@ def test_few_changes_of_many_words_are_written_before_too(tmp_path: Path) -> Non
 def test_another_that_asked_before_the_last_commit_does_not_count(tmp_path: Path) -> None:
     async def talk(index: Index, ingest: Ask, search: Ask) -> None:
         await push(ingest, 0, COMMIT_CHANGES)
-        assert index.maintainer.uncommitted == 0
+        assert index.engine.store.uncommitted == 0
         assert await search(b"PING\n", 1) == [b"PONG\r\n"]
         await push(ingest, COMMIT_CHANGES, FLUSH_ROWS_CHANGES + 10)
         assert waiting_rows(index) > 0
@@ -172,6 +172,6 @@ def test_few_changes_wait_for_a_moment(tmp_path: Path, is_shared: bool) -> None:
         if is_shared:
             assert await search(b"PING\n", 1) == [b"PONG\r\n"]
         await push(ingest, 10, 5)
-        await until_in_loop(lambda: not index.maintainer.uncommitted, "they are committed")
+        await until_in_loop(lambda: not index.engine.store.uncommitted, "they are committed")
 
     run(tmp_path, talk)

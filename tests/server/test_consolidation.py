@@ -125,7 +125,7 @@ class TestWhen:
             until(lambda: [path.stat().st_size for path in log.iterdir()] == [HEADER.size], "one segment, empty")
             with (
                 sonicpy.open(server.folder / "store", read_only=True) as index,
-                index.maintainer.engine.store.reading() as view,
+                index.engine.store.reading() as view,
             ):
                 assert view.transaction.count(PENDING) == 0
 
@@ -364,8 +364,8 @@ class TestFiles:
             for bucket in buckets:
                 index.push("c", bucket, "o", self.WORDS, "none")
             index.consolidate()
-            folder = index.maintainer.engine.graphs.folder
-            missing, half, flipped, whole = (index.maintainer.engine.graphs.path(number, 1) for number in range(4))
+            folder = index.engine.graphs.folder
+            missing, half, flipped, whole = (index.engine.graphs.path(number, 1) for number in range(4))
         content = whole.read_bytes()
         missing.unlink()
         half.write_bytes(half.read_bytes()[:50])

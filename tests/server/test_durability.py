@@ -154,9 +154,9 @@ def test_connections_that_wait_for_the_disk_get_an_unexpected_error_too(tmp_path
     async def wait() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)  # the loop reports it, too
         with Index(tmp_path, autocommit=False) as index:
-            committer = Committer(index.maintainer, syncs_before_reply=True)
+            committer = Committer(index.engine, syncs_before_reply=True)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(index.maintainer, "sync_log", lambda: [].remove(1))
+                patch.setattr(index.engine.store, "sync_log", lambda: [].remove(1))
                 with pytest.raises(ValueError, match="not in list"):
                     await asyncio.wait_for(synced(committer), WAIT_S)
             await asyncio.wait_for(synced(committer), WAIT_S)

@@ -71,7 +71,7 @@ def kill_again_and_again(folder: Path, rounds: int, seed: int, durability: str) 
         with server:
             check_and_settle(server, streams)
         with Index(folder / "store") as index:
-            check_consistent(index.maintainer.engine.store)
+            check_consistent(index.engine.store)
     with server:
         check_and_settle(server, streams)
 

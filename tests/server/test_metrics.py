@@ -16,10 +16,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from sonicpy import Config, Index
 from sonicpy.errors import SonicError
-from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.server.service import Service
 from sonicpy.server.web import metrics as metrics_module
 from sonicpy.server.web.metrics import MetricsServer
+from sonicpy.store.store import Store
 from sonicpy.version import VERSION
 from tests.processes import HOST, Server, environment, free_port, refused_start, serve_command
 from tests.server.peer import Peer
@@ -228,7 +228,7 @@ class TestInTrouble:
         assert self.answers(tmp_path, stop, "/readyz") == [(503, "the server is stopping\n")]
 
     def test_nor_is_one_that_cannot_write(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(Maintainer, "refusing", property(lambda _: True))
+        monkeypatch.setattr(Store, "refusing", property(lambda _: True))
 
         def serve(service: Service, _: Asked) -> None:
             service.unready = None

@@ -143,9 +143,9 @@ def test_a_commit_comes_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     async def talk(service: Service, clients: Clients) -> None:
         client = await clients.open()
         assert await client.ask(PUSH) == [b"OK\r\n"]
-        assert service.index.maintainer.uncommitted == 1
+        assert service.index.engine.store.uncommitted == 1
         async with asyncio.timeout(WAIT_S):
-            while service.index.maintainer.uncommitted:
+            while service.index.engine.store.uncommitted:
                 await asyncio.sleep(0.01)
 
     set_commit_after(monkeypatch, 0.2)
@@ -219,7 +219,7 @@ async def begun(service: Service, folder: Path) -> "asyncio.Task[None]":
     """Return a restore that is in the middle of its steps."""
     task = asyncio.create_task(service.maintenance.restore(folder))
     async with asyncio.timeout(WAIT_S):
-        while service.index.maintainer.open_scopes() < 2 and not task.done():
+        while service.index.engine.count_scopes() < 2 and not task.done():
             await asyncio.sleep(0)
     assert not task.done()
     return task
@@ -237,7 +237,7 @@ def test_a_stop_waits_until_a_restore_has_dropped_what_it_had_begun(
         assert task.done()
         with pytest.raises(StoreError, match="is not restored: the server stops"):
             task.result()
-        assert service.index.maintainer.open_scopes() == 1
+        assert service.index.engine.count_scopes() == 1
 
     monkeypatch.setattr("sonicpy.store.care.restore.STEP_ROWS", 1)
     run(tmp_path / "store", talk, {})

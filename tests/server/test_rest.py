@@ -34,7 +34,7 @@ def load(index: Index) -> None:
         words = [f"w{dice.randrange(10**6)}" for _ in range(8)]
         index.push("c", "b", f"o{number}", " ".join(["common", *words]), lang="none")
         if number % 50 == 49:
-            index.maintainer.commit()
+            index.engine.commit()
 
 
 def holdings(index: Index) -> dict[str, list[str]]:
@@ -49,13 +49,13 @@ def test_a_server_at_rest_takes_less_disk(tmp_path: Path) -> None:
             service.committer.commit()
             found = index.maintainer.sparse_ranges()
             assert found
-            before, held = index.maintainer.used_bytes(), holdings(index)
+            before, held = index.engine.store.size_bytes(), holdings(index)
             periodic = asyncio.create_task(PeriodicTasks(service).run())
             await until_in_loop(lambda: not index.maintainer.sparse_ranges())
             await until_in_loop(lambda: (tmp_path / "data.mdb").stat().st_blocks * 512 <= 0.8 * before)
-            last = index.maintainer.last_commit()
+            last = index.engine.store.last_commit()
             await asyncio.sleep(0.6)
-            assert index.maintainer.last_commit() == last, "once is enough"
+            assert index.engine.store.last_commit() == last, "once is enough"
             periodic.cancel()
             assert holdings(index) == held
             assert index.verify() == []
@@ -79,12 +79,12 @@ def test_a_change_ends_the_packing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
                 rewrite(sparse)
                 if done == 2:
                     index.push("c", "b", "new", "another text", lang="none")
-                    index.maintainer.seal()
+                    index.engine.store.seal()
 
             monkeypatch.setattr(index.maintainer, "rewrite", rewrite_and_change)
             await service.maintenance.pack()
             assert done == 2 < found
-            assert index.maintainer.uncommitted == 0
+            assert index.engine.store.uncommitted == 0
             assert index.verify() == []
 
     asyncio.run(change())

@@ -203,7 +203,7 @@ class TestLate:
     @pytest.fixture
     def process(self, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> SearchProcess:
         monkeypatch.setattr(search_process, "time", clock)
-        index: Any = SimpleNamespace(maintainer=SimpleNamespace(note_broken_buckets=lambda buckets: None))
+        index: Any = SimpleNamespace(engine=SimpleNamespace(graphs=SimpleNamespace(broken=set())))
         serving: Any = SimpleNamespace(statistics=SimpleNamespace(add=lambda counts: None))
         none: Any = None
         process = SearchProcess(index, none, serving, lambda: None, none)

@@ -53,7 +53,7 @@ def test_a_port_in_use_ends_the_server(shared_server: Server, tmp_path: Path) ->
     assert (status, is_one_sentence(said)) == (1, True), said
     assert f"{HOST}:{server.port}" in said
     with Index(tmp_path / "other") as index:
-        assert index.maintainer.open_scopes() == 0, "the folder is free again"
+        assert index.engine.count_scopes() == 0, "the folder is free again"
 
 
 WRONG_SETTINGS: list[tuple[list[str], dict[str, object], str]] = [

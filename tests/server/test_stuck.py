@@ -207,10 +207,10 @@ class Grown:
         self.killed = Killed()
         self.free_bytes = 1 << 40
         maintenance: Maintenance = self.killed  # type: ignore[assignment]
-        self.watch = ReaderWatch(self.index.maintainer, maintenance, limit_bytes, lambda _: self.free_bytes)
+        self.watch = ReaderWatch(self.index.engine, maintenance, limit_bytes, lambda _: self.free_bytes)
 
     def refuses(self) -> bool:
-        return self.index.maintainer.refusing
+        return self.index.engine.store.refusing
 
     def push(self) -> None:
         for number in range(40):
@@ -230,7 +230,7 @@ def grown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Grown]:
 
 
 def test_a_reader_that_pins_pages_is_named(grown: Grown, caplog: pytest.LogCaptureFixture) -> None:
-    with reading(grown.watch._maintainer.folder) as process:
+    with reading(grown.watch._engine.store.folder) as process:
         grown.watch.check()
         assert (grown.watch.age_s, grown.watch.pinned_bytes, caplog.text) == (0.0, 0, ""), "it reads the last commit"
         for _ in range(20):
@@ -260,7 +260,7 @@ def test_changes_are_refused_before_a_reader_has_filled_the_disk(
     grown.push()
     grown.watch.check()
     assert not grown.refuses(), "no reader is to blame"
-    with reading(grown.watch._maintainer.folder) as process:
+    with reading(grown.watch._engine.store.folder) as process:
         grown.watch.check()
         grown.push()
         grown.watch.check()

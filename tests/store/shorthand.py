@@ -7,7 +7,7 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import RecordRow
 from sonicpy._native.postings import unpack_block
 from sonicpy._native.terms import PART, STOP, Terms
-from sonicpy.store.changing.any_store import AnyStore
+from sonicpy.store.changing.any_store import Readable
 from sonicpy.store.changing.mutations import PushTerms
 from sonicpy.store.disk import transaction as tables
 from sonicpy.store.disk.transaction import Transaction
@@ -52,7 +52,7 @@ def push(oid: str, text: str, window: int = 0, bucket: str = "b", collection: st
     return PushTerms(collection, bucket, oid, terms(text), window)
 
 
-def found(store: AnyStore, word: str, bucket: str = "b", collection: str = "c") -> list[str]:
+def found(store: Readable, word: str, bucket: str = "b", collection: str = "c") -> list[str]:
     """Return the objects that a word finds, as its postings list says: newest first."""
     with store.reading() as view:
         state = view.bucket(collection, bucket)

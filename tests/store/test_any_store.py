@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sonicpy.errors import IndexClosed, ReadOnly
-from sonicpy.store.changing.any_store import AnyStore, ClosedStore, RefusesChanges
+from sonicpy.store.changing.any_store import AnyStore, ClosedStore, Maintainable, Readable, members
 from sonicpy.store.read_only_store import ReadOnlyStore
 from tests.store.shorthand import ANALYSER, MAP_BYTES, found, open_store, push
 
@@ -16,12 +16,10 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "forget_pending_bucket": (1,), "give_back": (None,), "backup": (Path(),), "note_server": ("",), "refuse": (None,),
 }  # fmt: skip
 
-MEMBERS = sorted(name for name in vars(AnyStore) if not name.startswith("_") and name != "is_closed")
-CHANGES = sorted(
-    name
-    for name in vars(RefusesChanges)
-    if not name.startswith("_") and name not in ("refusal", "refusing", "has_removals")
-)
+MEMBERS = sorted(members(AnyStore) - {"is_closed"})
+SHOWN = {"durability", "uncommitted", "refusing", "has_dropped", "has_removals"}
+"""Of a store that is read, too."""
+CHANGES = sorted(members(Maintainable) - members(Readable) - SHOWN)
 
 
 def use(store: object, name: str) -> None:
@@ -29,6 +27,11 @@ def use(store: object, name: str) -> None:
     member = getattr(store, name)
     if callable(member):
         member(*ARGUMENTS.get(name, ()))
+
+
+def test_the_protocols_below_are_among_the_members() -> None:
+    assert {"reading", "push", "sweep", "close"} < set(MEMBERS)
+    assert {"push", "seal", "commit", "sweep", "maintain"} < set(CHANGES)
 
 
 @pytest.mark.parametrize("name", MEMBERS)
@@ -46,7 +49,7 @@ def test_a_store_that_is_read_refuses_changes(tmp_path: Path) -> None:
     for name in CHANGES:
         with pytest.raises(ReadOnly, match="is open for reading only"):
             use(reader, name)
-    assert (reader.refusing, reader.has_dropped, reader.has_removals) == (False, False, False)
+    assert [getattr(reader, name) for name in sorted(SHOWN)] == ["interval", False, False, False, 0]
     assert reader.pending_buckets() == set()
     assert found(reader, "alpha") == ["o1"]
     reader.close()

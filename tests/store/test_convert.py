@@ -145,7 +145,7 @@ def test_every_word_finds_every_object(tmp_path: Path, mode: str, caplog: pytest
     with Index(folder, config(mode)) as index:
         check(index, holds)
         assert index.query_ids("messages", "default", "replayedword") == ["object:1"]
-        state = index.maintainer.engine.store.pending_buckets()
+        state = index.engine.store.pending_buckets()
         assert state == set(), "the graphs are built"
         assert index.words("messages", "default", limit=2) == ["again0", "again1"]
         assert index.suggest("messages", "default", "repl") == ["replayedword"]
@@ -156,8 +156,8 @@ def test_every_word_finds_every_object(tmp_path: Path, mode: str, caplog: pytest
         check(index, holds)
         index.push("messages", "default", "after", "common")
         assert index.count_objects("messages", "default") == len(holds["messages/default"]) + 1
-        while index.maintainer.sweep(100):
-            index.maintainer.commit()
+        while index.engine.sweep(100):
+            index.engine.commit()
         assert index.verify() == []
     assert "convert" not in caplog.text
 
@@ -197,7 +197,7 @@ def test_what_a_restore_has_left_behind_is_dropped(tmp_path: Path) -> None:
             transaction.put(tables.TERMS, bucket_key(state.bucket) + bytes(5), b"word")
     with Index(folder, config("default")) as index:
         check(index, holds)
-        assert index.maintainer.open_scopes() == len(holds)
+        assert index.engine.count_scopes() == len(holds)
 
 
 # -- interruptions -----------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ try:
         print("open", flush=True)
         for line in sys.stdin:
             if line == "readers\\n":
-                print(*(reader.commit for reader in index.maintainer.readers()), "end", flush=True)
+                print(*(reader.commit for reader in index.engine.store.readers()), "end", flush=True)
             elif line == "push\\n":
                 index.push("c", "b", "o", "found")
                 print("pushed", flush=True)

@@ -160,9 +160,9 @@ def test_an_index_that_is_opened_finishes_what_was_begun(tmp_path: Path) -> None
     index.push("c", "b", "huge", " ".join(f"wort{number}" for number in range(50)), "none")
     index.push("c", "b", "small", "wort1 wort2", "none")
     assert index.flush_object("c", "b", "huge") == 50
-    assert index.maintainer.has_removals
-    index.maintainer.remove_step()
-    index.maintainer.commit()
+    assert index.engine.store.has_removals
+    index.engine.remove_step()
+    index.engine.commit()
     shutil.copytree(tmp_path / "store", tmp_path / "copy")
     index.close()
     for folder in ("store", "copy"):
@@ -177,14 +177,14 @@ def test_a_backup_of_what_is_half_gone_is_restored_and_finished(tmp_path: Path) 
     index.push("c", "b", "huge", " ".join(f"wort{number}" for number in range(50)), "none")
     index.push("c", "b", "small", "wort1 wort2", "none")
     index.flush_object("c", "b", "huge")
-    index.maintainer.remove_step()
-    index.maintainer.commit()
-    index.maintainer.backup_committed(tmp_path / "backup")
+    index.engine.remove_step()
+    index.engine.commit()
+    index.engine.store.backup(tmp_path / "backup")
     index.close()
     with Index(tmp_path / "other") as other:
         other.restore(tmp_path / "backup")
-        while other.maintainer.has_removals:
-            other.maintainer.remove_step()
+        while other.engine.store.has_removals:
+            other.engine.remove_step()
         assert other.verify() == []
         assert (other.count_words("c", "b"), other.count_objects("c", "b")) == (2, 1)
 

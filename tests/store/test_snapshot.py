@@ -284,7 +284,7 @@ def test_the_setting_bounds_what_is_cached(tmp_path: Path, is_reader: bool) -> N
     with sonicpy.open(tmp_path / "store", settings, read_only=is_reader) as index:
         for _ in range(2):  # a commit hands it on
             index.query("c", "b", "word")
-            with index.maintainer.engine.store.snapshot() as view:
+            with index.engine.store.snapshot() as view:
                 assert view.snapshot_cache.postings_max_bytes == 1 << 20
             if not is_reader:
                 index.push("c", "b", "p", "word")

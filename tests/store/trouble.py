@@ -7,7 +7,7 @@ from typing import Any
 from unittest import mock
 
 from sonicpy.errors import StoreError, StoreFull
-from sonicpy.store.changing.any_store import AnyStore
+from sonicpy.store.changing.any_store import Maintainable
 from sonicpy.store.disk.log import Log
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.views.write_view import WriteView
@@ -46,7 +46,7 @@ class Failed(Exception):
     """Work inside the transaction fails."""
 
 
-def roll_back(store: AnyStore) -> None:
+def roll_back(store: Maintainable) -> None:
     """Let the store undo what was not sealed, as it does when the log cannot be written, and read its tables anew."""
 
     def fail(view: WriteView) -> None:

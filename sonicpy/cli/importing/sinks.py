@@ -44,8 +44,8 @@ class FolderSink:
 
     def sync(self) -> None:
         """Commit and wait for the disk: a saved position must not survive a crash that loses its rows."""
-        self._index.maintainer.commit()
-        self._index.maintainer.sync()
+        self._index.engine.commit()
+        self._index.engine.store.sync()
 
     def _texts(self, entries: list[Entry]) -> Iterator[RefusedEntry]:
         return _places(self._index.push_many([_row(entry) for entry in entries]).refused)

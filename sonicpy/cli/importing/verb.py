@@ -169,7 +169,7 @@ def _sink(arguments: argparse.Namespace) -> Iterator[tuple[Sink, Callable[[], Pa
             yield ServerSink(client), partial(_folder_of_user, resume=arguments.resume)
         return
     with open_folder(load_settings(arguments).config, Purpose.CREATE) as index, index.batch():
-        yield FolderSink(index), lambda: index.maintainer.folder / POSITIONS
+        yield FolderSink(index), lambda: index.engine.store.folder / POSITIONS
 
 
 def _folder_of_user(*, resume: bool) -> Path | None:

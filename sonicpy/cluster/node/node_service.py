@@ -43,7 +43,7 @@ from sonicpy.cluster.peers.questions import Question, question_of
 from sonicpy.config import Config
 from sonicpy.errors import StoreError
 from sonicpy.ids import check_collection
-from sonicpy.index.maintenance.maintainer import Maintainer
+from sonicpy.index.engine import Engine
 from sonicpy.server.connections.dispatch import CALLS, Postponed
 from sonicpy.server.jobs.readers import ReaderWatch
 from sonicpy.server.jobs.sealer import Sealer
@@ -135,9 +135,9 @@ class NodeService(BaseService):
         self._spread = Spread(node.desk, node.places, node.recorder)
         self.where = f"{config.store.kv.path}, and it is the node {node.name} of a cluster"
 
-    def stores(self) -> Sequence[tuple[Maintainer, ReaderWatch]]:
+    def stores(self) -> Sequence[tuple[Engine, ReaderWatch]]:
         """Return those of the replicas; see `BaseService.stores`."""
-        return [(replica.index.maintainer, replica.readers) for replica in self.node.replicas.held.values()]
+        return [(replica.index.engine, replica.readers) for replica in self.node.replicas.held.values()]
 
     def more_figures(self) -> list[LabelledFigures]:
         """Return those of each partition."""
@@ -151,7 +151,7 @@ class NodeService(BaseService):
         """Tell other processes that want to open a replica's folder at which URL this one serves it."""
         super().note_url(url)
         for replica in self.node.replicas.held.values():
-            replica.index.maintainer.note_server(url)
+            replica.index.engine.store.note_server(url)
 
     async def finish(self, seconds: float) -> None:
         """Do nothing: closing the node ends its work."""
@@ -258,9 +258,9 @@ class NodeService(BaseService):
 
     def _info_of_node(self) -> bytes:
         replicas = self.node.replicas.held.values()
-        maintainers = [replica.index.maintainer for replica in replicas]
+        engines = [replica.index.engine for replica in replicas]
         return self._info(
             open_collections=len({name for replica in replicas for name in replica.index.collections()}),
-            open_graphs=sum(maintainer.open_graphs() for maintainer in maintainers),
-            pending_graphs=sum(maintainer.pending_buckets() for maintainer in maintainers),
+            open_graphs=sum(len(engine.graphs) for engine in engines),
+            pending_graphs=sum(len(engine.store.pending_buckets()) for engine in engines),
         )

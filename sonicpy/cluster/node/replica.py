@@ -77,10 +77,10 @@ class Replica:
         """Why it does not answer, as the rest of a sentence; None: it does."""
         self.is_broken = False
         """Whether it has stopped for good."""
-        self.committer = Committer(index.maintainer, syncs_before_reply=False, commit_after_s=COMMIT_AFTER_S)
+        self.committer = Committer(index.engine, syncs_before_reply=False, commit_after_s=COMMIT_AFTER_S)
         self.committer.commit_changes = CATCHING_UP_CHANGES
         self.maintenance = Maintenance(index.maintainer, config, self.committer, statistics)
-        self.readers = ReaderWatch(index.maintainer, self.maintenance, config.store.kv.reader_limit_mb << 20)
+        self.readers = ReaderWatch(index.engine, self.maintenance, config.store.kv.reader_limit_mb << 20)
         self._answered = answered
         self._late = late
         self._epoch = Epoch("", 1, 0)
@@ -146,7 +146,7 @@ class Replica:
 
     def to_read(self) -> "ReplicaIndex":
         """Return the index, for somebody who reads now."""
-        if self.index.maintainer.uncommitted:
+        if self.index.engine.store.uncommitted:
             self.committer.commit_within(COMMIT_AFTER_READ_S)
         return self.index
 
@@ -266,7 +266,7 @@ class ReplicaTasks(PeriodicTasks):
 
     async def _commit_again(self) -> None:
         """Commit what could not be committed before; all else waits for COMMIT_AFTER_S."""
-        if self._maintainer.refusing or not self._committer.commits_later:
+        if self._engine.store.refusing or not self._committer.commits_later:
             self._committer.commit_if_due()
 
     async def _sync(self) -> None:

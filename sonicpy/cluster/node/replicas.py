@@ -173,7 +173,7 @@ class Replicas:
         registry = self._keepers.registry
         epoch = await self._keepers.log.epoch_at_last(self._places.layout.log_of(number))
         if await snapshots.is_needed(index.progress, number, epoch, registry):
-            access = index.maintainer.access
+            access = index.engine.access
             index.close()
             await snapshots.replace_folder(number, epoch, registry, folder, access)
             index = self._open_index(folder)

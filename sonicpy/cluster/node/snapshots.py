@@ -49,7 +49,7 @@ async def save(replica: "Replica", registry: Registry) -> int:
     replica.committer.commit()
     with TemporaryDirectory(dir=replica.index.folder.parent, prefix="snapshot-") as name:
         folder = Path(name)
-        await loop.run_in_executor(None, replica.index.maintainer.backup_committed, folder)
+        await loop.run_in_executor(None, replica.index.engine.store.backup, folder)
         progress = await loop.run_in_executor(None, progress_of_backup, folder)
         path = folder / BACKUP_FILE
         size = path.stat().st_size

@@ -29,7 +29,7 @@ from sonicpy.channel.commands import (
     Suggest,
 )
 from sonicpy.errors import SonicError
-from sonicpy.server.connections.dispatch import CALLS
+from sonicpy.server.connections import dispatch
 from sonicpy.version import VERSION
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def answer_read(index: "ReplicaIndex", committer: "Committer", question: Questio
         method: Callable[..., Any] = getattr(index, question.kind)
         return json.dumps(method(*question.fields)).encode()
     command = command_of(question)
-    return CALLS[type(command)](index, command)
+    return dispatch.CALLS[type(command)](index, command)
 
 
 def make_record(recorder: "Recorder", question: Question) -> bytes:
@@ -165,7 +165,7 @@ def make_record(recorder: "Recorder", question: Question) -> bytes:
         UnknownQuestion: this version has no such question.
     """
     command = command_of(question)
-    CALLS[type(command)](recorder, command)
+    dispatch.CHANGES[type(command)](recorder, command)
     return recorder.take_record()
 
 

@@ -1,7 +1,7 @@
-"""Maintainer: what keeps an index fast and safe: commits, word graphs, sweeping, backups, checks, sizes.
+"""Maintainer: the steps that keep an index fast and safe: word graphs, packing, restoring, checks.
 
 `Index` calls it where a user asks for such a step. The server drives the same steps one by one between the turns of its
-connections, and asks here for the figures of INFO and of its metrics.
+connections. Commits, sweeping and sizes are those of the engine and of its store.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sonicpy.errors import GraphError
-from sonicpy.files import Access
 from sonicpy.ids import Scope
 from sonicpy.index.maintenance.consolidate import Built, GraphLimits, gather_words, prune_pending, publish, write_graph
 from sonicpy.index.maintenance.verify import check_backup, verify_store_in_child
@@ -18,7 +17,6 @@ from sonicpy.store.care.backup import open_backup
 from sonicpy.store.care.packing import Packer, SparseRange, sparse_ranges
 from sonicpy.store.care.restore import Restoration, drop_staged
 from sonicpy.store.disk.change_board import ChangeBoard
-from sonicpy.store.disk.environment import ReaderSlot as ReaderSlot
 from sonicpy.store.disk.folder import wide_files
 from sonicpy.store.read_only_store import ReadOnlyStore
 from sonicpy.store.views.view import View
@@ -50,77 +48,7 @@ class Maintainer:
         if engine.is_compat:
             self.graph_limits = GraphLimits(graph.max_words, graph.max_size << 10, keeps_orphans=True)
 
-    # -- changes ---------------------------------------------------------------------------------------------------
-
-    @property
-    def uncommitted(self) -> int:
-        """How many changes the next commit will make visible to others."""
-        return self.engine.store.uncommitted
-
-    @property
-    def refusing(self) -> bool:
-        """Whether changes are refused because the last commit failed."""
-        return self.engine.store.refusing
-
-    def seal(self) -> None:
-        """Write the changes since the last seal to the log: then they survive the death of the process.
-
-        Raises:
-            StoreError: they could not be written and are undone.
-        """
-        self.engine.store.seal()
-
-    def commit(self) -> None:
-        """Make all changes visible to other threads and processes.
-
-        Raises:
-            StoreError: the commit failed; changes are refused until one passes.
-        """
-        self.engine.commit()
-
-    def refuse(self, why: str | None) -> None:
-        """Refuse changes with this sentence; None: accept them again."""
-        self.engine.store.refuse(why)
-
-    def flush_term_rows(self) -> None:
-        """Write the rows of words that wait for the commit, so that it has less to do. Raises StoreError."""
-        self.engine.store.flush_term_rows()
-
-    def sync_log(self) -> None:
-        """Wait until everything sealed is on the disk; may be called from any thread."""
-        self.engine.store.sync_log()
-
-    def sync(self) -> None:
-        """Wait until everything committed is on the disk; may be called from any thread, but from one at a time."""
-        self.engine.store.sync()
-
-    @property
-    def log_position(self) -> int:
-        """The end of the last sealed record."""
-        return self.engine.store.log_position
-
-    def shorten_log(self) -> None:
-        """Let the next `sync` drop the whole log if everything in it is committed."""
-        self.engine.store.shorten_log()
-
-    @property
-    def has_dropped(self) -> bool:
-        """Whether rows or graphs of flushed buckets may wait for `sweep`."""
-        return self.engine.has_dropped
-
-    @property
-    def has_removals(self) -> bool:
-        """Whether an object or a collection is half gone, so that `remove_step` has to be called."""
-        return self.engine.store.has_removals
-
-    def remove_step(self) -> bool:
-        """Take away one part of what is half gone: about 2 ms; return whether anything is left. Raises StoreError."""
-        with self.engine.changing():
-            return self.engine.store.take_step()
-
-    def sweep(self, rows: int) -> bool:
-        """Delete about `rows` rows of flushed buckets at most, and a few graphs; return whether any are left."""
-        return self.engine.sweep(rows)
+    # -- pages at rest ---------------------------------------------------------------------------------------------
 
     def sparse_ranges(self) -> list[SparseRange]:
         """Return the ranges of rows that take more pages than they need; may be called from any thread.
@@ -129,7 +57,7 @@ class Maintainer:
             StoreError: the store cannot be read.
         """
         with self.engine.store.snapshot() as view:
-            return sparse_ranges(view.transaction, self.folder)
+            return sparse_ranges(view.transaction, self.engine.store.folder)
 
     def rewrite(self, sparse: SparseRange) -> None:
         """Fill the pages of such a range: about 4 ms. Raises StoreError."""
@@ -137,13 +65,6 @@ class Maintainer:
             self.engine.store.maintain(lambda view: self._packer.rewrite(view, sparse))
 
     # -- readers in other processes --------------------------------------------------------------------------------
-
-    def share_changes(self) -> int:
-        """Return the descriptor of shared memory that tells which buckets have changes that no commit holds yet.
-
-        For `watch_changes` in processes that open the folder for reading. Raises OSError if there is no memory.
-        """
-        return self.engine.store.share_changes().descriptor
 
     def watch_changes(self, descriptor: int) -> None:
         """Learn from that shared memory what this process, which only reads, may not see yet.
@@ -154,85 +75,9 @@ class Maintainer:
         assert isinstance(store, ReadOnlyStore), "the process that writes sees everything"
         store.watch_changes(ChangeBoard(descriptor))
 
-    def is_behind(self, collection: str, bucket: str | None) -> bool:
-        """Return whether reads of a bucket may lack changes that were acknowledged.
-
-        Args:
-            bucket: None: changes of every bucket count.
-        """
-        return self.engine.store.is_behind(collection, bucket)
-
-    def drop_idle_reads(self) -> None:
-        """End what keeps pages of older commits from being used again, and is not in use."""
-        self.engine.store.drop_idle_reads()
-
-    # -- texts -----------------------------------------------------------------------------------------------------
-
-    def analyser(self) -> dict[str, str]:
-        """Return what decides which terms of a text are stored, key by key; see `Engine.analyzer`."""
-        return self.engine.analyzer()
-
-    @property
-    def access(self) -> Access:
-        """The modes of new files."""
-        return self.engine.access
-
     def wide_files(self) -> str | None:
         """Return which files of the folder more users may use than new ones, as a sentence; None: there are none."""
-        return wide_files(self.folder, self.access)
-
-    def note_server(self, url: str) -> None:
-        """Tell other processes that want to open the folder at which URL this one serves it. Raises StoreFull."""
-        self.engine.store.note_server(url)
-
-    def prepare(self) -> None:
-        """Read the tables of the analysis of texts; otherwise the first text that needs them waits for that."""
-        self.engine.lexer.prepare()
-
-    # -- sizes -----------------------------------------------------------------------------------------------------
-
-    @property
-    def folder(self) -> Path:
-        """The absolute path of the store."""
-        return self.engine.store.folder
-
-    def open_scopes(self) -> int:
-        """Return how many buckets the index holds, over all collections."""
-        with self.engine.read() as view:
-            return view.count_scopes()
-
-    def open_collections(self) -> int:
-        """Return how many collections exist."""
-        with self.engine.read() as view:
-            return view.count_collections()
-
-    def pending_buckets(self) -> int:
-        """Return how many buckets have words that wait for consolidation."""
-        return len(self.engine.store.pending_buckets())
-
-    def open_graphs(self) -> int:
-        """Return how many word graphs are open."""
-        return len(self.engine.graphs)
-
-    def readers(self) -> list[ReaderSlot]:
-        """Return who reads which commit of the store, of all processes."""
-        return self.engine.store.readers()
-
-    def last_commit(self) -> int:
-        """Return the number of the last commit."""
-        return self.engine.store.last_commit()
-
-    def used_bytes(self) -> int:
-        """Return how many bytes of the store's map are used."""
-        return self.engine.store.size_bytes()
-
-    def map_bytes(self) -> int:
-        """Return how many bytes of address space are reserved for the store."""
-        return self.engine.store.map_bytes()
-
-    def log_bytes(self) -> int:
-        """Return how many bytes of records the log keeps."""
-        return self.engine.store.log_bytes()
+        return wide_files(self.engine.store.folder, self.engine.access)
 
     # -- word graphs -----------------------------------------------------------------------------------------------
 
@@ -279,19 +124,7 @@ class Maintainer:
 
     def due_buckets(self) -> list[int]:
         """Return the ids of the buckets that have pending words, or a graph that is to be built again."""
-        return sorted(self.engine.store.pending_buckets() | self.broken_buckets())
-
-    def broken_buckets(self) -> set[int]:
-        """Return the buckets whose graph could not be read, or has an older format."""
-        return self.engine.graphs.broken | self.engine.graphs.outdated
-
-    def take_broken_buckets(self) -> set[int]:
-        """Return the buckets whose graph could not be read, or has an older format, and forget them."""
-        return self.engine.graphs.take_broken()
-
-    def note_broken_buckets(self, buckets: set[int]) -> None:
-        """Note that another process could not read the graphs of these buckets."""
-        self.engine.graphs.broken.update(buckets)
+        return sorted(self.engine.store.pending_buckets() | self.engine.graphs.unusable)
 
     def needs_consolidation(self, bucket: int, times: int = 1) -> bool:
         """Return whether too many words of a bucket are pending: comparing them one by one takes long.
@@ -315,21 +148,18 @@ class Maintainer:
         """Write the graph of a bucket from the last commit; None: the bucket is gone. Raises like `consolidate`."""
         built = self.build_apart(bucket)
         if built is None:
-            self.forget_bucket(bucket)
+            self.engine.forget_bucket(bucket, 0)
         return built
 
     def build_apart(self, bucket: int) -> Built | None:
-        """Do the same in any thread; if the bucket is gone, the thread that changes the store calls `forget_bucket`.
+        """Do the same in any thread; if the bucket is gone, the thread that changes the store calls
+        `Engine.forget_bucket`.
 
         Nobody else may build a graph of the bucket meanwhile: both would write one file.
         """
         engine = self.engine
         found = gather_words(engine.store.snapshot, engine.graphs, bucket, self.graph_limits)
         return None if found is None else write_graph(engine.graphs, found, self.graph_limits)
-
-    def forget_bucket(self, bucket: int) -> None:
-        """Take note that a bucket whose words were pending is gone."""
-        self.engine.forget_bucket(bucket, 0)
 
     def publish_graphs(self, graphs: list[Built]) -> list[Built]:
         """Make written graphs the graphs of their buckets, commit that, and return them.
@@ -371,30 +201,15 @@ class Maintainer:
         with self.engine.changing():
             return self.engine.store.maintain(lambda view: prune_pending(view, built, start))
 
-    def close_idle_graphs(self, seconds: float) -> None:
-        """Close the graphs that nothing has asked for in that time."""
-        self.engine.graphs.close_idle(seconds)
-
     # -- backups and checks ----------------------------------------------------------------------------------------
-
-    def backup_committed(self, folder: Path | str) -> Path:
-        """Copy the last commit into a folder as `sonicpy.backup`; return that file. Other threads go on meanwhile.
-
-        Args:
-            folder: created if it is missing; a backup in it is replaced once the new one is whole.
-
-        Raises:
-            StoreError: the backup could not be written; the one before is still there.
-        """
-        return self.engine.store.backup(Path(folder))
 
     def restore(self, folder: Path | str) -> None:
         """Replace the collections that a backup holds; see `Index.restore`."""
-        check_backup(Path(folder), self.analyser())
+        check_backup(Path(folder), self.engine.analyzer())
         store = self.engine.store
         with self.engine.changing(), open_backup(Path(folder)) as environment, environment.reading() as transaction:
             try:
-                restoration = Restoration(store, View(transaction), self.commit)
+                restoration = Restoration(store, View(transaction), self.engine.commit)
                 for _ in restoration.fill():
                     pass
                 for bucket in restoration.staged_buckets():
@@ -413,7 +228,7 @@ class Maintainer:
         """
         with open_backup(Path(folder)) as environment, environment.reading() as transaction:
             try:
-                yield Restoration(self.engine.store, View(transaction), self.commit)
+                yield Restoration(self.engine.store, View(transaction), self.engine.commit)
             finally:
                 with self.engine.changing():
                     drop_staged(self.engine.store)
@@ -421,7 +236,7 @@ class Maintainer:
     def verify(self) -> list[str]:
         """Check the tables and the graphs of the last commit; see `Index.verify`."""
         self.engine.commit_before_reading()
-        return verify_store_in_child(self.folder)
+        return verify_store_in_child(self.engine.store.folder)
 
     def _numbers(self, scopes: set[Scope]) -> list[int]:
         with self.engine.read() as view:

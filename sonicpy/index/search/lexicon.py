@@ -18,8 +18,8 @@ from sonicpy.index.search.families import FAMILY_MAX, family_of, joined_with, ne
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics, most_frequent, most_likely
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.views.bucket_reader import BucketReader
-from sonicpy.store.views.view import View
+from sonicpy.store.views.cached_reader import CachedReader
+from sonicpy.store.views.open_cache import ReadableView
 
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
 """Buckets whose pending words are cached for walks, and words of all of them, at most: about 10 MB."""
@@ -48,7 +48,7 @@ class Lexicons:
         self._pending_words = 0
         self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}
 
-    def of(self, view: View, collection: str, bucket: str) -> "Lexicon | None":
+    def of(self, view: ReadableView, collection: str, bucket: str) -> "Lexicon | None":
         """Return the words of a bucket, or None if there is no such bucket."""
         scope = (collection, bucket)
         lexicon = view.cache.get(scope)
@@ -61,7 +61,7 @@ class Lexicons:
         view.cache.put(scope, lexicon)
         return lexicon
 
-    def pending(self, view: View, state: BucketState) -> PendingWords:
+    def pending(self, view: ReadableView, state: BucketState) -> PendingWords:
         """Return the words that appeared or vanished since the graph was built."""
         moment = (state.pending_seq, state.graph_seq, self._recoveries())
         cached = self._pending.get(state.bucket)
@@ -78,7 +78,7 @@ class Lexicons:
         self._pending[state.bucket] = (moment, words)
         return words
 
-    def stand_in(self, reader: BucketReader) -> WordSource:
+    def stand_in(self, reader: CachedReader) -> WordSource:
         """Return the words of a bucket whose graph cannot be read, from the store, and perhaps some that are gone."""
         state = reader.state
         moment = (state.lexicon_version, self._recoveries())
@@ -92,7 +92,7 @@ class Lexicons:
 class Lexicon(Statistics):
     """The words of one bucket inside one transaction, and its statistics."""
 
-    def __init__(self, lexicons: Lexicons, view: View, reader: BucketReader) -> None:
+    def __init__(self, lexicons: Lexicons, view: ReadableView, reader: CachedReader) -> None:
         self.reader = reader
         self.live = lexicons.live
         """Whether words are found from the moment they are pushed."""

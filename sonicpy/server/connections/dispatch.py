@@ -27,6 +27,7 @@ from sonicpy.channel.commands import (
 from sonicpy.errors import SonicError
 
 if TYPE_CHECKING:
+    from sonicpy.index.changing import Changing
     from sonicpy.index.index import Index
 
 
@@ -62,13 +63,13 @@ class Relayed(NamedTuple):
     began: float
 
 
-def push(index: "Index", command: Push) -> bytes:
+def push(index: "Changing", command: Push) -> bytes:
     collection, bucket, oid, text, lang = command  # push(*command) would copy the tuple
     index.push(collection, bucket, oid, text, lang)
     return replies.OK
 
 
-def pop(index: "Index", command: Pop) -> bytes:
+def pop(index: "Changing", command: Pop) -> bytes:
     return replies.result(index.pop(*command))
 
 
@@ -93,15 +94,15 @@ def count_object_words(index: "Index", command: CountO) -> bytes:
     return replies.result(index.count_object_words(*command))
 
 
-def flush_collection(index: "Index", command: FlushC) -> bytes:
+def flush_collection(index: "Changing", command: FlushC) -> bytes:
     return replies.result(index.flush_collection(*command))
 
 
-def flush_bucket(index: "Index", command: FlushB) -> bytes:
+def flush_bucket(index: "Changing", command: FlushB) -> bytes:
     return replies.result(index.flush_bucket(*command))
 
 
-def flush_object(index: "Index", command: FlushO) -> bytes:
+def flush_object(index: "Changing", command: FlushO) -> bytes:
     return replies.result(index.flush_object(*command))
 
 
@@ -148,16 +149,20 @@ def exists(index: "Index", command: Exists) -> bytes:
 
 
 # By type, never by comparing: as tuples, commands of two types can be equal.
-CALLS: dict[type, Callable[["Index", Any], bytes]] = {
+CHANGES: dict[type, Callable[["Changing", Any], bytes]] = {
     Push: push,
     Pop: pop,
+    FlushC: flush_collection,
+    FlushB: flush_bucket,
+    FlushO: flush_object,
+}
+"""Commands that change the index: their reply leaves only once the log holds the change."""
+CALLS: dict[type, Callable[["Index", Any], bytes]] = {
+    **CHANGES,
     Count: count,
     CountC: count_buckets,
     CountB: count_objects,
     CountO: count_object_words,
-    FlushC: flush_collection,
-    FlushB: flush_bucket,
-    FlushO: flush_object,
     Query: query,
     Explain: explain,
     Suggest: suggest,
@@ -170,5 +175,3 @@ CALLS: dict[type, Callable[["Index", Any], bytes]] = {
 
 REMOVES = frozenset({FlushC, FlushO})
 """Commands that may leave most of their work to steps between turns: their reply is sent after the last step."""
-CHANGES = frozenset({Push, Pop, FlushC, FlushB, FlushO})
-"""Commands that change the index: their reply is sent only once the log holds the change."""

@@ -98,7 +98,7 @@ class Runner:
                     if changes or promises:
                         promises.append(len(out))
                 out.append(reply)
-                if removes and target.maintainer.has_removals:
+                if removes and target.engine.store.has_removals:
                     return TurnEnd.HALF_GONE
             elif isinstance(item, bytes):
                 reply = item

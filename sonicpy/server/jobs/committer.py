@@ -14,7 +14,7 @@ from sonicpy.server.jobs.sealer import Sealer, Writer
 from sonicpy.server.jobs.threads import in_thread
 
 if TYPE_CHECKING:
-    from sonicpy.index.maintenance.maintainer import Maintainer
+    from sonicpy.index.engine import Engine
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class Committer(Sealer):
     """Seals, commits and syncs what connections change. To be made while the loop runs.
 
     Args:
-        maintainer: of an index opened with autocommit=False on the loop's thread.
+        engine: of an index opened with autocommit=False on the loop's thread.
         syncs_before_reply: whether a reply waits until the disk holds the log (durability = "commit").
         commit_after_s: longest time from a change to its commit.
 
@@ -59,10 +59,8 @@ class Committer(Sealer):
         commit_changes: changes after which a commit is due.
     """
 
-    def __init__(
-        self, maintainer: "Maintainer", *, syncs_before_reply: bool, commit_after_s: float = COMMIT_AFTER_S
-    ) -> None:
-        self._maintainer = maintainer
+    def __init__(self, engine: "Engine", *, syncs_before_reply: bool, commit_after_s: float = COMMIT_AFTER_S) -> None:
+        self._engine = engine
         self._loop = asyncio.get_running_loop()
         self._syncs_before_reply = syncs_before_reply
         self._commit_after_s = commit_after_s
@@ -76,7 +74,7 @@ class Committer(Sealer):
         self._is_shared = False  # whether other connections had turns since then
         self._is_read = False  # whether one of these changed nothing
         self._flushed_changes = 0  # of the changes since the last commit, those whose term rows are written
-        self._flushed_position = maintainer.log_position  # the end of the log when term rows were written last
+        self._flushed_position = engine.store.log_position  # the end of the log when term rows were written last
         self._unacknowledged: list[tuple[Writer, list[bytes], list[int]]] = []  # turns of this pass of the loop
         self._told = ""  # the error of the last commit
         self._lone_turns = 0  # passes with one of them, without a break
@@ -116,7 +114,7 @@ class Committer(Sealer):
             return None
         failed: StoreError | None = None
         try:
-            self._maintainer.seal()
+            self._engine.store.seal()
         except StoreError as error:
             failed = error
         except BaseException as error:  # of any kind: otherwise the clients would wait for ever
@@ -146,7 +144,7 @@ class Committer(Sealer):
         failed = self.settle()
         if failed is not None:  # what this turn changed went with what the others did
             raise failed
-        self._maintainer.seal()
+        self._engine.store.seal()
         if connection is not self._last_writer:
             self._is_shared = self._last_writer is not None
             self._last_writer = connection
@@ -156,7 +154,7 @@ class Committer(Sealer):
 
     def _commit_or_wait(self) -> None:
         """Commit if there are many changes; else write some of their rows, and schedule the commit."""
-        if self._maintainer.uncommitted >= (COMMIT_CHANGES_SHARED if self._is_read else self.commit_changes):
+        if self._engine.store.uncommitted >= (COMMIT_CHANGES_SHARED if self._is_read else self.commit_changes):
             self.commit()
             return
         if self._is_read and self._has_many_rows():
@@ -188,8 +186,8 @@ class Committer(Sealer):
         self._is_shared = self._is_read = False
         self._flushed_changes = 0
         try:
-            self._maintainer.commit()
-            self._flushed_position = self._maintainer.log_position
+            self._engine.commit()
+            self._flushed_position = self._engine.store.log_position
         except StoreError as error:
             if str(error) != self._told and not isinstance(error, StoreLocked):  # which the store has logged
                 logger.error("%s", error)
@@ -236,7 +234,7 @@ class Committer(Sealer):
 
     def commit_if_due(self) -> None:
         """Commit if there are changes, or if the store refuses changes and may have become writable again."""
-        if self._maintainer.uncommitted or self._maintainer.refusing:
+        if self._engine.store.uncommitted or self._engine.store.refusing:
             self.commit()
 
     async def sync(self) -> None:
@@ -245,7 +243,7 @@ class Committer(Sealer):
         Raises:
             StoreError: the disk cannot be written.
         """
-        done = in_thread(self._maintainer.sync)
+        done = in_thread(self._engine.store.sync)
         try:
             await asyncio.shield(done)
         except asyncio.CancelledError:
@@ -254,16 +252,16 @@ class Committer(Sealer):
 
     def shorten_log(self) -> None:
         """Delete the log of committed changes if nothing was sealed since the last call."""
-        if self._maintainer.log_position == self._log_position:
-            self._maintainer.shorten_log()
-        self._log_position = self._maintainer.log_position
+        if self._engine.store.log_position == self._log_position:
+            self._engine.store.shorten_log()
+        self._log_position = self._engine.store.log_position
 
     async def remove(self) -> None:
         """Continue the removals under way, a part between two turns. An error is logged; `sweep` tries again later."""
         try:
             steps = 0
-            while self._maintainer.has_removals:
-                self._maintainer.remove_step()
+            while self._engine.store.has_removals:
+                self._engine.remove_step()
                 steps += 1
                 if steps % REMOVALS_PER_COMMIT == 0 and not self.commit():
                     return
@@ -276,9 +274,9 @@ class Committer(Sealer):
     async def sweep(self) -> None:
         """Delete the rows of flushed buckets, a few between two turns."""
         await self.remove()
-        while self._maintainer.has_dropped:
+        while self._engine.has_dropped:
             for _ in range(SWEEPS_PER_COMMIT):
-                if not self._maintainer.sweep(SWEEP_ROWS):
+                if not self._engine.sweep(SWEEP_ROWS):
                     break
                 await asyncio.sleep(0)
             if not self.commit():
@@ -286,16 +284,16 @@ class Committer(Sealer):
 
     def _has_many_rows(self) -> bool:
         """Whether the next commit would have many term rows to write."""
-        if self._maintainer.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES:
+        if self._engine.store.uncommitted - self._flushed_changes >= FLUSH_ROWS_CHANGES:
             return True
-        return self._maintainer.log_position - self._flushed_position >= FLUSH_ROWS_BYTES
+        return self._engine.store.log_position - self._flushed_position >= FLUSH_ROWS_BYTES
 
     def _flush_term_rows(self) -> None:
         """Write some of the term rows that are left for the commit."""
-        self._flushed_changes = self._maintainer.uncommitted
+        self._flushed_changes = self._engine.store.uncommitted
         try:
-            self._flushed_position = self._maintainer.log_position
-            self._maintainer.flush_term_rows()
+            self._flushed_position = self._engine.store.log_position
+            self._engine.store.flush_term_rows()
         except StoreError as error:  # recovery has replayed the log, or the next commit will
             logger.error("%s", error)
 
@@ -313,7 +311,7 @@ class Committer(Sealer):
         assert done is not None
         try:
             try:
-                await in_thread(self._maintainer.sync_log)
+                await in_thread(self._engine.store.sync_log)
             except WorkerError as error:
                 raise StoreError(f"the log cannot be synced: {error}") from error
         except BaseException as error:  # of any kind: otherwise the connections would wait for ever

@@ -61,9 +61,10 @@ class Maintenance:
         self, maintainer: "Maintainer", config: Config, committer: "Committer", statistics: ServerStatistics
     ) -> None:
         self._maintainer = maintainer
+        self._engine = maintainer.engine
         self._committer = committer
         self._statistics = statistics
-        self._store_folder = maintainer.folder
+        self._store_folder = self._engine.store.folder
         self._map_bytes = config.store.kv.map_size_mb << 20
         self._graph_settings = config.store.fst.graph
         self._consolidating = asyncio.Lock()
@@ -105,7 +106,7 @@ class Maintenance:
         """Build graphs for at most `seconds`, without letting turns run; other words stay pending."""
         deadline = time.monotonic() + seconds
         try:
-            self._maintainer.commit()
+            self._engine.commit()
             for bucket in self._maintainer.due_buckets():
                 if time.monotonic() >= deadline:
                     return
@@ -121,7 +122,7 @@ class Maintenance:
         """
         if not self._committer.commit():
             raise StoreError(f"no backup is written to {folder} before the store can be written again")
-        path = await in_thread(self._maintainer.backup_committed, folder)
+        path = await in_thread(self._engine.store.backup, folder)
         logger.info("the backup %s is written", path)
 
     async def restore(self, folder: Path) -> None:
@@ -134,7 +135,7 @@ class Maintenance:
             if self._stopping:
                 raise ShuttingDown
             # In a process of its own, because checking takes the GIL for seconds.
-            await self._workers.run(check_backup, folder, self._maintainer.analyser())
+            await self._workers.run(check_backup, folder, self._engine.analyzer())
             with self._maintainer.restoration(folder) as restoration:
                 for _ in restoration.fill():
                     await asyncio.sleep(0)
@@ -168,13 +169,13 @@ class Maintenance:
         Raises:
             StoreError: the store cannot be read or written.
         """
-        maintainer = self._maintainer
-        position = maintainer.log_position
-        ranges = await in_thread(maintainer.sparse_ranges)
+        store = self._engine.store
+        position = store.log_position
+        ranges = await in_thread(self._maintainer.sparse_ranges)
         for number, sparse in enumerate(ranges, 1):
-            if self._stopping or maintainer.log_position != position:
+            if self._stopping or store.log_position != position:
                 break
-            maintainer.rewrite(sparse)
+            self._maintainer.rewrite(sparse)
             if number % RANGES_PER_COMMIT == 0 and not self._committer.commit():
                 return
             await asyncio.sleep(0)
@@ -242,7 +243,7 @@ class Maintenance:
                 errors.append(error)
             else:
                 graphs += [built] if built is not None else []
-        folder, limits, access = self._store_folder, self._maintainer.graph_limits, self._maintainer.access
+        folder, limits, access = self._store_folder, self._maintainer.graph_limits, self._engine.access
         for job, together in jobs:
             more, failed = await self._workers.run(
                 build_in_worker, folder, self._map_bytes, job, limits, together, access
@@ -265,7 +266,7 @@ class Maintenance:
             raise ShuttingDown
         built = thread.result()
         if built is None:
-            self._maintainer.forget_bucket(bucket)
+            self._engine.forget_bucket(bucket, 0)
         return built
 
     async def _thread_end(self) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sonicpy.index.maintenance.maintainer import Maintainer, ReaderSlot
+    from sonicpy.index.engine import Engine, ReaderSlot
     from sonicpy.server.jobs.maintenance import Maintenance
 
 logger = logging.getLogger(__name__)
@@ -53,14 +53,14 @@ class ReaderWatch:
 
     def __init__(
         self,
-        maintainer: "Maintainer",
+        engine: "Engine",
         maintenance: "Maintenance",
         limit_bytes: int,
         free_bytes: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free,
     ) -> None:
         self.age_s = 0.0
         self.pinned_bytes = 0
-        self._maintainer = maintainer
+        self._engine = engine
         self._maintenance = maintenance
         self._limit_bytes = limit_bytes
         self._free_bytes = free_bytes
@@ -75,10 +75,10 @@ class ReaderWatch:
             StoreError: the store cannot be read.
         """
         now = time.monotonic()
-        used = self._maintainer.used_bytes()
-        readers = self._maintainer.readers()
+        used = self._engine.store.size_bytes()
+        readers = self._engine.store.readers()
         self._watched = {reader: self._watched.get(reader, Watched(now, used)) for reader in readers}
-        newest = self._maintainer.last_commit()  # a reader of the newest commit keeps no page from being used
+        newest = self._engine.store.last_commit()  # a reader of the newest commit keeps no page from being used
         outdated = [reader for reader in readers if reader.commit < newest]
         oldest = min(outdated, key=lambda reader: self._watched[reader].since_s, default=None)
         if oldest is None or now - self._watched[oldest].since_s < OLD_S:
@@ -106,7 +106,7 @@ class ReaderWatch:
             )
 
     def _refuse_if_nearly_full(self, oldest: "ReaderSlot | None") -> None:
-        free = self._free_bytes(self._maintainer.folder) if self._is_refusing or self.pinned_bytes else 0
+        free = self._free_bytes(self._engine.store.folder) if self._is_refusing or self.pinned_bytes else 0
         if oldest is not None and self.pinned_bytes and free < RESERVE_BYTES:
             why = (
                 f"changes are refused, because {free // MIB} MiB of the disk are left and {self._name(oldest)} has "
@@ -116,10 +116,10 @@ class ReaderWatch:
             if not self._is_refusing:
                 logger.error("%s", why)
             self._is_refusing = True
-            self._maintainer.refuse(why)
+            self._engine.store.refuse(why)
         elif self._is_refusing:
             self._is_refusing = False
-            self._maintainer.refuse(None)
+            self._engine.store.refuse(None)
             logger.warning("changes are accepted again")
 
     def _name(self, reader: "ReaderSlot") -> str:

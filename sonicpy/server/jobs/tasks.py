@@ -50,6 +50,7 @@ class PeriodicTasks:
 
     def __init__(self, service: Maintained) -> None:
         self._maintainer = service.index.maintainer
+        self._engine = service.index.engine
         self._config = service.config.store.fst
         self._live_words = service.config.search.live_words
         self._committer = service.committer
@@ -106,7 +107,7 @@ class PeriodicTasks:
             oldest_s = now - self._config.graph.consolidate_after
             due += [bucket for bucket, began in since_s.items() if began <= oldest_s]
             await asyncio.sleep(0)
-        due += sorted(self._maintainer.broken_buckets().difference(due))
+        due += sorted(self._engine.graphs.unusable.difference(due))
         if self._live_words:
             due += await self._backlogged(set(due))
         return due
@@ -125,13 +126,13 @@ class PeriodicTasks:
         return found
 
     async def _close_idle_graphs(self) -> None:
-        self._maintainer.close_idle_graphs(self._config.pool.inactive_after)
+        self._engine.graphs.close_idle(self._config.pool.inactive_after)
 
     async def _pack_at_rest(self) -> None:
         """Fill half-empty pages when nothing was changed for a while."""
-        now, last = time.monotonic(), self._maintainer.last_commit()
-        if last != self._last_commit or self._maintainer.uncommitted:
+        now, last = time.monotonic(), self._engine.store.last_commit()
+        if last != self._last_commit or self._engine.store.uncommitted:
             self._last_commit, self._changed_s, self._is_packed = last, now, False
         elif not self._is_packed and now - self._changed_s >= PACK_AFTER_S:
             await self._maintenance.pack()
-            self._last_commit, self._is_packed = self._maintainer.last_commit(), True
+            self._last_commit, self._is_packed = self._engine.store.last_commit(), True

@@ -134,7 +134,7 @@ class SearchProcess:
             OSError: it cannot be started.
             WorkerError: no thread can be started.
         """
-        board = self._index.maintainer.share_changes()
+        board = self._index.engine.store.share_changes().descriptor
         ours, theirs = socket.socketpair()
         try:
             self._process = await in_thread(_started, theirs)
@@ -144,7 +144,7 @@ class SearchProcess:
         finally:
             theirs.close()
         self._link = Link(ours, self._receive, self._end)
-        self._link.pass_on(Setup(self._index.maintainer.folder, self._serving.config), board)
+        self._link.pass_on(Setup(self._index.engine.store.folder, self._serving.config), board)
 
     def take(self, handover: Handover, descriptor: int) -> bool:
         """Give the process a connection; return whether that worked."""
@@ -214,7 +214,7 @@ class SearchProcess:
         self.active = message.active
         self.open_graphs = message.open_graphs
         self.most = message.most
-        self._index.maintainer.note_broken_buckets(message.broken_buckets)
+        self._index.engine.graphs.broken.update(message.broken_buckets)
         self.fresh = 0
         self.owes_since_s = None if message.busy < IDLE_SHARE else self.heard_s
         if message.was_asked:

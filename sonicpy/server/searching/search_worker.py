@@ -89,7 +89,7 @@ class SearchWorker:
             logger.error("%s", error)
             return
         with index:
-            index.maintainer.prepare()
+            index.engine.lexer.prepare()
             index.maintainer.watch_changes(board)
             service = SearchService(index, setup.config, link)
             settle_garbage()
@@ -109,7 +109,7 @@ class SearchService(Serving):
     def __init__(self, index: ReadOnlyIndex, config: Config, link: Link) -> None:
         calls = {kind: self._unless_behind(call) for kind, call in CALLS.items()}
         super().__init__(config, calls, index, Sealer())
-        self._maintainer = index.maintainer
+        self._engine = index.engine
         self._link = link
         self._loop = asyncio.get_running_loop()
         self._load = LoopLoad()
@@ -165,8 +165,8 @@ class SearchService(Serving):
             counts,
             self._load.busy,
             active,
-            self._maintainer.take_broken_buckets(),
-            self._maintainer.open_graphs(),
+            self._engine.graphs.take_broken(),
+            len(self._engine.graphs),
             self.most_connections(),
             was_asked,
         )
@@ -220,7 +220,7 @@ class SearchService(Serving):
 
         def answer(index: Index, command: Any) -> bytes:
             collection: str = getattr(command, "collection", "")
-            if self._maintainer.is_behind(collection, getattr(command, "bucket", None)):
+            if self._engine.store.is_behind(collection, getattr(command, "bucket", None)):
                 raise Postponed
             return call(index, command)
 
@@ -273,8 +273,8 @@ class SearchService(Serving):
             await asyncio.sleep(REPORT_S)
             self._load.measure()
             self.sheds = 0  # what was not handed over by now need not be
-            self._maintainer.drop_idle_reads()
-            self._maintainer.close_idle_graphs(graphs_s)
+            self._engine.store.drop_idle_reads()
+            self._engine.graphs.close_idle(graphs_s)
             is_idle = self._lines() == self._lines_reported and self._load.busy < IDLE_SHARE
             if not (is_idle and was_idle):
                 self._link.send(self.report(was_asked=False))

@@ -16,7 +16,7 @@ def server_figures(service: "BaseService") -> ServerFigures:
         StoreError: the store cannot be read.
     """
     statistics, stores = service.statistics, service.stores()
-    maintainers, readers = [store for store, _ in stores], [watch for _, watch in stores]
+    engines, readers = [store for store, _ in stores], [watch for _, watch in stores]
     modes = Counter[str](peer.session.mode or "none" for peer in service.peers)
     modes["search"] += service.handed_over
     return ServerFigures(
@@ -30,16 +30,16 @@ def server_figures(service: "BaseService") -> ServerFigures:
             for tally in statistics.all_tallies()
         },
         errors_total=dict(statistics.errors),
-        uncommitted=sum(maintainer.uncommitted for maintainer in maintainers),
-        buckets=sum(maintainer.open_scopes() for maintainer in maintainers),
-        pending_buckets=sum(maintainer.pending_buckets() for maintainer in maintainers),
-        open_graphs=sum(maintainer.open_graphs() for maintainer in maintainers) + service.graphs_elsewhere,
-        store_used_bytes=sum(maintainer.used_bytes() for maintainer in maintainers),
-        store_map_bytes=sum(maintainer.map_bytes() for maintainer in maintainers),
-        log_bytes=sum(maintainer.log_bytes() for maintainer in maintainers),
+        uncommitted=sum(engine.store.uncommitted for engine in engines),
+        buckets=sum(engine.count_scopes() for engine in engines),
+        pending_buckets=sum(len(engine.store.pending_buckets()) for engine in engines),
+        open_graphs=sum(len(engine.graphs) for engine in engines) + service.graphs_elsewhere,
+        store_used_bytes=sum(engine.store.size_bytes() for engine in engines),
+        store_map_bytes=sum(engine.store.map_bytes() for engine in engines),
+        log_bytes=sum(engine.store.log_bytes() for engine in engines),
         oldest_reader_s=max((watch.age_s for watch in readers), default=0.0),
         pinned_bytes=sum(watch.pinned_bytes for watch in readers),
-        is_refusing=any(maintainer.refusing for maintainer in maintainers),
+        is_refusing=any(engine.store.refusing for engine in engines),
         consolidations_total=statistics.consolidations,
         consolidation_seconds_total=statistics.consolidation_s,
         more=service.more_figures(),

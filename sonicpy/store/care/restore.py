@@ -17,7 +17,7 @@ from itertools import islice
 from sonicpy._native.keys import bucket_key
 from sonicpy.errors import StoreError
 from sonicpy.ids import Scope
-from sonicpy.store.changing.any_store import AnyStore
+from sonicpy.store.changing.any_store import Maintainable
 from sonicpy.store.changing.apply import apply_mutation
 from sonicpy.store.changing.mutations import FlushCollection
 from sonicpy.store.disk.transaction import BUCKET_TABLES, PENDING, SCOPES, StoredRow
@@ -35,7 +35,7 @@ TRIES = 3
 RestoreStep = Callable[[WriteView], None]
 
 
-def drop_staged(store: AnyStore) -> None:
+def drop_staged(store: Maintainable) -> None:
     """Delete the buckets that an unfinished restore left behind. Raises StoreError if that cannot be committed."""
     with store.reading() as view:
         staged = [scope_of(key) for key, _ in view.transaction.rows(SCOPES, collection_prefix(STAGING))]
@@ -53,7 +53,7 @@ class Restoration:
         commit: makes changes visible, and raises StoreError if that fails.
     """
 
-    def __init__(self, store: AnyStore, source: View, commit: Callable[[], None]) -> None:
+    def __init__(self, store: Maintainable, source: View, commit: Callable[[], None]) -> None:
         self._store = store
         self._source = source
         self._commit = commit
@@ -136,7 +136,7 @@ def _staged(number: int) -> Scope:
     return Scope(STAGING, str(number))
 
 
-def _using(names: frozenset[str]) -> Step:
+def _using(names: frozenset[str]) -> RestoreStep:
     def use(view: WriteView) -> None:
         for name in sorted(names):
             view.require(name)

@@ -1,7 +1,12 @@
 """The store as an index needs it, whether that can be changed, can only be read, or is closed.
 
-Store           reads and changes
-ReadOnlyStore   reads, and refuses changes
+Readable        the protocol of reads and sizes
+Writable        the same, and of changes up to their commit
+Maintainable      the same, and of the steps that keep a store fast and safe
+AnyStore        the same, and of the end
+
+Store           has all of it
+ReadOnlyStore   reads, and refuses the rest
 ClosedStore     refuses everything
 EndedStore      the same, while the interpreter ends
 """
@@ -11,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar, cast
 
 from sonicpy._native.terms import Terms
 from sonicpy.errors import IndexClosed, StoreError
@@ -27,10 +32,10 @@ LONG_S = 3600.0
 """Longer than an interpreter takes to end."""
 
 
-class AnyStore(Protocol):
-    """The methods and attributes that every store has; `Store` documents them.
+class Readable(Protocol):
+    """The reads and the sizes of a store; `StoreReader` and `Store` document them.
 
-    Raises (each of them):
+    Raises (each of them, and those of the protocols below):
         ReadOnly: a change of a store that is open for reading only.
         IndexClosed: the store was closed.
     """
@@ -38,21 +43,7 @@ class AnyStore(Protocol):
     @property
     def folder(self) -> Path: ...
     @property
-    def durability(self) -> str: ...
-    @property
-    def uncommitted(self) -> int: ...
-    @property
     def recoveries(self) -> int: ...
-    @property
-    def refusing(self) -> bool: ...
-    @property
-    def log_position(self) -> int: ...
-    @property
-    def checkpoint(self) -> int: ...
-    @property
-    def has_dropped(self) -> bool: ...
-    @property
-    def has_removals(self) -> bool: ...
 
     def reading(self, then: Callable[..., Any] | None = None, *args: Any) -> AbstractContextManager[Any]: ...
     def snapshot(self) -> AbstractContextManager[View]: ...
@@ -66,236 +57,114 @@ class AnyStore(Protocol):
     def pending_buckets(self) -> set[int]: ...
     def is_behind(self, collection: str, bucket: str | None) -> bool: ...
     def drop_idle_reads(self) -> None: ...
-    def share_changes(self) -> ChangeBoard: ...
+
+
+class Writable(Readable, Protocol):
+    """The changes of a store, from the call to the disk; `Store` documents them."""
+
+    @property
+    def durability(self) -> str: ...
+    @property
+    def uncommitted(self) -> int: ...
+    @property
+    def refusing(self) -> bool: ...
+    @property
+    def log_position(self) -> int: ...
 
     def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None: ...
     def apply(self, mutation: Mutation, *, in_steps: bool = False) -> int: ...
-    def take_step(self) -> bool: ...
     def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool = False) -> list[int]: ...
-    def maintain(self, work: Callable[[WriteView], Value]) -> Value: ...
-    def flush_term_rows(self) -> None: ...
     def seal(self) -> None: ...
+    def sync_log(self) -> int: ...
     def commit(self) -> None: ...
     def refuse(self, why: str | None) -> None: ...
-    def sync_log(self) -> int: ...
+    def note_server(self, url: str) -> None: ...
+    def share_changes(self) -> ChangeBoard: ...
+
+
+class Maintainable(Writable, Protocol):
+    """The steps that keep a store fast and safe; `Store` documents them."""
+
+    @property
+    def checkpoint(self) -> int: ...
+    @property
+    def has_dropped(self) -> bool: ...
+    @property
+    def has_removals(self) -> bool: ...
+
+    def maintain(self, work: Callable[[WriteView], Value]) -> Value: ...
+    def take_step(self) -> bool: ...
+    def flush_term_rows(self) -> None: ...
     def sync(self) -> None: ...
     def shorten_log(self) -> None: ...
-    def note_server(self, url: str) -> None: ...
     def sweep(self, rows: int) -> bool: ...
     def take_flushed(self) -> dict[int, int]: ...
     def forget_pending_bucket(self, bucket: int) -> None: ...
 
-    def leave_to_parent(self) -> None: ...
+
+class AnyStore(Maintainable, Protocol):
+    """All that an index needs of its store."""
+
     @property
     def is_closed(self) -> bool: ...
+    def leave_to_parent(self) -> None: ...
     def close(self, seconds: float = ...) -> None: ...
 
 
-class RefusesChanges:
-    """The changes of a store that takes none: each raises the error of `refusal`."""
+class Refusing(Protocol):
+    """A store that takes the place of one with more methods."""
 
     def refusal(self) -> StoreError:
-        """Return why changes are refused."""
-        raise NotImplementedError
-
-    @property
-    def refusing(self) -> bool:
-        """Whether changes are refused because a commit failed: none was tried."""
-        return False
-
-    @property
-    def log_position(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    @property
-    def has_removals(self) -> bool:
-        """Whether something is half gone, which whoever changes the store has to finish."""
-        return False
-
-    @property
-    def checkpoint(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def apply(self, mutation: Mutation, *, in_steps: bool = False) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def take_step(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool = False) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def maintain(self, work: Callable[[WriteView], Value]) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def flush_term_rows(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def share_changes(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def seal(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def commit(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def refuse(self, why: str | None) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def sync_log(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def sync(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def shorten_log(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def note_server(self, url: str) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def sweep(self, rows: int) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def take_flushed(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def forget_pending_bucket(self, bucket: int) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
+        """Return the reason why the missing methods are refused."""
 
 
-class ClosedStore(RefusesChanges):
+RefusingT = TypeVar("RefusingT", bound=Refusing)
+
+
+def refuses(protocol: type, *, besides: type = object) -> Callable[[type[RefusingT]], type[RefusingT]]:
+    """Return a decorator: each member of a protocol that a class lacks raises the error of its `refusal`.
+
+    Args:
+        besides: a protocol that the class fulfils, also by attributes of its instances.
+    """
+
+    def refuse(store: Refusing) -> NoReturn:
+        raise store.refusal()
+
+    def complete(kind: type[RefusingT]) -> type[RefusingT]:
+        for name in members(protocol) - members(besides):
+            if not hasattr(kind, name):
+                setattr(kind, name, property(refuse))
+        return kind
+
+    return complete
+
+
+def members(protocol: type) -> set[str]:
+    """Return the names of the members of a protocol."""
+    return {name for base in protocol.__mro__ for name in vars(base) if not name.startswith("_")}
+
+
+@refuses(AnyStore)
+class ClosedStore:
     """Takes the place of a store that was closed: everything raises IndexClosed.
 
     Args:
         reason: the message, which says what to do.
     """
 
+    is_closed = True
+
     def __init__(self, reason: str) -> None:
         self._reason = reason
 
     def refusal(self) -> IndexClosed:
-        """Return why everything is refused."""
+        """Return the reason why everything is refused."""
         return IndexClosed(self._reason)
 
-    @property
-    def folder(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    @property
-    def durability(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    @property
-    def uncommitted(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    @property
-    def recoveries(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    @property
-    def refusing(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    @property
-    def has_dropped(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    @property
-    def has_removals(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def last_commit(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def reading(self, *_: object) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def snapshot(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def readable_stamp(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def backup(self, folder: Path) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def readers(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def size_bytes(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def map_bytes(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def log_bytes(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def pending_buckets(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def is_behind(self, *_: object) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def drop_idle_reads(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether it is closed."""
-        return True
-
-    def leave_to_parent(self) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
-
-    def close(self, seconds: float = 0.0) -> NoReturn:
-        """Refuse."""
-        raise self.refusal()
+    def instead(self) -> AnyStore:
+        """Return this store as the one that it takes the place of."""
+        return cast(AnyStore, self)
 
 
 class EndedStore(ClosedStore):
@@ -309,7 +178,7 @@ class EndedStore(ClosedStore):
         self._thread = threading.get_ident()
 
     def refusal(self) -> IndexClosed:
-        """Return why everything is refused."""
+        """Return the reason why everything is refused."""
         while threading.get_ident() != self._thread:
             time.sleep(LONG_S)
         return super().refusal()

@@ -17,7 +17,7 @@ import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from sonicpy._native.held import Descriptor, Held
 from sonicpy._native.records import RECORD_BYTES_MAX, frame_records
@@ -40,6 +40,29 @@ class Segment(NamedTuple):
 
     path: Path
     start: int
+
+
+class Records(Protocol):
+    """The records since the last commit, and perhaps older ones, as a store needs them; `Log` documents each method.
+
+    Attributes:
+        position: the end of the last record.
+    """
+
+    position: int
+
+    @property
+    def file(self) -> Path | None: ...
+    def replay(self, position: int) -> Iterator[tuple[int, bytes]]: ...
+    def start(self, position: int) -> list[Path]: ...
+    def append(self, payloads: list[bytes]) -> int: ...
+    def cut_rest(self) -> None: ...
+    def rotate(self) -> None: ...
+    def retire(self, position: int) -> None: ...
+    def sync(self) -> int: ...
+    def bytes_in_segment(self) -> int: ...
+    def size_bytes(self) -> int: ...
+    def close(self) -> None: ...
 
 
 class Log:

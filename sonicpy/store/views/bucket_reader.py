@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from sonicpy._native.completions import pack_completions
 from sonicpy._native.length_masks import LengthMasks
@@ -18,27 +18,16 @@ from sonicpy.store.disk.pages import pages
 from sonicpy.store.disk.transaction import IMPACTS, OBJECTS, POSTINGS, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import bucket_key, term_key, word_key
-from sonicpy.store.rows.numbered_terms import terms_numbered
-
-if TYPE_CHECKING:
-    from sonicpy.store.views.view import View
+from sonicpy.store.views.bucket_rows import BucketRows
 
 
 class BucketReader:
     """Reads one bucket through a view."""
 
-    def __init__(self, view: "View", state: BucketState) -> None:
+    def __init__(self, view: BucketRows, state: BucketState) -> None:
         self.state = state
         self._view = view
         self._transaction = view.transaction
-
-    @property
-    def serial(self) -> int:
-        """Tells the moments of the bucket apart: while it is the same, no row of the bucket's words has changed.
-
-        For readers through what is cached.
-        """
-        raise NotImplementedError
 
     def fact(self, kind: int) -> bytes | None:
         """Return what is noted of the bucket as a whole under a kind, a number of 8 bits; None: nothing."""
@@ -162,8 +151,7 @@ class BucketReader:
 
     def terms(self, term_ids: list[int]) -> list[str]:
         """Return the terms with these numbers. Raises StoreDamaged if one is missing."""
-        self._view.flush_new_terms(self.state.bucket)
-        found = terms_numbered(self._transaction, self.state.bucket, term_ids)
+        found = self._view.terms_numbered(self.state.bucket, term_ids)
         if missing := [term_id for term_id in term_ids if term_id not in found]:
             raise StoreDamaged(f"bucket {self.state.bucket}: objects name {len(missing)} missing terms")
         return [found[term_id].decode() for term_id in term_ids]
@@ -221,13 +209,13 @@ class BucketReader:
         return pack_completions(self._view.word_rows_from(key_prefix, examined, key_prefix), len(key_prefix))
 
 
-def find_object(view: "View", state: BucketState, oid: str) -> tuple[int, ObjectRecord] | None:
+def find_object(view: BucketRows, state: BucketState, oid: str) -> tuple[int, ObjectRecord] | None:
     """Return the IID and the record of an object, or None."""
     name = oid.encode()
     return find_among(view, state.bucket, view.named(state, name, name_hash(name)), name)
 
 
-def find_among(view: "View", bucket: int, iids: Iterable[int], oid: bytes) -> tuple[int, ObjectRecord] | None:
+def find_among(view: BucketRows, bucket: int, iids: Iterable[int], oid: bytes) -> tuple[int, ObjectRecord] | None:
     """Return the IID and the record of the object among some that has an OID, or None.
 
     Raises:
@@ -243,7 +231,7 @@ def find_among(view: "View", bucket: int, iids: Iterable[int], oid: bytes) -> tu
     return None
 
 
-def _unpacked(view: "View", bucket: int, iid: int, packed: bytes) -> ObjectRecord:
+def _unpacked(view: BucketRows, bucket: int, iid: int, packed: bytes) -> ObjectRecord:
     try:
         return ObjectRecord.unpack(packed, view.by_association)
     except DamagedBytes as error:

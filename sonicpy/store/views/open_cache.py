@@ -13,9 +13,13 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import Touched
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.views.bucket_reader import BucketReader
-from sonicpy.store.views.read_cache import CachedReader, Changes, SnapshotCache, SnapshotSource, read_pending
+from sonicpy.store.views.cached_reader import CachedReader
+from sonicpy.store.views.read_cache import Changes, Snapshot, SnapshotCache, SnapshotSource, read_pending
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
+
+ReadableView = Snapshot | WriteView
+"""The views that a store hands out for reading."""
 
 
 class OpenCache(SnapshotCache):

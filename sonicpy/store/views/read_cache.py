@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 
-from sonicpy._native.bucket_cache import BucketCache, CachingReader
+from sonicpy._native.bucket_cache import BucketCache
 from sonicpy._native.held import Held
 from sonicpy._native.keys import word_key, word_keys
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo, infos_of
 from sonicpy._native.word_range import WordRange
 from sonicpy.store.disk.pages import pages
-from sonicpy.store.disk.transaction import IMPACTS, LENGTHS, PENDING, StoredRow, Transaction
+from sonicpy.store.disk.transaction import IMPACTS, LENGTHS, PENDING, Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import ChangesBetween, RecentChanges, Touched, changes_since
 from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, bucket_key, length_key, length_row_of, term_key
@@ -29,6 +29,7 @@ from sonicpy.store.rows.meta import CHANGES
 from sonicpy.store.rows.names import find_new, oids_from, stored_names
 from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.view import View
 
 Changes = ChangesBetween | dict[int, Touched]
@@ -44,8 +45,6 @@ changes does not go back so far. At most twice as many."""
 POSTINGS_MAX_BYTES = 448 << 20
 """Of postings, packed blocks and windows of common words, over all buckets, one half of them older ones: what queries
 of a million chat messages use again and again."""
-CACHED_BLOCK_BYTES = 210
-"""About what a block takes in the cache."""
 ROWS_MAX_BYTES = 32 << 20
 """Of rows of words and of OIDs, over all buckets, and as much of older rows of words: many buckets that are all in use
 take no more than that."""
@@ -247,7 +246,7 @@ class Snapshot(View):
         """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""
         return self.reader(state).lengths()
 
-    def reader(self, state: BucketState) -> BucketReader:
+    def reader(self, state: BucketState) -> CachedReader:
         """Return a reader of a bucket, whose words, postings, OIDs and lengths come from the cache."""
         cache = self.snapshot_cache.of(state.bucket, self)
         return CachedReader(self, state, cache, SnapshotSource(self, state, cache, self.snapshot_cache))
@@ -368,32 +367,6 @@ class SnapshotSource(BucketReader):
     def note_read(self, size_bytes: int) -> None:
         """Count bytes of cached postings; drop the older half of them when there are too many."""
         self._snapshot_cache.note_read(size_bytes, self._bucket_cache)
-
-
-class CachedReader(CachingReader, BucketReader):
-    """Reads one bucket through a view, its words, postings, OIDs and lengths through a cache.
-
-    Args:
-        source: reads through the same view what the cache lacks.
-    """
-
-    def __init__(self, view: View, state: BucketState, cache: BucketCache, source: SnapshotSource) -> None:
-        self._source = source
-        CachingReader.__init__(self, cache, source)
-        BucketReader.__init__(self, view, state)
-
-    def read_blocks(self, keys: list[bytes]) -> list[StoredRow]:
-        """Return (key, block) of the blocks of postings with these keys, in their order; those that exist.
-
-        The cached postings keep what was read.
-        """
-        rows = super().read_blocks(keys)
-        self._source.note_read(CACHED_BLOCK_BYTES * len(rows))
-        return rows
-
-    def note_made(self, size_bytes: int) -> None:
-        """Take note that a query made windows of postings of `size_bytes`, which the cached postings keep."""
-        self._source.note_read(size_bytes)
 
 
 def read_pending(known: KnownPending, transaction: Transaction, state: BucketState, commit: int) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
@@ -36,10 +35,8 @@ from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.lengths import read_lengths
 from sonicpy.store.rows.meta import ANALYZER, BY_ASSOCIATION, EMPTIED, ORDER, uses_of
 from sonicpy.store.rows.names import find_new, stored_names
+from sonicpy.store.rows.numbered_terms import terms_numbered
 from sonicpy.store.rows.word_rows import stored_word_keys_from, stored_word_range, stored_words, stored_words_from
-
-if TYPE_CHECKING:
-    from sonicpy.store.views.bucket_reader import BucketReader
 
 
 class ViewCache:
@@ -95,8 +92,9 @@ class View:
     def flush_records(self, bucket: int) -> None:
         """Make sure that `objects` holds every record of a bucket: here it does."""
 
-    def flush_new_terms(self, bucket: int) -> None:
-        """Make sure that `terms` holds every term of a bucket: here it does."""
+    def terms_numbered(self, bucket: int, term_ids: Iterable[int]) -> dict[int, bytes]:
+        """Return the terms of some term ids of a bucket by term id, without those that have none."""
+        return terms_numbered(self.transaction, bucket, term_ids)
 
     def bucket(self, collection: str, bucket: str) -> BucketState | None:
         """Return the state of a bucket, or None if it does not exist."""
@@ -189,10 +187,6 @@ class View:
     def named(self, state: BucketState, oid: bytes, hash: int) -> Iterable[int]:
         """Return the IIDs of the objects that may have an OID, by its `name_hash`."""
         return chain(stored_names(self.transaction, state, hash), find_new(self.transaction, state, oid))
-
-    def reader(self, state: BucketState) -> "BucketReader":
-        """Return a reader of a bucket through what is cached of it; for views that a store hands out for reading."""
-        raise NotImplementedError
 
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once."""

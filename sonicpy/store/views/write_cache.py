@@ -4,8 +4,6 @@ Nothing is lost with the cache: what changed in it (rows of words, the newest ro
 written before every commit, and replaying the log brings back the rest.
 """
 
-from typing import TYPE_CHECKING
-
 from sonicpy._native.dense_records import dense_row
 from sonicpy._native.objects import BufferedRow
 from sonicpy._native.term_cache import TermCache
@@ -14,10 +12,8 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import RecentChanges
 from sonicpy.store.rows.keys import object_key
 from sonicpy.store.rows.lengths import Lengths
-
-if TYPE_CHECKING:
-    from sonicpy.store.rows.names import NewNames
-    from sonicpy.store.rows.removals import Removals
+from sonicpy.store.rows.names import NewNames
+from sonicpy.store.rows.removals import Removals
 
 TERMS_MAX = 20_000  # about 4 MB
 BUCKETS_MAX = 1_000

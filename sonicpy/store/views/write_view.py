@@ -6,8 +6,9 @@ Rows that nearly every change touches (counters of buckets, lengths, words, the 
 
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Iterable
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from sonicpy._native.keys import bucket_key, pending_rows
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at
@@ -40,17 +41,22 @@ from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
 from sonicpy.store.rows.numbered_terms import put_terms
 from sonicpy.store.rows.removals import Removals
+from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_cache import NewestRow, WriteCache
-
-if TYPE_CHECKING:
-    from sonicpy.store.views.bucket_reader import BucketReader
-    from sonicpy.store.views.open_cache import OpenCache
 
 KEY = itemgetter(0)
 """Of a row."""
 NO_LETTER = b"\xff" * 33
 """Behind whatever follows a prefix in a key of a word: letters of UTF-8, or 0xFF and a hash of 32 bytes."""
+
+
+class ReadRows(Protocol):
+    """The cache of what queries read of an open write transaction; `OpenCache` documents it."""
+
+    def reader(self, state: BucketState) -> CachedReader: ...
+    def pending_words(self, state: BucketState) -> list[bytes]: ...
+    def growing_pending_words(self, state: BucketState) -> KnownPending | None: ...
 
 
 class WriteView(View):
@@ -77,7 +83,7 @@ class WriteView(View):
         self.writer_cache: dict[tuple[str, str], Any] = {}
         self.touched: defaultdict[int, Touched] = defaultdict(Touched)
         self.changes = 0
-        self.open_cache: OpenCache | None = None
+        self.open_cache: ReadRows | None = None
         self._new_terms: dict[int, list[tuple[int, bytes]]] = {}  # (term id, term) that `terms` does not hold yet
         self._untaken: dict[int, set[int]] = {}  # rewritten lists that `take_touched` has not returned, by bucket
         if cache.removals is None:
@@ -95,6 +101,11 @@ class WriteView(View):
         if waiting is None:
             waiting = self._new_terms[bucket] = []
         waiting += terms
+
+    def terms_numbered(self, bucket: int, term_ids: Iterable[int]) -> dict[int, bytes]:
+        """Return the terms of some term ids of a bucket by term id, without those that have none."""
+        self.flush_new_terms(bucket)
+        return super().terms_numbered(bucket, term_ids)
 
     def flush_new_terms(self, bucket: int) -> None:
         """Write the terms of new words of a bucket."""
@@ -273,7 +284,7 @@ class WriteView(View):
             held.names = new_names(self.transaction, state)
         return held.names
 
-    def reader(self, state: BucketState) -> "BucketReader":
+    def reader(self, state: BucketState) -> CachedReader:
         """Return a reader of a bucket through the cache, which there has to be."""
         assert self.open_cache is not None
         return self.open_cache.reader(state)

@@ -1,0 +1,107 @@
+"""Changing: the methods of Index that change one object, a bucket or a collection, from arguments to a mutation."""
+
+from collections.abc import Callable, Mapping
+
+from sonicpy._native.ids import are_names
+from sonicpy._native.terms import Terms
+from sonicpy.api.counted import need_no
+from sonicpy.arguments import language_of, not_unicode, text_of
+from sonicpy.ids import ObjectName, check_collection, check_names, object_name
+from sonicpy.index.ingest.terms import NO_TERMS, packed_terms
+from sonicpy.index.text_engine import TextEngine
+from sonicpy.index.texts import lexed
+from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, PopTerms
+
+
+class Changing:
+    """The methods of an index that change something."""
+
+    _engine: TextEngine
+
+    def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:
+        """Add a text to an object. Texts add up; the same text again changes nothing.
+
+        A text may hold no word at all: the object exists then, and no query finds it.
+
+        Args:
+            collection, bucket: 1 to 128 ASCII characters without white space.
+            object: 1 to 128 bytes of UTF-8 without white space and control characters; or a whole number, whose digits
+                are the name, or a UUID.
+            lang: language of the text as ISO 639-1, ISO 639-3 or BCP 47 (`en`, `eng`, `en-GB`); None: guess; "none": no
+                language.
+
+        Raises:
+            InvalidArgument: an argument has a type or a value that is not allowed.
+            StoreError: the text was not stored.
+        """
+        oid = object if type(object) is str else object_name(object)
+        if not are_names(collection, bucket, oid):
+            check_names(collection, bucket, oid, compat=self._engine.is_compat, new=True)
+        engine = self._engine
+        engine.push(collection, bucket, oid, self._lex(engine.lexer.lex_push, text, lang))
+
+    def push_terms(
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        terms: Mapping[str, int],
+        hidden: Mapping[str, int] = NO_TERMS,
+    ) -> None:
+        """Add the terms to an object that `holdings` of another index returned for it.
+
+        Args:
+            terms: words in their normal form, each with its frequency, 1 to 255.
+            hidden: the same of parts of runs without blanks, and of stop words that compat mode keeps.
+
+        Raises:
+            CommandError: a name, a term or a frequency is not valid.
+            StoreError: the terms were not stored.
+        """
+        oid = self._engine.known_name(collection, bucket, object)  # an old name stays as it is
+        self._engine.push(collection, bucket, oid, packed_terms(terms, hidden))
+
+    def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int:
+        """Remove the words of a text from an object; return how many were removed. Raises like `push`."""
+        oid = self._engine.known_name(collection, bucket, object)
+        words = lexed(self._engine.lexer.lex_every_way, text_of("text", text))
+        # Flags and counts do not matter for a removal.
+        return self._engine.apply(
+            PopTerms(collection, bucket, oid, Terms(words, b"\1" * len(words), bytes(len(words))))
+        )
+
+    def flush(self, collection: str, bucket: str | None = None, object: ObjectName | None = None) -> int:
+        """Erase a collection, a bucket or an object; return 1 or 0 (it existed or not), or how many words it held.
+
+        Raises like `push`, also for an object without its bucket.
+        """
+        if bucket is None:
+            need_no(object)
+            return self.flush_collection(collection)
+        if object is None:
+            return self.flush_bucket(collection, bucket)
+        return self.flush_object(collection, bucket, object)
+
+    def flush_collection(self, collection: str) -> int:
+        """Erase a collection; return 1 if it existed, else 0. Raises like `push`."""
+        check_collection(collection)
+        return self._engine.apply(FlushCollection(collection))
+
+    def flush_bucket(self, collection: str, bucket: str) -> int:
+        """Erase a bucket; return 1 if it existed, else 0. Raises like `push`."""
+        check_names(collection, bucket)
+        return self._engine.apply(FlushBucket(collection, bucket))
+
+    def flush_object(self, collection: str, bucket: str, object: ObjectName) -> int:
+        """Erase an object; return how many words it held. Raises like `push`."""
+        return self._engine.apply(FlushObject(collection, bucket, self._engine.known_name(collection, bucket, object)))
+
+    def _lex(self, lex: Callable[[str, str | None], Terms], text: str, lang: str | None) -> Terms:
+        if type(text) is not str:
+            text = text_of("text", text)
+        if lang is not None:
+            lang = language_of(lang)
+        try:
+            return lex(text, lang)
+        except UnicodeEncodeError as error:
+            raise not_unicode("text", error) from error

@@ -1,0 +1,81 @@
+"""Texts to terms, with the errors of whoever asks with a text; no folder is needed."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from sonicpy._native.ids import are_names
+from sonicpy._native.terms import PART, STOP, Terms
+from sonicpy.arguments import language_of, not_unicode, text_of
+from sonicpy.config import Config
+from sonicpy.errors import InvalidArgument
+from sonicpy.ids import check_names
+from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.plan import without_last
+from sonicpy.index.text_engine import TextEngine
+from sonicpy.langcodes import NO_LANGUAGE
+from sonicpy.search import Search
+
+Lexed = TypeVar("Lexed")
+
+ONE_WORD = b"\0"
+"""The flags of a text with one word that nothing is said of: what people type."""
+ONCE = b"\1"
+"""The counts of a text with one word that is there once."""
+
+
+class TextReader:
+    """The methods of an index that read texts."""
+
+    config: Config
+    _engine: TextEngine
+
+    def _query_terms(self, search: Search) -> tuple[Terms, Matching | None]:
+        """Return the terms of a search, and how they lead to families; None: they have none.
+
+        Raises InvalidArgument for names, a text or a language that are not valid.
+        """
+        collection, bucket, text, lang = search.collection, search.bucket, search.text, search.lang
+        if not are_names(collection, bucket):
+            check_names(collection, bucket)
+        if type(text) is not str:
+            text = text_of("text", text)
+        if lang is not None:
+            lang = language_of(lang)
+        try:
+            terms, code = self._engine.lexer.lex_query(text, lang)
+        except UnicodeEncodeError as error:
+            raise not_unicode("text", error) from error
+        if not len(terms) and not self._engine.is_compat:
+            terms = lexed(self._engine.lexer.lex_plain, text)
+        settings = self.config.search
+        if terms.last >= 0 and not (search.complete and settings.complete and settings.query_alternates_try):
+            terms = without_last(terms)
+        if not search.stem or code == NO_LANGUAGE or self.config.search.stemming == "off":
+            return terms, None
+        return terms, Matching(code, text.isascii())
+
+    def _only_word(self, word: str) -> tuple[bytes, int]:
+        """Return the only word of a text, and how many bytes it had as typed. Raises as `one_word`."""
+        return one_word(lexed(self._engine.lexer.lex_plain, word))
+
+
+def one_word(terms: Terms) -> tuple[bytes, int]:
+    """Return the only word of a text, and how many bytes it had as typed.
+
+    Raises:
+        InvalidArgument: the text has no word, several, or the same one twice.
+    """
+    if terms.flags == ONE_WORD and terms.counts == ONCE:
+        return terms.words[0], terms.typed[0]
+    words = [place for place, flags in enumerate(terms.flags) if not flags & (STOP | PART)]
+    if len(words) != 1 or terms.counts[words[0]] != 1:
+        raise InvalidArgument("word holds no word, or more than one; allowed is exactly one", "query_error")
+    return terms.words[words[0]], terms.typed[words[0]]
+
+
+def lexed(lex: Callable[[str], Lexed], text: str) -> Lexed:
+    """Return the terms of a text. Raises InvalidArgument if it is not Unicode."""
+    try:
+        return lex(text)
+    except UnicodeEncodeError as error:
+        raise not_unicode("text", error) from error

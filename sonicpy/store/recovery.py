@@ -1,0 +1,320 @@
+"""The one open write transaction of a store, and the one answer to every failure inside it: recovery.
+
+`_recover` aborts the transaction, drops the write cache, begins again, and replays the log from the position of the
+last commit. The same routine runs when a store is opened.
+
+An exception of a signal handler may come at any moment, also in `_recover`. So the open transaction is marked as torn
+before it is changed, and as whole once it holds just what the log and the list of unsealed records hold: whoever finds
+it torn, or given up at the end of a `Turn`, recovers first. The mark and the transaction are in `OpenTransactions`.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from sonicpy._native.held import Held
+from sonicpy._native.readers import OpenTransactions
+from sonicpy.errors import StoreDamaged, StoreError, StoreFull
+from sonicpy.files import Access
+from sonicpy.store.changing.apply import apply_mutation, take_step
+from sonicpy.store.changing.mutations import FlushCollection, Mutation, unpack_mutation
+from sonicpy.store.changing.sweep import sweep
+from sonicpy.store.disk.change_board import ChangeBoard
+from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.log import Records
+from sonicpy.store.disk.transaction import DROPPED, PENDING, MapFull, Transaction
+from sonicpy.store.reader import StoreReader
+from sonicpy.store.rows.meta import POSITION, note_format, read_position, write_identity
+from sonicpy.store.rows.table_checks import buckets_in
+from sonicpy.store.views.open_cache import OpenCache
+from sonicpy.store.views.read_cache import SnapshotCache
+from sonicpy.store.views.write_cache import WriteCache
+from sonicpy.store.views.write_view import WriteView
+
+Value = TypeVar("Value")
+Item = TypeVar("Item")
+
+GROWTHS_MAX = 20  # doublings of the map in one recovery: far more than any disk holds
+
+
+class RecoveringStore(StoreReader):
+    """A store with an open write transaction, and the changes of it that need no record of the log.
+
+    Args:
+        folder, environment, postings_max_bytes, access: as of `StoreReader`.
+        log: what the transaction is recovered from.
+        analyzer: written into a new store.
+
+    Attributes:
+        stamp: grows before and after every change of what is read: the same stamp, the same answers.
+        view: of the open write transaction; None: none is open.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        environment: Environment,
+        log: Records,
+        analyzer: Mapping[str, str],
+        postings_max_bytes: int,
+        access: Access,
+    ) -> None:
+        super().__init__(folder, environment, postings_max_bytes, access)
+        self._log = log
+        self._analyzer = dict(analyzer)
+        self.stamp = 0
+        self.view: WriteView | None = None
+        self.is_torn = False
+        self._open_cache: OpenCache | None = None  # what was read of the open transaction
+        self._transactions: OpenTransactions[Transaction]  # once the tables are all there
+        self._owner: int  # the thread of the open transaction
+        self._write_cache = WriteCache()
+        self._snapshot_cache = self._fresh_cache()
+        self._board: ChangeBoard | None = None
+        self._unsealed: list[bytes] = []
+        self._closers: list[Callable[[], object]]  # each may be called again
+        self._committed_position = 0
+        self._is_new = self._notes_format = False
+
+    # -- changes without a record ------------------------------------------------------------------------------------
+
+    def take_step(self) -> bool:
+        """Carry out a step of what is removed in steps; return whether anything is left. Needs no log record."""
+        return self.maintain(take_step)
+
+    @property
+    def has_removals(self) -> bool:
+        """Whether something is half gone, so that `take_step` has to be called."""
+        return bool(self._write_cache.removals)
+
+    def sweep(self, rows: int) -> bool:
+        """Delete at most about `rows` rows of flushed buckets; return whether any are left."""
+        self._write_cache.has_dropped = self.maintain(lambda view: sweep(view, rows))
+        return self._write_cache.has_dropped
+
+    def maintain(self, work: Callable[[WriteView], Value]) -> Value:
+        """Let `work` change rows in a way that needs no log record, because it changes nothing that was acknowledged.
+
+        Raises:
+            StoreError: it failed twice.
+        """
+        done = self._at_most_twice(_do, work)
+        self.is_torn = False
+        return done
+
+    def flush_term_rows(self) -> None:
+        """Write the rows of words that PUSH changed, so that the next commit has less to write.
+
+        Raises:
+            StoreError: it failed twice; nothing is lost.
+        """
+        view = self.view
+        if view is not None and view.terms.changed:
+            self.maintain(WriteView.flush_term_rows)
+
+    def pending_buckets(self) -> set[int]:
+        """Return the ids of the buckets that may have words waiting for consolidation."""
+        return self._write_cache.pending_buckets.copy()
+
+    def forget_pending_bucket(self, bucket: int) -> None:
+        """Drop a bucket from `pending_buckets`: it was flushed."""
+        self._write_cache.pending_buckets.discard(bucket)
+
+    def take_flushed(self) -> dict[int, int]:
+        """Return the buckets whose flush was committed since the last call, with the versions of their graphs."""
+        if self.uncommitted:
+            return {}
+        flushed, self._write_cache.flushed = self._write_cache.flushed, {}
+        return flushed
+
+    @property
+    def has_dropped(self) -> bool:
+        """Whether rows of flushed buckets may wait for `sweep`."""
+        return self._write_cache.has_dropped
+
+    def share_changes(self) -> ChangeBoard:
+        """Return the board on which readers in other processes see which buckets have changes that no commit holds.
+
+        For the thread that changes the store.
+        """
+        if self._board is None:
+            self._board = ChangeBoard.create()
+            self._closers.append(self._board.close)
+            committed = self._environment.last_commit()
+            self._board.note_commit(committed)
+            if self.uncommitted:
+                self._board.mark_all(committed + 1)
+        return self._board
+
+    def readable_stamp(self) -> int | None:
+        """Return `stamp` if this thread reads the state it belongs to; None: it reads an older commit."""
+        stamp = self.stamp  # read before the count: a change raises the count first
+        if self._owner == threading.get_ident():
+            return stamp
+        # A step of a removal changes what is read without a mutation.
+        return stamp if not self.uncommitted and self.view is None else None
+
+    # -- the transaction ---------------------------------------------------------------------------------------------
+
+    def _fresh_cache(self) -> SnapshotCache:
+        most = self._snapshot_cache.postings_max_bytes
+        return SnapshotCache(-1, recent=self._write_cache.recent_changes, postings_max_bytes=most)
+
+    def _is_committed(self) -> bool:
+        """Return whether the last commit holds everything."""
+        return self.view is None and not self._transactions.is_lost and not self.is_torn
+
+    def _mark(self, board: ChangeBoard, mutation: Mutation) -> None:
+        """Note on the board which commit will hold a mutation that the open transaction holds."""
+        view = self.view
+        assert view is not None
+        number = view.transaction.number
+        if isinstance(mutation, FlushCollection):
+            board.mark_all(number)
+        else:
+            board.mark(mutation.collection, mutation.bucket, number)
+
+    def _note_position(self, view: WriteView) -> None:
+        """Write into a transaction that is about to be committed which part of the log it covers."""
+        POSITION.write(view.transaction, self._log.position)
+
+    def _commit_environment(self) -> None:
+        """Commit the open transaction with the log position it covers; if the map is full, in a larger one.
+
+        Raises:
+            StoreError: the commit failed; call `_recover`.
+        """
+        for _ in range(GROWTHS_MAX):
+            try:
+                view = self._writing()
+                self.is_torn = True
+                view.flush()
+                self._note_position(view)
+                view.note_changes()
+                if self._is_new:
+                    write_identity(view.transaction, self._analyzer)
+                elif self._notes_format:
+                    note_format(view.transaction)
+                number = view.transaction.number
+                left = None if self._open_cache is None else self._open_cache.left_to_commit()
+                self.view = None
+                self._environment.commit(view.transaction)
+                if left is not None:
+                    with Held(self._replacing_cache):
+                        self._snapshot_cache, self._open_cache = left, None
+                if self._board is not None:
+                    self._board.note_commit(number)
+            except MapFull as error:
+                self._recover(error)
+            else:
+                self._is_new = self._notes_format = False
+                self._committed_position = self._log.position
+                self.uncommitted = 0
+                self.stamp += 1
+                self.is_torn = False
+                return
+        raise StoreFull("the store cannot be committed: its map is full whatever its size")
+
+    def _writing(self) -> WriteView:
+        """Return the view of the open write transaction; begin or recover one if there is none."""
+        if self._transactions.is_lost or self.is_torn:
+            self._recover(None)
+        view = self.view
+        return self._begun() if view is None else view
+
+    def _begun(self) -> WriteView:
+        """Begin a write transaction, and return its view."""
+        self._transactions.abort()  # one of which an exception kept us from making a view
+        self._owner = threading.get_ident()
+        view = WriteView(self._environment.begin(write=True), self._write_cache, self._owner)
+        self.view = view
+        return view
+
+    def _give_up(self) -> None:
+        """Forget the open transaction, and note that what it held has to be done again."""
+        self._transactions.is_lost = True
+        self.view, self.is_torn = None, False
+        self._transactions.abort()
+
+    def _at_most_twice(self, work: Callable[[WriteView, Item], Value], given: Item) -> Value:
+        """Run `work` in the open transaction; after an error of the storage once more, in a recovered one.
+
+        If it raises anything else, the transaction is recovered too, so nothing half done stays. If it passes, the
+        caller notes the records of what was done, and that the transaction is not torn any more.
+        """
+        self.stamp += 1
+        try:
+            try:
+                view = self.view
+                if view is None or self.is_torn or self._transactions.is_lost:
+                    view = self._writing()
+                self.is_torn = True
+                view.changes += 1
+                return work(view, given)
+            except StoreDamaged:
+                self._recover(None)
+                raise
+            except StoreError as error:
+                self._recover(error)
+            except BaseException:
+                self._recover(None)
+                raise
+            try:
+                view = self._writing()
+                self.is_torn = True
+                return work(view, given)
+            except BaseException:
+                self._recover(None)
+                raise
+        finally:
+            self.stamp += 1
+
+    def _recover(self, cause: StoreError | None, from_log_end: int | None = None) -> None:
+        """Begin a fresh write transaction that holds every sealed record and every one applied since.
+
+        Args:
+            cause: why; if it is a full map, the map grows first.
+            from_log_end: when a store is opened, the position of the last commit; replay finds the end of the log.
+        """
+        self._transactions.is_lost = True
+        if self._open_cache is not None:  # it shares names and pending words, perhaps undone ones, with the one before
+            with Held(self._replacing_cache):
+                self._snapshot_cache, self._open_cache = self._fresh_cache(), None
+        for _ in range(GROWTHS_MAX):
+            self.recoveries += 1
+            self.stamp += 1
+            self._give_up()
+            self._write_cache.undo()
+            if isinstance(cause, MapFull):
+                self._environment.grow()
+            try:
+                self._replay(from_log_end)
+                return
+            except MapFull as error:
+                cause = error
+            except BaseException:
+                self._give_up()  # nothing can be read or written before a recovery has passed
+                raise
+        raise StoreFull("the store cannot be recovered: its map is full whatever its size")
+
+    def _replay(self, from_log_end: int | None) -> None:
+        if from_log_end is None:
+            self._log.cut_rest()
+        view = self._begun()
+        dropped = set(buckets_in(view.transaction, DROPPED))
+        self._write_cache.pending_buckets = set(buckets_in(view.transaction, PENDING)) - dropped
+        position = read_position(view.transaction)
+        if from_log_end is not None or position != self._log.position or self._unsealed:
+            for start, record in self._log.replay(position):
+                apply_mutation(view, unpack_mutation(record))
+                position = start
+            if from_log_end is not None:
+                self._log.position = position
+            for record in self._unsealed:
+                apply_mutation(view, unpack_mutation(record))
+        self.is_torn = self._transactions.is_lost = False
+
+
+def _do(view: WriteView, work: Callable[[WriteView], Value]) -> Value:
+    return work(view)

@@ -1,0 +1,87 @@
+"""The reasons why a store takes no changes at the moment, and when it is to try again."""
+
+import logging
+import time
+
+from sonicpy.errors import StoreError, StoreFull, StoreLocked
+from sonicpy.store.disk.folder import WriterLock
+
+logger = logging.getLogger(__name__)
+
+RETRY_S = 0.02  # between commits that fail and that changes have tried
+RETRY_PAUSE = 4  # and at least this many times as long as the last one took
+
+
+class Refusals:
+    """A commit that failed, a file that was replaced, an order of `Store.refuse`: each refuses changes.
+
+    Args:
+        lock: of the store; knows whether its files are still there.
+
+    Attributes:
+        now: the reason; None: changes are taken.
+    """
+
+    def __init__(self, lock: WriterLock) -> None:
+        self.now: StoreError | None = None
+        self._lock = lock
+        self._failed: StoreError | None = None
+        self._replaced: StoreLocked | None = None
+        self._held_back: StoreFull | None = None
+        self._next_try_s = 0.0
+
+    @property
+    def may_end(self) -> bool:
+        """Whether the last commit failed and the next one may pass."""
+        return self._failed is not None and self._replaced is None
+
+    @property
+    def is_time_to_try(self) -> bool:
+        """Whether that one is due."""
+        return time.monotonic() >= self._next_try_s
+
+    def hold_back(self, why: str | None) -> None:
+        """Refuse changes with this sentence; None: end that."""
+        self._held_back = None if why is None else StoreFull(why)
+        self._renew()
+
+    def note_failure(self, error: StoreError) -> StoreFull:
+        """Refuse changes because a commit failed; return the reason."""
+        reason = StoreFull(f"changes are refused until the store can be written again: {error}")
+        self._failed = reason
+        self._renew()
+        return reason
+
+    def wait_after(self, took_s: float) -> None:
+        """Let changes try no commit for a while, after one that took `took_s` seconds."""
+        self._next_try_s = time.monotonic() + max(RETRY_S, RETRY_PAUSE * took_s)
+
+    def note_commit(self) -> None:
+        """Take changes again: a commit has passed."""
+        self._failed = None
+        self._renew()
+
+    def replaced(self) -> StoreLocked | None:
+        """Return the reason to refuse changes for good, because a file of the store was deleted or replaced; None: none
+        was. The first time, the log says it."""
+        if self._replaced is None and (found := self._lock.refusal()) is not None:
+            self._replaced = self._failed = found
+            self._renew()
+            logger.error("%s", found)
+        return self._replaced
+
+    def check_files(self) -> None:
+        """Look from time to time whether the files of the store are there. Raises StoreLocked."""
+        if self._replaced is None and time.monotonic() < self._lock.next_look_s:
+            return
+        replaced = self.replaced()
+        if replaced is not None:
+            raise replaced.with_traceback(None)
+
+    def check(self) -> None:
+        """Raise the reason, if there is one."""
+        if self.now is not None:
+            raise self.now.with_traceback(None)  # of the last change that was refused
+
+    def _renew(self) -> None:
+        self.now = self._failed or self._held_back

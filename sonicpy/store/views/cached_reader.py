@@ -1,0 +1,41 @@
+"""A reader of one bucket whose words, postings, OIDs and lengths come from a cache: what queries read."""
+
+from typing import TYPE_CHECKING
+
+from sonicpy._native.bucket_cache import BucketCache, CachingReader
+from sonicpy.store.disk.transaction import StoredRow
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.bucket_rows import BucketRows
+
+if TYPE_CHECKING:
+    from sonicpy._native.bucket_cache import CacheSource
+
+CACHED_BLOCK_BYTES = 210
+"""About what a block takes in the cache."""
+
+
+class CachedReader(CachingReader, BucketReader):
+    """Reads one bucket through a view, its words, postings, OIDs and lengths through a cache.
+
+    Args:
+        source: reads through the same view what the cache lacks.
+    """
+
+    def __init__(self, view: BucketRows, state: BucketState, cache: BucketCache, source: "CacheSource") -> None:
+        self._source = source
+        CachingReader.__init__(self, cache, source)
+        BucketReader.__init__(self, view, state)
+
+    def read_blocks(self, keys: list[bytes]) -> list[StoredRow]:
+        """Return (key, block) of the blocks of postings with these keys, in their order; those that exist.
+
+        The cached postings keep what was read.
+        """
+        rows = super().read_blocks(keys)
+        self._source.note_read(CACHED_BLOCK_BYTES * len(rows))
+        return rows
+
+    def note_made(self, size_bytes: int) -> None:
+        """Take note that a query made windows of postings of `size_bytes`, which the cached postings keep."""
+        self._source.note_read(size_bytes)
