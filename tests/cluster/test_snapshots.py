@@ -21,10 +21,12 @@ from sonicpy.cluster.node.snapshots import snapshot_all  # noqa: E402
 from sonicpy.cluster.operator.dev import HOST, DevCluster  # noqa: E402
 from sonicpy.cluster.registry import watched  # noqa: E402
 from sonicpy.cluster.registry.orders import NotDone, Order  # noqa: E402
-from sonicpy.cluster.registry.registry import Layout  # noqa: E402
+from sonicpy.cluster.registry.registry import Layout, Registry  # noqa: E402
 from sonicpy.cluster.registry.watched import Asleep, give_watched_order  # noqa: E402
 from sonicpy.errors import StoreError  # noqa: E402
 from tests.cluster.clusters import running  # noqa: E402
+from tests.cluster.memory import MemoryBroker, MemoryVault  # noqa: E402
+from tests.cluster.test_replica import entry, follow, pushed, replica_in  # noqa: E402
 from tests.support.patience import is_within  # noqa: E402
 
 LAYOUT = Layout(2, 3, ("n1", "n2", "n3"))
@@ -87,6 +89,46 @@ def test_a_partition_that_nobody_can_save_is_told_with_the_reasons(monkeypatch: 
         f"partition 0 has no new snapshot ({first}: the node does not answer; {second}: it has stopped; "
         f"{third}: the disk is full)"
     )
+
+
+# -- what the vault keeps ----------------------------------------------------------------------------------------------
+
+
+def test_a_snapshot_is_kept_in_chunks_and_becomes_a_folder_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "CHUNK_BYTES", 1 << 14)
+    monkeypatch.setattr(snapshots, "CHUNK_S", 0.0)
+
+    async def test() -> None:
+        broker, vault = MemoryBroker(), MemoryVault()
+        names = Registry(vault)
+        replica = replica_in(tmp_path / "0000")
+        positions = []
+        for number in range(1, 4):
+            broker.logs[0].append(entry(number, pushed(f"o{number}", "apple")))
+            await follow(broker, number, replica)
+            positions.append(await snapshots.save(replica, names))
+            assert await snapshots.save(replica, names) == positions[-1], "there is one of this position"
+        assert positions == [1, 2, 3]
+        kept = await names.snapshots(0)
+        assert [manifest.position for manifest in kept] == [3, 2], "older ones are dropped, with their chunks"
+        assert {name.split(".")[1] for name in vault.chunks} == {"3", "2"}
+        assert len(vault.chunks) == sum(manifest.chunks for manifest in kept) > 2
+        epoch = await broker.epoch(0)
+        await snapshots.replace_folder(0, epoch, names, tmp_path / "0001")
+        again = replica_in(tmp_path / "0001")
+        assert again.applied == 3
+        assert again.index.query_ids("c", "b", "apple") == ["o3", "o2", "o1"]
+        del vault.chunks["0.3.1"]
+        with pytest.raises(StoreError, match=r"the part 0\.3\.1 of a snapshot is not there"):
+            await snapshots.replace_folder(0, epoch, names, tmp_path / "0002")
+        await snapshots.forget(0, names)
+        assert (vault.chunks, await names.snapshots(0)) == ({}, [])
+        for one in (replica, again):
+            await one.close()
+
+    asyncio.run(test())
 
 
 # -- how long a node is waited for -------------------------------------------------------------------------------------

@@ -156,8 +156,10 @@ class Connection(asyncio.BufferedProtocol):
         self._turns.note_immediate_turn(time.perf_counter() - began)
 
     def _take_turn(self, limit_s: float = TURN_S, limit_bytes: float = WRITE_HIGH_BYTES) -> None:
-        transport = self._transport
-        if not self._state.begin_turn() or self.session.ended or transport is None:
+        transport, state = self._transport, self._state
+        if state.phase is not READY and not state.begin_turn():  # without a call in the phase of most turns
+            return
+        if transport is None or state.is_blocked or self.session.ended:
             return
         if self._is_tls and transport.is_closing():
             return
@@ -165,9 +167,9 @@ class Connection(asyncio.BufferedProtocol):
         promises: list[int] = []
         try:
             stop = self._runner.run(out, promises, limit_s, limit_bytes)
-            if stop is None and promises and not self._state.is_at_end and not self.session.ended:  # as most turns do
+            if stop is None and promises and not state.is_at_end and not self.session.ended:  # as most turns do
                 if self._service.committer.seal_with_pass(self, out, promises):
-                    if self._state.is_paused:
+                    if state.is_paused:
                         self._pause_or_resume_reading()
                     return
             elif stop is TurnEnd.SEARCH_BEGINS:
