@@ -1,11 +1,11 @@
 """The shared knowledge of all nodes of the cluster: the bucket `sonicpy_meta` of the brokers' key-value store.
 
-cluster       what `sonicpy cluster init` fixed: Layout, as JSON
-analyser      what decides which terms of a text are stored: that of the first node that started
+cluster       the result of `sonicpy cluster init`: Layout, as JSON
+analyser      the analysis settings of the first node that started
 entries       the version of the log's entries that nodes write; missing: the first one
 snapshot.K    the newest snapshots of a partition, newest first: Manifest, as JSON
-peer.NODE     where other nodes ask this one: Peer, as JSON; each start writes it
-writer.NODE   the incarnation of the batches of a node, which each start changes, and a node that writes confirms
+peer.NODE     the address of a node for other nodes: Peer, as JSON; each start writes it
+writer.NODE   the incarnation of a node's batches; each start changes it, and a node that writes confirms it
 """
 
 import asyncio
@@ -38,12 +38,12 @@ BUCKET = "sonicpy_meta"
 FORMAT = 1
 HISTORY = 1
 LEADER_S = 10.0
-"""Brokers choose a leader in this time, or something is wrong with them."""
+"""Time limit for the election of a leader."""
 PAUSE_S = 0.2
 TRIES = 5
-"""To take the name of a node while somebody else writes it."""
+"""Attempts to take the name of a node while another process writes it."""
 ASK_S = 3.0
-"""Longest time for one answer. Brokers without a leader do not answer at all, not even later: they are asked again."""
+"""Time limit of one answer. Brokers without a leader never answer a request, so it is repeated."""
 
 
 class OtherLayout(StoreError):
@@ -56,17 +56,17 @@ class OtherFormat(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a cluster is cut up; all but the nodes is fixed when it is made.
+    """The division of a cluster into partitions; fixed when it is made, except the nodes.
 
     Attributes:
-        partitions: how many.
-        copies: how many nodes hold each partition.
+        partitions: their number.
+        copies: the number of nodes that hold each partition.
         nodes: the names of the nodes that hold partitions.
-        logs: how many; log L holds the changes of the partitions L, L + logs, L + 2 * logs, ...
-        format: of this value and of batches.
-        former: the nodes before, while partitions move: until `sonicpy cluster rebalance` has seen that every partition
-            is where it belongs, the nodes that held it hold it, too. Empty: nothing moves.
-        spread: collections whose buckets are spread over several partitions, each with the number of parts.
+        logs: their number; log L holds the changes of the partitions L, L + logs, L + 2 * logs, ...
+        format: the version of this value and of batches.
+        former: the nodes of the previous layout while partitions move: they keep holding their partitions until
+            `sonicpy cluster rebalance` has found every partition at its new nodes. Empty: nothing moves.
+        spread: collections whose buckets are spread over several partitions, each with its number of parts.
     """
 
     partitions: int
@@ -96,7 +96,7 @@ class Layout:
         return [*now, *(node for node in before if node not in now)]
 
     def partition_of(self, collection: str, bucket: str, object: str = "") -> int:
-        """Return the partition that holds a bucket, or the part of a spread one that holds an object."""
+        """Return the partition that holds a bucket, or of a spread bucket the part with an object."""
         for name, parts in self.spread:
             if name == collection:
                 return partition_of_part(collection, bucket, part_of(object, parts), self.partitions)
@@ -108,7 +108,7 @@ class Layout:
         return [partition_of_part(collection, bucket, part, self.partitions) for part in range(parts)]
 
     def settled(self) -> "Layout":
-        """Return the layout when nothing moves any more."""
+        """Return the layout after all moves."""
         return dataclasses.replace(self, former=())
 
 
@@ -117,8 +117,8 @@ class Manifest:
     """A snapshot of a partition.
 
     Attributes:
-        position, epoch, chain: as in the `Progress` of the replica that it was taken of.
-        chunks: how many parts it has.
+        position, epoch, chain: from the `Progress` of the replica.
+        chunks: number of chunks.
         size: in bytes.
     """
 
@@ -131,10 +131,10 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Where a node is asked by others.
+    """The address of a node for other nodes.
 
     Attributes:
-        secret: what a connection begins with.
+        secret: the first frame of a connection.
         certificate: of the listener, as PEM; empty: connections are not encrypted.
     """
 
@@ -145,10 +145,10 @@ class Peer:
 
 
 class Registry:
-    """Reads and writes that bucket.
+    """Reads and writes the registry.
 
     Args:
-        store: the bucket.
+        store: the key-value bucket.
     """
 
     def __init__(self, store: KeyValue) -> None:
@@ -156,10 +156,10 @@ class Registry:
 
     @classmethod
     async def create(cls, connection: Client, layout: Layout, copies: int) -> "Registry":
-        """Make the bucket with the layout of a new cluster, unless there is one that was made or is laid out like that.
+        """Make the bucket with the layout of a new cluster, unless it exists with this layout or was made with it.
 
         Args:
-            copies: how many brokers keep it.
+            copies: the number of brokers that keep it.
 
         Raises:
             OtherLayout: there is another cluster.
@@ -222,10 +222,10 @@ class Registry:
         return _layout_in(found)
 
     async def change_nodes(self, change: Callable[[Layout], tuple[str, ...]]) -> Layout:
-        """Change which nodes hold partitions; return the new layout, in which partitions move.
+        """Change the nodes that hold partitions; return the new layout, in which partitions move.
 
         Args:
-            change: returns the names from now on. It may raise ConfigError.
+            change: returns the new names. It may raise ConfigError.
 
         Raises:
             StoreError: somebody else changed the layout meanwhile, or no broker answers.
@@ -240,7 +240,7 @@ class Registry:
         """Change the layout; return the new one.
 
         Args:
-            change: returns the layout from now on. It may raise ConfigError.
+            change: returns the new layout. It may raise ConfigError.
 
         Raises:
             StoreError: somebody else changed the layout meanwhile, or no broker answers.
@@ -258,10 +258,10 @@ class Registry:
         return changed
 
     async def agree_on_analyzer(self, analyzer: Mapping[str, str]) -> None:
-        """Check that this node makes the same terms of a text as the others.
+        """Check that this node has the analysis settings of the other nodes.
 
         Raises:
-            ConfigError: it does not.
+            ConfigError: its settings differ.
         """
         found = json.loads(await self._agree("analyser", json.dumps(dict(analyzer), sort_keys=True)))
         for key in sorted({*found, *analyzer}):
@@ -272,10 +272,10 @@ class Registry:
                 )
 
     async def incarnation(self, node: str) -> tuple[int, bool]:
-        """Return a number that is above that of every earlier start of a node, and whether this is its first start.
+        """Return a number above that of every earlier start of a node, and whether this is its first start.
 
-        It is the time in milliseconds, so that it also grows when the brokers have lost all their data; if that is no
-        more than the number before, one more than that.
+        It is the time in milliseconds, which grows even if the brokers have lost all their data; or one more than the
+        last number, if the time is not above it.
 
         Raises:
             ConfigError: the node is started twice at the same time.
@@ -296,13 +296,13 @@ class Registry:
         raise ConfigError(f"--node is {node}, which is being started somewhere else, too.")
 
     async def confirm_incarnation(self, node: str, number: int) -> bool:
-        """Return whether no later start of a node than this one has taken its name.
+        """Return whether no later start of a node has taken its name.
 
-        The number is written again if it is the newest, because a write takes most brokers: a broker that is cut off
-        from them may go on reading out what it held before.
+        The number is written again if it is the newest: a write needs most brokers, while a broker that is cut off may
+        still answer reads with old values.
 
         Raises:
-            NotReady: no broker answers, or the number was changed meanwhile: ask again.
+            NotReady: no broker answers, or the number was changed meanwhile: try again.
         """
         key = f"writer.{node}"
         with _answering():
@@ -317,19 +317,19 @@ class Registry:
         return int(await self._get("entries") or FIRST)
 
     async def note_entry_version(self, version: int) -> None:
-        """Let nodes write another version of entries. Raises StoreError."""
+        """Set the version of entries that nodes write. Raises StoreError."""
         try:
             await self._store.put("entries", str(version).encode())
         except NatsError as error:
             raise StoreError(f"the brokers did not note the version of entries: {error}") from error
 
     async def peer(self, node: str) -> Peer | None:
-        """Return where a node is asked; None: nowhere. Raises NotReady if no broker answers."""
+        """Return the address of a node for other nodes; None: it has none. Raises NotReady if no broker answers."""
         found = await self._get(f"peer.{node}")
         return None if found is None else Peer(**json.loads(found))
 
     async def note_peer(self, node: str, peer: Peer) -> None:
-        """Note where a node is asked. Raises NotReady if no broker answers."""
+        """Write the address of a node for other nodes. Raises NotReady if no broker answers."""
         with _answering():
             await self._store.put(f"peer.{node}", json.dumps(dataclasses.asdict(peer)).encode())
 
@@ -347,10 +347,10 @@ class Registry:
             raise StoreError(f"the brokers did not note a snapshot: {error}") from error
 
     async def _agree(self, key: str, value: str) -> str:
-        """Write a value unless there is one; return the one that is there.
+        """Write a value unless there is one; return the present value.
 
         Raises:
-            NotReady: the brokers did not take it for LEADER_S.
+            NotReady: the brokers did not accept it within LEADER_S.
         """
         deadline = time.monotonic() + LEADER_S
         while True:
@@ -376,7 +376,7 @@ class Registry:
             return None
 
     async def _write(self, key: str, value: bytes, entry: KeyValue.Entry | None) -> None:
-        """Write a value in the place of an entry that was read. Raises KeyWrongLastSequenceError if it has changed."""
+        """Replace an entry that was read before. Raises KeyWrongLastSequenceError if it has changed."""
         if entry is None:
             await self._store.create(key, value)
         else:
@@ -384,7 +384,7 @@ class Registry:
 
 
 async def _create_bucket(connection: Client, copies: int) -> KeyValue:
-    """Make the bucket, unless it exists; brokers that have just started may have no leader yet. Raises NatsError."""
+    """Make the bucket, unless it exists; wait for brokers that have no leader yet. Raises NatsError."""
     deadline = time.monotonic() + 2 * LEADER_S
     while True:
         try:
@@ -398,7 +398,7 @@ async def _create_bucket(connection: Client, copies: int) -> KeyValue:
 
 
 def other_layout(now: Layout, given: Layout) -> str:
-    """Return the sentence that refuses to make a cluster where there is one."""
+    """Return the sentence of the refusal to make a cluster with another layout than the present one."""
     if dataclasses.replace(now, nodes=given.nodes, former=(), spread=()) == given:
         return (
             f"these brokers hold a cluster on {', '.join(now.nodes)}: sonicpy cluster add and drain change which nodes "
@@ -412,7 +412,7 @@ def other_layout(now: Layout, given: Layout) -> str:
 
 @contextlib.contextmanager
 def _answering() -> Iterator[None]:
-    """Let errors of the brokers and the network raise what they mean: see `meaning`."""
+    """Translate errors of the brokers and the network inside a `with` block; see `meaning`."""
     try:
         yield
     except (NatsError, OSError) as error:
