@@ -1,4 +1,4 @@
-"""A node: its replicas, its writers, and the questions that nodes ask each other.
+"""A node: its replicas, its writers, and the questions between nodes.
 
 Everything here runs on the loop's thread.
 """
@@ -64,20 +64,20 @@ logger = logging.getLogger(__name__)
 
 TRY_S = 1.5
 APPLY_S = 5.0
-"""Longest time until a replica has applied what was acknowledged."""
+"""Time limit for a replica to apply acknowledged changes."""
 READ_APPLY_S = 1.0
-"""The same for one try of a read: then another node is asked, and this one again."""
+"""APPLY_S for one attempt of a read: afterwards another node is asked, and then this one again."""
 CUT_OFF_S = 1.5
-"""A log that gives no answer for this time counts as cut off. Above the second that an answer may take."""
+"""A log without an answer for this time counts as cut off. Above the time limit of an answer, one second."""
 PAUSE_S = 0.05
 ANSWER, REFUSAL, FAILED = b"+", b"!", b"?"
-"""The first byte of an answer: the rest is the answer; the code of an error and its detail; or why a change failed, or
-its outcome is unknown. Behind NOT_HERE it is why another node has to be asked."""
+"""The first byte of an answer. Behind it: the answer; the code and detail of an error; the reason why a change failed
+or its outcome is unknown. Behind NOT_HERE: the reason why another node has to be asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A replica at work: its periodic work, and the questions that it gets."""
+    """A running replica: its periodic work, and its subscription for questions."""
 
     replica: Replica
     task: "asyncio.Task[None]"
@@ -118,7 +118,7 @@ class Node:
         self.is_strong = is_strong
         self.replicas: dict[int, Replica] = {}
         self.turn: dict[int, OpenBatch] = {}
-        """The batches that changes of the turn under way are in, by partition."""
+        """The batches with changes of the turn under way, by partition."""
         self.written = [0] * layout.partitions
         """The position up to which this node has acknowledged changes, by partition."""
         self._folder = folder
@@ -175,7 +175,7 @@ class Node:
         return self._folder / f"{partition:04}"
 
     def partition_of(self, collection: str, bucket: str, object: str = "") -> int:
-        """Return the number of the partition that holds a bucket, or the part of a spread one that holds an object."""
+        """Return the number of the partition that holds a bucket, or of a spread bucket the part with an object."""
         if self.spread:
             return self.layout.partition_of(collection, bucket, object)
         return partition_of(collection, bucket, self.layout.partitions)
@@ -195,20 +195,20 @@ class Node:
         return self._writer_of(partition).add(partition, record)
 
     def write_version(self, version: int) -> None:
-        """Write entries of a version from now on; the batches under way keep theirs."""
+        """Set the version of entries to write; batches under way keep theirs."""
         for writer in self._writers:
             writer.version = version
 
     def batches(self) -> int:
-        """Return how many batches of this node were acknowledged."""
+        """Return the number of acknowledged batches of this node."""
         return sum(writer.batches for writer in self._writers)
 
     def figures(self) -> list[LabelledFigures]:
-        """Return what the metrics report of each partition."""
+        """Return the figures of each partition for the metrics."""
         return partition_figures(self.name, self.replicas, self._writers, self.lag)
 
     def trouble(self, *, to_search: bool) -> str | None:
-        """Return why clients should prefer another node, as a sentence; None: there is no reason.
+        """Return the reason why clients should prefer another node, as a sentence; None: there is no reason.
 
         Args:
             to_search: for clients that only search.
@@ -220,7 +220,7 @@ class Node:
         return self.lag.trouble(to_search=to_search)
 
     async def watch(self) -> None:
-        """Wait for the end of what this node works by: clients have to go on at another node then.
+        """Wait until this node cannot work any more: clients then have to use another node.
 
         Raises:
             NameLost: another process has its name.
@@ -238,7 +238,7 @@ class Node:
         """Answer a question about a partition here, or let another node answer it.
 
         Args:
-            once: give up if none answers at the first try: the caller has another question then.
+            once: give up after the first attempt, because the caller then asks another question.
 
         Raises:
             CommandError: it was refused.
@@ -264,9 +264,9 @@ class Node:
                 await asyncio.sleep(PAUSE_S)
 
     def relay(self, partition: int, command: Any) -> Callable[[Take], None] | None:
-        """Return what lets another node answer a command that changes nothing; None: there is no connection to one.
+        """Return a function that asks another node a command that changes nothing; None: no other node is connected.
 
-        What it is called with gets None if no node has answered: `ask` may still find one.
+        Its argument is called with None if no node has answered: `ask` may still find one.
         """
         route = self._peers.route(self._holders[partition])
         if not route:
@@ -279,11 +279,11 @@ class Node:
         return await asyncio.shield(self._writer_of(partition).barrier().done)
 
     async def snapshot(self, partition: int) -> int:
-        """Give the brokers a snapshot of a replica of this node; return its position. Raises StoreError."""
+        """Store a snapshot of a replica of this node at the brokers; return its position. Raises StoreError."""
         return await snapshots.save(self.replicas[partition], self._broker, self._registry)
 
     async def wait_for_own(self, replica: Replica) -> None:
-        """Wait until a replica has applied what this node has acknowledged. Raises StoreError."""
+        """Wait until a replica has applied the changes that this node has acknowledged. Raises StoreError."""
         await replica.wait_for(self.written[replica.partition], APPLY_S)
 
     async def close(self) -> None:
@@ -303,10 +303,10 @@ class Node:
         await close(self._connection)
 
     async def hold(self, partition: int, statistics: Statistics, adopt: Epoch | None = None) -> None:
-        """Open the replica of a partition, and let it follow the log and answer.
+        """Open the replica of a partition, which then follows the log and answers.
 
         Args:
-            adopt: the log that it goes on with from now on, from the first entry; None: the one that it knows.
+            adopt: the new log to continue with, from the first entry on; None: the replica's own log.
 
         Raises:
             StoreError: it cannot be opened.
@@ -322,10 +322,10 @@ class Node:
         self._held[partition] = Held(replica, asyncio.create_task(ReplicaTasks(replica).run()), subscription)
 
     async def release(self, partition: int, wait_s: float = 0.0) -> None:
-        """Let other nodes answer for a partition, and close its replica.
+        """Stop answering for a partition, and close its replica.
 
         Args:
-            wait_s: how long it goes on, for those who wait for an answer.
+            wait_s: time for which it stays open for callers that wait for an answer.
         """
         held = self._held.pop(partition)
         await self._connection.leave(held.subscription)  # before, so that the replica answers what still comes
@@ -352,15 +352,15 @@ class Node:
         self._subscriptions.append(await self._connection.subscribe(RECOVERED, cb=self._note_recovery))
 
     def _is_cut_off(self) -> bool:
-        """Whether nothing new may come from the brokers for now: another node is asked rather than waited for them."""
+        """Whether the brokers may be cut off: reads then ask another node instead of waiting for the log."""
         return not self._connection.is_connected or self.lag.longest_silence_s > CUT_OFF_S
 
     def _can_answer(self, partition: int) -> bool:
-        """Whether a replica of this node answers, or will once it has got what is missing."""
+        """Whether a replica of this node answers, or will after catching up."""
         return partition in self.replicas and self.replicas[partition].fault is None
 
     def _limit_s(self, partition: int, question: Question) -> float:
-        """Return how long answers are tried for, in seconds: longer if what is missing may come, here or to the log."""
+        """Return the time limit of all attempts, in seconds: longer if this replica or the log may catch up."""
         if question.kind in CHANGES or question.is_strong:
             return ANSWER_S
         return APPLY_S if self._can_answer(partition) and not self._is_cut_off() else READ_S
@@ -396,7 +396,8 @@ class Node:
             logger.warning("a question for the status was not answered: %s", error)
 
     async def _note_upgrade(self, message: Msg) -> None:
-        """Read which version of entries to write; if that fails, the old one stays until the next start."""
+        """Read the version of entries to write from the registry; if that fails, keep the old one until the next
+        start."""
         try:
             version = await self._registry.entry_version()
             check_version(version)
@@ -407,7 +408,8 @@ class Node:
         logger.info("entries of version %d are written from now on", version)
 
     async def _note_recovery(self, message: Msg) -> None:
-        """Let reads of a partition that was recovered wait for nothing that its log does not have."""
+        """Forget the acknowledged position of a recovered partition: its log may lack the entries that reads would wait
+        for."""
         partition = int(message.data)
         try:
             epoch = await self._broker.epoch(self.layout.log_of(partition))
@@ -456,7 +458,7 @@ class Node:
         return answer_read(replica.to_read(), replica.committer, question)
 
     async def _change(self, partition: int, question: Question) -> bytes:
-        """Return the number that a change answers, and its position."""
+        """Return the result of a change, a number, and its position."""
         record = make_record(self.recorder, question)
         batch = self.add(partition, record)
         place = len(batch.records[partition]) - 1
@@ -467,7 +469,7 @@ class Node:
         return f"{answers[place]} {await asyncio.shield(batch.done)}".encode()
 
     def _note_change(self, partition: int, answer: bytes) -> bytes:
-        """Note up to where reads of this node have to see the log, wherever the change was made; return its number."""
+        """Note the position of a change, which later reads of this node have to include; return its number."""
         number, position = answer.split()
         self.written[partition] = max(int(position), self.written[partition])
         return number
@@ -496,12 +498,13 @@ class Node:
         return answer
 
     async def _ask_peers(self, partition: int, question: Question) -> bytes | None:
-        """Return the answer of another holder on a direct connection; None: there is none. Raises as `ask`."""
+        """Return the answer of another holder over a direct connection; None: there is no connection. Raises as
+        `ask`."""
         answer = await self._peers.ask(self._holders[partition], pack_question(partition, question))
         return None if not answer or answer[:1] == NOT_HERE else unpack_answer(answer)
 
     async def _ask_brokers(self, partition: int, packed: bytes, timeout_s: float, *, is_change: bool) -> bytes:
-        """Let the brokers pass a question on to a node that holds a partition."""
+        """Ask a node that holds a partition through the brokers."""
         try:
             message = await self._connection.request(subject_of_questions(partition), packed, timeout=timeout_s)
         except NoRespondersError as error:
@@ -534,7 +537,8 @@ class Node:
             return pack_error(error, is_change=is_change)
 
     def _answer_now(self, packed: bytes) -> bytes | None:
-        """Return the same for a question that a replica of this node can answer at once; None: it cannot."""
+        """Return the answer to a question of another node, as bytes, if a replica of this node can answer at once; else
+        None."""
         try:
             partition, question = unpack_question(packed)
             replica = self.replicas.get(partition)
@@ -552,14 +556,14 @@ class Node:
 
 
 def with_shared_cache(config: Config, partitions: int) -> Config:
-    """Return settings in which the replicas of a process share what it keeps for queries."""
+    """Return settings in which the replicas of a process share the memory for the cache of queries."""
     kv = config.store.kv
     share = kv.model_copy(update={"query_cache_mb": max(1, kv.query_cache_mb // partitions)})
     return config.model_copy(update={"store": config.store.model_copy(update={"kv": share})})
 
 
 def pack_error(error: SonicError, *, is_change: bool) -> bytes:
-    """Return what another node is answered if its question failed."""
+    """Return the answer to another node's question that failed."""
     if isinstance(error, CommandError):
         return REFUSAL + f"{error.code}\0{error.detail or ''}".encode()
     return (FAILED if is_change and isinstance(error, StoreError) else NOT_HERE) + str(error).encode()
