@@ -41,8 +41,8 @@ from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, Flush
 logger = logging.getLogger(__name__)
 
 BACKLOGS_BETWEEN_CHUNKS = 10
-"""While many rows are pushed, a graph is built once this many times the usual backlog is pending: so graphs are built a
-few times, not after every chunk."""
+"""While many rows are pushed, a graph is built only after this many times the usual backlog: a few times, not after
+every chunk."""
 
 
 FOR_THE_SERVER = frozenset(
@@ -106,7 +106,7 @@ class Index(Answers, Listing):
     def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:
         """Add a text to an object. Texts add up; the same text again changes nothing.
 
-        A text may hold no word at all: the object exists then, and no query finds it.
+        A text without words still creates the object, which no query finds.
 
         Args:
             collection, bucket: 1 to 128 ASCII characters without white space.
@@ -133,11 +133,11 @@ class Index(Answers, Listing):
         terms: Mapping[str, int],
         hidden: Mapping[str, int] = NO_TERMS,
     ) -> None:
-        """Add the terms to an object that `holdings` of another index returned for it.
+        """Add terms to an object, as `holdings` of another index returned them.
 
         Args:
             terms: words in their normal form, each with its frequency, 1 to 255.
-            hidden: the same of parts of runs without blanks, and of stop words that compat mode keeps.
+            hidden: hidden terms with their frequencies: parts of runs without blanks, and stop words in compat mode.
 
         Raises:
             CommandError: a name, a term or a frequency is not valid.
@@ -161,8 +161,8 @@ class Index(Answers, Listing):
     ) -> PushReport:
         """Push many texts, thousands to a commit; return how many were indexed, and which were refused and why.
 
-        Chunks of at most 4,096 rows are stored one after the other, each as a whole. If an exception comes, also one of
-        a signal handler, the chunks before it stay: a note of the exception, and `report`, say how many rows they had.
+        Chunks of at most 4,096 rows are stored one after the other, each as a whole. After an exception, even one of a
+        signal handler, the chunks before it stay: a note of the exception, and `report`, give their number of rows.
 
         Args:
             rows: an iterable of tuples or lists (object, text), (object, text, lang), (collection, bucket, object,
@@ -179,7 +179,7 @@ class Index(Answers, Listing):
 
         Raises:
             InvalidArgument: an argument is not valid, `rows` is not of these types, or a table lacks a column.
-            StoreError: rows could not be stored; a note says how many were.
+            StoreError: rows could not be stored; a note gives the number of stored rows.
         """
         shape = Shape(collection, bucket, object, text, lang, compat=self._engine.is_compat)
         new = switch_of("new", new)
@@ -239,7 +239,7 @@ class Index(Answers, Listing):
         return self._engine.apply(FlushObject(collection, bucket, self._engine.known_name(collection, bucket, object)))
 
     def bucket(self, collection: str, bucket: str) -> Bucket:
-        """Return a bucket, whether it exists or not: an object with the same methods, without the two names.
+        """Return a bucket, whether it exists or not: an object with the methods of the index, without the two names.
 
         Raises InvalidArgument like `push`.
         """
@@ -248,8 +248,8 @@ class Index(Answers, Listing):
     def batch(self) -> AbstractContextManager[Self]:
         """Group the changes made on this thread inside a `with` block: one commit for about 512 of them.
 
-        At its end, also after an error, what was changed is committed, and buckets that gained thousands of words are
-        consolidated.
+        At the end of the block, even after an error, all changes are committed, and buckets that gained thousands of
+        words are consolidated.
         """
         return self._engine.turn.hold(self._begin_batch, self._end_batch)
 
@@ -277,9 +277,9 @@ class Index(Answers, Listing):
             return stats.bucket_figures(view, self._engine.graphs, collection, bucket)
 
     def holdings(self, collection: str | None = None, bucket: str | None = None) -> Iterator[ExportedObject]:
-        """Yield every object and the words it holds, bucket by bucket; an object may come more than once.
+        """Yield every object with its words, bucket by bucket; an object may come more than once.
 
-        Given to `push_terms` in this order, they make the same index again. The first step takes a snapshot; finish the
+        `push_terms` of all objects in this order makes an equal index. The first step takes a snapshot; finish the
         iteration before this thread changes the index.
 
         Args:
@@ -297,7 +297,7 @@ class Index(Answers, Listing):
                 yield from export.holdings(view, scope, state)
 
     def term_stats(self, collection: str, bucket: str) -> Iterator[TermStats]:
-        """Yield every word of a bucket in byte order, hidden ones too, with how many objects hold it and how often.
+        """Yield every word of a bucket in byte order, hidden ones too, with its number of objects and its frequency.
 
         Snapshot and errors as in `holdings`.
         """
@@ -308,7 +308,7 @@ class Index(Answers, Listing):
                 yield from term_stats.term_stats(view, state)
 
     def object_stats(self, collection: str, bucket: str) -> Iterator[ObjectStats]:
-        """Yield every object of a bucket, oldest first, with its length and how many words it holds.
+        """Yield every object of a bucket, oldest first, with its length and its number of words.
 
         Snapshot and errors as in `holdings`.
         """
@@ -321,9 +321,9 @@ class Index(Answers, Listing):
     # -- maintenance ---------------------------------------------------------------------------------------------------
 
     def consolidate(self) -> None:
-        """Build the word graphs of all buckets whose words changed; in this process, without the GIL where it pays.
+        """Build the word graphs of all buckets whose words changed, in this process; large graphs without the GIL.
 
-        With `search.live_words` words are completed, corrected, listed and counted before that too.
+        With `search.live_words` (default), words are completed, corrected, listed and counted even before.
 
         Raises:
             StoreError, GraphError: a graph could not be built; its words stay pending.
@@ -331,23 +331,23 @@ class Index(Answers, Listing):
         self.maintainer.consolidate()
 
     def backup(self, folder: Path | str) -> Path:
-        """Commit, then copy the index into a folder as `sonicpy.backup`, with every change made before; return that
-        file. Other threads go on meanwhile.
+        """Commit, then copy the index with every change made before into a folder as `sonicpy.backup`; return the file.
+        Other threads may use the index meanwhile.
 
         Args:
-            folder: created if it is missing; a backup in it is replaced once the new one is whole.
+            folder: created if it is missing; a backup in it is replaced once the new one is complete.
 
         Raises:
-            StoreError: the backup could not be written; the one before is still there.
+            StoreError: the backup could not be written; an earlier one is kept.
         """
         path = path_of("folder", folder)
         self._engine.commit_before_reading()
         return self.maintainer.backup_committed(path)
 
     def restore(self, folder: Path | str) -> None:
-        """Replace the collections that the backup in a folder holds; others stay as they are.
+        """Replace the collections that the backup in a folder holds; other collections stay.
 
-        All or nothing: until the last step the old collections answer, and a backup with faults changes nothing.
+        All or nothing: the old collections answer until the last step, and a backup with faults changes nothing.
 
         Raises:
             StoreDamaged: the backup has faults.
@@ -358,14 +358,14 @@ class Index(Answers, Listing):
     def verify(self) -> list[str]:
         """Check every table against every other, and the graphs against the tables; return the faults as sentences.
 
-        Other threads go on reading and writing meanwhile; their changes are not checked.
+        Other threads may read and write meanwhile; their changes are not checked.
         """
         return self.maintainer.verify()
 
     def close(self) -> None:
         """Commit, sync and release the folder; a second call, and one in a forked process, does nothing.
 
-        Waits until other threads have their answers; their next call raises IndexClosed.
+        Waits for calls of other threads to end; their next call raises IndexClosed.
         """
         self._engine.close()
 
@@ -383,7 +383,7 @@ class Index(Answers, Listing):
         )
 
     def __dir__(self) -> list[str]:
-        """Return what programs use, for tab completion."""
+        """Return the public names, for tab completion."""
         return user_names(self, hidden=FOR_THE_SERVER)
 
     def __repr__(self) -> str:

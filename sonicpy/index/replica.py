@@ -1,5 +1,5 @@
-"""An Index at a node of a cluster: replicas, which change by the cluster's log alone, and the recorder,
-which turns changes into records of that log.
+"""An Index at a node of a cluster: replicas, which change only by the cluster's log, and the recorder, which turns
+changes into records of the log.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from sonicpy.store.disk.registry import Claim
 from sonicpy.store.replica import Progress, ReplicaStore
 
 RECORD_BYTES_MAX = 900 << 10
-"""A broker takes messages of at most 1 MiB."""
+"""Maximum of a record: a broker takes messages of at most 1 MiB."""
 
 
 class RecorderEngine(Engine):
@@ -61,8 +61,8 @@ class RecorderEngine(Engine):
 
 
 class Recorder(SpreadReader, Index):
-    """An index whose methods that change something only check their arguments and make a record: call one, then
-    `take_record`. It holds nothing and answers nothing.
+    """An index without content. A method that changes something checks its arguments and makes a record for
+    `take_record`.
     """
 
     _engine: RecorderEngine
@@ -73,11 +73,11 @@ class Recorder(SpreadReader, Index):
 
     @property
     def lexer(self) -> Lexer:
-        """For the replicas of the same node: its tables take memory."""
+        """The lexer, shared by the replicas of the node because its tables take memory."""
         return self._engine.lexer
 
     def analyzer(self) -> dict[str, str]:
-        """Return what decides which terms of a text are stored; see `Engine.analyzer`."""
+        """Return the analysis settings; see `Engine.analyzer`."""
         return self._engine.analyzer()
 
     def take_record(self) -> bytes:
@@ -90,7 +90,7 @@ class ReplicaEngine(Engine):
 
     Args:
         path, config: as `Engine`.
-        lexer: that of the node's recorder.
+        lexer: the lexer of the node's recorder.
     """
 
     def __init__(self, path: Path, config: Config, lexer: Lexer) -> None:
@@ -116,7 +116,7 @@ class ReplicaEngine(Engine):
 
 
 class ReplicaIndex(SpreadParts, Index):
-    """An index that answers as any other, and changes by `apply_batch` alone.
+    """An index that changes only by `apply_batch`.
 
     Args:
         path: the folder, created if it is missing.
@@ -137,11 +137,11 @@ class ReplicaIndex(SpreadParts, Index):
 
     @property
     def progress(self) -> Progress:
-        """How far this replica is in the cluster's log."""
+        """The position of this replica in the cluster's log."""
         return self._engine.replica.progress
 
     def adopt(self, position: int, epoch: str) -> None:
-        """Go on with another log; see `ReplicaStore.adopt`."""
+        """Continue with another log; see `ReplicaStore.adopt`."""
         with self._engine.changing():
             self._engine.replica.adopt(position, epoch)
 
@@ -151,6 +151,6 @@ class ReplicaIndex(SpreadParts, Index):
             return self._engine.replica.apply_batch(records, progress)
 
     def note_position(self, position: int, epoch: str) -> None:
-        """Let the next commit note a later position of the cluster's log; see `ReplicaStore.note_position`."""
+        """Store a later position of the cluster's log with the next commit; see `ReplicaStore.note_position`."""
         with self._engine.changing():
             self._engine.replica.note_position(position, epoch)

@@ -15,12 +15,12 @@ from sonicpy.search import Search
 
 
 class SpreadParts(Answers):
-    """Methods of a part. What they take and return is plain data."""
+    """Methods of a part. Their arguments and results are plain data."""
 
     def spread_terms(
         self, collection: str, bucket: str, terms: Sequence[Any], matching: Sequence[Any] | None
     ) -> Sketch:
-        """Return what this part knows of the words of a query.
+        """Return this part's sketch of the words of a query.
 
         Args:
             terms, matching: as `read_query` returned them.
@@ -31,13 +31,13 @@ class SpreadParts(Answers):
             return sketch_query(lexicon, unpack_terms(terms), self.config, unpack_matching(matching))
 
     def spread_completions(self, collection: str, bucket: str, word: str) -> str | None:
-        """Return the completions that this part holds, packed, in base 64; None: only `spread_word` tells them."""
+        """Return the completions that this part holds, packed, in base 64; None: only `spread_word` returns them."""
         with self._engine.read_words(collection, bucket) as lexicon:
             packed = b"\0" if lexicon is None else pack_completions(lexicon, word.encode())
         return None if packed is None else b64encode(packed).decode()
 
     def spread_word(self, collection: str, bucket: str, word: str) -> Sketch:
-        """Return what this part knows of the words that complete or correct a word."""
+        """Return this part's sketch of the words that complete or correct a word."""
         with self._engine.read_words(collection, bucket) as lexicon:
             return NO_SKETCH if lexicon is None else sketch_suggest(lexicon, word.encode())
 
@@ -48,7 +48,7 @@ class SpreadParts(Answers):
     def spread_find(
         self, collection: str, bucket: str, plan: Sequence[Any], limit: int, total: bool
     ) -> tuple[list[NamedObject], int | None]:
-        """Return the best objects of this part, and, if `total` asks for it, how many of its objects answer.
+        """Return the best objects of this part, and, if `total`, the number of its objects that answer.
 
         Args:
             plan: as `to_plain` returns it.
@@ -65,11 +65,11 @@ class SpreadReader(Answers):
     """Reads texts; it needs no folder."""
 
     def read_query(self, search: Search) -> tuple[Terms, Matching | None]:
-        """Return the terms of a search, and how they lead to families. Raises as `query`."""
+        """Return the terms of a search, and the matching of their families. Raises as `query`."""
         return self._query_terms(search)
 
     def read_word(self, word: str) -> tuple[bytes, int]:
-        """Return the only word of a text, and how many bytes it had as typed. Raises as `suggest`."""
+        """Return the only word of a text, and its length in bytes as typed. Raises as `suggest`."""
         return one_word(lexed(self._engine.lexer.lex_plain, word))
 
 
@@ -85,5 +85,5 @@ def unpack_terms(packed: Sequence[Any]) -> Terms:
 
 
 def unpack_matching(packed: Sequence[Any] | None) -> Matching | None:
-    """Return how words lead to families, from JSON."""
+    """Return the matching of families, from JSON."""
     return None if packed is None else Matching(*packed)
