@@ -1,7 +1,7 @@
-"""Maintainer: what keeps an index fast and safe: commits, word graphs, sweeping, backups, checks, sizes.
+"""Maintainer: the steps that maintain an index: commits, word graphs, sweeping, backups, checks; and its sizes.
 
-`Index` calls it where a user asks for such a step. The server drives the same steps one by one between the turns of its
-connections, and asks here for the figures of INFO and of its metrics.
+`Index` runs these steps when a user asks for them. The server runs them one by one between the turns of its
+connections, and reads the figures of INFO and of its metrics here.
 """
 
 from collections.abc import Iterator
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from sonicpy.index.engine import Engine
 
 BACKLOG_WORDS = 2_000
-"""Pending words that are worth a consolidation before its time: comparing that many takes about 0.1 ms a query."""
+"""Pending words after which a bucket is consolidated early: comparing this many takes about 0.1 ms a query."""
 
 OPEN_MAX = 1_000
-"""While fewer graphs than these are open, the first graph of a bucket is opened when it is built."""
+"""While fewer graphs are open, the first graph of a bucket is opened when it is built."""
 
 
 class Maintainer:
@@ -54,7 +54,7 @@ class Maintainer:
 
     @property
     def uncommitted(self) -> int:
-        """How many changes the next commit will make visible to others."""
+        """Number of changes that the next commit will make visible to others."""
         return self.engine.store.uncommitted
 
     @property
@@ -63,10 +63,10 @@ class Maintainer:
         return self.engine.store.refusing
 
     def seal(self) -> None:
-        """Write the changes since the last seal to the log: then they survive the death of the process.
+        """Write the changes since the last seal to the log, so that they survive the death of the process.
 
         Raises:
-            StoreError: they could not be written and are undone.
+            StoreError: the changes could not be written and are undone.
         """
         self.engine.store.seal()
 
@@ -100,7 +100,7 @@ class Maintainer:
         return self.engine.store.log_position
 
     def shorten_log(self) -> None:
-        """Let the next `sync` drop the whole log if everything in it is committed."""
+        """Make the next `sync` delete the whole log if everything in it is committed."""
         self.engine.store.shorten_log()
 
     @property
@@ -110,11 +110,12 @@ class Maintainer:
 
     @property
     def has_removals(self) -> bool:
-        """Whether an object or a collection is half gone, so that `remove_step` has to be called."""
+        """Whether a removal in steps is under way, so that `remove_step` has to be called."""
         return self.engine.store.has_removals
 
     def remove_step(self) -> bool:
-        """Take away one part of what is half gone: about 2 ms; return whether anything is left. Raises StoreError."""
+        """Carry out one step of the removals under way: about 2 ms; return whether anything is left. Raises
+        StoreError."""
         with self.engine.changing():
             return self.engine.store.take_step()
 
@@ -132,30 +133,30 @@ class Maintainer:
             return sparse_ranges(view.transaction, self.folder)
 
     def rewrite(self, sparse: SparseRange) -> None:
-        """Fill the pages of such a range: about 4 ms. Raises StoreError."""
+        """Rewrite a sparse range into full pages: about 4 ms. Raises StoreError."""
         with self.engine.changing():
             self.engine.store.maintain(lambda view: self._packer.rewrite(view, sparse))
 
     # -- readers in other processes --------------------------------------------------------------------------------
 
     def share_changes(self) -> int:
-        """Return the descriptor of shared memory that tells which buckets have changes that no commit holds yet.
+        """Return the descriptor of the change board, shared memory that lists the buckets with uncommitted changes.
 
         For `watch_changes` in processes that open the folder for reading. Raises OSError if there is no memory.
         """
         return self.engine.store.share_changes().descriptor
 
     def watch_changes(self, descriptor: int) -> None:
-        """Learn from that shared memory what this process, which only reads, may not see yet.
+        """Watch a change board for changes that this process, which only reads, does not see yet.
 
-        Reads of one commit share transactions from now on, so `drop_idle_reads` has to be called about once a second.
+        Reads of one commit then share transactions, so `drop_idle_reads` has to be called about once a second.
         """
         store = self.engine.store
         assert isinstance(store, ReadOnlyStore), "the process that writes sees everything"
         store.watch_changes(ChangeBoard(descriptor))
 
     def is_behind(self, collection: str, bucket: str | None) -> bool:
-        """Return whether reads of a bucket may lack changes that were acknowledged.
+        """Return whether reads of a bucket may lack acknowledged changes.
 
         Args:
             bucket: None: changes of every bucket count.
@@ -163,13 +164,13 @@ class Maintainer:
         return self.engine.store.is_behind(collection, bucket)
 
     def drop_idle_reads(self) -> None:
-        """End what keeps pages of older commits from being used again, and is not in use."""
+        """End idle read transactions, which keep pages of older commits from being used again."""
         self.engine.store.drop_idle_reads()
 
     # -- texts -----------------------------------------------------------------------------------------------------
 
     def analyser(self) -> dict[str, str]:
-        """Return what decides which terms of a text are stored, key by key; see `Engine.analyzer`."""
+        """Return the analysis settings by key; see `Engine.analyzer`."""
         return self.engine.analyzer()
 
     @property
@@ -178,15 +179,15 @@ class Maintainer:
         return self.engine.access
 
     def wide_files(self) -> str | None:
-        """Return which files of the folder more users may use than new ones, as a sentence; None: there are none."""
+        """Return a sentence about files of the folder with wider modes than new files get; None: there are none."""
         return wide_files(self.folder, self.access)
 
     def note_server(self, url: str) -> None:
-        """Tell other processes that want to open the folder at which URL this one serves it. Raises StoreFull."""
+        """Publish the URL of this server for processes that try to open the folder. Raises StoreFull."""
         self.engine.store.note_server(url)
 
     def prepare(self) -> None:
-        """Read the tables of the analysis of texts; otherwise the first text that needs them waits for that."""
+        """Read the tables of the analysis now, so that no text waits for them."""
         self.engine.lexer.prepare()
 
     # -- sizes -----------------------------------------------------------------------------------------------------
@@ -197,7 +198,7 @@ class Maintainer:
         return self.engine.store.folder
 
     def open_scopes(self) -> int:
-        """Return how many buckets the index holds, over all collections."""
+        """Return the number of buckets in all collections."""
         with self.engine.read() as view:
             return view.count_scopes()
 
@@ -207,7 +208,7 @@ class Maintainer:
             return view.count_collections()
 
     def pending_buckets(self) -> int:
-        """Return how many buckets have words that wait for consolidation."""
+        """Return the number of buckets with pending words."""
         return len(self.engine.store.pending_buckets())
 
     def open_graphs(self) -> int:
@@ -215,7 +216,7 @@ class Maintainer:
         return len(self.engine.graphs)
 
     def readers(self) -> list[Reader]:
-        """Return who reads which commit of the store, of all processes."""
+        """Return the readers of the store in all processes, with their commits."""
         return self.engine.store.readers()
 
     def last_commit(self) -> int:
@@ -223,15 +224,15 @@ class Maintainer:
         return self.engine.store.last_commit()
 
     def used_bytes(self) -> int:
-        """Return how many bytes of the store's map are used."""
+        """Return the used bytes of the store's map."""
         return self.engine.store.size_bytes()
 
     def map_bytes(self) -> int:
-        """Return how many bytes of address space are reserved for the store."""
+        """Return the bytes of address space reserved for the store."""
         return self.engine.store.map_bytes()
 
     def log_bytes(self) -> int:
-        """Return how many bytes of records the log keeps."""
+        """Return the bytes of records in the log."""
         return self.engine.store.log_bytes()
 
     # -- word graphs -----------------------------------------------------------------------------------------------
@@ -262,7 +263,7 @@ class Maintainer:
                 start = self.prune_pending(built, start)
 
     def consolidate_backlogged(self, scopes: set[Scope] | None, times: int = 1) -> None:
-        """Build the graphs of buckets that gained thousands of words, unless a batch or the owner does it later.
+        """Build the graphs of buckets that gained thousands of words, unless a batch is open or the owner consolidates.
 
         Args:
             scopes: the buckets to look at; None: all.
@@ -294,10 +295,10 @@ class Maintainer:
         self.engine.graphs.broken.update(buckets)
 
     def needs_consolidation(self, bucket: int, times: int = 1) -> bool:
-        """Return whether too many words of a bucket are pending: comparing them one by one takes long.
+        """Return whether a bucket has too many pending words, which take long to compare one by one.
 
         Args:
-            times: multiplies the number of words that is too many.
+            times: multiplies the limit.
         """
         with self.engine.read() as view:
             state = view.bucket_numbered(bucket)
@@ -306,7 +307,7 @@ class Maintainer:
         return state.pending_seq - state.graph_seq >= times * max(BACKLOG_WORDS, state.graph_words // 10)
 
     def words_to_read(self, bucket: int) -> int:
-        """Return about how many words are read for the graph of a bucket; 0: it is gone."""
+        """Return the approximate number of words to read for the graph of a bucket; 0: it is gone."""
         with self.engine.read() as view:
             state = view.bucket_numbered(bucket)
         return 0 if state is None else max(state.live_words, state.graph_words, state.pending_seq - state.graph_seq)
@@ -319,20 +320,21 @@ class Maintainer:
         return built
 
     def build_apart(self, bucket: int) -> Built | None:
-        """Do the same in any thread; if the bucket is gone, the thread that changes the store calls `forget_bucket`.
+        """Write the graph of a bucket as `build_graph` does, in any thread; None: it is gone, and the caller has to
+        call `forget_bucket` in the writing thread.
 
-        Nobody else may build a graph of the bucket meanwhile: both would write one file.
+        No other thread may build a graph of the bucket meanwhile: both would write one file.
         """
         engine = self.engine
         found = gather_words(engine.store.snapshot, engine.graphs, bucket, self.graph_limits)
         return None if found is None else write_graph(engine.graphs, found, self.graph_limits)
 
     def forget_bucket(self, bucket: int) -> None:
-        """Take note that a bucket whose words were pending is gone."""
+        """Forget the pending words of a bucket that is gone."""
         self.engine.forget_bucket(bucket, 0)
 
     def publish_graphs(self, graphs: list[Built]) -> list[Built]:
-        """Make written graphs the graphs of their buckets, commit that, and return them.
+        """Publish written graphs as the graphs of their buckets, commit, and return them.
 
         Graphs whose buckets were flushed meanwhile are deleted.
 
@@ -357,7 +359,8 @@ class Maintainer:
         return published
 
     def prune_small(self, graphs: list[Built]) -> list[tuple[Built, bytes]]:
-        """Delete some of the pending words of several published graphs; return those that have more, and where."""
+        """Delete some of the pending words of several published graphs; return the graphs with more of them, and the
+        keys to continue from."""
 
         def prune(view: WriteView) -> list[tuple[Built, bytes]]:
             found = [(built, prune_pending(view, built, b"")) for built in graphs]
@@ -367,24 +370,26 @@ class Maintainer:
             return self.engine.store.maintain(prune)
 
     def prune_pending(self, built: Built, start: bytes) -> bytes | None:
-        """Delete some of the pending words that a published graph holds; return where to go on, None: all are gone."""
+        """Delete some of the pending words that a published graph holds; return the key to continue from, None:
+        done."""
         with self.engine.changing():
             return self.engine.store.maintain(lambda view: prune_pending(view, built, start))
 
     def close_idle_graphs(self, seconds: float) -> None:
-        """Close the graphs that nothing has asked for in that time."""
+        """Close the graphs that were not used for this time."""
         self.engine.graphs.close_idle(seconds)
 
     # -- backups and checks ----------------------------------------------------------------------------------------
 
     def backup_committed(self, folder: Path | str) -> Path:
-        """Copy the last commit into a folder as `sonicpy.backup`; return that file. Other threads go on meanwhile.
+        """Copy the last commit into a folder as `sonicpy.backup`; return the file. Other threads may use the index
+        meanwhile.
 
         Args:
-            folder: created if it is missing; a backup in it is replaced once the new one is whole.
+            folder: created if it is missing; a backup in it is replaced once the new one is complete.
 
         Raises:
-            StoreError: the backup could not be written; the one before is still there.
+            StoreError: the backup could not be written; an earlier one is kept.
         """
         return self.engine.store.backup(Path(folder))
 
@@ -409,7 +414,7 @@ class Maintainer:
     def restoration(self, folder: Path | str) -> Iterator[Restoration]:
         """Yield the steps from a checked backup to this index; see `store.restore`.
 
-        At the end of the block everything unfinished is dropped. Raises StoreError like `restore`.
+        The end of the block drops unfinished work. Raises StoreError like `restore`.
         """
         with open_backup(Path(folder)) as environment, environment.reading() as transaction:
             try:

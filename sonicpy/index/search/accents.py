@@ -1,7 +1,7 @@
-"""Spellings that count as one word: a word without its accents, and how a bucket spells its beginning.
+"""Spellings that count as one word: folds a word, and finds the spellings of its beginning in a bucket.
 
-Besides accents this takes off the vowel points of Arabic and Hebrew, and what nobody sees: soft hyphens and joiners.
-All apostrophes are one. A language keeps the letters that it counts as its own.
+Folding removes accents, the vowel points of Arabic and Hebrew, and invisible characters: soft hyphens and joiners. All
+apostrophes are equal. A language keeps the letters of its own alphabet.
 """
 
 import unicodedata
@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 WordFrom = Callable[[bytes], bytes | None]
-"""Returns the first word of a bucket that is not before some bytes; see `BucketReader.word_from`."""
+"""A function that returns the first word of a bucket that is not before some bytes; see `BucketReader.word_from`."""
 
 SPELLINGS_MAX = 16
-"""Spellings of one beginning that are looked for, at most."""
+"""Maximum of spellings of one beginning that are looked up."""
 LETTER_BYTES_MAX = 4
-"""Bytes of a letter in UTF-8, at most."""
+"""Maximum of bytes of a letter in UTF-8."""
 
 
 def _letters(*ranges: tuple[int, int]) -> str:
@@ -32,11 +32,11 @@ _ARABIC_POINTS = _letters(
     (0x610, 0x61A), (0x640, 0x640), (0x64B, 0x652), (0x656, 0x65F), (0x670, 0x670), (0x6D6, 0x6DC), (0x6DF, 0x6E4),
     (0x6E7, 0x6E8), (0x6EA, 0x6ED),
 )  # fmt: skip
-"""Among them the line that lengthens a word, U+0640."""
+"""Points and signs that folding removes; among them U+0640, which lengthens a word."""
 _SOFT_HYPHEN = "\u00ad"
 _JOINERS = "\u200c\u200d"
 APOSTROPHES = "'\u2019"
-"""Those that people type and that programs put in their place."""
+"""The straight apostrophe and the curly one, which programs substitute."""
 _OTHER_APOSTROPHES = "\u02bb\u02bc\u2018\u2019"
 
 _MARKS = frozenset(_ACCENTS)
@@ -44,7 +44,8 @@ _PLAIN = {
     "ß": "ss", "œ": "oe", "æ": "ae", "ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ŧ": "t", "ı": "i",
     "ё": "е", "أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا",
 }  # fmt: skip
-"""Letters that Unicode does not take apart into a letter and accents, or whose marks are no accents elsewhere."""
+"""Letters that Unicode does not decompose into a letter and accents, or whose marks are not accents in other
+languages."""
 
 _SEEN = str.maketrans(dict.fromkeys(_OTHER_APOSTROPHES, "'") | dict.fromkeys(_SOFT_HYPHEN + _JOINERS))
 _UNMARKED = _SEEN | str.maketrans(dict.fromkeys(_ACCENTS + _HEBREW_POINTS + _ARABIC_POINTS))
@@ -65,7 +66,7 @@ def is_spelled(word: str) -> bool:
 
 
 def unmarked(word: str) -> str:
-    """Return a word in NFC without the marks that stand beside its letters, with straight apostrophes."""
+    """Return a word in NFC without points and separate marks, with straight apostrophes."""
     return word if word.isascii() else word.translate(_UNMARKED)
 
 
@@ -73,7 +74,7 @@ def fold(word: str, own: str | None) -> str:
     """Return a word in NFC without its accents and points, with straight apostrophes.
 
     Args:
-        own: letters that stay as they are; None: all, and all marks.
+        own: letters that stay unchanged; None: all letters and marks stay.
     """
     if word.isascii():
         return word
@@ -98,14 +99,14 @@ def _folded_letter(letter: str) -> str:
 
 
 def spellings(word_from: WordFrom, folded: str, size: int, own: str | None, before: bytes) -> list[bytes]:
-    """Return the ways in which the first letters of a folded word are spelled in a bucket, with and without marks.
+    """Return the spellings of the first letters of a folded word in a bucket, with and without marks.
 
-    Letters with marks, and marks, are found by leaping: one look-up for each tells whether any follows there.
+    The bucket is read by leaps: one look-up for each letter with marks, and for each mark, finds the next word with it.
 
     Args:
-        size: how many letters of the word.
+        size: number of letters.
         own: see `fold`.
-        before: what stands before these letters.
+        before: the text before these letters.
     """
     if own is None:
         return [before + folded[:size].encode()]
@@ -137,13 +138,13 @@ def spellings(word_from: WordFrom, folded: str, size: int, own: str | None, befo
 
 
 def goes_on(word_from: WordFrom, start: bytes) -> bool:
-    """Return whether any word of a bucket begins so."""
+    """Return whether a word of a bucket begins with `start`."""
     word = word_from(start)
     return word is not None and word.startswith(start)
 
 
 def _marked(word_from: WordFrom, spelled: bytes, variants: tuple[bytes, ...], follows: bytes | None) -> Iterator[bytes]:
-    """Yield those of the variants of a letter that follow the beginning of a word in a bucket.
+    """Yield the variants of a letter that occur behind a beginning in words of a bucket.
 
     Args:
         follows: the first word that is not before the beginning and the first variant.
@@ -162,7 +163,8 @@ def _marked(word_from: WordFrom, spelled: bytes, variants: tuple[bytes, ...], fo
 
 
 def _variants(letter: str) -> tuple[bytes, ...]:
-    """Return the letters that fold to a letter or begin to, é to e, œ to oe, and the marks that may stand before it."""
+    """Return the variants of a letter: letters whose folded form begins with it (é for e, œ for o), and marks that may
+    precede it."""
     return _VARIANTS.get(letter) or _MARKS_BY_BLOCK.get(ord(letter) >> 8, ())
 
 
@@ -185,6 +187,6 @@ _MARKS_BY_BLOCK = {
     0x05: _encoded(_SOFT_HYPHEN + _HEBREW_POINTS),
     0x06: _encoded(_SOFT_HYPHEN + _ARABIC_POINTS + _JOINERS),
 }
-"""Marks that may stand before a letter by the high byte of its code point: Latin, Greek, Cyrillic, Hebrew, Arabic."""
+"""High byte of a letter's code point -> marks that may precede it: Latin, Greek, Cyrillic, Hebrew, Arabic."""
 _VARIANTS = _all_variants()
 """By letter, in the order of UTF-8."""

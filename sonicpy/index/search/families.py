@@ -1,11 +1,11 @@
-"""Families: the words of a bucket that a typed word stands for, because they have its stem or differ only in accents.
+"""Families: the words of a bucket that match a typed word, because they have its stem or differ only in accents.
 
-Nothing is stored for it. The candidates are the words that begin as the typed word's stems do, with or without marks on
-their letters, and behind an elided word (l'homme); those that share a stem or the folded form with it are its family.
-What this misses: forms that differ from their stem before its last letter (went, men), and what stands behind the first
-CANDIDATES_MAX candidates.
+Families are not stored. Candidates are the words that begin like a stem of the typed word, with or without marks on
+their letters, perhaps behind an elided word (l'homme). The candidates that share a stem or the folded form with the
+typed word are its family. Forms that differ from their stem before its last letter (went, men) are missed, and so are
+words behind the first CANDIDATES_MAX candidates.
 
-A family is cached. As words are pushed, only the new ones are compared with it.
+A family is cached. When words are pushed, only the new words are compared with it.
 """
 
 import threading
@@ -28,19 +28,19 @@ from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.views.bucket_reader import BucketReader
 
 CANDIDATES_MAX = 512
-"""Words that begin as a family does and are compared with it, at most: it bounds the time for short words."""
+"""Maximum of candidates that are compared with a family: it bounds the time for short words."""
 FAMILIES_MAX = 10_000
-"""Families in the cache, at most; about 500 bytes each."""
+"""Maximum of families in the cache, of about 500 bytes each."""
 FAMILY_MAX = 16
-"""Words of a family, at most, beside the typed one: each is a list of postings to walk."""
+"""Maximum of words of a family besides the typed one: each is a list of postings to read."""
 WORD_CHARACTERS_MAX = 40
 """Longer words have no family."""
 FAMILY_LETTERS_MIN = 2
-"""Shorter words have no family: stems of one letter draw together what has nothing in common (o, oe, oing)."""
+"""Shorter words have no family: stems of one letter unite unrelated words (o, oe, oing)."""
 
 ANY_LATIN = ("english", "french", "german", "italian", "portuguese", "spanish")
-"""The algorithms, together, for Latin words of a query whose language is not known: few pairs of words that one of them
-draws together would be kept apart by the right one."""
+"""The algorithms for Latin words of a query of unknown language, used together: few pairs of words that one of them
+unites are separated by the right one."""
 
 OWN_LETTERS = {
     **dict.fromkeys(("swe", "fin", "est"), "åäö"),
@@ -50,13 +50,13 @@ OWN_LETTERS = {
     **dict.fromkeys(("spa", "glg"), "ñ"),
     "ron": "ăâî",  # ș and ț are written with a cedilla, too, as are Turkish letters
 }
-"""Letters with marks that a language counts as its own: they are not the same as the letters without."""
+"""Letters with marks that are letters of their own in a language, different from the letters without marks."""
 
 MARKS_OF_FORMS = {"german": frozenset("äöü")}
-"""By algorithm, letters with marks that inflection brings (Haus, Häuser); the algorithm takes them off for the stem."""
+"""Algorithm -> letters with marks that arise by inflection (Haus, Häuser); the algorithm removes these marks."""
 
 MARKS_MATTER = frozenset(("pol", "ces", "slk", "hrv", "lit", "vie"))
-"""Languages in which a word that is typed with marks is meant with them."""
+"""Languages in which a word typed with marks matches only words with these marks."""
 
 ELIDED = {
     ("french",): ("c'", "d'", "j'", "jusqu'", "l'", "lorsqu'", "m'", "n'", "puisqu'", "qu'", "s'", "t'"),
@@ -64,25 +64,25 @@ ELIDED = {
     ("catalan",): ("d'", "l'", "m'", "n'", "s'", "t'"),
     ANY_LATIN: ("all'", "d'", "dell'", "l'", "qu'"),
 }
-"""By algorithms, words that lose their vowel before another one and are written with it. Where the language is unknown,
-those of names and titles, because each takes a look-up."""
+"""Algorithms -> elided words that are written together with the next word. For unknown languages only those of names
+and titles, because each costs a look-up."""
 ELIDES = frozenset("aehiouy")
-"""Letters with which a word begins that another one is elided before."""
+"""First letters of words before which a word is elided."""
 SCRIPTS_WITH_MARKS = ("LATIN", "GREEK", "CYRILLIC", "HEBREW", "ARABIC")
-"""Scripts whose words have a family without an algorithm, too: those that differ only in accents or points."""
+"""Scripts whose words have a family even without an algorithm: words that differ only in accents or points."""
 ARTICLES = ("ال", "بال", "فال", "كال", "لل", "وال")
-"""The prefixes that Arabic writes together with a noun: the article, alone and behind prepositions."""
+"""The prefixes of Arabic nouns: the article, alone and behind prepositions."""
 LONG_BYTES = 24
-"""A family of a longer word may have words of more than WORD_BYTES_MAX, which never become pending: it is looked up
-afresh once the terms of the bucket have changed."""
+"""The family of a longer word may have words of more than WORD_BYTES_MAX, which never become pending: it is looked up
+again once the terms of the bucket have changed."""
 VOICED = {"f": "v", "s": "z"}
-"""Letters at the end of a Dutch stem that become others where an ending follows: brief, brieven."""
+"""Last letter of a Dutch stem -> letter in its place before an ending: brief, brieven."""
 BEHIND_MIN = 3
-"""Letters that stand behind an elided word or an article, at least: l'on is a word of its own."""
+"""Minimum of letters behind an elided word or an article: l'on is a word of its own."""
 
 
 class Matching(NamedTuple):
-    """How the words of one query lead to families.
+    """The properties of a query that decide the families of its words.
 
     Attributes:
         code: the language of the query; None: unknown.
@@ -103,7 +103,7 @@ class Matching(NamedTuple):
         return ANY_LATIN if script == "LATIN" and (self.code is None or self.is_ascii) else ()
 
     def own_letters(self, word: str) -> str | None:
-        """Return the letters that keep their marks; None: all do."""
+        """Return the letters that keep their marks; None: all letters do."""
         if self.code in MARKS_MATTER and not word.isascii():
             return None
         return OWN_LETTERS.get(self.code or "", "")
@@ -117,10 +117,10 @@ class _Stem(NamedTuple):
     """The stem of a typed word.
 
     Attributes:
-        algorithm: Snowball's.
+        algorithm: the name of the Snowball algorithm.
         folded: the stem, folded.
-        beginning: how words of the stem begin, as far as the typed word does so.
-        ends: which words of the letters a to z may have the stem; None: all that begin so.
+        beginning: the common beginning of the stem's words and the typed word.
+        ends: the endings of words of the letters a to z that may have the stem; None: any ending.
     """
 
     algorithm: str
@@ -131,18 +131,18 @@ class _Stem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Kin:
-    """The common part of the words of a family.
+    """The common properties of the words of a family.
 
     Attributes:
         folded: the typed word, folded.
         own: see `fold`.
         stems: its stems.
-        start: the typed word as the beginnings of candidates are folded.
-        kept: letters that stay as they are in beginnings: those of `own` that no form of a word brings.
+        start: the typed word, folded like the beginnings of candidates.
+        kept: letters of `own` that stay unchanged in beginnings, because inflection does not produce them.
         prefixes: the beginnings of candidates.
-        keys: the first letters of these, for `NewWords`.
-        near: longer beginnings, where too many words begin as the prefixes do.
-        before: what may stand before a word of the family: elided words with their apostrophes, or articles.
+        keys: the first letters of the prefixes, for `NewWords`.
+        near: longer beginnings, for prefixes with too many words.
+        before: possible texts before a word of the family: elided words with their apostrophes, or articles.
     """
 
     folded: str
@@ -194,20 +194,20 @@ class Stemmers(dict[str, Stemmer.Stemmer]):
 
 
 _Moment = tuple[int, tuple[int, int] | None, int]
-"""The state that a family was looked up in: `pending_seq`, for long words `next_term` and `total_length`, and how often
-the store had undone changes."""
+"""The state in which a family was looked up: `pending_seq`, for long words `next_term` and `total_length`, and the
+number of recoveries."""
 
 
 class _Family(NamedTuple):
-    """A family in the cache: bytes, strings and numbers, and what others hold, too. The garbage collector would have to
-    look through all lists and objects of thousands of families.
+    """A family in the cache. It holds only bytes, strings, numbers and shared objects, because the garbage collector
+    would have to examine all lists and objects of thousands of families.
 
     Attributes:
-        words: of it, but the typed one.
+        words: its words, except the typed one.
         prefixes, keys: of its kin, see `_Kin`.
-        moment: it was looked up or refreshed at.
+        moment: the state in which it was looked up or refreshed.
         new: the new words of the bucket; None: they are not known.
-        taken: how many of them it was compared with.
+        taken: the number of new words that it was compared with.
     """
 
     words: tuple[bytes, ...]
@@ -219,14 +219,14 @@ class _Family(NamedTuple):
 
 
 _Key = tuple[int, bytes, str | None, bool, _Moment | None]
-"""Of a family: the bucket, the typed word, its `Matching`, and the moment where the reader is behind others."""
+"""The key of a family: the bucket, the typed word, its `Matching`, and the moment if the reader is behind others."""
 
 
 class Families:
-    """The families of words that queries asked for, of all buckets of an index.
+    """The cache of families of all buckets of an index.
 
     Args:
-        recoveries: returns how often the store has undone changes.
+        recoveries: returns the number of recoveries of the store.
     """
 
     def __init__(self, recoveries: Callable[[], int] = int) -> None:
@@ -234,15 +234,15 @@ class Families:
         self._stemmers = Stemmers()
         self._cached: dict[_Key, _Family] = {}
         self._held: dict[tuple[int, tuple[str, ...]], tuple[_Moment, list[bytes]]] = {}
-        """By bucket and what may stand before words: at which moment which of these beginnings words had."""
+        """(bucket, elisions) -> (state when looked up, elisions that occur)."""
         self._new: dict[int, tuple[int, NewWords]] = {}
-        """By bucket, with how often the store had undone changes."""
+        """bucket -> (number of recoveries, new words)."""
         self._refreshing = threading.Lock()
 
     def of(
         self, reader: BucketReader, word: bytes, matching: Matching, pending: Callable[[], KnownPending | None]
     ) -> tuple[bytes, ...]:
-        """Return the other words of a bucket that a word stands for, at most FAMILY_MAX; no object may hold some.
+        """Return the other words of a word's family, at most FAMILY_MAX; some may no longer be in any object.
 
         Args:
             pending: see `View.growing_pending_words`.
@@ -275,8 +275,8 @@ class Families:
         return family.words
 
     def _new_words(self, state: BucketState, pending: KnownPending | None) -> tuple[NewWords | None, int, bool]:
-        """Return the new words of a bucket, None if they are not known; how many they are, and whether the reader of a
-        state is behind the last of them."""
+        """Return the new words of a bucket, None if they are not known; their number; and whether the state is behind
+        the last of them."""
         if pending is None:
             return None, 0, False
         with Held(self._refreshing):
@@ -289,10 +289,10 @@ class Families:
     def _refreshed(
         self, family: _Family, word: bytes, matching: Matching, new: NewWords, taken: int, moment: _Moment
     ) -> _Family | None:
-        """Return a cached family with the words that are new; None: it has to be looked up.
+        """Return a cached family, extended by new words; None: it has to be looked up.
 
         Args:
-            taken: how many new words there are; perhaps more by now.
+            taken: number of new words; there may be more by now.
         """
         if new is not family.new or moment[1] != family.moment[1]:
             return None
@@ -310,7 +310,7 @@ class Families:
         return _Family(words, family.prefixes, family.keys, moment, new, taken)
 
     def _kin(self, word: bytes, matching: Matching) -> _Kin | None:
-        """Return what the family of a word shares; None: it has none."""
+        """Return the kin of a word; None: it has no family."""
         whole = word.decode()
         if len(whole) > WORD_CHARACTERS_MAX or not is_spelled(whole):
             return None
@@ -342,7 +342,7 @@ class Families:
         return _Stem(algorithm, stem, _shared(start, _beginning(stem, algorithm)), ends)
 
     def _candidates(self, reader: BucketReader, kin: _Kin, moment: _Moment) -> list[str]:
-        """Return words that begin as a family does, with or without marks; some twice."""
+        """Return the candidates of a family, with or without marks; some twice."""
         found: list[str] = []
         for before in (b"", *self._begun(reader, kin.before, moment)):
             starts = (spellings(reader.word_from, kin.start, len(prefix), kin.kept, before) for prefix in kin.prefixes)
@@ -352,7 +352,7 @@ class Families:
         return found
 
     def _begun(self, reader: BucketReader, before: tuple[str, ...], moment: _Moment) -> list[bytes]:
-        """Return those of what may stand before a word with which words of the bucket begin."""
+        """Return the elisions with which words of the bucket begin."""
         if not before:
             return []
         key = reader.state.bucket, before
@@ -363,7 +363,8 @@ class Families:
 
 
 def _core(word: str, before: tuple[str, ...]) -> str:
-    """Return a word as its stem is taken: with straight apostrophes, without points, and without what is before it."""
+    """Return a word as input of a stemmer: with straight apostrophes, without points, and without an elision before
+    it."""
     plain = unmarked(word)
     if not before or not plain.startswith(before):
         return plain
@@ -385,7 +386,8 @@ def _brought(algorithm: str) -> frozenset[str]:
 
 
 def _may_begin(word: str, prefixes: tuple[str, ...]) -> bool:
-    """Return whether `_begins` has to be asked: words of ASCII letters alone begin as they are written."""
+    """Return whether `_begins` has to check a word; False for words of ASCII letters alone that begin with no
+    prefix."""
     return word.startswith(prefixes) or not (word.isascii() and word.isalpha())
 
 
@@ -394,10 +396,10 @@ def _begins(word: str, kin: _Kin) -> bool:
 
 
 def _beginning(stem: str, algorithm: str) -> str:
-    """Return with what words of a stem begin.
+    """Return the common beginning of the words of a stem.
 
-    The last letter of a stem may stand for another one (carri, use; in Dutch huis, huizen), in Dutch two vowels for one
-    (maan, manen).
+    The last letter of a stem may differ from that of its words (carri, use; in Dutch huis, huizen), and Dutch writes
+    two vowels for one (maan, manen).
     """
     if algorithm == "dutch" and _is_doubled(stem):
         return stem[:-2]
@@ -411,7 +413,7 @@ def _is_doubled(stem: str) -> bool:
 
 
 def _ends(stem: str) -> tuple[str, ...]:
-    """Return with what most words of a short stem begin: many words begin as it does without its last letters."""
+    """Return the beginnings of most words of a short stem, whose own beginning is that of too many words."""
     if stem[-1:] in ("i", "y"):
         return (f"{stem[:-1]}i", f"{stem[:-1]}y")
     ends = [stem]
@@ -421,7 +423,7 @@ def _ends(stem: str) -> tuple[str, ...]:
 
 
 def _shared(one: str, other: str) -> str:
-    """Return the letters that two words begin with alike, at least the first two letters of `one`."""
+    """Return the common beginning of two words, at least the first two letters of `one`."""
     if len(other) > 1 and one.startswith(other):
         return other
     length = 0
@@ -433,14 +435,14 @@ def _shared(one: str, other: str) -> str:
 
 
 def nearest_words(word: bytes, words: list[bytes]) -> tuple[bytes, ...]:
-    """Return at most FAMILY_MAX words of a family, those as long as the typed one first, in byte order."""
+    """Return at most FAMILY_MAX words of a family: words closest in length to the typed one, in byte order."""
     if len(words) > FAMILY_MAX:
         words = sorted(words, key=lambda each: (abs(len(each) - len(word)), each))[:FAMILY_MAX]
     return tuple(sorted(words))
 
 
 def _written(before: tuple[str, ...]) -> Iterator[bytes]:
-    """Yield what may stand before a word as it is written: with either apostrophe, or without."""
+    """Yield the spellings of elisions: with either apostrophe, or without."""
     for each in before:
         if each.endswith("'"):
             yield from ((each[:-1] + apostrophe).encode() for apostrophe in APOSTROPHES)
@@ -449,7 +451,7 @@ def _written(before: tuple[str, ...]) -> Iterator[bytes]:
 
 
 def _add_words(found: list[str], reader: BucketReader, beginnings: Iterator[bytes]) -> bool:
-    """Add the words with these beginnings; return whether these are all, not the first CANDIDATES_MAX."""
+    """Add the words with these beginnings, at most CANDIDATES_MAX; return whether these are all."""
     left = CANDIDATES_MAX
     longest = 4 * WORD_CHARACTERS_MAX
     for beginning in beginnings:

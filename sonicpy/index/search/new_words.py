@@ -1,4 +1,4 @@
-"""The words that became pending in a bucket, by their first letters, so that a family need not look at all of them."""
+"""The words that became pending in a bucket, by their first letters, so that a family need not compare all of them."""
 
 from bisect import bisect_left
 from collections.abc import Collection
@@ -8,25 +8,25 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.known_pending import KnownPending
 
 LETTERS = 2
-"""First letters of a word, folded, by which it is found."""
+"""Number of first letters in the key of a word."""
 AT_ONCE_MAX = 4_096
-"""New words that are taken at once, at most: beyond, looking for a family again costs less."""
+"""Maximum of new words to scan; above it, looking up the family again costs less."""
 WORDS_MAX = 65_536
 """Words that are kept, at most."""
 
 
 class NewWords:
-    """The new words of a bucket. They outlive a consolidation: it changes which words are pending, not which there are.
+    """The new words of a bucket. A consolidation leaves them valid, because it does not change the words of the bucket.
 
     One thread at a time may call `refresh`, while others call `beginning`.
 
     Args:
-        pending: the pending words, to which others are added. Those that are among them now are not new.
-        state: of a bucket that has no pending words but these.
-        articles: what may be written before a word without an apostrophe.
+        pending: the pending words, a growing list. The present ones are not new.
+        state: of the bucket with exactly these pending words.
+        articles: prefixes that are written before a word without an apostrophe.
 
     Attributes:
-        seq: no word has a larger number. The bucket of a reader that is behind it may lack some of them.
+        seq: the largest number of a word. A reader behind it may lack some of the words.
     """
 
     def __init__(self, pending: KnownPending, state: BucketState, articles: tuple[str, ...]) -> None:
@@ -42,11 +42,11 @@ class NewWords:
         return len(self._words)
 
     def refresh(self, pending: KnownPending, state: BucketState) -> bool:
-        """Take the words that were added; return False if not all of them are known any more.
+        """Take the words that were added; return False if some of them are no longer known.
 
         Args:
-            pending: the pending words now, another list after a consolidation.
-            state: they are at least those that are pending at this moment.
+            pending: the present pending words; another list after a consolidation.
+            state: of the bucket; `pending` includes its pending words.
         """
         if pending is not self._pending:
             if self._whole < state.graph_seq:
@@ -63,8 +63,8 @@ class NewWords:
         return True
 
     def beginning(self, keys: Collection[str], after: int) -> list[str]:
-        """Return the words from place `after` on that begin as one of the keys does, by `first_letters`; or what stands
-        in them behind an elided word or an article does."""
+        """Return the words from place `after` on with one of the keys, at their beginning or behind an elided word or
+        an article."""
         short = tuple(key for key in keys if len(key) < LETTERS)
         if short:
             keys = {*keys, *(key for key in tuple(self._places) if key.startswith(short))}
@@ -73,7 +73,7 @@ class NewWords:
         return [self._words[place] for place in sorted(places)]
 
     def _keys(self, word: str) -> set[str]:
-        """Return the first letters of a word, and of what stands behind an elided word or an article."""
+        """Return the keys of a word: at its beginning, and behind an elided word or an article."""
         if word.isascii() and "'" not in word:  # most words, without the look-ups for the others
             return {word[:LETTERS]}
         plain = unmarked(word)

@@ -1,4 +1,4 @@
-"""SUGGEST: words that complete or correct what was typed."""
+"""SUGGEST: words that complete or correct a typed word."""
 
 from itertools import islice
 from operator import itemgetter
@@ -8,13 +8,14 @@ from sonicpy.index.search.scripts import continues_in_script
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, Statistics
 
 COMPLETIONS_EXAMINED = 2000
-"""Completions compared to find the likely ones, at most: it bounds the time of a one-letter prefix."""
+"""Maximum of completions compared to find the likely ones: it bounds the time of a one-letter prefix."""
 WORD = itemgetter(0)
 """Of a correction."""
 
 
 def suggest_likely(statistics: Statistics, word: bytes, limit: int) -> list[bytes]:
-    """Return at most `limit` words: itself, then its completions by frequency, then corrections, nearest first.
+    """Return at most `limit` words: the word itself, then its completions by frequency, then corrections, nearest
+    first.
 
     Corrections of one distance are ordered by frequency, then by likeness to `word`, then by bytes.
     """

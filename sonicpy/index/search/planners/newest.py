@@ -15,10 +15,10 @@ def plan_newest(statistics: Statistics, terms: Terms, search: SearchConfig, matc
     """Return the plan of a query: it finds the objects that hold every word, or an expansion of a word that no object
     holds.
 
-    Stop words are required only where there is no other word, letters of a run without blanks never.
+    Stop words are required only if there is no other word, letters of a run without blanks never.
 
     Args:
-        matching: how words lead to families; None: no word has one.
+        matching: the matching of families; None: no word has one.
     """
     only_stops = all(flags & STOP for flags in terms.flags)
     pairs = [term for term, flags in zip(terms.words, terms.flags, strict=True) if flags & PART]
