@@ -1,9 +1,9 @@
-"""The store of a replica: the cluster's log decides what it holds, so it keeps no log of its own on the disk.
+"""The store of a replica: its content follows from the cluster's log, so it keeps no log of its own on the disk.
 
-`apply_batch` carries out one entry of the cluster's log. Every commit notes, in the same transaction, the position of
-the last entry and what the replica has to know of it (`Progress`). The records since the last commit stay in memory:
-after a failed transaction they are applied again. After a crash the replica reads the cluster's log from the position
-of its last commit.
+`apply_batch` carries out one entry of the cluster's log. Every commit stores the replica's `Progress` in the same
+transaction: the position of the last entry and more. The records since the last commit stay in memory: after a failed
+transaction they are applied again. After a crash the replica reads the cluster's log from the position of its last
+commit.
 
 A position is the number of an entry, beginning with 1; 0 is an empty replica.
 """
@@ -34,13 +34,14 @@ from sonicpy.store.views.write_view import WriteView
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a replica is in the cluster's log.
+    """The progress of a replica in the cluster's log.
 
     Attributes:
-        position: of the last entry that it holds.
-        epoch: which log: one that was lost and made again has another epoch.
-        chain: a hash over all entries up to the position, in hexadecimal digits: equal positions, equal chains.
-        writers: for each writer the incarnation and the number of its last batch.
+        position: of the last applied entry.
+        epoch: identifies the log: a log that was lost and made again has another epoch.
+        chain: a hash over all entries up to the position, in hexadecimal digits: replicas at equal positions have equal
+            chains.
+        writers: writer -> incarnation and number of its last batch.
     """
 
     position: int = 0
@@ -60,7 +61,7 @@ class Progress:
 
 
 class RecordsInMemory(Log):
-    """Stands in for the log of a Store: the records since the last commit, and no file."""
+    """The log of a ReplicaStore: the records since the last commit, in memory."""
 
     def __init__(self) -> None:  # not Log's: that one opens a folder
         self.position = 0
@@ -76,7 +77,7 @@ class RecordsInMemory(Log):
         self.position = position
 
     def retire(self, position: int) -> None:
-        """Do nothing: a sync may call it from any thread, and `forget` comes before."""
+        """Do nothing: `forget` has removed the records before; a sync may call this from any thread."""
 
     def forget(self, position: int) -> None:
         """Forget the records up to `position`."""
@@ -108,7 +109,7 @@ class RecordsInMemory(Log):
         return 0
 
     def size_bytes(self) -> int:
-        """Return how many bytes of records are kept in memory."""
+        """Return the bytes of records in memory."""
         return sum(len(record) for _, record in self._records)
 
     def cut_rest(self) -> None:
@@ -121,8 +122,7 @@ class RecordsInMemory(Log):
 class ReplicaStore(Store):
     """A folder that holds one partition.
 
-    Args, errors: as `Store`; StoreError also for a folder that is no replica, or was changed by a program that does not
-        know of the cluster.
+    Args, errors: as `Store`; StoreError also for a folder that is no replica, or was changed outside of the cluster.
     """
 
     _log: RecordsInMemory
@@ -145,10 +145,10 @@ class ReplicaStore(Store):
             raise
 
     def apply_batch(self, records: Sequence[bytes], progress: Progress) -> list[int]:
-        """Carry out the records of the next entry of the cluster's log; return the number that each answers.
+        """Carry out the records of the next entry of the cluster's log; return the result of each.
 
         Args:
-            progress: with this entry; the next commit notes it.
+            progress: after this entry; the next commit stores it.
 
         Raises:
             StoreError: nothing of the entry was carried out; everything before it is.
@@ -168,7 +168,7 @@ class ReplicaStore(Store):
         return answers
 
     def note_position(self, position: int, epoch: str) -> None:
-        """Let the next commit note a position behind that of the last entry: what lies between was of other partitions.
+        """Store a position behind the last entry with the next commit: the entries between are of other partitions.
 
         Raises:
             StoreError: the store cannot be written.
@@ -180,7 +180,7 @@ class ReplicaStore(Store):
             self.progress = dataclasses.replace(self.progress, position=position, epoch=epoch)
 
     def adopt(self, position: int, epoch: str) -> None:
-        """Go on with another log from `position` on, and commit that; what was applied stays.
+        """Continue with another log from `position` on, and commit that; applied changes stay.
 
         Raises:
             StoreError: the store cannot be written.
@@ -193,7 +193,7 @@ class ReplicaStore(Store):
         self.commit()
 
     def commit(self) -> None:
-        """Make everything applied visible to all; see `Store.commit`."""
+        """Make all applied changes visible to all readers; see `Store.commit`."""
         super().commit()
         self._log.forget(self._committed_position)
 
@@ -201,7 +201,7 @@ class ReplicaStore(Store):
         return RecordsInMemory()
 
     def _sync_in_background(self) -> None:
-        """Sync only if many pages wait for it to be used again: what is not synced, the cluster's log has."""
+        """Sync only if many replaced pages wait for it: the cluster's log has all unsynced changes."""
         if self._environment.replaced_bytes >= CHECKPOINT_BYTES:
             super()._sync_in_background()
 
@@ -225,10 +225,10 @@ class ReplicaStore(Store):
 
 
 def progress_of_backup(folder: Path) -> Progress:
-    """Return how far the replica was whose backup is in a folder.
+    """Return the progress of the replica whose backup is in a folder.
 
     Raises:
-        StoreError: there is no whole backup, or it is not one of a replica.
+        StoreError: there is no complete backup, or it is not a replica's.
     """
     with open_backup(folder) as environment, environment.reading() as transaction:
         facts = REPLICA.read(transaction)
@@ -238,15 +238,15 @@ def progress_of_backup(folder: Path) -> Progress:
 
 
 def install_backup(source: Path, folder: Path, access: Access = PRIVATE) -> None:
-    """Make the backup in a folder the store in another one; what is there goes.
+    """Replace the store in a folder by the backup in another folder.
 
     Args:
-        source: on the same file system; the backup in it is moved.
+        source: a folder on the same file system; its backup is moved.
         folder: no process may have it open.
         access: modes of new files.
 
     Raises:
-        StoreError: the backup is not whole, or cannot be moved; the store is unchanged, or gone.
+        StoreError: the backup is incomplete, or cannot be moved; the store is unchanged, or gone.
     """
     path = source / BACKUP_FILE
     size = check_seal(path) - SEAL.size

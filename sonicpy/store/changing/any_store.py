@@ -1,9 +1,9 @@
-"""The store as an index needs it, whether that can be changed, can only be read, or is closed.
+"""The interface of a store for an index: writable, read-only, or closed.
 
 Store           reads and changes
 ReadOnlyStore   reads, and refuses changes
 ClosedStore     refuses everything
-EndedStore      the same, while the interpreter ends
+EndedStore      refuses everything, or waits, while the interpreter ends
 """
 
 import threading
@@ -92,7 +92,7 @@ class AnyStore(Protocol):
 
 
 class RefusesChanges:
-    """The changes of a store that takes none: each raises the error of `refusal`."""
+    """The changes of a store that cannot be changed: each raises the error of `refusal`."""
 
     def refusal(self) -> StoreError:
         """Return why changes are refused."""
@@ -100,7 +100,7 @@ class RefusesChanges:
 
     @property
     def refusing(self) -> bool:
-        """Whether changes are refused because a commit failed: none was tried."""
+        """Whether changes are refused because a commit failed: False, because there are no commits."""
         return False
 
     @property
@@ -110,7 +110,7 @@ class RefusesChanges:
 
     @property
     def has_removals(self) -> bool:
-        """Whether something is half gone, which whoever changes the store has to finish."""
+        """Whether a removal in steps is under way: only the writing process finishes it."""
         return False
 
     @property
@@ -188,10 +188,10 @@ class RefusesChanges:
 
 
 class ClosedStore(RefusesChanges):
-    """Takes the place of a store that was closed: everything raises IndexClosed.
+    """Takes the place of a closed store: everything raises IndexClosed.
 
     Args:
-        reason: the message, which says what to do.
+        reason: the message of the error.
     """
 
     def __init__(self, reason: str) -> None:
@@ -299,9 +299,9 @@ class ClosedStore(RefusesChanges):
 
 
 class EndedStore(ClosedStore):
-    """Takes the place of a store when the interpreter ends: on another thread, which ends too, everything waits.
+    """Takes the place of a store when the interpreter ends: every call on another thread waits until the thread ends.
 
-    An error there would be printed while the interpreter closes its files, which may end it with a crash.
+    An error on such a thread would be printed while the interpreter closes its files, which may crash the process.
     """
 
     def __init__(self, reason: str) -> None:
