@@ -1,17 +1,17 @@
 """The store: an environment, a log, and one open write transaction between them.
 
     apply   carry out a mutation in the open transaction (begun when needed)
-    seal    write the records of what was applied since the last seal to the log: only then may a client get OK
-    commit  make it visible to other transactions; the commit notes the log position it covers
-    sync    wait for the disk and save a checkpoint; then older segments of the log go
+    seal    write the records of all mutations since the last seal to the log: only then may a client get OK
+    commit make them visible to other transactions; the commit stores the log position it covers
+    sync    wait for the disk and save a checkpoint; then delete older segments of the log
 
-Invariant: the environment never holds what the log does not, so `commit` seals first. Every failure inside the open
-transaction has one answer, `_recover`: abort the transaction, drop the write cache, begin again, and replay the log
+Invariant: the environment never holds a change that the log lacks, so `commit` seals first. Every failure inside the
+open transaction is handled by `_recover`: abort the transaction, drop the write cache, begin again, and replay the log
 from the position of the last commit. The same routine runs when a store is opened.
 
-An exception of a signal handler may come at any moment, also in `_recover`. So the open transaction is marked as torn
-before it is changed, and as whole once it holds just what the log and the list of unsealed records hold: whoever finds
-it torn, or given up at the end of a `Turn`, recovers first. The mark and the transaction are in `OpenTransactions`.
+A signal handler may raise at any moment, even in `_recover`. So the open transaction is marked as torn before it is
+changed, and as whole once it matches the log and the list of unsealed records. A call that finds it torn, or given up
+at the end of a `Turn`, recovers first. The mark and the transaction are in `OpenTransactions`.
 """
 
 import logging
@@ -79,7 +79,7 @@ HOLES_AT_CLOSE_S = 0.5
 RETRY_S = 0.02  # between commits that fail and that changes have tried
 RETRY_PAUSE = 4  # and at least this many times as long as the last one took
 TRIED_AGAIN = (StoreError, DamagedBytes, OverflowError)
-"""Errors of a PUSH after which it is carried out once more, in a recovered transaction."""
+"""Errors after which a PUSH is repeated once, in a recovered transaction."""
 GROWTHS_MAX = 20  # doublings of the map in one recovery: far more than any disk holds
 
 
@@ -88,22 +88,23 @@ class Store(StoreReader):
 
     Args:
         folder: created if it is missing.
-        analyzer: what decides which terms are stored, key by key; must be what the store was made with.
+        analyzer: the analysis settings, by key; they must be those of the store.
         map_bytes: address space to reserve for the environment (sparse).
-        durability: "interval": a loss of power undoes what was changed within about the last second; "commit": it
-            undoes nothing for which the caller waited by `sync_log`. Both sync in the background.
-        postings_max_bytes: that readers cache.
+        durability: "interval": a loss of power undoes the changes of about the last second; "commit": it undoes no
+            change for which the caller waited by `sync_log`. Both sync in the background.
+        postings_max_bytes: maximum of postings that readers cache.
         access: modes of new files.
-        turn: of the threads that change it, each of which leaves no transaction open behind its turn; None: one thread
-            alone changes it, and commits when it likes.
+        turn: of the threads that change the store; a thread leaves no transaction open behind its turn. None: only one
+            thread changes the store, and decides when to commit.
 
     Raises:
         StoreLocked: another process writes it.
-        StoreError: it cannot be opened; one sentence says why and what to do.
+        StoreError: it cannot be opened; the message says why and what to do.
 
     Attributes:
-        stamp: grows before and after every change of what is read: the same stamp, the same answers.
-        was_converted: whether opening converted the store from an older format: its word graphs are to be built.
+        stamp: grows before and after every visible change: answers are valid while it stays the same.
+        was_converted: whether opening converted the store from an older format, so that its word graphs have to be
+            built.
         view: of the open write transaction; None: none is open.
     """
 
@@ -164,10 +165,10 @@ class Store(StoreReader):
     # -- changing ------------------------------------------------------------------------------------------------
 
     def apply(self, mutation: Mutation, *, in_steps: bool = False) -> int:
-        """Carry out a mutation; return the number for the client, which may have it once `seal` has passed.
+        """Carry out a mutation; return the number for the client, to be sent after `seal`.
 
         Args:
-            in_steps: let `take_step` do most of a removal that takes long; the client waits for the last step.
+            in_steps: leave most of a long removal to `take_step`; the client waits for the last step.
 
         Raises:
             StoreError: it was not carried out; everything applied before it is.
@@ -193,7 +194,7 @@ class Store(StoreReader):
         return result
 
     def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None:
-        """Carry out PushTerms as `apply` does, with fewer calls where nothing stands in the way.
+        """Carry out PushTerms as `apply` does, with fewer calls in the usual case.
 
         Raises:
             StoreError: it was not carried out; everything applied before it is.
@@ -231,10 +232,10 @@ class Store(StoreReader):
             self._board.mark(collection, bucket, view.transaction.number)
 
     def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool = False) -> list[int]:
-        """Carry out many PUSHes as one change; return the places of those left out.
+        """Carry out many PUSHes as one change; return the places of the PUSHes left out.
 
         Args:
-            new: leave out those whose object exists.
+            new: leave out PUSHes whose object exists.
 
         Raises:
             StoreError: none of them was carried out; everything applied before them is.
@@ -258,10 +259,10 @@ class Store(StoreReader):
         return left_out
 
     def seal(self) -> None:
-        """Put what was applied since the last seal into the log.
+        """Write the records of all mutations since the last seal to the log.
 
         Raises:
-            StoreError: none of it was; it is undone.
+            StoreError: none was written; the mutations are undone.
         """
         if not self._unsealed:
             return
@@ -278,7 +279,7 @@ class Store(StoreReader):
                 self._unsealed = []
 
     def commit(self) -> None:
-        """Make everything applied visible to all; grow the map before it is needed.
+        """Make all applied mutations visible to all readers; grow the map before it is needed.
 
         Raises:
             StoreError: the commit failed: reads go on, mutations are refused until a commit passes.
@@ -311,28 +312,28 @@ class Store(StoreReader):
             self._sync_in_background()
 
     def refuse(self, why: str | None) -> None:
-        """Refuse changes with this sentence, although the store can still be written; None: accept them again."""
+        """Refuse changes with a sentence, although the store can still be written; None: accept them again."""
         self._held_back = None if why is None else StoreFull(why)
 
     def shorten_log(self) -> None:
         """Begin a new segment if everything in the log is committed, so that the next `sync` deletes the older ones.
 
-        For the thread that changes the store, when nothing was changed for a while.
+        Only the thread that changes the store may call it, when nothing was changed for a while.
         """
         if self._is_committed() and self._log.position == self._committed_position:
             self._begin_segment()
 
     def sync_log(self) -> int:
-        """Wait until the log is on the disk; return up to which position it is. May be called from any thread."""
+        """Wait until the log is on the disk; return its position on the disk. Any thread may call it."""
         return self._log.sync()
 
     def sync(self) -> None:
-        """Wait until log and environment are on the disk, then delete the segments of the log that are not needed.
+        """Wait until log and environment are on the disk, then delete segments of the log that are not needed.
 
-        May be called from any thread. Afterwards a loss of power undoes nothing that was committed before.
+        Any thread may call it. Afterwards a loss of power cannot undo the commits before the call.
 
         Raises:
-            StoreError: the disk failed; nothing is counted as done.
+            StoreError: the disk failed; nothing counts as synced.
         """
         with Held(self._syncing):
             covered = self._committed_position  # taken before the sync begins
@@ -342,9 +343,9 @@ class Store(StoreReader):
                 self._log.retire(covered)
 
     def free_disk(self) -> bool:
-        """Give some of the pages that nothing needs back to the file system; return whether there may be more.
+        """Give some unused pages back to the file system; return whether there may be more.
 
-        May be called from any thread. Nothing is given back while the store is being changed.
+        Any thread may call it. It does nothing while the store is being changed.
 
         Raises:
             StoreError: the disk failed.
@@ -352,7 +353,7 @@ class Store(StoreReader):
         return self._free_space.give_back(HOLES_S)
 
     def sync_before(self, work: Callable[[], None]) -> None:
-        """Let every sync begin with `work`, which makes sure that the disk has what commits refer to."""
+        """Begin every sync with `work`, which syncs the files that commits refer to."""
         self._environment.sync_before(work)
 
     @property
@@ -361,12 +362,12 @@ class Store(StoreReader):
         return self._environment.checkpoint
 
     def take_step(self) -> bool:
-        """Carry out a step of what is removed in steps; return whether anything is left. Needs no log record."""
+        """Carry out a step of the removals under way; return whether anything is left. Needs no log record."""
         return self.maintain(take_step)
 
     @property
     def has_removals(self) -> bool:
-        """Whether something is half gone, so that `take_step` has to be called."""
+        """Whether a removal in steps is under way, so that `take_step` has to be called."""
         return bool(self._write_cache.removals)
 
     def sweep(self, rows: int) -> bool:
@@ -375,7 +376,7 @@ class Store(StoreReader):
         return self._write_cache.has_dropped
 
     def maintain(self, work: Callable[[WriteView], Answer]) -> Answer:
-        """Let `work` change rows in a way that needs no log record, because it changes nothing that was acknowledged.
+        """Run `work`, which changes rows without a log record, because it does not affect acknowledged data.
 
         Raises:
             StoreError: it failed twice.
@@ -395,9 +396,9 @@ class Store(StoreReader):
             self.maintain(WriteView.flush_term_rows)
 
     def share_changes(self) -> ChangeBoard:
-        """Return the board on which readers in other processes see which buckets have changes that no commit holds.
+        """Return the change board, on which readers in other processes see the buckets with uncommitted changes.
 
-        For the thread that changes the store.
+        Only the thread that changes the store may call it.
         """
         if self._board is None:
             self._board = ChangeBoard.create()
@@ -409,7 +410,7 @@ class Store(StoreReader):
         return self._board
 
     def pending_buckets(self) -> set[int]:
-        """Return the ids of the buckets that may have words waiting for consolidation."""
+        """Return the ids of the buckets that may have pending words."""
         return self._write_cache.pending_buckets.copy()
 
     def forget_pending_bucket(self, bucket: int) -> None:
@@ -443,10 +444,10 @@ class Store(StoreReader):
     def shown_now(self) -> View | None:
         """Return the view of the open write transaction if this thread owns one, for reading.
 
-        A change that was interrupted is decided first, so that what is read stays true.
+        An interrupted change is completed or undone first, so that reads stay valid.
 
         Raises:
-            StoreError: it was lost and cannot be recovered, so what was acknowledged cannot be read.
+            StoreError: the transaction is lost and cannot be recovered, so acknowledged changes cannot be read.
         """
         transactions = self._transactions
         turn = self._turn
@@ -463,11 +464,11 @@ class Store(StoreReader):
         return view
 
     def _may_change(self) -> bool:
-        """Return whether this thread is the one that changes the store now."""
+        """Return whether this thread may change the store now."""
         return self._owner == threading.get_ident() if self._turn is None else self._turn.is_mine
 
     def _settle(self, turn: Turn) -> None:
-        """Commit what the log holds of a change that was interrupted; if that fails, readers see the last commit."""
+        """Commit the logged part of an interrupted change; if that fails, readers see the last commit."""
         with turn.hold():
             if not self._transactions.is_lost:
                 return
@@ -477,7 +478,7 @@ class Store(StoreReader):
                 logger.error("%s", error)
 
     def readable_stamp(self) -> int | None:
-        """Return `stamp` if this thread reads the state it belongs to; None: it reads an older commit."""
+        """Return `stamp` if this thread reads the present state; None: it reads an older commit."""
         stamp = self.stamp  # read before the count: a change raises the count first
         if self._owner == threading.get_ident():
             return stamp
@@ -485,24 +486,24 @@ class Store(StoreReader):
         return stamp if not self.uncommitted and self.view is None else None
 
     def log_bytes(self) -> int:
-        """Return how many bytes of records the log holds."""
+        """Return the bytes of records in the log."""
         return self._log.size_bytes()
 
     def note_server(self, url: str) -> None:
-        """Tell other processes that want to open the folder at which URL this one serves it. Raises StoreFull."""
+        """Publish the URL of this server for processes that try to open the folder. Raises StoreFull."""
         self._lock.note_server(url)
 
     def leave_to_parent(self) -> None:
-        """In a forked process: touch no transaction, and release the lock here; the parent keeps it."""
+        """In a forked process: release the lock of this process without touching a transaction; the parent's lock
+        stays."""
         self._environment.leave_to_parent()
         self._lock.release()
 
     def close(self, seconds: float = inf) -> None:
-        """Commit, sync, and let other processes open the store; do the rest if an earlier call was interrupted.
+        """Commit, sync, and release the store for other processes; a second call finishes an interrupted one.
 
         Args:
-            seconds: how long to wait for the reads of other threads; if they take longer, the store stays as it is, and
-                the next start finds it as after a kill.
+            seconds: time limit for the reads of other threads; if they take longer, the store stays as after a kill.
         """
         is_alone = True
         try:
@@ -550,7 +551,7 @@ class Store(StoreReader):
         return Log(folder / "log", access)
 
     def _note_position(self, view: WriteView) -> None:
-        """Write into a transaction that is about to be committed which part of the log it covers."""
+        """Store the log position in a transaction before its commit."""
         POSITION.write(view.transaction, self._log.position)
 
     def _check_accepting(self) -> None:
@@ -566,15 +567,15 @@ class Store(StoreReader):
             raise refusal.with_traceback(None)  # of the last one that was refused
 
     def _try_again(self) -> None:
-        """Commit, if that works now: nothing was accepted since it failed, so nobody waits for a seal."""
+        """Repeat a failed commit. No mutation was accepted since, so there is nothing to seal."""
         try:
             self.commit()
         except StoreError as error:  # it is the refusal now
             logger.debug("%s", error)
 
     def _note_if_replaced(self) -> StoreLocked | None:
-        """Return why changes are refused for good, because a file of the store was deleted or replaced; None: none
-        was. The first time, the log says it."""
+        """Return the error for changes if a file of the store was deleted or replaced, and log it the first time; None:
+        no file was."""
         if self._replaced is None and (found := self._lock.refusal()) is not None:
             self._replaced = self._refusal = found
             logger.error("%s", found)
@@ -588,7 +589,7 @@ class Store(StoreReader):
             raise replaced.with_traceback(None)
 
     def _mark(self, board: ChangeBoard, mutation: Mutation) -> None:
-        """Note on the board which commit will hold a mutation that the open transaction holds."""
+        """Note on the board the commit that will hold a mutation of the open transaction."""
         view = self.view
         assert view is not None
         number = view.transaction.number
@@ -641,7 +642,7 @@ class Store(StoreReader):
         self._log.retire(end)
 
     def _commit_environment(self) -> None:
-        """Commit the open transaction with the log position it covers; if the map is full, in a larger one.
+        """Commit the open transaction with its log position; if the map is full, grow it and repeat.
 
         Raises:
             StoreError: the commit failed; call `_recover`.
@@ -693,16 +694,16 @@ class Store(StoreReader):
         return view
 
     def _give_up(self) -> None:
-        """Forget the open transaction, and note that what it held has to be done again."""
+        """Forget the open transaction, and note that it has to be recovered."""
         self._transactions.is_lost = True
         self.view, self.is_torn = None, False
         self._transactions.abort()
 
     def _at_most_twice(self, work: Callable[[WriteView, Given], Answer], given: Given) -> Answer:
-        """Run `work` in the open transaction; after an error of the storage once more, in a recovered one.
+        """Run `work` in the open transaction; after an error of the storage, repeat it once in a recovered transaction.
 
-        If it raises anything else, the transaction is recovered too, so nothing half done stays. If it passes, the
-        caller notes the records of what was done, and that the transaction is not torn any more.
+        After any other exception the transaction is recovered, too, so that no partial change stays. On success, the
+        caller adds the records and marks the transaction as whole.
         """
         self.stamp += 1
         try:
@@ -732,10 +733,10 @@ class Store(StoreReader):
             self.stamp += 1
 
     def _recover(self, cause: StoreError | None, from_log_end: int | None = None) -> None:
-        """Begin a fresh write transaction that holds every sealed record and every one applied since.
+        """Begin a new write transaction that includes every sealed record and every mutation applied since.
 
         Args:
-            cause: why; if it is a full map, the map grows first.
+            cause: the error before; if it is a full map, the map grows first.
             from_log_end: when a store is opened, the position of the last commit; replay finds the end of the log.
         """
         self._transactions.is_lost = True
@@ -760,7 +761,7 @@ class Store(StoreReader):
         raise StoreFull("the store cannot be recovered: its map is full whatever its size")
 
     def _release(self) -> None:
-        """Give everything back; do the rest if an earlier call was interrupted."""
+        """Release everything; a second call finishes an interrupted one."""
         self._is_closing = True
         while self._closers:
             self._closers[-1]()

@@ -1,8 +1,8 @@
 """The start of a store before LMDB opens it: after a loss of power, the store goes back to its checkpoint.
 
-    no data file                                         LMDB makes it
-    closed cleanly, or only the writing process died     LMDB opens the last commit
-    the machine stopped                                  the checkpoint becomes the last commit, every row is read, the log is replayed
+    no data file                   LMDB makes it
+    closed cleanly, or killed      LMDB opens the last commit
+    the machine stopped            the checkpoint becomes the last commit, every row is read, the log is replayed
 
 A store without a checkpoint, such as one that an older version wrote, is not changed: its tables are compared, and it
 is refused if there is a fault.
