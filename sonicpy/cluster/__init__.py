@@ -1,3 +1,3 @@
-"""Several machines that hold the same index: `sonicpy serve --cluster`. Nothing outside of this room imports it, except
-the command line where `--cluster` or `sonicpy cluster` asks for it.
+"""Several machines that hold the same index: `sonicpy serve --cluster`. Outside of this package only the command line
+imports it, for `--cluster` and `sonicpy cluster`.
 """

@@ -33,11 +33,11 @@ def serve(loaded: Loaded, announce: Callable[[str], None], brokers: str, name: s
     Args:
         announce: called with one line for the terminal once the node accepts connections.
         brokers: addresses of NATS servers, separated by commas.
-        name: of the node; the same at each start.
+        name: of the node; it must not change between starts.
         is_strong: every read sees all changes that any node has acknowledged before.
 
     Raises:
-        SonicError: the name or a setting is wrong, or the node cannot start. It waits for brokers that do not answer.
+        SonicError: the name or a setting is wrong, or the node cannot start. It waits for silent brokers.
     """
     check_name(name)
     logging.getLogger("nats").setLevel(logging.CRITICAL)

@@ -122,8 +122,8 @@ class Answers(TextReader):
         """Return words of the bucket in byte order.
 
         Args:
-            limit: how many at most.
-            offset: skip this many. A large one costs time; `after` does not.
+            limit: maximum of words.
+            offset: number of words to skip. A large offset costs time; `after` does not.
             prefix: only words that begin with it, in capital or small letters.
             after: only words behind this one, such as the last word of the page before.
 
@@ -146,7 +146,7 @@ class Answers(TextReader):
         *,
         of: Counted | None = None,
     ) -> int:
-        """Return how many buckets a collection has, or how many words a bucket or an object holds, as COUNT does.
+        """Return the number of buckets in a collection, or of words in a bucket or an object, as COUNT does.
 
         Args:
             of: "objects" counts the objects of a bucket or a collection instead.
@@ -193,21 +193,21 @@ class Answers(TextReader):
             return sum(state.objects for state in view.buckets(collection))
 
     def _kept_answer(self, question: Hashable) -> Kept | None:
-        """Return the answer to a question that was given last, or None."""
+        """Return the last answer to a question, or None."""
         try:
             return self._kept.get(question)
         except TypeError:  # an argument that cannot be hashed: whoever answers says which one is wrong
             return None
 
     def _keep(self, question: Hashable, stamp: int | None, moment: Moment, answer: list[str]) -> None:
-        """Keep an answer to what the store held at `stamp`, unless it changed meanwhile."""
+        """Cache an answer that was computed at `stamp`, unless the store has changed since."""
         if stamp is not None and stamp == self._engine.store.readable_stamp():
             self._kept.put(question, (stamp, moment, answer))
 
     def _suggest(
         self, collection: str, bucket: str, word: str, limit: int, kept: Kept | None
     ) -> tuple[list[str], Moment]:
-        """Return suggestions, the kept ones if the bucket has not changed since, and the moment of the bucket."""
+        """Return suggestions, from the cache if the bucket has not changed, and the moment of the bucket."""
         if not are_names(collection, bucket):
             check_names(collection, bucket)
         if type(word) is not str:
@@ -228,7 +228,7 @@ class Answers(TextReader):
         return list(map(bytes.decode, found)), moment
 
     def _word_prefix(self, prefix: str) -> bytes:
-        """Return letters in the form that words have."""
+        """Return the first letters of a word in the normal form of words."""
         if not prefix:
             return b""
         _encoded("prefix", prefix)
@@ -237,7 +237,7 @@ class Answers(TextReader):
 
 
 def _moment(lexicon: Lexicon) -> Moment:
-    """Return until when answers of a bucket hold."""
+    """Return the moment of a bucket: its answers are valid until it changes."""
     return lexicon.reader.serial, lexicon.reader.state.lexicon_version
 
 

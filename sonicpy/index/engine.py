@@ -1,6 +1,6 @@
-"""Engine: one folder, opened: its store, word graphs, lexer and settings; how they are read and changed.
+"""Engine: an open folder: its store, word graphs, lexer and settings; reads and changes.
 
-`Index` asks and changes it for its users, `Maintainer` keeps it fast and safe. Nothing here knows what a query is.
+`Index` reads and changes it for its users, `Maintainer` maintains it. This file does not depend on queries.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ from sonicpy.store.store import Store
 from sonicpy.store.views.view import View
 
 BATCH_COMMIT = 512
-"""Changes after which a batch commits: a change in such a batch costs a third of a change with its own commit."""
+"""Changes after which a batch commits: a change in a batch costs a third of a change with its own commit."""
 
 SWEEP_ROWS = 500
 """Rows of flushed buckets that the library deletes in one step."""
@@ -57,10 +57,10 @@ class Engine(TextEngine):
     read_only = False
     """Whether changes are refused; see `sonicpy.open`."""
     store: AnyStore = ClosedStore("the index is not open yet").instead()
-    """The store; after `close`, and in a forked process, one that raises IndexClosed for everything."""
+    """The store; after `close`, and in a forked process, a store whose methods raise IndexClosed."""
     graphs: GraphPool
     was_converted = False
-    """Whether opening converted the store from an older format: its word graphs are to be built."""
+    """Whether opening converted the store from an older format, so that its word graphs have to be built."""
 
     def __init__(
         self,
@@ -73,12 +73,12 @@ class Engine(TextEngine):
     ) -> None:
         super().__init__(config or Config(), lexer)
         self.turn = Turn()
-        """Of the threads that change something; see `changing`."""
+        """The turn of threads that change something; see `changing`."""
         self.changing: Callable[[], AbstractContextManager[None]] = self.turn.hold
-        """Returns the context manager that takes the turn of changing something: `with engine.changing()`.
+        """Returns a context manager for changes, which excludes other threads: `with engine.changing()`.
 
-        If this engine commits by itself, no write transaction stays open behind the block: LMDB's belongs to one
-        thread.
+        If this engine commits by itself, no write transaction stays open behind the block, because LMDB's write
+        transaction belongs to one thread.
         """
         self.is_autocommit = autocommit
         self._is_alone = not autocommit  # one thread alone changes something, and commits when it likes
@@ -102,18 +102,18 @@ class Engine(TextEngine):
             raise
 
     def begin_batch(self) -> None:
-        """Commit changes by about BATCH_COMMIT instead of one by one, until `end_batch`."""
+        """Commit once for about BATCH_COMMIT changes, until `end_batch`."""
         self._is_alone = False
         self.turn.batches += 1
 
     def end_batch(self) -> None:
-        """End the last `begin_batch`; commit what was changed."""
+        """End the last `begin_batch`; commit its changes."""
         self.turn.batches -= 1
         self.finish()
 
     @property
     def is_batching(self) -> bool:
-        """Whether changes are committed by about BATCH_COMMIT instead of one by one; see `Index.batch`."""
+        """Whether a batch is open; see `Index.batch`."""
         return self.turn.batches > 0
 
     @property
@@ -124,7 +124,7 @@ class Engine(TextEngine):
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def read(self) -> AbstractContextManager[View]:
-        """Return the context manager for one read: `with engine.read() as view`.
+        """Return a context manager for one read: `with engine.read() as view`.
 
         The view shows the open write transaction on the thread that owns it, and the last commit elsewhere. The block
         raises StoreDamaged for rows that cannot be decoded.
@@ -132,19 +132,19 @@ class Engine(TextEngine):
         return self.store.reading()
 
     def read_words(self, collection: str, bucket: str) -> AbstractContextManager[Lexicon | None]:
-        """Return the context manager for one read of a bucket's words: `with ... as lexicon`.
+        """Return a context manager for one read of a bucket's words: `with ... as lexicon`.
 
         `lexicon` is None if there is no such bucket. Views and errors as in `read`.
         """
         return self.store.reading(self.lexicons.of, collection, bucket)
 
     def snapshot_of_now(self) -> AbstractContextManager[View]:
-        """Commit what was changed; return the context manager of a snapshot of it, for a read that may take long."""
+        """Commit all changes; return a context manager for a snapshot of the commit, for a long read."""
         self.commit_before_reading()
         return self.store.snapshot()
 
     def commit_before_reading(self) -> None:
-        """Commit what was changed, so that the next snapshot shows it."""
+        """Commit all changes, so that the next snapshot shows them."""
         with self.changing():
             self.store.commit()
 
@@ -172,7 +172,7 @@ class Engine(TextEngine):
                 self._finish_change()
 
     def apply(self, mutation: Mutation) -> int:
-        """Carry out a change, and commit it if this engine commits by itself; return what the change answers.
+        """Carry out a change, and commit it if this engine commits by itself; return its result.
 
         Raises:
             StoreError: the change was not stored.
@@ -184,9 +184,9 @@ class Engine(TextEngine):
             return result
 
     def apply_pushes(self, change: "PushGroup", *, new: bool) -> None:
-        """Carry out many pushes as one change; set its `there` to the places of those left out.
+        """Carry out many pushes as one change; set its `there` to the places of the pushes left out.
 
-        If an exception comes from outside when `there` is set, the next commit makes the change visible.
+        If a signal handler raises once `there` is set, the next commit makes the change visible.
 
         Raises:
             StoreError: the change was not stored.
@@ -238,14 +238,14 @@ class Engine(TextEngine):
             return self.store.take_step()
 
     def sync_graphs(self) -> None:
-        """Delete the graphs that new ones have replaced, once the disk holds the commit that names the new ones."""
+        """Delete replaced graphs once the disk holds the commit that names their successors."""
         if self.graphs.has_unwanted(self.store.last_commit()):
             self.store.sync()
             while self.graphs.has_unwanted(self.store.checkpoint):
                 self.graphs.sweep(SWEEP_FILES, self.store.checkpoint)
 
     def forget_bucket(self, bucket: int, version: int) -> None:
-        """Drop the graph and the caches of a bucket that was flushed; `version` is that of its graph, 0: none."""
+        """Drop the graph and the caches of a flushed bucket; `version` is that of its graph, 0: none."""
         self.store.forget_pending_bucket(bucket)
         self.graphs.forget(bucket, version, self.store.last_commit())
 
@@ -254,7 +254,7 @@ class Engine(TextEngine):
     def close(self) -> None:
         """Commit, sync and release the folder; do nothing if it is closed, or in a forked process.
 
-        Waits until other threads have their answers; their next call raises IndexClosed.
+        Waits for calls of other threads to end; their next call raises IndexClosed.
         """
         with self.changing():
             if not self.is_closed:
@@ -262,9 +262,9 @@ class Engine(TextEngine):
             self._let_go(inf)
 
     def end(self, seconds: float) -> None:
-        """Close at the end of the interpreter; other threads, if there are any, wait from now on until that is over.
+        """Close at the end of the interpreter; other threads then wait until the process ends.
 
-        If they do not let go in time, everything stays as a kill would leave it.
+        If their calls do not end in time, the folder stays as a kill would leave it.
         """
         if self._claim.is_closed:
             return
@@ -289,7 +289,7 @@ class Engine(TextEngine):
         return store
 
     def _let_go(self, seconds: float) -> bool:
-        """Close what keeps the folder open, or do the rest if that was interrupted; return whether it is closed."""
+        """Close the store and the graphs, or finish an interrupted close; return whether they are closed."""
         if not self._claim.close(seconds):
             return False
         self._guard.detach()
@@ -315,7 +315,7 @@ class Engine(TextEngine):
         return store
 
     def _drop_leftovers(self) -> None:
-        """Delete what an earlier process has left unfinished."""
+        """Delete unfinished files of an earlier process."""
         with self.changing():
             drop_staged(self.store)
             while self.store.has_removals:
@@ -344,7 +344,7 @@ class PushGroup(Protocol):
 
 
 def sync_names(folder: Path) -> None:
-    """Wait until the disk has the names of the graphs that commits refer to; their content is there already."""
+    """Wait until the disk has the folder entries of the graphs named in commits; it has their content already."""
     try:
         if folder.is_dir():
             sync_folder(folder)

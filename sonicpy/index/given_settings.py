@@ -27,7 +27,7 @@ def config_of(settings: Any) -> Config:
 
 
 def _by_section(settings: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return a mapping in which every dotted key stands in its sections."""
+    """Return a mapping with every dotted key moved into its section."""
     sections = {str(key): value for key, value in settings.items() if "." not in str(key)}
     for key, value in settings.items():
         *path, last = str(key).split(".")

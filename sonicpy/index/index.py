@@ -37,8 +37,8 @@ from sonicpy.index.search.answer_cache import AnswerCache
 logger = logging.getLogger(__name__)
 
 BACKLOGS_BETWEEN_CHUNKS = 10
-"""While many rows are pushed, a graph is built once this many times the usual backlog is pending: so graphs are built a
-few times, not after every chunk."""
+"""While many rows are pushed, a graph is built only after this many times the usual backlog: a few times, not after
+every chunk."""
 
 
 FOR_THE_SERVER = frozenset(
@@ -120,8 +120,8 @@ class Index(Answers, Listing, Changing):
     ) -> PushReport:
         """Push many texts, thousands to a commit; return how many were indexed, and which were refused and why.
 
-        Chunks of at most 4,096 rows are stored one after the other, each as a whole. If an exception comes, also one of
-        a signal handler, the chunks before it stay: a note of the exception, and `report`, say how many rows they had.
+        Chunks of at most 4,096 rows are stored one after the other, each as a whole. After an exception, even one of a
+        signal handler, the chunks before it stay: a note of the exception, and `report`, give their number of rows.
 
         Args:
             rows: an iterable of tuples or lists (object, text), (object, text, lang), (collection, bucket, object,
@@ -138,7 +138,7 @@ class Index(Answers, Listing, Changing):
 
         Raises:
             InvalidArgument: an argument is not valid, `rows` is not of these types, or a table lacks a column.
-            StoreError: rows could not be stored; a note says how many were.
+            StoreError: rows could not be stored; a note gives the number of stored rows.
         """
         shape = Shape(collection, bucket, object, text, lang, compat=self._engine.is_compat)
         new = switch_of("new", new)
@@ -163,7 +163,7 @@ class Index(Answers, Listing, Changing):
         self.maintainer.consolidate_backlogged(some, BACKLOGS_BETWEEN_CHUNKS)
 
     def bucket(self, collection: str, bucket: str) -> Bucket:
-        """Return a bucket, whether it exists or not: an object with the same methods, without the two names.
+        """Return a bucket, whether it exists or not: an object with the methods of the index, without the two names.
 
         Raises InvalidArgument like `push`.
         """
@@ -172,8 +172,8 @@ class Index(Answers, Listing, Changing):
     def batch(self) -> AbstractContextManager[Self]:
         """Group the changes made on this thread inside a `with` block: one commit for about 512 of them.
 
-        At its end, also after an error, what was changed is committed, and buckets that gained thousands of words are
-        consolidated.
+        At the end of the block, even after an error, all changes are committed, and buckets that gained thousands of
+        words are consolidated.
         """
         return self._engine.turn.hold(self._begin_batch, self._end_batch)
 
@@ -201,9 +201,9 @@ class Index(Answers, Listing, Changing):
             return stats.bucket_figures(view, self._engine.graphs, collection, bucket)
 
     def holdings(self, collection: str | None = None, bucket: str | None = None) -> Iterator[ExportedObject]:
-        """Yield every object and the words it holds, bucket by bucket; an object may come more than once.
+        """Yield every object with its words, bucket by bucket; an object may come more than once.
 
-        Given to `push_terms` in this order, they make the same index again. The first step takes a snapshot; finish the
+        `push_terms` of all objects in this order makes an equal index. The first step takes a snapshot; finish the
         iteration before this thread changes the index.
 
         Args:
@@ -221,7 +221,7 @@ class Index(Answers, Listing, Changing):
                 yield from export.holdings(view, scope, state)
 
     def term_stats(self, collection: str, bucket: str) -> Iterator[TermStats]:
-        """Yield every word of a bucket in byte order, hidden ones too, with how many objects hold it and how often.
+        """Yield every word of a bucket in byte order, hidden ones too, with its number of objects and its frequency.
 
         Snapshot and errors as in `holdings`.
         """
@@ -232,7 +232,7 @@ class Index(Answers, Listing, Changing):
                 yield from term_stats.term_stats(view, state)
 
     def object_stats(self, collection: str, bucket: str) -> Iterator[ObjectStats]:
-        """Yield every object of a bucket, oldest first, with its length and how many words it holds.
+        """Yield every object of a bucket, oldest first, with its length and its number of words.
 
         Snapshot and errors as in `holdings`.
         """
@@ -245,9 +245,9 @@ class Index(Answers, Listing, Changing):
     # -- maintenance ---------------------------------------------------------------------------------------------------
 
     def consolidate(self) -> None:
-        """Build the word graphs of all buckets whose words changed; in this process, without the GIL where it pays.
+        """Build the word graphs of all buckets whose words changed, in this process; large graphs without the GIL.
 
-        With `search.live_words` words are completed, corrected, listed and counted before that too.
+        With `search.live_words` (default), words are completed, corrected, listed and counted even before.
 
         Raises:
             StoreError, GraphError: a graph could not be built; its words stay pending.
@@ -255,23 +255,23 @@ class Index(Answers, Listing, Changing):
         self.maintainer.consolidate()
 
     def backup(self, folder: Path | str) -> Path:
-        """Commit, then copy the index into a folder as `sonicpy.backup`, with every change made before; return that
-        file. Other threads go on meanwhile.
+        """Commit, then copy the index with every change made before into a folder as `sonicpy.backup`; return the file.
+        Other threads may use the index meanwhile.
 
         Args:
-            folder: created if it is missing; a backup in it is replaced once the new one is whole.
+            folder: created if it is missing; a backup in it is replaced once the new one is complete.
 
         Raises:
-            StoreError: the backup could not be written; the one before is still there.
+            StoreError: the backup could not be written; an earlier one is kept.
         """
         path = path_of("folder", folder)
         self._engine.commit_before_reading()
         return self._engine.store.backup(Path(path))
 
     def restore(self, folder: Path | str) -> None:
-        """Replace the collections that the backup in a folder holds; others stay as they are.
+        """Replace the collections that the backup in a folder holds; other collections stay.
 
-        All or nothing: until the last step the old collections answer, and a backup with faults changes nothing.
+        All or nothing: the old collections answer until the last step, and a backup with faults changes nothing.
 
         Raises:
             StoreDamaged: the backup has faults.
@@ -282,14 +282,14 @@ class Index(Answers, Listing, Changing):
     def verify(self) -> list[str]:
         """Check every table against every other, and the graphs against the tables; return the faults as sentences.
 
-        Other threads go on reading and writing meanwhile; their changes are not checked.
+        Other threads may read and write meanwhile; their changes are not checked.
         """
         return self.maintainer.verify()
 
     def close(self) -> None:
         """Commit, sync and release the folder; a second call, and one in a forked process, does nothing.
 
-        Waits until other threads have their answers; their next call raises IndexClosed.
+        Waits for calls of other threads to end; their next call raises IndexClosed.
         """
         self._engine.close()
 
@@ -307,7 +307,7 @@ class Index(Answers, Listing, Changing):
         )
 
     def __dir__(self) -> list[str]:
-        """Return what programs use, for tab completion."""
+        """Return the public names, for tab completion."""
         return user_names(self, hidden=FOR_THE_SERVER)
 
     def __repr__(self) -> str:

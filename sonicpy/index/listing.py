@@ -1,4 +1,4 @@
-"""Listing: the methods of Index that say what there is: collections, buckets, objects. Any thread may call them."""
+"""Listing: the methods of Index that list collections, buckets and objects. Any thread may call them."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,11 +18,11 @@ ROWS_EXAMINED = 256
 
 
 class ObjectPage(NamedTuple):
-    """Names of objects, and where to go on.
+    """Names of objects, and the position of the next page.
 
     Attributes:
         objects: the names.
-        next: the position to go on from; None: there are no more.
+        next: the position of the next page; None: there are no more objects.
     """
 
     objects: list[str]
@@ -44,7 +44,7 @@ class Listing:
     def buckets(self, collection: str) -> list[str]:
         """Return the names of all buckets of a collection, sorted. Raises InvalidArgument like `push`.
 
-        A bucket is there from its first PUSH on until it is flushed, even if all its objects are gone.
+        A bucket exists from its first PUSH until it is flushed, even if all its objects are gone.
         """
         names: list[str] = []
         while more := self.buckets_after(collection, names[-1] if names else None, NAMES_AT_ONCE):
@@ -63,9 +63,9 @@ class Listing:
         """Return names of objects, in the order in which they were first pushed.
 
         Args:
-            prefix: only names that begin with it; the others are looked at, too, a million in about a second.
+            prefix: only names that begin with it; all names are examined, a million in about a second.
             after: only objects behind this one, such as the last one of the page before.
-            limit: how many at most; None: all.
+            limit: maximum of names; None: all.
 
         Raises:
             InvalidArgument: like `push`; there is no object `after`.
@@ -82,8 +82,8 @@ class Listing:
     def iterate_objects(self, collection: str, bucket: str, *, prefix: str = "") -> Iterator[str]:
         """Yield the names of all objects, in the order in which they were first pushed. Raises like `push`.
 
-        Each thousand names is a snapshot of its own, so the loop may change the bucket: it also yields objects that are
-        pushed meanwhile, and none twice.
+        Each thousand names has a snapshot of its own, so the loop may change the bucket: objects pushed meanwhile are
+        yielded, too, and none twice.
         """
         position: int | None = 0
         while position is not None:
@@ -113,7 +113,7 @@ class Listing:
             return name_pages.buckets_after(view, collection, after, limit)
 
     def objects_from(self, collection: str, bucket: str, position: int, *, prefix: str, limit: int) -> ObjectPage:
-        """Return at most `limit` names of objects from a position on; few or none where many must be passed over."""
+        """Return at most `limit` names of objects from a position on; few or none if many have to be skipped."""
         check_names(collection, bucket)
         start = text_of("prefix", prefix).encode(errors="surrogatepass")  # no name begins with a surrogate
         with self._engine.read() as view:

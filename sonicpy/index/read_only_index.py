@@ -22,7 +22,7 @@ Value = TypeVar("Value")
 Arguments = ParamSpec("Arguments")
 
 TRIES = 5
-"""A missing graph was replaced by a later commit, and its successor may be replaced just as quickly."""
+"""Attempts of a read: a missing graph was replaced by a later commit, and its successor may be replaced, too."""
 
 
 class GraphReplaced(GraphError):
@@ -57,7 +57,7 @@ class ReaderGraphPool(GraphPool):
         return graph
 
     def go_without(self, bucket: int, version: int) -> None:
-        """Stop looking for this graph: words are found, only typing errors are not corrected."""
+        """Do without this graph: words are found, but typing errors are not corrected."""
         logger.error("the word graph %s is missing; until the writer builds it again, words are not corrected",
                      self.path(bucket, version))  # fmt: skip
         self._unreadable[bucket] = version
@@ -89,14 +89,14 @@ class ReadOnlyEngine(Engine):
         return store.any_store()
 
     def _drop_leftovers(self) -> None:
-        """Leave the folder to the process that writes it."""
+        """Do nothing: leftovers belong to the process that writes the folder."""
 
     def commit_before_reading(self) -> None:
         """Do nothing: there is nothing to commit."""
 
 
 def retried(method: Callable[Concatenate["ReadOnlyIndex", Arguments], Value]) -> Callable[..., Any]:
-    """Return a method of Index that starts again, in a newer snapshot, when a graph was replaced while it ran."""
+    """Wrap a method of Index: it starts again in a newer snapshot if a graph was replaced while it ran."""
 
     @functools.wraps(method)
     def retrying(index: "ReadOnlyIndex", *args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:

@@ -13,12 +13,12 @@ from sonicpy.index.search.statistics import NO_SKETCH, Sketch
 
 
 class SpreadParts(Answers):
-    """Methods of a part. What they take and return is plain data."""
+    """Methods of a part. Their arguments and results are plain data."""
 
     def spread_terms(
         self, collection: str, bucket: str, terms: Sequence[Any], matching: Sequence[Any] | None
     ) -> Sketch:
-        """Return what this part knows of the words of a query.
+        """Return this part's sketch of the words of a query.
 
         Args:
             terms, matching: as `read_query` returned them.
@@ -29,13 +29,13 @@ class SpreadParts(Answers):
             return sketch_query(lexicon, unpack_terms(terms), self.config, unpack_matching(matching))
 
     def spread_completions(self, collection: str, bucket: str, word: str) -> str | None:
-        """Return the completions that this part holds, packed, in base 64; None: only `spread_word` tells them."""
+        """Return the completions that this part holds, packed, in base 64; None: only `spread_word` returns them."""
         with self._engine.read_words(collection, bucket) as lexicon:
             packed = b"\0" if lexicon is None else pack_completions(lexicon, word.encode())
         return None if packed is None else b64encode(packed).decode()
 
     def spread_word(self, collection: str, bucket: str, word: str) -> Sketch:
-        """Return what this part knows of the words that complete or correct a word."""
+        """Return this part's sketch of the words that complete or correct a word."""
         with self._engine.read_words(collection, bucket) as lexicon:
             return NO_SKETCH if lexicon is None else sketch_suggest(lexicon, word.encode())
 
@@ -46,7 +46,7 @@ class SpreadParts(Answers):
     def spread_find(
         self, collection: str, bucket: str, plan: Sequence[Any], limit: int, total: bool
     ) -> tuple[list[NamedObject], int | None]:
-        """Return the best objects of this part, and, if `total` asks for it, how many of its objects answer.
+        """Return the best objects of this part, and, if `total`, the number of its objects that answer.
 
         Args:
             plan: as `to_plain` returns it.

@@ -1,7 +1,7 @@
-"""A store that another process may write: every read shows its last commit, every change is refused.
+"""A store that another process may write: every read shows the last commit, every change is refused.
 
 A reader takes a slot in LMDB's table of readers, so that the writer does not reuse the pages being read. A process that
-may not write that table (a read-only medium, no permission) keeps writers away instead while it reads.
+may not write the table (a read-only medium, no permission) excludes writers while it reads.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,14 +33,14 @@ class ReadOnlyStore(StoreReader):
 
     Args:
         folder: holds a store.
-        analyzer: what decides which terms are stored; must be what the store was made with.
-        map_bytes: address space to reserve; it grows as the writer's does.
-        postings_max_bytes: that readers cache.
+        analyzer: the analysis settings; they must be those of the store.
+        map_bytes: address space to reserve; it grows with the writer's.
+        postings_max_bytes: maximum of postings that readers cache.
         access: modes of new files.
 
     Raises:
         StoreLocked: a process writes it, and this one may not write LMDB's lock file.
-        StoreError: there is no store, or it cannot be opened; one sentence says why.
+        StoreError: there is no store, or it cannot be opened; the message says why.
     """
 
     refusing = has_dropped = has_removals = False
@@ -78,13 +78,13 @@ class ReadOnlyStore(StoreReader):
             raise
 
     def watch_changes(self, board: ChangeBoard) -> None:
-        """Learn from the board of the writing process which commit is the last. `drop_idle_reads` has to be called."""
+        """Use the change board of the writing process; `drop_idle_reads` then has to be called regularly."""
         self._board = board
         self._closers.append(board.close)
         self.drop_idle_reads()
 
     def is_behind(self, collection: str, bucket: str | None) -> bool:
-        """Return whether a change that the writing process has carried out is in no commit yet, by its board.
+        """Return whether the writing process has an uncommitted change, by the change board.
 
         Args:
             bucket: None: a change of any bucket counts.
@@ -94,7 +94,7 @@ class ReadOnlyStore(StoreReader):
         return board.is_behind(collection, bucket)
 
     def drop_idle_reads(self) -> None:
-        """End idle transactions of older commits: the writer cannot use pages again that they show."""
+        """End idle transactions of older commits, whose pages the writer cannot reuse."""
         if self._board is not None:
             self._environment.follow(self._board.committed)
 
@@ -113,12 +113,12 @@ class ReadOnlyStore(StoreReader):
         return super().show(transaction)
 
     def reading(self, then: Callable[..., Any] | None = None, *args: Any) -> AbstractContextManager[Any]:
-        """Return the context manager for a read of the last commit; see `StoreReader.reading`."""
+        """Return a context manager for a read of the last commit; see `StoreReader.reading`."""
         self.drop_idle_reads()
         return super().reading(then, *args)
 
     def snapshot(self) -> AbstractContextManager[View]:
-        """Return the context manager for a read of the last commit: `with ... as view`. Raises as `reading`."""
+        """Return a context manager for a read of the last commit: `with ... as view`. Raises as `reading`."""
         self.drop_idle_reads()
         return super().snapshot()
 
@@ -131,7 +131,7 @@ class ReadOnlyStore(StoreReader):
         return ReadOnly(f"the index in {self.folder} is open for reading only: open it without read_only to change it")
 
     def readable_stamp(self) -> int:
-        """Return the number of the last commit of any process: the same number, the same answers."""
+        """Return the number of the last commit of any process: answers are valid while it stays the same."""
         return self.last_commit()
 
     def pending_buckets(self) -> set[int]:
@@ -139,17 +139,17 @@ class ReadOnlyStore(StoreReader):
         return set()
 
     def log_bytes(self) -> int:
-        """Return how many bytes of log files the folder holds."""
+        """Return the bytes of log files in the folder."""
         return sum(path.stat().st_size for path in (self.folder / "log").glob("*.log"))
 
     def leave_to_parent(self) -> None:
-        """Release what a forked process must not hold, and touch no transaction any more."""
+        """In a forked process: release the locks, without touching a transaction."""
         self._environment.leave_to_parent()
         if self._reader_lock is not None:
             self._reader_lock.release()
 
     def close(self, seconds: float = inf) -> None:
-        """End reading, once other threads have; see `Store.close`."""
+        """Stop reading, once reads of other threads have ended; see `Store.close`."""
         is_alone = True
         try:
             if not self._is_closing:
@@ -164,7 +164,7 @@ class ReadOnlyStore(StoreReader):
         return not self._closers
 
     def _release(self) -> None:
-        """Give everything back; do the rest if an earlier call was interrupted."""
+        """Release everything; a second call finishes an interrupted one."""
         self._is_closing = True
         while self._closers:
             self._closers[-1]()

@@ -28,8 +28,8 @@ class StoreReader:
 
     Attributes:
         durability: when a change is on the disk; see `Store`.
-        uncommitted: mutations applied since the last commit.
-        recoveries: how often changes were undone: what the open transaction showed before may not hold any more.
+        uncommitted: number of mutations since the last commit.
+        recoveries: number of recoveries: after one, earlier reads of the open transaction may be invalid.
         is_torn: whether the open transaction is in the middle of a change.
     """
 
@@ -48,7 +48,7 @@ class StoreReader:
         self._replacing_cache = threading.Lock()  # one cache takes over what another holds, and only one may
 
     def reading(self, then: Callable[..., Any] | None = None, *args: Any) -> AbstractContextManager[Any]:
-        """Return the context manager for a read of what this thread should see: `with ... as view`.
+        """Return a context manager for a read of the state that this thread should see: `with ... as view`.
 
         Args:
             then, args: the block gets `then(view, *args)` instead.
@@ -59,7 +59,7 @@ class StoreReader:
         return Reading(self._environment.transactions, self, True, then, args, DamagedBytes, self.damaged)
 
     def snapshot(self) -> AbstractContextManager[View]:
-        """Return the context manager for a read of the last commit: `with ... as view`. Raises as `reading`."""
+        """Return a context manager for a read of the last commit: `with ... as view`. Raises as `reading`."""
         return Reading(self._environment.transactions, self, False, None, (), DamagedBytes, self.damaged)
 
     def show(self, transaction: Transaction) -> Snapshot:
@@ -67,7 +67,7 @@ class StoreReader:
         return Snapshot(transaction, self._cache_of(transaction.number))
 
     def shown_now(self) -> View | None:
-        """Return what this thread is to see instead of the last commit; None: nothing else."""
+        """Return the view that this thread should see instead of the last commit; None: the last commit."""
         return None
 
     def damaged(self, error: DamagedBytes) -> StoreDamaged:
@@ -85,22 +85,22 @@ class StoreReader:
             return cache
 
     def backup(self, folder: Path) -> Path:
-        """Copy the last commit into a folder; return the file. May be called from any thread.
+        """Copy the last commit into a folder; return the file. Any thread may call it.
 
         Raises:
-            StoreError: it could not be written; the backup before it is still there.
+            StoreError: it could not be written; an earlier backup is kept.
         """
         return write_backup(self._environment, folder, self._access)
 
     def is_behind(self, collection: str, bucket: str | None) -> bool:
-        """Return whether reads may lack a change that was acknowledged: never in the process that writes."""
+        """Return whether reads may lack an acknowledged change: never in the writing process."""
         return False
 
     def drop_idle_reads(self) -> None:
-        """End idle transactions of older commits: in the process that writes, each commit ends them."""
+        """Do nothing: in the writing process, each commit ends idle transactions of older ones."""
 
     def readers(self) -> list[ReaderSlot]:
-        """Return who reads which commit now, of all processes."""
+        """Return the readers in all processes with their commits."""
         return self._environment.readers()
 
     def last_commit(self) -> int:
@@ -108,9 +108,9 @@ class StoreReader:
         return self._environment.last_commit()
 
     def size_bytes(self) -> int:
-        """Return how many bytes of the environment are in use."""
+        """Return the used bytes of the environment."""
         return self._environment.used_bytes()
 
     def map_bytes(self) -> int:
-        """Return how many bytes of address space the environment reserves now."""
+        """Return the bytes of address space reserved for the environment."""
         return self._environment.map_bytes()

@@ -1,4 +1,4 @@
-"""The store of a replica: the cluster's log decides what it holds, so it keeps no log of its own on the disk.
+"""The store of a replica: its content follows from the cluster's log, so it keeps no log of its own on the disk.
 
 `apply_batch` carries out one entry of the cluster's log. Every commit notes, in the same transaction, the position of
 the last entry and what the replica has to know of it (`LogProgress`). The records since the last commit stay in memory:
@@ -42,7 +42,7 @@ class RecordsInMemory:
         self.position = position
 
     def retire(self, position: int) -> None:
-        """Do nothing: a sync may call it from any thread, and `forget` comes before."""
+        """Do nothing: `forget` has removed the records before; a sync may call this from any thread."""
 
     def forget(self, position: int) -> None:
         """Forget the records up to `position`."""
@@ -74,7 +74,7 @@ class RecordsInMemory:
         return 0
 
     def size_bytes(self) -> int:
-        """Return how many bytes of records are kept in memory."""
+        """Return the bytes of records in memory."""
         return sum(len(record) for _, record in self._records)
 
     def cut_rest(self) -> None:
@@ -87,8 +87,7 @@ class RecordsInMemory:
 class ReplicaStore(Store):
     """A folder that holds one partition.
 
-    Args, errors: as `Store`; StoreError also for a folder that is no replica, or was changed by a program that does not
-        know of the cluster.
+    Args, errors: as `Store`; StoreError also for a folder that is no replica, or was changed outside of the cluster.
     """
 
     _log: RecordsInMemory
@@ -111,10 +110,10 @@ class ReplicaStore(Store):
             raise
 
     def apply_batch(self, records: Sequence[bytes], progress: LogProgress) -> list[int]:
-        """Carry out the records of the next entry of the cluster's log; return the number that each answers.
+        """Carry out the records of the next entry of the cluster's log; return the result of each.
 
         Args:
-            progress: with this entry; the next commit notes it.
+            progress: after this entry; the next commit stores it.
 
         Raises:
             StoreError: nothing of the entry was carried out; everything before it is.
@@ -134,7 +133,7 @@ class ReplicaStore(Store):
         return answers
 
     def note_position(self, position: int, epoch: str) -> None:
-        """Let the next commit note a position behind that of the last entry: what lies between was of other partitions.
+        """Store a position behind the last entry with the next commit: the entries between are of other partitions.
 
         Raises:
             StoreError: the store cannot be written.
@@ -146,7 +145,7 @@ class ReplicaStore(Store):
             self.progress = dataclasses.replace(self.progress, position=position, epoch=epoch)
 
     def adopt(self, position: int, epoch: str) -> None:
-        """Go on with another log from `position` on, and commit that; what was applied stays.
+        """Continue with another log from `position` on, and commit that; applied changes stay.
 
         Raises:
             StoreError: the store cannot be written.
@@ -159,7 +158,7 @@ class ReplicaStore(Store):
         self.commit()
 
     def commit(self) -> None:
-        """Make everything applied visible to all; see `Store.commit`."""
+        """Make all applied changes visible to all readers; see `Store.commit`."""
         super().commit()
         self._log.forget(self._committed_position)
 
@@ -167,7 +166,7 @@ class ReplicaStore(Store):
         return RecordsInMemory()
 
     def _sync_in_background(self) -> None:
-        """Sync only if many pages wait for it to be used again: what is not synced, the cluster's log has."""
+        """Sync only if many replaced pages wait for it: the cluster's log has all unsynced changes."""
         if self._environment.replaced_bytes >= CHECKPOINT_BYTES:
             super()._sync_in_background()
 

@@ -1,9 +1,9 @@
 """The store: an environment, a log, and one open write transaction between them.
 
     apply   carry out a mutation in the open transaction (begun when needed)
-    seal    write the records of what was applied since the last seal to the log: only then may a client get OK
-    commit  make it visible to other transactions; the commit notes the log position it covers
-    sync    wait for the disk and save a checkpoint; then older segments of the log go
+    seal    write the records of all mutations since the last seal to the log: only then may a client get OK
+    commit make them visible to other transactions; the commit stores the log position it covers
+    sync    wait for the disk and save a checkpoint; then delete older segments of the log
 
 Invariant: the environment never holds what the log does not, so `commit` seals first. Every failure inside the open
 transaction has one answer, which `recovery.py` gives.
@@ -58,7 +58,7 @@ SEGMENT_BYTES = 2 << 20  # a segment of the log; older ones go once a sync cover
 HOLES_S = 0.001  # so long a change may wait for them
 HOLES_AT_CLOSE_S = 0.5
 TRIED_AGAIN = (StoreError, DamagedBytes, OverflowError)
-"""Errors of a PUSH after which it is carried out once more, in a recovered transaction."""
+"""Errors after which a PUSH is repeated once, in a recovered transaction."""
 
 
 class Store(RecoveringStore):
@@ -66,18 +66,18 @@ class Store(RecoveringStore):
 
     Args:
         folder: created if it is missing.
-        analyzer: what decides which terms are stored, key by key; must be what the store was made with.
+        analyzer: the analysis settings, by key; they must be those of the store.
         map_bytes: address space to reserve for the environment (sparse).
-        durability: "interval": a loss of power undoes what was changed within about the last second; "commit": it
-            undoes nothing for which the caller waited by `sync_log`. Both sync in the background.
-        postings_max_bytes: that readers cache.
+        durability: "interval": a loss of power undoes the changes of about the last second; "commit": it undoes no
+            change for which the caller waited by `sync_log`. Both sync in the background.
+        postings_max_bytes: maximum of postings that readers cache.
         access: modes of new files.
-        turn: of the threads that change it, each of which leaves no transaction open behind its turn; None: one thread
-            alone changes it, and commits when it likes.
+        turn: of the threads that change the store; a thread leaves no transaction open behind its turn. None: only one
+            thread changes the store, and decides when to commit.
 
     Raises:
         StoreLocked: another process writes it.
-        StoreError: it cannot be opened; one sentence says why and what to do.
+        StoreError: it cannot be opened; the message says why and what to do.
 
     Attributes:
         was_converted: whether opening converted the store from an older format: its word graphs are to be built.
@@ -127,10 +127,10 @@ class Store(RecoveringStore):
     # -- changing ------------------------------------------------------------------------------------------------
 
     def apply(self, mutation: Mutation, *, in_steps: bool = False) -> int:
-        """Carry out a mutation; return the number for the client, which may have it once `seal` has passed.
+        """Carry out a mutation; return the number for the client, to be sent after `seal`.
 
         Args:
-            in_steps: let `take_step` do most of a removal that takes long; the client waits for the last step.
+            in_steps: leave most of a long removal to `take_step`; the client waits for the last step.
 
         Raises:
             StoreError: it was not carried out; everything applied before it is.
@@ -156,7 +156,7 @@ class Store(RecoveringStore):
         return result
 
     def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None:
-        """Carry out PushTerms as `apply` does, with fewer calls where nothing stands in the way.
+        """Carry out PushTerms as `apply` does, with fewer calls in the usual case.
 
         Raises:
             StoreError: it was not carried out; everything applied before it is.
@@ -193,10 +193,10 @@ class Store(RecoveringStore):
             self._board.mark(collection, bucket, view.transaction.number)
 
     def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool = False) -> list[int]:
-        """Carry out many PUSHes as one change; return the places of those left out.
+        """Carry out many PUSHes as one change; return the places of the PUSHes left out.
 
         Args:
-            new: leave out those whose object exists.
+            new: leave out PUSHes whose object exists.
 
         Raises:
             StoreError: none of them was carried out; everything applied before them is.
@@ -220,10 +220,10 @@ class Store(RecoveringStore):
         return left_out
 
     def seal(self) -> None:
-        """Put what was applied since the last seal into the log.
+        """Write the records of all mutations since the last seal to the log.
 
         Raises:
-            StoreError: none of it was; it is undone.
+            StoreError: none was written; the mutations are undone.
         """
         if not self._unsealed:
             return
@@ -240,7 +240,7 @@ class Store(RecoveringStore):
                 self._unsealed = []
 
     def commit(self) -> None:
-        """Make everything applied visible to all; grow the map before it is needed.
+        """Make all applied mutations visible to all readers; grow the map before it is needed.
 
         Raises:
             StoreError: the commit failed: reads go on, mutations are refused until a commit passes.
@@ -272,28 +272,28 @@ class Store(RecoveringStore):
             self._sync_in_background()
 
     def refuse(self, why: str | None) -> None:
-        """Refuse changes with this sentence, although the store can still be written; None: accept them again."""
+        """Refuse changes with a sentence, although the store can still be written; None: accept them again."""
         self._refusals.hold_back(why)
 
     def shorten_log(self) -> None:
         """Begin a new segment if everything in the log is committed, so that the next `sync` deletes the older ones.
 
-        For the thread that changes the store, when nothing was changed for a while.
+        Only the thread that changes the store may call it, when nothing was changed for a while.
         """
         if self._is_committed() and self._log.position == self._committed_position:
             self._begin_segment()
 
     def sync_log(self) -> int:
-        """Wait until the log is on the disk; return up to which position it is. May be called from any thread."""
+        """Wait until the log is on the disk; return its position on the disk. Any thread may call it."""
         return self._log.sync()
 
     def sync(self) -> None:
-        """Wait until log and environment are on the disk, then delete the segments of the log that are not needed.
+        """Wait until log and environment are on the disk, then delete segments of the log that are not needed.
 
-        May be called from any thread. Afterwards a loss of power undoes nothing that was committed before.
+        Any thread may call it. Afterwards a loss of power cannot undo the commits before the call.
 
         Raises:
-            StoreError: the disk failed; nothing is counted as done.
+            StoreError: the disk failed; nothing counts as synced.
         """
         with Held(self._syncing):
             covered = self._committed_position  # taken before the sync begins
@@ -303,9 +303,9 @@ class Store(RecoveringStore):
                 self._log.retire(covered)
 
     def free_disk(self) -> bool:
-        """Give some of the pages that nothing needs back to the file system; return whether there may be more.
+        """Give some unused pages back to the file system; return whether there may be more.
 
-        May be called from any thread. Nothing is given back while the store is being changed.
+        Any thread may call it. It does nothing while the store is being changed.
 
         Raises:
             StoreError: the disk failed.
@@ -313,7 +313,7 @@ class Store(RecoveringStore):
         return self._free_space.give_back(HOLES_S)
 
     def sync_before(self, work: Callable[[], None]) -> None:
-        """Let every sync begin with `work`, which makes sure that the disk has what commits refer to."""
+        """Begin every sync with `work`, which syncs the files that commits refer to."""
         self._environment.sync_before(work)
 
     @property
@@ -336,10 +336,10 @@ class Store(RecoveringStore):
     def shown_now(self) -> View | None:
         """Return the view of the open write transaction if this thread owns one, for reading.
 
-        A change that was interrupted is decided first, so that what is read stays true.
+        An interrupted change is completed or undone first, so that reads stay valid.
 
         Raises:
-            StoreError: it was lost and cannot be recovered, so what was acknowledged cannot be read.
+            StoreError: the transaction is lost and cannot be recovered, so acknowledged changes cannot be read.
         """
         transactions = self._transactions
         turn = self._turn
@@ -356,11 +356,11 @@ class Store(RecoveringStore):
         return view
 
     def _may_change(self) -> bool:
-        """Return whether this thread is the one that changes the store now."""
+        """Return whether this thread may change the store now."""
         return self._owner == threading.get_ident() if self._turn is None else self._turn.is_mine
 
     def _settle(self, turn: Turn) -> None:
-        """Commit what the log holds of a change that was interrupted; if that fails, readers see the last commit."""
+        """Commit the logged part of an interrupted change; if that fails, readers see the last commit."""
         with turn.hold():
             if not self._transactions.is_lost:
                 return
@@ -370,24 +370,24 @@ class Store(RecoveringStore):
                 logger.error("%s", error)
 
     def log_bytes(self) -> int:
-        """Return how many bytes of records the log holds."""
+        """Return the bytes of records in the log."""
         return self._log.size_bytes()
 
     def note_server(self, url: str) -> None:
-        """Tell other processes that want to open the folder at which URL this one serves it. Raises StoreFull."""
+        """Publish the URL of this server for processes that try to open the folder. Raises StoreFull."""
         self._lock.note_server(url)
 
     def leave_to_parent(self) -> None:
-        """In a forked process: touch no transaction, and release the lock here; the parent keeps it."""
+        """In a forked process: release the lock of this process without touching a transaction; the parent's lock
+        stays."""
         self._environment.leave_to_parent()
         self._lock.release()
 
     def close(self, seconds: float = inf) -> None:
-        """Commit, sync, and let other processes open the store; do the rest if an earlier call was interrupted.
+        """Commit, sync, and release the store for other processes; a second call finishes an interrupted one.
 
         Args:
-            seconds: how long to wait for the reads of other threads; if they take longer, the store stays as it is, and
-                the next start finds it as after a kill.
+            seconds: time limit for the reads of other threads; if they take longer, the store stays as after a kill.
         """
         is_alone = True
         try:
@@ -437,7 +437,7 @@ class Store(RecoveringStore):
         self._refusals.check()
 
     def _try_again(self) -> None:
-        """Commit, if that works now: nothing was accepted since it failed, so nobody waits for a seal."""
+        """Repeat a failed commit. No mutation was accepted since, so there is nothing to seal."""
         try:
             self.commit()
         except StoreError as error:  # it is the refusal now
@@ -494,7 +494,7 @@ class Store(RecoveringStore):
         self._log.retire(end)
 
     def _release(self) -> None:
-        """Give everything back; do the rest if an earlier call was interrupted."""
+        """Release everything; a second call finishes an interrupted one."""
         self._is_closing = True
         while self._closers:
             self._closers[-1]()

@@ -1,14 +1,15 @@
-"""A batch: changes that are one entry of a log. How it is written, and the chain hashes of partitions.
+"""A batch: changes that are one entry of a log. Its bytes, and the chain hashes of partitions.
 
     version u8 | length of the writer's name u8 | name | incarnation u64 | number u64 | sections     (little-endian)
     section    partition u16 | size u32 | records of that partition
     record     size u32 | bytes of `_native.records`
 
-A batch without sections is a barrier: it changes nothing, and a replica that has passed it has applied all before it.
+A batch without sections is a barrier: it changes nothing, and a replica that has passed it has applied all entries
+before it.
 
 A writer numbers its batches in each log. The incarnation grows each time it starts. A partition skips its section
-unless (incarnation, number) is above that of the writer's last one there: so a batch that was sent twice has one
-effect, and one that arrives after its writer has gone on has none.
+unless (incarnation, number) is above that of the writer's last batch there: so a batch that was sent twice has one
+effect, and one that arrives after a later batch of its writer has none.
 """
 
 import struct
@@ -33,7 +34,7 @@ class Batch:
 
     Attributes:
         writer: the name of the node.
-        incarnation, number: what the batch is known by; see above.
+        incarnation, number: identify the batch; see the module.
         sections: for each partition its records, as `pack_records` writes them.
     """
 
@@ -44,7 +45,7 @@ class Batch:
 
     @property
     def key(self) -> str:
-        """A name that no other batch of the log has."""
+        """A name that is unique among the batches of the log."""
         return f"{self.writer}.{self.incarnation}.{self.number}"
 
 
@@ -61,7 +62,7 @@ def unpack_batch(packed: bytes) -> Batch:
     """Return the batch of some bytes.
 
     Raises:
-        StoreDamaged: they are no batch, or one of a version that is not known here.
+        StoreDamaged: the bytes are no batch, or have an unknown version.
     """
     try:
         version, size = HEAD.unpack_from(packed)
@@ -85,7 +86,7 @@ def unpack_records(section: bytes) -> list[bytes]:
     """Return the records of a section.
 
     Raises:
-        StoreDamaged: it is cut off.
+        StoreDamaged: the section is cut off.
     """
     records = []
     place, end = 0, len(section)
@@ -105,14 +106,14 @@ def unpack_records(section: bytes) -> list[bytes]:
 def following(
     progress: LogProgress, entries: Sequence[tuple[int, Batch]], partition: int, epoch: str
 ) -> tuple[list[Sequence[bytes]], LogProgress]:
-    """Return the records that a partition has to apply of each of some batches, and its progress with them.
+    """Return the records of each batch for a partition to apply, and the partition's progress afterwards.
 
     The records of a batch are empty if it was applied before. The result depends on the arguments alone, and the
-    progress is that of taking the batches one by one.
+    progress equals that of taking the batches one by one.
 
     Args:
         progress: of the partition.
-        entries: positions and batches with a section for it, at least one: the next ones in its log.
+        entries: the next positions and batches in its log with a section for it, at least one.
         epoch: of the log.
 
     Raises:

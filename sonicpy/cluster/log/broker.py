@@ -13,25 +13,26 @@ from sonicpy.errors import StoreError
 
 
 class NotReady(StoreError):
-    """The brokers do not answer, or not yet, as while they choose a leader: ask again. No setting has to change."""
+    """The brokers do not answer, or not yet, as during the election of a leader: try again. No setting has to
+    change."""
 
 
 class Unacknowledged(NotReady):
-    """The broker did not say whether it holds an entry: append the same entry again."""
+    """The broker did not confirm an entry: append the same entry again."""
 
 
 class LogGone(StoreError):
-    """The log was made again, or does not reach back to what a replica needs."""
+    """The log was made again, or lacks the oldest entries that a replica needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """The known state of a log.
+    """The state of a log.
 
     Attributes:
-        name: another one for a log that was lost and made again.
+        name: differs for a log that was lost and made again.
         first: the position of the oldest entry that is kept.
-        last: the position of the newest entry, 0: there was none.
+        last: the position of the newest entry; 0: there is none.
     """
 
     name: str
@@ -46,23 +47,23 @@ class LogKeeper(Protocol):
         """Add an entry; return its position once it is replicated and on the disks of most brokers.
 
         Args:
-            key: the same for the same entry: a broker may use it to leave out what it got twice.
+            key: identifies the entry: a broker may use it to leave out duplicates.
 
         Raises:
-            Unacknowledged: it is not known whether the entry was added.
+            Unacknowledged: the entry may or may not have been added.
         """
         ...
 
     def read(self, log: int, position: int, end: asyncio.Event) -> AsyncIterator[tuple[int, bytes]]:
         """Yield the entries behind `position` with their positions, new ones as they are added.
 
-        It ends when something went wrong: then ask for the epoch, because the log may be another one, and read again.
+        It ends after an error: then get the epoch, because the log may be another one, and read again.
 
         Args:
-            end: the reading ends when it is set.
+            end: reading stops when it is set.
 
         Raises:
-            LogGone: an entry behind `position` is not kept any more.
+            LogGone: an entry behind `position` was deleted.
             Unacknowledged: no broker answers.
         """
         ...
@@ -72,7 +73,7 @@ class LogKeeper(Protocol):
         ...
 
     async def epoch(self, log: int) -> Epoch:
-        """Return what is known of a log.
+        """Return the state of a log.
 
         Raises:
             Unacknowledged: no broker answers.

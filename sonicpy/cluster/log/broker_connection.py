@@ -1,7 +1,7 @@
-"""The connection of a process to the brokers, as nats-py has it, and when it goes on with another broker.
+"""The connection of a process to the brokers, by nats-py, and its change to another broker.
 
-nats-py leaves a broker that is gone or answers no pings. It stays with one that answers them and is cut off from the
-others: such a broker takes no changes and knows nothing new. `leave_silent_brokers` leaves it.
+nats-py leaves a broker that is gone or answers no pings. It stays with a broker that answers pings but is cut off from
+the others, and so takes no changes and has no news. `leave_silent_brokers` leaves such a broker.
 """
 
 import asyncio
@@ -24,19 +24,19 @@ logger = logging.getLogger(__name__)
 RECONNECT_S = 0.1
 """Before the same broker is tried again."""
 REFUSED_S = 2.0
-"""The same, once a broker has refused the user or the password: it notes each try in its log."""
+"""The pause once a broker has refused the user or the password: it logs each attempt."""
 REFUSAL = "authorization"
-"""A part of the message with which brokers refuse a user or password that they do not know."""
+"""A part of the brokers' message for an unknown user or password."""
 REVOKED = "user authentication"
-"""The same of one that they knew."""
+"""A part of the brokers' message for a user or password that is no longer valid."""
 CLOSE_S = 1.0
-"""Longest time to send a broker that is left what it was to get."""
+"""Time limit for sending buffered messages to a broker before leaving it."""
 LOOK_S = 1.0
 LEAVE_S = 9.0
-"""A broker is left when a log has been silent for this time: above the 4 to 8 seconds that a new leader takes, because
-answers of other nodes that are under way are lost, and below the time that clients wait for an OK."""
+"""A broker is left when a log has been silent for this time: above the 4 to 8 seconds of an election, because leaving
+loses answers of other nodes that are under way, and below the time that clients wait for an OK."""
 LEAVE_AGAIN_S, LEAVE_AGAIN_S_MAX = 4.0, 60.0
-"""The next one after the first time, which doubles each time, up to the second."""
+"""The pause before the next broker is left: at first, and at most. It doubles each time."""
 
 
 class BrokersGone(StoreError):
@@ -44,12 +44,12 @@ class BrokersGone(StoreError):
 
 
 class BrokerConnection(Client):
-    """A connection to one of the brokers at the given addresses; those that brokers tell of are not used.
+    """A connection to one of the brokers at the given addresses; addresses announced by brokers are not used.
 
     Attributes:
-        refusal: that brokers refuse the user or the password, as a sentence; None: they do not.
-        refused: what they said of that.
-        last_failure: why the last try failed; a certificate that is not trusted is not forgotten for later ones.
+        refusal: a sentence if brokers refuse the user or the password; None: they do not.
+        refused: their message about it.
+        last_failure: the error of the last attempt; an error of an untrusted certificate is kept.
     """
 
     def __init__(self) -> None:
@@ -66,11 +66,11 @@ class BrokerConnection(Client):
         """Connect to one of the brokers.
 
         Args:
-            name: of this program, for their logs.
-            patient: after a loss, connect again for as long as it takes.
+            name: of this program, for the brokers' logs.
+            patient: after a loss, try to connect without a time limit.
 
         Raises:
-            NatsError, OSError, ValueError: none of them answers.
+            NatsError, OSError, ValueError: no broker answers.
         """
         await self.connect(
             servers=list(addresses),
@@ -92,17 +92,17 @@ class BrokerConnection(Client):
 
     @property
     def lasting_s(self) -> float:
-        """For how long it has been connected to the broker that it is connected to, in seconds."""
+        """Seconds since the connection to the present broker was made."""
         return asyncio.get_running_loop().time() - self._connected_s if self.is_connected else 0.0
 
     @property
     def has_jetstream(self) -> bool:
-        """Whether the settings of the broker that it is connected to ask for JetStream."""
+        """Whether the settings of the present broker enable JetStream."""
         return bool(self._server_info.get("jetstream"))
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether what goes to the brokers cannot be read on the network."""
+        """Whether the connection to the brokers is encrypted."""
         url = self.connected_url
         return bool(self._server_info.get("tls_required")) or (url is not None and url.scheme in ("tls", "wss"))
 
@@ -112,7 +112,7 @@ class BrokerConnection(Client):
             await super().close()
 
     async def leave(self, subscription: Subscription) -> None:
-        """End a subscription, once what the brokers have sent on it was taken: they send it to nobody else."""
+        """End a subscription after processing the messages sent on it, which no other subscriber gets."""
         try:
             if self.is_connected:
                 await asyncio.wait_for(subscription.drain(), CLOSE_S)  # type: ignore[no-untyped-call]
@@ -129,7 +129,7 @@ class BrokerConnection(Client):
     # -- what nats-py calls --------------------------------------------------------------------------------------------
 
     def _setup_server_pool(self, connect_url: list[str]) -> None:
-        """Note the brokers. Users and passwords may be percent-encoded, which nats-py leaves as it is."""
+        """Set the brokers. Users and passwords may be percent-encoded, which nats-py does not decode."""
         super()._setup_server_pool(connect_url)
         for server in self._server_pool:
             credentials, mark, place = server.uri.netloc.rpartition("@")
@@ -142,7 +142,7 @@ class BrokerConnection(Client):
 
     @contextlib.contextmanager
     def _leaving(self) -> Iterator[None]:
-        """Limit the time in which the broker that is left takes what it was to get: nats-py would wait for ever."""
+        """Limit the time of sending buffered messages to the broker that is left: nats-py would wait for ever."""
         writer = getattr(self._transport, "_io_writer", None)  # WebSockets have none
         timer = None if writer is None else asyncio.get_running_loop().call_later(CLOSE_S, writer.transport.abort)
         try:
@@ -152,9 +152,9 @@ class BrokerConnection(Client):
                 timer.cancel()
 
     async def _process_err(self, err_msg: str) -> None:
-        """Take an error that a broker has sent: one that refuses the password now may take it later again.
+        """Handle an error message of a broker: a refused password may be accepted later.
 
-        nats-py would end the connection for good, unless the broker has closed it before that is read.
+        nats-py would end the connection for good, unless the broker closes it before the message is read.
         """
         is_refusal = REFUSAL in err_msg.lower() or REVOKED in err_msg.lower()
         if is_refusal and self._is_open and self.options["allow_reconnect"]:
@@ -165,7 +165,7 @@ class BrokerConnection(Client):
         await super()._process_err(err_msg)
 
     async def _note(self, error: Exception) -> None:
-        """Note a refusal; every other error reaches the caller that waits for the answer."""
+        """Record a refusal; every other error reaches the caller that waits for the answer."""
         if not isinstance(self.last_failure, ssl.SSLCertVerificationError):
             self.last_failure = error
         if REFUSAL not in str(error).lower():
@@ -189,9 +189,10 @@ class BrokerConnection(Client):
         self._ended.set()
 
     def _next(self, servers: list[Server], _: dict[str, Any]) -> tuple[Server, float]:
-        """Return the broker to try next, the one that was tried longest ago, and how long to wait before, in seconds.
+        """Return the broker to try next, the one that was tried longest ago, and the pause before, in seconds.
 
-        Brokers tell of each other, but without users and passwords, and by addresses that may hold only among them.
+        Addresses that brokers announce are ignored: they lack users and passwords, and may be valid only between
+        brokers.
         """
         told = {uri.netloc for uri in self.discovered_servers}
         known = [server for server in servers if server.uri.netloc not in told]
@@ -215,10 +216,10 @@ def unquote_each(credentials: str) -> str:
 
 
 async def leave_silent_brokers(connection: BrokerConnection, silence_s: Callable[[], float]) -> None:
-    """Go on with another broker whenever a log has been silent for LEAVE_S, until cancelled.
+    """Change to another broker whenever a log has been silent for LEAVE_S, until cancelled.
 
     Args:
-        silence_s: returns for how long a log has given no answer, in seconds.
+        silence_s: returns the seconds since a log has answered.
     """
     clock = asyncio.get_running_loop().time
     wait_s, not_before_s = LEAVE_AGAIN_S, 0.0

@@ -1,4 +1,4 @@
-"""How tasks that talk to the brokers are ended, and connections to them closed."""
+"""Ends tasks that communicate with the brokers, and closes connections to them."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ AGAIN_S = 0.05
 async def end(tasks: Iterable["asyncio.Task[Any]"]) -> None:
     """Cancel tasks until all have ended.
 
-    Once is not enough: a task that publishes while it is cancelled goes on, because nats-py takes that for its own end.
+    Cancelling once is not enough: nats-py swallows the cancellation of a task that is publishing.
     """
     ending = set(tasks)
     while ending:
@@ -24,6 +24,6 @@ async def end(tasks: Iterable["asyncio.Task[Any]"]) -> None:
 
 
 async def close(connection: Client) -> None:
-    """Close a connection, also one that has lost its broker: nats-py then writes to what is closed already."""
+    """Close a connection. If it has lost its broker, nats-py writes to a closed transport; that error is ignored."""
     with contextlib.suppress(RuntimeError, OSError):
         await connection.close()

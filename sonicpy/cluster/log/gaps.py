@@ -1,4 +1,5 @@
-"""How long batches of one partition waited for their acknowledgement: most a millisecond, some until a new leader."""
+"""The time that batches of one log wait for their acknowledgement: mostly a millisecond, sometimes until a new
+leader."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,8 +16,8 @@ class Gaps:
         clock: returns seconds.
 
     Attributes:
-        count: how many gaps there were; one that lasts counts when it ends.
-        seconds: how long they lasted, all together.
+        count: number of gaps that have ended.
+        seconds: their total duration.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -40,5 +41,5 @@ class Gaps:
 
     @property
     def lasting_s(self) -> float:
-        """How long the batch under way has waited; 0.0: none is."""
+        """Seconds that the batch under way has waited; 0.0: no batch is under way."""
         return 0.0 if self._since is None else self._clock() - self._since

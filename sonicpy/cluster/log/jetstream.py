@@ -1,7 +1,7 @@
 """The broker on NATS JetStream: a stream of three copies for each log.
 
-Nothing but nats-py is needed; the servers decide by Raft who leads a stream. `read` uses an ephemeral push consumer of
-its own: it checks that positions have no gap, answers flow control, and ends after SILENCE_S without a message or
+Nothing but nats-py is needed; the servers elect the leader of a stream by Raft. `read` uses an ephemeral push consumer
+of its own: it checks that positions have no gap, answers flow control, and ends after SILENCE_S without a message or
 heartbeat, because a consumer dies with its server.
 """
 
@@ -42,24 +42,24 @@ BYTES_WAITING_MAX = 64 << 20
 NANOSECONDS = 1_000_000_000
 SCHEMES = ("nats", "tls", "ws", "wss")
 CREDENTIALS = re.compile(r"((?:^|,)(?:\w+://)?)(?:(?!,\w+://).)*@", re.DOTALL)
-"""The user and the password of an address in a list, and what is before them in it."""
+"""Matches the user and the password of an address in a list, and the separator and scheme before them."""
 ALLOWED = "allowed are addresses of NATS servers such as nats://10.0.0.1:4222, separated by commas."
 CUT_OFF_S = 4.0
-"""A leader that has heard of no other broker for this time may not know that there is another leader by now."""
+"""A leader without contact to other brokers for this time may have been replaced without noticing."""
 
 
 async def connect(addresses: str, name: str, *, patient: bool = True) -> BrokerConnection:
-    """Return a connection to one of the brokers, which goes on with another one when that one dies.
+    """Return a connection to one of the brokers, which changes to another one when that one dies.
 
     Args:
         addresses: of the brokers, as nats://HOST:PORT, separated by commas.
-        name: of this program, for their logs.
-        patient: after a loss, connect again for as long as it takes.
+        name: of this program, for the brokers' logs.
+        patient: after a loss, try to connect without a time limit.
 
     Raises:
         ConfigError: an address is wrong, or the brokers refuse the user or the password, or have a certificate that is
             not trusted.
-        NotReady: none of them answers.
+        NotReady: no broker answers.
     """
     check_addresses(addresses)
     connection = BrokerConnection()
@@ -80,12 +80,12 @@ async def connect(addresses: str, name: str, *, patient: bool = True) -> BrokerC
 
 
 def without_passwords(addresses: str) -> str:
-    """Return addresses without what they hold before an @, to be shown."""
+    """Return addresses without users and passwords, for messages."""
     return CREDENTIALS.sub(r"\1***@", addresses)
 
 
 def check_addresses(addresses: str) -> None:
-    """Raise ConfigError if addresses have a wrong form: nats-py would try them for as long as right ones."""
+    """Raise ConfigError if an address has a wrong form: nats-py would try it as long as a valid one."""
     shown = without_passwords(addresses)
     for address in addresses.split(","):
         if not _is_address(address):  # maybe a part of a password, which a comma or a slash has cut
@@ -107,7 +107,7 @@ class JetStream:
     """The logs of a cluster on NATS.
 
     Args:
-        connection: open.
+        connection: an open one.
     """
 
     def __init__(self, connection: Client) -> None:
@@ -140,7 +140,7 @@ class JetStream:
         await request(self._connection, f"STREAM.PURGE.{stream_of(log)}", {"seq": position + 1})
 
     async def epoch(self, log: int) -> Epoch:
-        """Return what is known of a log; see `LogKeeper.epoch`."""
+        """Return the state of a log; see `LogKeeper.epoch`."""
         sure_s = time.monotonic() + SURE_S
         while is_missing(answer := await ask(self._connection, f"$JS.API.STREAM.INFO.{stream_of(log)}", b"")):
             if time.monotonic() < sure_s:
@@ -155,7 +155,7 @@ class JetStream:
         return Epoch(answer["created"], int(state["first_seq"]), int(state["last_seq"]))
 
     async def epoch_at_last(self, log: int) -> Epoch:
-        """Return what is known of a log, once a broker answers; see `LogKeeper.epoch`."""
+        """Return the state of a log, once a broker answers; see `LogKeeper.epoch`."""
         patience = Patience(f"log {log}")
         while True:
             try:
@@ -225,7 +225,7 @@ class Consumer:
     """One push consumer of a stream, from its creation until a message is missing.
 
     Args:
-        position: the entries behind it.
+        position: the consumer reads the entries behind it.
         end: ends `entries` when it is set.
     """
 
@@ -246,7 +246,7 @@ class Consumer:
         """Subscribe, and make the consumer.
 
         Raises:
-            NatsError: no broker answers, or they refuse.
+            NatsError: no broker answers, or the brokers refuse.
         """
         inbox = self._connection.new_inbox()
         self._subscription = await self._connection.subscribe(
@@ -280,7 +280,7 @@ class Consumer:
         self._name = answer["name"]
 
     async def entries(self) -> AsyncIterator[tuple[int, bytes]]:
-        """Yield positions and entries until one is missing, nothing comes for SILENCE_S, or an end is wanted."""
+        """Yield positions and entries until one is missing, nothing arrives for SILENCE_S, or `end` is set."""
         wanted_end = asyncio.ensure_future(self._wanted_end.wait())
         wanted_end.add_done_callback(lambda _: self._end())
         self._watch()
@@ -315,7 +315,7 @@ class Consumer:
             return
 
     async def _next(self) -> Msg | None:
-        """Return the next message; None: there is an end."""
+        """Return the next message; None: the consumer has ended."""
         while not self._messages:
             if self._is_over:
                 return None
@@ -324,7 +324,7 @@ class Consumer:
         return self._messages.popleft()
 
     def _watch(self) -> None:
-        """End the consumer if nothing came for SILENCE_S."""
+        """End the consumer after SILENCE_S without a message."""
         if self._loop.time() - self._seen_s >= SILENCE_S:
             self._end()
         self._watchdog = self._loop.call_later(HEARTBEAT_S, self._watch)
@@ -339,7 +339,7 @@ class Consumer:
             waiter.set_result(None)
 
     def _is_behind(self, heartbeat: Msg) -> bool:
-        """Return whether the broker has sent an entry that did not come."""
+        """Return whether the broker has sent an entry that did not arrive."""
         return int((heartbeat.headers or {}).get("Nats-Last-Stream", 0)) > self._position
 
     async def _take(self, message: Msg) -> None:
@@ -354,22 +354,22 @@ def stream_of(log: int) -> str:
 
 
 def subject_of(log: int) -> str:
-    """Return the subject that entries of a log are sent to."""
+    """Return the subject for the entries of a log."""
     return f"sonicpy.log.{log}"
 
 
 def is_missing(answer: dict[str, Any]) -> bool:
-    """Return whether a broker answers that there is no such stream."""
+    """Return whether an answer says that the stream does not exist."""
     return bool(answer.get("error", {}).get("err_code") == STREAM_NOT_FOUND)
 
 
 def is_led(cluster: dict[str, Any]) -> bool:
-    """Return whether a broker that tells of a stream knows what the leader of most brokers knows.
+    """Return whether the state of a stream comes from a broker in contact with the majority's leader.
 
-    A broker that is cut off tells what it knew before. It has no leader then, or still takes itself for one.
+    A broker that is cut off returns an old state. It reports no leader then, or itself as the leader.
 
     Args:
-        cluster: what it tells of the copies of the stream.
+        cluster: the part about the copies of the stream.
     """
     others = cluster.get("replicas") or []
     near = [
@@ -381,9 +381,9 @@ def is_led(cluster: dict[str, Any]) -> bool:
 
 
 def position_in(reply: str) -> int:
-    """Return the position of an entry, from the subject that would acknowledge it.
+    """Return the position of an entry, from the subject for its acknowledgement.
 
-    It is $JS.ACK.STREAM.CONSUMER.TRIES.POSITION.NUMBER.TIME.PENDING; in later servers two more words stand behind ACK.
+    The subject is $JS.ACK.STREAM.CONSUMER.TRIES.POSITION.NUMBER.TIME.PENDING; later servers add two words behind ACK.
     """
     words = reply.split(".")
     return int(words[5] if len(words) == 9 else words[7])

@@ -1,8 +1,8 @@
-"""How far the replicas of a node are behind their logs, and whether the brokers answer at all.
+"""The lag of a node's replicas behind their logs, and the silence of the brokers.
 
-A replica knows what it has applied; how long the log is, only the brokers know. So they are asked every few seconds,
-log by log. Each answer is a look: the end of the log at that time. A replica is behind for as long as it
-has not applied the end of its oldest look.
+A replica has its own position, but only the brokers have the end of a log. So the brokers are asked for it every few
+seconds, log by log. Each answer is a look: the end of the log at a time. A replica lags until it has applied the end of
+its oldest look.
 """
 
 import asyncio
@@ -16,11 +16,11 @@ from sonicpy.cluster.log.broker import Epoch, LogGone, LogKeeper, Unacknowledged
 LOOK_S = 3.0
 """Between two looks at the same log."""
 LOOKS_PER_SECOND_MAX = 20
-"""A node with very many replicas looks less often."""
+"""Maximum of looks per second: a node with very many logs looks at each less often."""
 LAG_MAX_S = 10.0
-"""A replica that is behind for longer makes its node unready."""
+"""A longer lag of a replica makes its node unready."""
 SILENCE_MAX_S = 10.0
-"""So do brokers that have not answered for longer."""
+"""A longer silence of the brokers makes the node unready."""
 LOOKS_KEPT = 2_000
 
 
@@ -32,7 +32,7 @@ class Follower(Protocol):
 
 
 class Lag:
-    """The known positions of the logs of a node's replicas.
+    """The looks at the logs of a node's replicas.
 
     Args:
         replicas: by partition; it may change at any time.
@@ -58,7 +58,7 @@ class Lag:
         self._ends: dict[int, int] = {}
 
     async def run(self) -> None:
-        """Look at the logs until this is cancelled."""
+        """Look at the logs until cancelled."""
         while True:
             logs = sorted(self._logs())
             self._silent_since_s = {log: since_s for log, since_s in self._silent_since_s.items() if log in logs}
@@ -87,7 +87,7 @@ class Lag:
         self._silent_since_s.pop(log, None)
 
     def _logs(self) -> set[int]:
-        """Return the logs of the replicas; a node without replicas looks at one, to see whether brokers answer."""
+        """Return the logs of the replicas; of a node without replicas, one log, to check that brokers answer."""
         return {self._log_of(partition) for partition in self._replicas} or {0}
 
     def _note(self, partition: int, epoch: Epoch) -> None:
@@ -97,7 +97,7 @@ class Lag:
             looks.append((self._heard_s, epoch.last))
 
     def behind_s(self, partition: int) -> float:
-        """Return for how long a replica has been behind, in seconds; 0.0: it holds all that was seen of its log."""
+        """Return the lag of a replica in seconds; 0.0: it has applied its log as far as seen."""
         looks = self._looks.get(partition)
         applied = self._replicas[partition].applied
         while looks and looks[0][1] <= applied:
@@ -105,33 +105,33 @@ class Lag:
         return self._clock() - looks[0][0] if looks else 0.0
 
     def behind(self, partition: int) -> int:
-        """Return how many entries a replica lacks of what was seen of its log."""
+        """Return the number of entries that a replica lacks of its log as far as seen."""
         return max(0, self._ends.get(partition, 0) - self._replicas[partition].applied)
 
     def entries(self, partition: int) -> int:
-        """Return how many entries the log of a partition keeps."""
+        """Return the number of entries in the log of a partition."""
         return self._ends[partition] - self._firsts[partition] + 1 if partition in self._ends else 0
 
     @property
     def silence_s(self) -> float:
-        """For how long no broker has answered, in seconds; up to some seconds are usual."""
+        """Seconds since a broker has answered; some seconds are usual."""
         return self._clock() - self._heard_s
 
     @property
     def longest_silence_s(self) -> float:
-        """For how long the log has been silent that has been for longest, in seconds; 0.0: all answered when asked.
+        """The longest silence of a log in seconds; 0.0: all logs answered their last look.
 
-        It counts from the first look that got no answer: many logs are looked at seldom.
+        Silence begins with the first look without an answer, because looks at many logs are rare.
         """
         logs = self._logs()
         since_s = [since_s for log, since_s in self._silent_since_s.items() if log in logs]
         return self._clock() - min(since_s) if since_s else 0.0
 
     def trouble(self, *, to_search: bool) -> str | None:
-        """Return why clients should prefer another node, as a sentence; None: there is no reason.
+        """Return the reason why clients should prefer another node, as a sentence; None: there is no reason.
 
         Args:
-            to_search: for clients that only search: without brokers, a node still answers from what it holds.
+            to_search: for clients that only search: without brokers, a node still answers queries.
         """
         for number, replica in sorted(self._replicas.items()):
             if replica.fault is not None:

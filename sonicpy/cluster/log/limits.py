@@ -1,13 +1,13 @@
-"""How long a node makes a client wait, in seconds."""
+"""Time limits of a node's answers to clients, in seconds."""
 
 ANSWER_S = 16.0
-"""A node answers every command within this time, if only with ERR: a client that waits longer hears why. It counts from
-the answer to the command before, on the same connection. What takes its time by itself has no limit: VERIFY, TRIGGER,
-and to count the words or buckets of a spread collection."""
+"""A node answers every command within this time, at worst with ERR and the reason. The time begins with the answer to
+the command before, on the same connection. Long work has no limit: VERIFY, TRIGGER, and counting the words or buckets
+of a spread collection."""
 GIVE_UP_S = 15.0
-"""Until brokers have acknowledged a change, or the barrier of a strong read: before ANSWER_S, so that its error is that
-of the brokers."""
+"""Time limit for the brokers' acknowledgement of a change, or of the barrier of a strong read: below ANSWER_S, so that
+the error is the brokers'."""
 READ_S = 3.0
-"""For an answer of another node to a read, all tries together."""
+"""Time limit for other nodes' answers to a read, all attempts together."""
 RELAYED_S = READ_S + 1.0
-"""A read that was passed on to another node, which did not answer, has this much less of ANSWER_S."""
+"""A read that was relayed without an answer has this much less of ANSWER_S left."""

@@ -1,4 +1,4 @@
-"""Waiting for brokers that are not ready yet, and saying so: a line in the log now and then, not for each try."""
+"""Waiting for brokers that are not ready yet, with a line in the log now and then, not for each attempt."""
 
 import asyncio
 import logging
@@ -16,9 +16,9 @@ Value = TypeVar("Value")
 logger = logging.getLogger(__name__)
 
 TELL_S = 30.0
-"""Between two lines that say the same."""
+"""Interval of repeated log lines."""
 FIRST_S = 1.0
-"""A wait that ends before is not told."""
+"""Shorter waits are not logged."""
 AGAIN_S = 0.5
 
 
@@ -38,7 +38,7 @@ class Patience:
         self._is_told = False
 
     async def wait(self, error: Exception, seconds: float) -> None:
-        """Wait for some seconds before the next try, and say why if it is time for that."""
+        """Wait before the next attempt, and log the reason if a line is due."""
         if self._clock() >= self._tell_s:
             self._tell_s = self._clock() + TELL_S
             self._is_told = True
@@ -47,21 +47,21 @@ class Patience:
         await asyncio.sleep(seconds)
 
     def end(self) -> None:
-        """Say that the wait is over, if it was told."""
+        """Log the end of the wait, if the wait was logged."""
         if self._is_told:
             waited_s = self._clock() - self._began_s
             logger.warning("%s goes on: the brokers answer after %.0f s", self._waiter, waited_s)
 
 
 async def at_last(waiter: str, attempt: Callable[[], Awaitable[Value]]) -> Value:
-    """Return what an attempt returns, once the brokers are ready.
+    """Return the result of an attempt, once the brokers are ready.
 
     Args:
         waiter: the subject of the sentences in the log.
-        attempt: called again for as long as it raises NotReady, or an error of nats-py that means the same.
+        attempt: called again while it raises NotReady, or an error of nats-py with that meaning.
 
     Raises:
-        SonicError: of the attempt, such as ConfigError; no time changes it.
+        SonicError: of the attempt, such as ConfigError, which waiting does not change.
     """
     patience = Patience(waiter)
     while True:

@@ -1,7 +1,7 @@
-"""The meaning of a refusal of the brokers: time cures it, or a setting is wrong, or neither.
+"""The meaning of a refusal of the brokers: it is temporary, or a setting is wrong, or neither.
 
-Brokers that start, choose a leader, have lost most of each other or are full refuse with many codes, or are silent; so
-everything that no table names counts as something that passes, unless it is a refusal of what was asked (HTTP's 4xx).
+Brokers that start, elect a leader, lack a majority or are full refuse with many codes, or are silent. So every error
+that is in no table counts as temporary, unless it refuses the request itself (HTTP's 4xx).
 """
 
 import ssl
@@ -13,8 +13,8 @@ from sonicpy.cluster.log.broker import NotReady
 from sonicpy.errors import ConfigError, SonicError, StoreError
 
 SURE_S = 2.0
-"""A broker that has just become the leader may not know yet all that there is: it has to say for this time that
-something is missing."""
+"""A broker that has just become the leader may lack the newest state: something counts as missing only after answers
+over this time."""
 
 JETSTREAM_ALLOWED = "allowed are brokers with JetStream"
 
@@ -25,7 +25,7 @@ SETTINGS = {
     10074: "allowed are three brokers that form a cluster",
     10120: "allowed is a user whose account has limits of JetStream",
 }
-"""By the code of an error of JetStream that only another setting ends: the setting."""
+"""Code of an error of JetStream that only another setting ends -> the setting."""
 
 PASSING = frozenset(
     {
@@ -48,18 +48,18 @@ PASSING = frozenset(
         10119,  # the consumer is offline
     }
 )
-"""Codes of errors of JetStream that time ends, or room on a disk, whatever HTTP's number beside them says."""
+"""Codes of errors of JetStream that are temporary, or end with room on a disk, whatever their HTTP status."""
 
 REFUSED = range(400, 500)
-"""HTTP's numbers of what is refused for good, unless a code is in the tables."""
+"""HTTP statuses of permanent refusals, unless the code is in a table."""
 
 
 def meaning(error: Exception) -> SonicError:
-    """Return what to raise for an error of nats-py or of the network.
+    """Return the exception to raise for an error of nats-py or of the network.
 
     Returns:
-        ConfigError: only another setting ends it. StoreError: the brokers refuse what was asked. NotReady: anything
-        else, so ask again.
+        ConfigError: only another setting ends it. StoreError: the brokers refuse the request. NotReady: any other
+            error; try again.
     """
     if isinstance(error, ssl.SSLCertVerificationError):
         return ConfigError(
@@ -73,16 +73,16 @@ def meaning(error: Exception) -> SonicError:
 
 
 def meaning_of_answer(answer: dict[str, Any]) -> SonicError:
-    """Return what to raise for the part `error` of an answer of JetStream; see `meaning`."""
+    """Return the exception to raise for the part `error` of an answer of JetStream; see `meaning`."""
     return meaning_of_code(answer.get("err_code"), answer.get("code"), str(answer.get("description")))
 
 
 def meaning_of_code(code: int | None, status: int | None, said: str) -> SonicError:
-    """Return what to raise for an error of JetStream; see `meaning`.
+    """Return the exception to raise for an error of JetStream; see `meaning`.
 
     Args:
         code: of the error, such as 10008.
-        status: the number that it would have in HTTP.
+        status: its HTTP status.
         said: its description.
     """
     told = f"{said}, code {code}" if code else said

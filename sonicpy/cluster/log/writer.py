@@ -1,10 +1,10 @@
-"""Group commit: what nodes append to one log.
+"""Group commit: appends the changes of a node to one log.
 
-One batch is under way. What arrives meanwhile is the next one, whatever partitions it concerns. A batch without an
-answer is appended again, the same bytes, until it is acknowledged: a second batch never overtakes the first. After
-GIVE_UP_S the callers that wait get an error: the outcome is unknown. The batch is not appended again then, and one that
-was not sent yet is dropped: clients go on at other nodes, and a change of theirs must not be undone by an old one.
-What brokers or networks still hold of it has no effect behind the next batch.
+One batch is under way. Changes that arrive meanwhile form the next batch, whatever their partitions. A batch without an
+answer is appended again, with the same bytes, until it is acknowledged: a second batch never overtakes the first. After
+GIVE_UP_S the waiting callers get an error: the outcome is unknown. The batch is then not appended again, and the next
+one, not yet sent, is dropped: clients continue at other nodes, and an old change must not undo a newer one. Copies of
+the batch that are still on their way have no effect behind the next batch.
 
 An entry costs the brokers the same whether it holds one change or fifty. So after an acknowledgement the next batch
 waits a moment for the clients that were just answered, if several were at work: see `_gather`.
@@ -29,27 +29,27 @@ logger = logging.getLogger(__name__)
 BATCH_CHANGES_MAX = 500
 BATCH_BYTES_MAX = 256 << 10
 PAUSE_S = 0.05
-"""Between two tries, where the broker refuses at once because the log has no leader."""
+"""Pause between two attempts, if the broker refuses at once because the log has no leader."""
 GATHER_SHARE = 1.0
-"""A batch waits for others at most for this share of the time that the last one took."""
+"""A batch waits for further changes at most for this share of the last batch's time."""
 GATHER_S = 0.005
 """And at most for this time."""
 
 
 class RightToWrite(Protocol):
-    """The name that a writer writes under, as `claim.py` has it."""
+    """The part of `claim.Claim` that a writer uses."""
 
     loss: str | None
 
     async def may_begin(self) -> None:
-        """Wait until no other process writes under the name."""
+        """Wait until no other process can write under the name."""
         ...
 
     async def confirm(self, effect: "asyncio.Future[None]") -> None:
-        """Raise StoreError if what was just acknowledged may have no effect, because another process has the name.
+        """Raise StoreError if the batch just acknowledged may have no effect, because another process has the name.
 
         Args:
-            effect: resolves once this node knows from the log that it has one.
+            effect: resolves once this node has read in the log that the batch has an effect.
         """
         ...
 
@@ -59,11 +59,11 @@ class OpenBatch:
 
     Attributes:
         records: of the changes, by partition.
-        changes: how many.
+        changes: their number.
         size: of the records, in bytes.
         done: resolves with the position once it is acknowledged.
-        effect: resolves once replicas of this node have carried it out in all of its partitions.
-        number: once it is sent.
+        effect: resolves once replicas of this node have applied it in all of its partitions.
+        number: of the batch; set when it is sent.
     """
 
     __slots__ = ("_effective", "_loop", "answers", "changes", "done", "effect", "number", "records", "size", "timer")
@@ -96,7 +96,7 @@ class OpenBatch:
         return len(records) - 1
 
     def answers_of(self, partition: int) -> "asyncio.Future[list[int]]":
-        """Return the future of what the changes of a partition answer. Ask before the batch is acknowledged."""
+        """Return the future of the results of a partition's changes. Call it before the batch is acknowledged."""
         future = self.answers.get(partition)
         if future is None:
             future = self.answers[partition] = self._loop.create_future()
@@ -104,18 +104,18 @@ class OpenBatch:
         return future
 
     def note_effect(self, partition: int) -> None:
-        """Take that its changes of a partition were carried out, not passed over."""
+        """Note that its changes of a partition were applied, not skipped."""
         self._effective.add(partition)
         if len(self._effective) == len(self.records):
             _resolve(self.effect)
 
     @property
     def wants_answers(self) -> bool:
-        """Whether someone still waits for what changes answer."""
+        """Whether a caller still waits for results of changes."""
         return any(not future.done() for future in self.answers.values())
 
     def fail(self, error: StoreError) -> None:
-        """Tell everybody who waits that it failed."""
+        """Raise an error in all waiting callers."""
         self.timer.cancel()
         if not self.done.done():
             self.done.set_exception(error)
@@ -129,20 +129,20 @@ class OpenBatch:
 
 
 def _look_at(future: "asyncio.Future[int] | asyncio.Future[list[int]]") -> None:
-    """Mark an error as seen: all callers that waited for it may have gone."""
+    """Mark an error as retrieved: all callers that waited for it may be gone."""
     if not future.cancelled():
         future.exception()
 
 
 class LogWriter:
-    """Appends the changes of this node to one log. To be made while the loop runs.
+    """Appends the changes of this node to one log. Create it while the loop runs.
 
     Args:
         log: its number.
         writer: the name of this node.
         incarnation: above that of every earlier start of the node.
-        acknowledged: called with the batch and its position, before those who wait go on.
-        claim: of the name; None: no other process uses it.
+        acknowledged: called with the batch and its position, before the waiting callers continue.
+        claim: of the name; None: no other process uses the name.
     """
 
     def __init__(
@@ -185,11 +185,11 @@ class LogWriter:
         return batch
 
     def barrier(self) -> OpenBatch:
-        """Return a batch that is not sent yet: all that was acknowledged before this call lies before it."""
+        """Return a batch that is not sent yet: all changes acknowledged before this call precede it in the log."""
         return self._last(0)
 
     def note_answers(self, incarnation: int, number: int, partition: int, answers: list[int]) -> None:
-        """Take what the changes of a batch in a partition answer, from the replica that applied it."""
+        """Take the results of a batch's changes in a partition, from the replica that applied it."""
         batch = self._under_way.get(number) if incarnation == self._incarnation else None
         if batch is None:
             return
@@ -205,7 +205,7 @@ class LogWriter:
         return self._task is None
 
     async def stop(self) -> None:
-        """Give up what is under way, and refuse what waits."""
+        """Give up the batch under way, and refuse waiting changes."""
         if self._task is not None:
             await end([self._task])
         for batch in (*self._under_way.values(), *self._waiting):
@@ -234,9 +234,9 @@ class LogWriter:
             self._task = None
 
     async def _gather(self) -> None:
-        """Wait until the next batch has as many changes as clients had under way, but no longer than a moment.
+        """Wait a moment until the next batch has as many changes as clients had under way.
 
-        One client that waits for each OK never waits here: its next change is all that is expected.
+        A single client that waits for each OK is never delayed: its next change completes the batch.
         """
         left = self._gather_until - self._loop.time()
         if left <= 0 or len(self._waiting) > 1 or self._waiting[0].changes >= self._expected:
@@ -275,7 +275,8 @@ class LogWriter:
         self._forget(batch)
 
     async def _is_confirmed(self, batch: OpenBatch) -> bool:
-        """Return whether a batch that was acknowledged has its effect; if it may have none, tell those who wait."""
+        """Return whether an acknowledged batch has its effect; if it may have none, raise the error in waiting
+        callers."""
         try:
             if self._claim is not None and batch.records:  # a barrier marks a place in the log, whoever has the name
                 await self._claim.confirm(batch.effect)
@@ -286,12 +287,12 @@ class LogWriter:
         return True
 
     def _forget(self, batch: OpenBatch) -> None:
-        """Drop a batch that was acknowledged and whose answers nobody waits for."""
+        """Drop an acknowledged batch without waiting callers."""
         if batch.done.done() and not batch.wants_answers:
             self._under_way.pop(batch.number, None)
 
     async def _append_until_acknowledged(self, entry: bytes, key: str, batch: OpenBatch) -> int | None:
-        """Return the position of an entry; None: those who waited for its batch were told that it failed."""
+        """Return the position of an entry; None: it failed, and the waiting callers got the error."""
         is_told = False
         while True:
             try:

@@ -1,20 +1,20 @@
-"""The name that a process writes under: one process at a time has it.
+"""The name under which a process writes: one process at a time has it.
 
-A batch has no effect behind one of a later incarnation of the same writer. So what the brokers acknowledge is an OK
+A batch has no effect behind a batch of a later incarnation of its writer. So an acknowledgement of the brokers is an OK
 only while no later incarnation has appended anything. Therefore
 
 - a process takes a name only if no process that has it answers;
-- it then announces itself for WAIT_S before it appends anything, unless nobody ever had the name: whoever hears a later
-  incarnation than its own gives up the name;
-- it hears its own announcements, too. Who has not heard them for REACHED_S, because it stood still or was cut off, asks
-  the registry whether its incarnation is the newest, before it takes another acknowledgement for an OK. Most brokers
-  have to agree, because one that is cut off goes on telling what it knew;
-- it may be cut off together with the broker that it is connected to, through which it goes on hearing itself. Such a
-  broker acknowledges nothing. So who has had no OK for REACHED_S asks the registry, too, and who writes looks there
-  as often as it announces itself. While the brokers choose a leader for the registry, nobody can take a name, so OKs go
-  on without a look for ELECTION_S;
-- what a replica of this process has carried out had its effect, whatever the registry says. So who asks the registry
-  waits for that, too: after a rest, changes need not wait until the registry has a leader.
+- it then announces itself for WAIT_S before it appends anything, unless the name is new: a process that receives a
+  later incarnation than its own gives up the name;
+- a process receives its own announcements, too. If they are missing for REACHED_S, because it hung or was cut off, it
+  checks in the registry that its incarnation is the newest before it treats another acknowledgement as an OK. Most
+  brokers have to agree, because one that is cut off still answers with old values;
+- a process may be cut off together with its broker, through which it still receives its own announcements. Such a
+  broker acknowledges nothing. So after REACHED_S without an OK, a process checks the registry, too, and while it
+  writes, it checks as often as it announces itself. During an election of the registry's leader no process can take a
+  name, so OKs continue without a check for ELECTION_S;
+- a change that a replica of this process has applied had its effect, whatever the registry contains. So a process that
+  checks the registry waits for that, too: after a pause, changes need not wait until the registry has a leader.
 """
 
 import asyncio
@@ -37,14 +37,14 @@ from sonicpy.errors import ConfigError, SonicError, StoreError
 logger = logging.getLogger(__name__)
 
 ANSWER_S = 1.0
-"""How long a process that has the name, or the registry, may take to answer."""
+"""Time limit for an answer of the process that has the name, or of the registry."""
 ANNOUNCE_S = 0.4
 REACHED_S = 1.0
 WAIT_S = 1.5
-"""Above REACHED_S and the time that an announcement takes."""
+"""Above REACHED_S and the duration of an announcement."""
 AGAIN_S = 0.1
 ELECTION_S = 9.0
-"""Above the 4 to 8 seconds that the choice of a leader takes."""
+"""Above the 4 to 8 seconds of an election."""
 
 
 class NameLost(StoreError):
@@ -56,7 +56,7 @@ class NameClaim:
 
     Attributes:
         incarnation: above that of every process that had the name before.
-        loss: why this process must not write any more, as a sentence; None: it may.
+        loss: the reason why this process must not write any more, as a sentence; None: it may.
     """
 
     def __init__(self, connection: Client, registry: Registry, name: str) -> None:
@@ -81,10 +81,8 @@ class NameClaim:
         """Return the claim of a name.
 
         Args:
-            taken: says that another process has it, as the first half of a sentence.
-
-        Raises:
-            ConfigError: another process has it.
+            taken: the first half of the sentence for a name that another process has. Raises: ConfigError: another
+                process has it.
             NotReady: no broker answers.
         """
         if holder := await _holder(connection, name):
@@ -100,18 +98,18 @@ class NameClaim:
         return claim
 
     async def may_begin(self) -> None:
-        """Wait until everybody who had the name before has heard of this process."""
+        """Wait until every process that had the name before has received an announcement of this one."""
         while (left_s := self._waits_until_s - now_s()) > 0:
             await asyncio.sleep(left_s)
 
     async def confirm(self, effect: "asyncio.Future[None] | None" = None) -> None:
-        """Return if what the brokers have just acknowledged is an OK.
+        """Return if the batch just acknowledged has its effect.
 
         Args:
-            effect: resolves once this process knows from the log that it has its effect.
+            effect: resolves once this process has read in the log that the batch has its effect.
 
         Raises:
-            NameLost: it may have no effect.
+            NameLost: the batch may have no effect.
         """
         self._look(now_s())
         if not self._is_watched or now_s() - self._confirmed_s > REACHED_S:
@@ -136,7 +134,7 @@ class NameClaim:
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def _look(self, time_s: float) -> None:
-        """Note whether another process may have taken the name between the last announcement and a time."""
+        """Note whether another process may have taken the name between the last own announcement and `time_s`."""
         if time_s - self._reached_s > REACHED_S:
             self._is_sure = False
 
@@ -164,7 +162,7 @@ class NameClaim:
             self._reached_s, self._is_sure = asked_s, True
 
     async def _look_in_registry(self) -> None:
-        """Lose the name if the registry has a later incarnation. Raises NotReady if most brokers do not answer."""
+        """Give up the name if the registry has a later incarnation. Raises NotReady if most brokers do not answer."""
         asking = self._registry.confirm_incarnation(self.name, self.incarnation)
         try:  # what is asked while there is no leader gets no answer
             is_newest = await asyncio.wait_for(asking, ANSWER_S)
@@ -175,7 +173,7 @@ class NameClaim:
             self._lose()
 
     async def _watch_registry(self) -> None:
-        """Look in the registry as often as this process announces itself, while it writes."""
+        """Check the registry as often as this process announces itself, while it writes."""
         looked_s = now_s()
         while True:
             await asyncio.sleep(ANNOUNCE_S)
@@ -188,7 +186,7 @@ class NameClaim:
                         self._is_sure = False  # `confirm` waits for an answer
 
     def _note_end(self, task: "asyncio.Task[None]") -> None:
-        """Take the end of what looks after the name: after an error that nobody foresaw, `confirm` always asks."""
+        """Handle the end of a task of the claim: after an unexpected error, `confirm` always checks the registry."""
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("an unexpected error with the name %s", self.name, exc_info=error)
             self._is_watched = False
@@ -225,7 +223,7 @@ class NameClaim:
 
 
 async def _holder(connection: Client, name: str) -> str:
-    """Return which process has a name; an empty string: none answers."""
+    """Return the process that has a name; an empty string: none answers."""
     try:
         message = await connection.request(_subject_of(name), b"", timeout=ANSWER_S)
     except (NatsError, OSError):  # nobody listens there, or it is silent; the registry decides then

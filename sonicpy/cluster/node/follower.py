@@ -1,4 +1,4 @@
-"""Reads one log for the replicas of a node whose partitions it holds, and lets them apply it entry by entry."""
+"""Reads one log for a node's replicas of its partitions, which apply it entry by entry."""
 
 import asyncio
 import logging
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 APPLY_S = 0.002
-"""Entries are applied for this time, then connections are served."""
+"""Entries are applied for this time before connections are served."""
 TRY_AGAIN_S = 1.0
 
 
 class LogFollower:
-    """Reads one log. To be made while the loop runs.
+    """Reads one log. Create it while the loop runs.
 
     Args:
         log: its number.
@@ -37,7 +37,7 @@ class LogFollower:
         self._ends_reading = asyncio.Event()
 
     def follow(self, replica: "Replica") -> None:
-        """Let a replica apply the log, from where it is; it may be behind the others."""
+        """Add a replica, which applies the log from its own position; it may be behind the others."""
         self.replicas.append(replica)
         self.read_again()
 
@@ -50,7 +50,7 @@ class LogFollower:
                 self.read_again()  # which ends the reading
 
     def read_again(self) -> None:
-        """End the reading and begin another: a replica came or went, or an entry is known to exist and did not come."""
+        """Restart reading: a replica was added or removed, or an entry that exists did not arrive."""
         self._ends_reading.set()
 
     async def run(self) -> None:
@@ -71,13 +71,13 @@ class LogFollower:
                 self.stop_for_good(error)
 
     def note_end(self, task: "asyncio.Task[None]") -> None:
-        """Take the end of `run`: after an error that nobody foresaw, no replica must answer from old contents."""
+        """Handle the end of `run`: after an unexpected error, no replica must answer from old content."""
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("an unexpected error in log %d", self.log, exc_info=error)
             self.stop_for_good(StoreError(f"an unexpected error: {type(error).__name__}"))
 
     def stop_for_good(self, error: StoreError) -> None:
-        """Stop all replicas: what they would have to apply cannot be read."""
+        """Stop all replicas: the entries that they have to apply cannot be read."""
         for replica in self.replicas:
             replica.stop_for_good(error)
 
@@ -99,7 +99,7 @@ class LogFollower:
                 began = time.perf_counter()
 
     def _apply(self, position: int, entry: bytes) -> None:
-        """Let each replica apply an entry that it lacks. Raises StoreError; the others stay where they are."""
+        """Apply an entry in each replica that lacks it. Raises StoreError; the other replicas then stay as they are."""
         batch = unpack_entry(entry)
         for replica in self._reading:
             if replica.applied < position and not replica.is_broken:

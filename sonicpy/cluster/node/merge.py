@@ -1,4 +1,4 @@
-"""The answers of several partitions as one answer."""
+"""Merges the answers of several partitions into one."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -16,14 +16,15 @@ def merge_names(pages: Iterable[Sequence[str]], limit: int, *, by_length: bool =
     """Return the first names of some pages, each once.
 
     Args:
-        by_length: shorter names come first, as those of collections do.
+        by_length: shorter names come first, as in lists of collections.
     """
     names = {name for page in pages for name in page}
     return sorted(names, key=lambda name: (len(name) if by_length else 0, name))[:limit]
 
 
 def merge_figures(found: "Sequence[Figures]") -> "Figures":
-    """Return the sums of the figures of all partitions; what has no sum is that of the first partition."""
+    """Return the sums of the figures of all partitions; figures that cannot be added are those of the first
+    partition."""
     merged = dict(found[0])
     for key in (*SUMS, *SUMS_OF_NODE):
         if all(key in figures for figures in found):

@@ -1,9 +1,9 @@
-"""How replicas come to a node and leave it while it serves, and `sonicpy cluster rebalance`.
+"""Opens and closes replicas while a node serves; and `sonicpy cluster rebalance`.
 
-`add` and `drain` write a layout in which partitions move: the nodes that are to hold a partition open it, from a
-snapshot and the log, and those that held it go on. `rebalance` waits until all the new ones have caught up, and writes
-the layout without the former nodes; then those close what they do not hold any more. They delete it after KEEP_S: until
-then a node that is to hold it again goes on where it was.
+`add` and `drain` write a layout in which partitions move: the new nodes of a partition open a replica, from a snapshot
+and the log, while its former nodes keep theirs. `rebalance` waits until all new replicas have caught up, and writes the
+layout without the former nodes, which then close their replicas. They delete them after KEEP_S: a node that gets a
+partition back before continues with the old replica.
 """
 
 import asyncio
@@ -31,12 +31,12 @@ from sonicpy.errors import ConfigError, SonicError, StoreError
 logger = logging.getLogger(__name__)
 
 LOOK_S = 5.0
-"""A node looks at the layout this often, in case it did not hear of a change."""
+"""Interval at which a node reads the layout, in case it missed the message about a change."""
 KEEP_S = 600.0
 LEAVE_S = 1.0
-"""How long a replica goes on after its node has stopped to answer for it."""
+"""Time for which a replica stays open after its node has stopped answering for it."""
 LEFT = ".left"
-"""Ends the name of a folder that the node does not hold any more."""
+"""Suffix of the folder of a replica that the node does not hold any more."""
 
 
 class Mover:
@@ -64,7 +64,7 @@ class Mover:
         self._subscriptions: list[Subscription] = []
 
     async def start(self) -> None:
-        """Open the replicas of the node's layout, and follow changes of it from then on.
+        """Open the replicas of the node's layout, and then follow its changes.
 
         Raises:
             StoreError: one cannot be opened.
@@ -172,14 +172,14 @@ class Mover:
         return await self._replicas.snapshot(order.partition)
 
     async def _save(self, partition: int) -> int:
-        """Take a snapshot of what a replica holds; return its position. Raises StoreError."""
+        """Take a snapshot of a replica as it is; return its position. Raises StoreError."""
         if (fault := self._replicas.held[partition].fault) is not None:
             raise StoreError(str(fault))
         return await self._replicas.snapshot(partition)
 
 
 def leave(folder: Path) -> None:
-    """Put a folder aside that the node does not hold any more."""
+    """Set the folder of a replica aside that the node does not hold any more."""
     left = folder.with_name(folder.name + LEFT)
     shutil.rmtree(left, ignore_errors=True)
     folder.rename(left)
@@ -187,14 +187,14 @@ def leave(folder: Path) -> None:
 
 
 def come_back(folder: Path) -> None:
-    """Take back a folder that was put aside."""
+    """Restore a folder that was set aside."""
     left = folder.with_name(folder.name + LEFT)
     if left.exists() and not folder.exists():
         left.rename(folder)
 
 
 def delete_left(parent: Path) -> None:
-    """Delete the folders that were put aside KEEP_S ago."""
+    """Delete the folders that were set aside KEEP_S ago."""
     for folder in parent.glob(f"*{LEFT}"):
         if time.time() - folder.stat().st_mtime > KEEP_S:
             shutil.rmtree(folder, ignore_errors=True)
@@ -204,7 +204,7 @@ def delete_left(parent: Path) -> None:
 
 
 def rebalance(brokers: str, timeout_s: float, say: Callable[[str], None]) -> Layout:
-    """Wait until every partition is where it belongs, and let the former nodes go; return the layout.
+    """Wait until the new nodes hold every partition, and release the former nodes; return the layout.
 
     Args:
         say: called with a line when something has changed.
@@ -212,7 +212,7 @@ def rebalance(brokers: str, timeout_s: float, say: Callable[[str], None]) -> Lay
     Raises:
         ConfigError: the brokers hold no cluster.
         NotReady: the brokers do not answer.
-        StoreError: a replica has not caught up in time. Nothing is lost: the former nodes go on.
+        StoreError: a replica has not caught up in time. Nothing is lost: the former nodes still hold the partitions.
     """
     return asyncio.run(_rebalance(brokers, timeout_s, say))
 
@@ -251,6 +251,6 @@ async def _wait_for(connection: Client, layout: Layout, timeout_s: float, say: C
 
 
 def reasons(missing: Sequence[str]) -> str:
-    """Return the first reason to wait, and how many more there are, for the end of a line."""
+    """Return the first reason to wait, and the number of further ones, for the end of a line."""
     more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
     return f": {missing[0]}{more}"

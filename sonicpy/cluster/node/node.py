@@ -120,11 +120,11 @@ class Node:
             self._subscriptions.append(await self._connection.subscribe(subject, cb=take))
 
     def figures(self) -> list[LabelledFigures]:
-        """Return what the metrics report of each partition."""
+        """Return the figures of each partition for the metrics."""
         return partition_figures(self.name, self.replicas.held, self.writers.each, self.lag)
 
     def trouble(self, *, to_search: bool) -> str | None:
-        """Return why clients should prefer another node, as a sentence; None: there is no reason.
+        """Return the reason why clients should prefer another node, as a sentence; None: there is no reason.
 
         Args:
             to_search: for clients that only search.
@@ -136,7 +136,7 @@ class Node:
         return self.lag.trouble(to_search=to_search)
 
     async def watch(self) -> None:
-        """Wait for the end of what this node works by: clients have to go on at another node then.
+        """Wait until this node cannot work any more: clients then have to use another node.
 
         Raises:
             NameLost: another process has its name.
@@ -167,7 +167,7 @@ class Node:
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def _is_cut_off(self) -> bool:
-        """Whether nothing new may come from the brokers for now: another node is asked rather than waited for them."""
+        """Whether the brokers may be cut off: reads then ask another node instead of waiting for the log."""
         return not self._connection.is_connected or self.lag.longest_silence_s > CUT_OFF_S
 
     def _silence_s(self) -> float:
@@ -188,7 +188,8 @@ class Node:
             logger.warning("a question for the status was not answered: %s", error)
 
     async def _note_upgrade(self, message: Msg) -> None:
-        """Read which version of entries to write; if that fails, the old one stays until the next start."""
+        """Read the version of entries to write from the registry; if that fails, keep the old one until the next
+        start."""
         try:
             version = await self._keepers.registry.entry_version()
             check_version(version)
@@ -199,7 +200,8 @@ class Node:
         logger.info("entries of version %d are written from now on", version)
 
     async def _note_loss(self, message: Msg) -> None:
-        """Let reads of a partition that was recovered wait for nothing that its log does not have."""
+        """Forget the acknowledged position of a recovered partition: its log may lack the entries that reads would wait
+        for."""
         partition = int(message.data)
         try:
             epoch = await self._keepers.log.epoch(self.places.layout.log_of(partition))

@@ -1,8 +1,8 @@
 """Carries out the commands of connections at a node.
 
-A PUSH, and a read that a replica of this node can answer at once, are carried out within the turn. A read of what other
-nodes hold is relayed to one of them. Everything else is postponed to `execute`, which may wait and may ask other nodes.
-The replies of a turn with PUSHes wait until their batches are acknowledged.
+A PUSH, and a read that a replica of this node can answer at once, are carried out within the turn. A read of a
+partition of other nodes is relayed to one of them. All other commands are postponed to `execute`, which may wait and
+ask other nodes. The replies of a turn with PUSHes wait until their batches are acknowledged.
 """
 
 import asyncio
@@ -64,7 +64,8 @@ def push(node: "Node", command: Push) -> bytes:
 
 
 def read_here(call: Callable[[Any, Any], bytes]) -> "Callable[[Node, Any], bytes]":
-    """Return the call that answers by a replica of this node, if that knows all that this node has acknowledged."""
+    """Return a call that answers by a replica of this node, if the replica has all changes that this node has
+    acknowledged."""
 
     def read(node: "Node", command: Any) -> bytes:
         places, writers = node.places, node.writers
@@ -107,7 +108,8 @@ CHANGES = (Pop, FlushB, FlushC, FlushO)
 
 
 def limit_of(command: Command) -> float:
-    """Return how long a command may wait at this node, in seconds: less if another node may have had it before."""
+    """Return the time limit of a command at this node, in seconds: less if another node may have had the command
+    before."""
     return ANSWER_S - RELAYED_S if type(command) in NODE_CALLS else ANSWER_S
 
 
@@ -126,7 +128,7 @@ class NodeService(BaseService):
     """A node and its connections.
 
     Args:
-        statistics: those that the replicas count their consolidations in.
+        statistics: counts the consolidations of the replicas.
     """
 
     def __init__(self, node: "Node", config: Config, statistics: ServerStatistics) -> None:
@@ -136,19 +138,19 @@ class NodeService(BaseService):
         self.where = f"{config.store.kv.path}, and it is the node {node.name} of a cluster"
 
     def stores(self) -> Sequence[tuple[Engine, ReaderWatch]]:
-        """Return those of the replicas; see `BaseService.stores`."""
+        """Return the maintainers and reader watches of the replicas; see `BaseService.stores`."""
         return [(replica.index.engine, replica.readers) for replica in self.node.replicas.held.values()]
 
     def more_figures(self) -> list[LabelledFigures]:
-        """Return those of each partition."""
+        """Return the figures of each partition."""
         return self.node.figures()
 
     def trouble(self, *, to_search: bool) -> str | None:
-        """Return why clients should prefer another node; see `BaseService.trouble`."""
+        """Return the reason why clients should prefer another node; see `BaseService.trouble`."""
         return self.node.trouble(to_search=to_search) or super().trouble(to_search=to_search)
 
     def note_url(self, url: str) -> None:
-        """Tell other processes that want to open a replica's folder at which URL this one serves it."""
+        """Publish the URL of this server for processes that try to open a replica's folder."""
         super().note_url(url)
         for replica in self.node.replicas.held.values():
             replica.index.engine.store.note_server(url)
@@ -169,7 +171,7 @@ class NodeService(BaseService):
             ) from error
 
     def _is_work(self, command: Any) -> bool:
-        """Return whether a command takes its time by itself, without waiting for brokers or nodes that are silent."""
+        """Return whether a command is long work by itself, as opposed to waiting for silent brokers or nodes."""
         is_count = isinstance(command, CountC) or (isinstance(command, Count) and command.object is None)
         return isinstance(command, Verify | Trigger) or (is_count and command.collection in self.node.places.spread)
 
@@ -216,7 +218,7 @@ class NodeService(BaseService):
         return await self._ask(command)
 
     async def _count_spread(self, collection: str) -> int:
-        """Return how many buckets a spread collection has: each is in several partitions."""
+        """Return the number of buckets in a spread collection; each is in several partitions."""
         names: list[str] = []
         while page := await self._buckets(collection, names[-1] if names else None, NAMED_MAX):
             names += page
@@ -233,7 +235,7 @@ class NodeService(BaseService):
         """Return the answers of all partitions.
 
         Raises:
-            SonicError: one of them did not answer.
+            SonicError: a partition did not answer.
         """
         asked = [
             self.node.desk.ask(number, Question(kind, fields)) for number in range(self.node.places.layout.partitions)

@@ -1,4 +1,4 @@
-"""Figures of a node about each partition and each log, for the metrics."""
+"""A node's figures of each partition and each log, for the metrics."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -14,7 +14,7 @@ Values = dict[str, float | tuple[int, float]]
 def partition_figures(
     node: str, replicas: Mapping[int, Replica], writers: Sequence[LogWriter], lag: Lag
 ) -> list[LabelledFigures]:
-    """Return the figures of the partitions that a node holds, and of the logs that it writes to, which are all."""
+    """Return the figures of the partitions that a node holds, and of all logs."""
 
     def one(
         of: str, name: str, meaning: str, values: Values, kind: Literal["gauge", "counter", "summary"] = "gauge"

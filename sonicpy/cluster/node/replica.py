@@ -1,7 +1,7 @@
 """A replica of a partition on this node: it applies what its log holds for the partition, and answers.
 
-It answers once it has caught up with what the log held when the node started. It stops for good, and says why, if the
-log is another one than it knows, or an entry cannot be applied. `follower.py` reads the log for it.
+It answers once it has caught up with the log as of the node's start. It stops for good, with a reason, if the log is
+another one than its own, or an entry cannot be applied. `follower.py` reads the log for it.
 """
 
 import asyncio
@@ -28,35 +28,36 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 COMMIT_AFTER_S = 3.0
-"""Reads see what is not committed, and after the death of the process the log has it: commits can be rare. A
-larger commit takes less work for each change."""
+"""Longest time from a change to its commit. Commits can be rare: reads see uncommitted changes, and after the death of
+the process the log has them. Larger commits cost less per change."""
 COMMIT_AFTER_READ_S = 0.2
-"""Where somebody reads, because reads cost more while something is not committed."""
+"""COMMIT_AFTER_S while there are reads, because these cost more with uncommitted changes."""
 COMMIT_CHANGES = 1024
-"""Changes after which a commit is due: others wait for it."""
+"""Changes after which a commit is due: connections wait for the commit."""
 CATCHING_UP_CHANGES = 4096
-"""The same while nobody reads, because the replica has not caught up."""
+"""COMMIT_CHANGES while the replica has not caught up, and so has no readers."""
 TOGETHER_BYTES = 8 << 10
-"""Entries are applied together while the replica has not caught up, up to this size of what they hold for it, so
-that others get their turns. One by one, entries with a change or two each cost more a change."""
+"""While the replica has not caught up, entries are applied together, up to this size of their sections, so that
+connections get their turns. Applied one by one, small entries cost more per change."""
 EXPECTED_S = 0.5
-"""An entry that was acknowledged is asked for again after this time."""
+"""After this time without an acknowledged entry, the log is read again."""
 
 SYNC_TICKS = 30
-"""A replica that loses what was not synced reads it again from the log, so it syncs less often than an index alone."""
+"""Ticks between two syncs: rarer than for an index alone, because a replica reads unsynced changes from the log
+again."""
 
 Answered = Callable[[str, int, int, list[int]], None]
-"""Called with writer, incarnation and number of a batch, and what its changes answered."""
+"""A function that is called with the partition's results of a batch: writer, incarnation, number, results."""
 
 
 class Replica:
-    """One partition. To be made while the loop runs.
+    """The replica of one partition. Create it while the loop runs.
 
     Args:
         partition: its number.
         index: its folder, opened.
         answered: called for each batch that is applied.
-        late: called with the partition when an entry that exists has not come for EXPECTED_S.
+        late: called with the partition when an entry that exists has not arrived for EXPECTED_S.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Replica:
         self.applied = index.progress.position
         """The position in the log up to which reads see everything."""
         self.fault: str | None = "it has not caught up with the log"
-        """Why it does not answer, as the rest of a sentence; None: it does."""
+        """The reason why it does not answer, as the rest of a sentence; None: it answers."""
         self.is_broken = False
         """Whether it has stopped for good."""
         self.committer = Committer(index.engine, syncs_before_reply=False, commit_after_s=COMMIT_AFTER_S)
@@ -85,15 +86,15 @@ class Replica:
         self._late = late
         self._epoch = Epoch("", 1, 0)
         self._gathered: list[tuple[int, Batch]] = []
-        """Entries that are behind `applied`, to be applied together."""
+        """Entries behind `applied` that will be applied together."""
         self._gathered_bytes = 0
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
 
     def begin(self, epoch: Epoch) -> None:
-        """Begin to apply a log behind `applied`; if it is not the one that this replica knows, stop for good.
+        """Begin to apply a log behind `applied`; stop for good if it is not the log of this replica.
 
         Args:
-            epoch: what is known of it.
+            epoch: the state of the log.
         """
         self._gathered, self._gathered_bytes = [], 0
         try:
@@ -105,10 +106,11 @@ class Replica:
         self._note_caught_up()
 
     def take(self, position: int, batch: Batch) -> None:
-        """Apply the next entry of the log, if it concerns this partition; before it has caught up, some together.
+        """Apply the next entry of the log, if it concerns this partition; several together before the replica has
+        caught up.
 
         Raises:
-            StoreFull: what was taken and not applied is lost: it has to be read again from `applied` on.
+            StoreFull: entries that were taken but not applied are lost; the log has to be read again from `applied` on.
         """
         if self.partition in batch.sections:
             self._gathered.append((position, batch))
@@ -130,7 +132,7 @@ class Replica:
             self._wake()
 
     def stop_for_good(self, error: StoreError) -> None:
-        """Answer nothing from now on; keep what was taken."""
+        """Stop answering and applying."""
         if self._gathered and not self.is_broken:
             last = self._gathered[-1][0]
             try:
@@ -145,13 +147,13 @@ class Replica:
         self._wake()
 
     def to_read(self) -> "ReplicaIndex":
-        """Return the index, for somebody who reads now."""
+        """Return the index for a read, which brings the next commit forward."""
         if self.index.engine.store.uncommitted:
             self.committer.commit_within(COMMIT_AFTER_READ_S)
         return self.index
 
     def note_progress(self) -> None:
-        """Let the next commit note the position in the log, although the newest entries may be of other partitions.
+        """Store the position in the log with the next commit, although the newest entries may be of other partitions.
 
         Raises:
             StoreError: the store cannot be written.
@@ -163,7 +165,7 @@ class Replica:
         """Wait until the entry at `position` is applied.
 
         Raises:
-            StoreError: it is not applied in that time, or the replica has stopped.
+            StoreError: the entry is not applied in time, or the replica has stopped.
         """
         deadline = time.monotonic() + timeout_s
         while self.applied < position:
@@ -194,7 +196,7 @@ class Replica:
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def _apply_gathered(self) -> None:
-        """Apply what was gathered. Raises StoreError; everything before the entry at fault is applied then."""
+        """Apply the gathered entries. Raises StoreError; then all entries before the faulty one are applied."""
         entries, self._gathered, self._gathered_bytes = self._gathered, [], 0
         try:
             self._apply(entries)
@@ -265,7 +267,7 @@ class ReplicaTasks(PeriodicTasks):
         return [*due, self._close_idle_graphs, *([self._sync] if self._ticks % SYNC_TICKS == 0 else [])]
 
     async def _commit_again(self) -> None:
-        """Commit what could not be committed before; all else waits for COMMIT_AFTER_S."""
+        """Repeat a failed commit; other changes wait for COMMIT_AFTER_S."""
         if self._engine.store.refusing or not self._committer.commits_later:
             self._committer.commit_if_due()
 

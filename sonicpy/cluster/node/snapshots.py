@@ -1,7 +1,8 @@
-"""Snapshots of partitions, kept by the brokers: what a new replica begins with, so that the log need not be kept whole.
+"""Snapshots of partitions, kept by the brokers: a new replica begins with one, so that old entries of the log can be
+deleted.
 
-A snapshot is the backup of a replica, cut into chunks. It counts once it was read back. The log is cut off below the
-older of the two newest snapshots, and never below what a replica that answers still needs.
+A snapshot is the backup of a replica, cut into chunks. It is valid once it was read back. The log is cut off below the
+older of the two newest snapshots, but keeps all entries that a replica which answers still needs.
 """
 
 import asyncio
@@ -32,15 +33,15 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 512 << 10
 KEPT = 2
 CHUNK_S = 5.0
-"""Longest time until every broker has a part that was acknowledged."""
+"""Time limit until every broker has an acknowledged chunk."""
 CHUNK_PAUSE_S = 0.05
 
 
 async def save(replica: "Replica", registry: Registry) -> int:
-    """Take a snapshot of a replica, and drop those but the newest two; return its position; 0: it is empty.
+    """Take a snapshot of a replica, and delete all but the newest two; return its position; 0: the replica is empty.
 
     Raises:
-        StoreError: it could not be taken; the earlier ones are still there.
+        StoreError: it could not be taken; earlier snapshots are kept.
     """
     if not replica.applied:
         return 0
@@ -78,7 +79,7 @@ async def load(partition: int, manifest: Manifest, vault: Vault, folder: Path, a
     """Read a snapshot back into a folder, as a backup, in files with the modes of `access`.
 
     Raises:
-        StoreError: it is not what was written.
+        StoreError: it is damaged.
     """
     make_all(folder, access)
     with new_bytes(folder / BACKUP_FILE, access) as file:
@@ -91,7 +92,7 @@ async def load(partition: int, manifest: Manifest, vault: Vault, folder: Path, a
 
 
 async def _chunk(vault: Vault, name: str) -> bytes:
-    """Return a part of a snapshot. A broker that answers may be a little behind the one that took it."""
+    """Return a chunk of a snapshot; try again, because the broker that answers may be a little behind."""
     for _ in range(int(CHUNK_S / CHUNK_PAUSE_S)):
         try:
             return await vault.get_chunk(name)
@@ -103,8 +104,8 @@ async def _chunk(vault: Vault, name: str) -> bytes:
 async def is_needed(known: LogProgress, partition: int, epoch: Epoch, registry: Registry) -> bool:
     """Return whether a replica has to begin with a snapshot.
 
-    An empty one does if there is a snapshot: the log may go back to its first entry and still not hold everything,
-    because it was made again after the brokers had lost their data.
+    An empty replica does if there is a snapshot: even a log with its first entry may be incomplete, if it was made
+    again after the brokers had lost their data.
 
     Raises:
         NotReady: no broker answers.
@@ -137,7 +138,7 @@ async def replace_folder(
 
 
 def chunk_name(partition: int, manifest: Manifest, number: int) -> str:
-    """Return the name of a part of a snapshot."""
+    """Return the name of a chunk of a snapshot."""
     return f"{partition}.{manifest.position}.{number}"
 
 
@@ -145,7 +146,7 @@ def chunk_name(partition: int, manifest: Manifest, number: int) -> str:
 
 
 def snapshot_all(brokers: str) -> list[dict[str, Any]]:
-    """Let the nodes take a snapshot of every partition, and cut the logs off; return what was done, by partition.
+    """Make the nodes take a snapshot of every partition, and cut the logs off; return the results by partition.
 
     Raises:
         ConfigError: the brokers hold no cluster.
@@ -172,13 +173,13 @@ async def _snapshot_all(brokers: str) -> list[dict[str, Any]]:
 
 
 async def _take_one(connection: Client, layout: Layout, answers: dict[str, Any], partition: int) -> None:
-    """Let one of the nodes that hold a partition take a snapshot of it.
+    """Make one of the nodes that hold a partition take a snapshot of it.
 
     Args:
-        answers: what the nodes say of themselves; one that falls asleep is taken out.
+        answers: the nodes' reports about themselves; a node that stops answering is removed.
 
     Raises:
-        StoreError: none of them did.
+        StoreError: no node did.
     """
     reasons = []
     for node in layout.holders(partition):
@@ -198,7 +199,7 @@ async def _take_one(connection: Client, layout: Layout, answers: dict[str, Any],
 async def _trim(
     number: int, log: JetStream, registry: Registry, layout: Layout, answers: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Cut a log off where two snapshots of each of its partitions and all live replicas are behind it."""
+    """Cut a log off below two snapshots of each of its partitions and below the positions of all live replicas."""
     done: list[dict[str, Any]] = []
     needed: list[int] = []
     for partition in layout.partitions_of(number):

@@ -1,9 +1,9 @@
 """Buckets of a spread collection: each has parts in several partitions, and an object lies in one of them.
 
     PUSH, POP, FLUSHO, COUNT of an object, EXISTS   ask the part of the object
-    QUERY, SUGGEST                                  ask all parts what they know of the words, QUERY then for objects,
+    QUERY, SUGGEST                                  ask all parts for sketches of the words, QUERY then for objects,
                                                     SUGGEST for corrections if there are few completions
-    LIST, COUNT of a bucket, FLUSHB, OBJECTS        ask all parts, and unite what they answer
+    LIST, COUNT of a bucket, FLUSHB, OBJECTS        ask all parts, and merge their answers
 
 A part that does not answer is an error: never a silently partial answer.
 """
@@ -55,7 +55,7 @@ CACHED_MAX = 1_000
 WORDS_AT_ONCE = 2_000
 """Words of a part that are read at once to count those of a bucket."""
 PART_SHIFT = 40
-"""Above these bits of a position of OBJECTS stands the number of the part."""
+"""A position of OBJECTS has the number of the part above these bits."""
 
 
 class Spread:
@@ -75,7 +75,7 @@ class Spread:
         """Return the reply to a command.
 
         Raises:
-            CommandError: it is refused.
+            CommandError: the command is refused.
             StoreError: a part does not answer, or a spread bucket does not offer the command.
         """
         match command:
@@ -201,7 +201,7 @@ class Spread:
         return replies.event("LIST", sorted(words, key=str.encode)[offset : offset + limit])
 
     async def _count_words(self, collection: str, bucket: str) -> int:
-        """Return how many different words a bucket holds: all of them are read, some at a time."""
+        """Return the number of different words in a bucket, by reading all of them, some at a time."""
         check_names(collection, bucket)
         after: dict[int, str | None] = dict.fromkeys(self._places.parts_of(collection, bucket))
         seen: set[int] = set()
@@ -220,7 +220,7 @@ class Spread:
     # -- objects -------------------------------------------------------------------------------------------------------
 
     async def _objects(self, command: Objects) -> bytes:
-        """List objects part by part: each part lists its own in the order in which they were pushed."""
+        """List objects part by part, within a part in the order of their first push."""
         collection, bucket, limit, prefix, after, position = command
         check_names(collection, bucket)
         parts = self._places.parts_of(collection, bucket)

@@ -64,15 +64,15 @@ class Stopped(Exception):
 class DevCluster:
     """The processes of a cluster on this machine.
 
-    On Linux, its processes end when the thread that started them does, also if that is killed.
+    On Linux, its processes end with the thread that started them, even if this process is killed.
 
     Args:
-        folder: gets what brokers and nodes keep, and their logs.
+        folder: gets the data of brokers and nodes, and their logs.
         partitions, copies, logs: of a new cluster.
 
     Attributes:
-        broker_settings: more lines of the settings of each broker.
-        stopped: gets the number of a signal that ends the start.
+        broker_settings: further lines for the settings file of each broker.
+        stopped: resolves with the number of a signal that ends the start.
     """
 
     broker_settings = ""
@@ -97,7 +97,7 @@ class DevCluster:
 
         Raises:
             ConfigError: there is no NATS server to start, or the folder holds a cluster with another layout.
-            StoreError: it does not come up.
+            StoreError: the cluster does not start.
             Stopped: a stop signal came.
         """
         deadline = time.monotonic() + START_S
@@ -218,7 +218,7 @@ class DevCluster:
             time.sleep(LOOK_S)
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, Value]) -> Value:
-        """Return the result of some work, which may take long. Raises Stopped as soon as a stop signal has come."""
+        """Return the result of long work. Raises Stopped as soon as a stop signal has come."""
         task = asyncio.ensure_future(work)
         try:
             while not task.done():
@@ -233,7 +233,7 @@ class DevCluster:
             raise Stopped
 
     def _check_alive(self) -> None:
-        """Raise StoreError if a process has ended, Stopped if all are to end."""
+        """Raise StoreError if a process has ended, Stopped after a stop signal."""
         self._check_stopped()
         for name in self.ended():
             raise StoreError(f"{name} has ended; see {self.folder / name}/log.txt")
@@ -251,11 +251,11 @@ def run(folder: Path | None, partitions: int, copies: int, logs: int, say: Calla
     """Run a cluster until a stop signal; return the exit status.
 
     Args:
-        folder: keeps everything; None: a temporary one, which is deleted at the end.
+        folder: for all data; None: a temporary one, which is deleted at the end.
         say: called with each line for the terminal.
 
     Raises:
-        SonicError: it does not come up.
+        SonicError: the cluster does not start.
     """
     stopped: list[int] = []
     for number in stop_signals():
@@ -281,10 +281,10 @@ def run(folder: Path | None, partitions: int, copies: int, logs: int, say: Calla
 
 @contextlib.contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Keep the folder of a cluster for this process inside a `with` block: two brokers in one folder damage it.
+    """Lock the folder of a cluster for this process inside a `with` block: two brokers in one folder would damage it.
 
     Raises:
-        ConfigError: another process has it, or it cannot be made.
+        ConfigError: another process has locked it, or it cannot be made.
     """
     try:
         make_all(folder)
@@ -322,7 +322,7 @@ def nats_server() -> Path:
 def free_ports(count: int) -> list[int]:
     """Return ports that nothing listens on now.
 
-    They lie below those that systems give to outgoing connections, which could take one before its process listens.
+    The ports are below the range of outgoing connections, which could take one before its process listens.
     """
     found: list[int] = []
     with contextlib.ExitStack() as stack:

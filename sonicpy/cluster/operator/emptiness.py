@@ -1,4 +1,4 @@
-"""Names that a cluster holds already and that should not be there yet: every partition is asked for names."""
+"""Checks that a cluster does not hold certain names yet: every partition is asked."""
 
 import json
 
@@ -13,10 +13,10 @@ ANSWER_S = 10.0
 
 
 async def what_is_held(connection: Client, layout: Layout, question: Question) -> str:
-    """Return what the first partition says that does not answer a question with an empty list, as a part of a sentence.
+    """Return the first answer to a question that is not an empty list, as a part of a sentence.
 
     Args:
-        question: for names, whose answer is a list.
+        question: asks for names; its answer is a list.
 
     Returns:
         An empty string if all lists are empty.
@@ -36,6 +36,6 @@ async def what_is_held(connection: Client, layout: Layout, question: Question) -
 
 
 def not_empty(partition: int, packed: bytes) -> str:
-    """Return what the answer to a question for names says instead of that there are none, as a part of a sentence."""
+    """Return the names or the error in an answer, as a part of a sentence; "": the list is empty."""
     said = packed[1:].decode()
     return f"which holds {', '.join(json.loads(said))}" if packed[:1] == b"+" else f"partition {partition} says: {said}"

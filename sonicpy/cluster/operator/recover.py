@@ -1,8 +1,8 @@
-"""`sonicpy cluster recover`: replicas are made anew from the one that the operator chose, or from snapshot and log.
+"""`sonicpy cluster recover`: replicas are made anew from a replica chosen by the operator, or from snapshot and log.
 
-After the brokers have lost a log, or its newest entries, all its replicas stop: they hold what no log has. The chosen
-one goes on with the log as it is now. It skips what it knows by the numbers of the writers, so nothing that was
-acknowledged since then is lost. Its snapshot is what the other replicas begin with.
+After the brokers have lost a log, or its newest entries, all its replicas stop: they hold changes that the log lacks.
+The chosen replica continues with the present log. It skips the batches that it has applied, by the numbers of the
+writers, so no change acknowledged since then is lost. The other replicas begin with its snapshot.
 """
 
 import asyncio
@@ -30,10 +30,10 @@ class Wish:
     """The part of a cluster to recover.
 
     Attributes:
-        source: the node whose replicas are right; "": those of `node` begin anew with snapshot and log.
-        node: only the replicas of this node are made anew; "": those of all nodes but the source.
-        partition: only this one; None: all whose replicas do not agree, or have stopped.
-        anyway: also if another node holds more than the source.
+        source: the node whose replicas are right; "": none, the replicas of `node` are made from snapshot and log.
+        node: the node whose replicas are made anew; "": all nodes except the source.
+        partition: its number; None: all partitions whose replicas differ or have stopped.
+        anyway: recover even if another node holds more than the source.
     """
 
     source: str = ""
@@ -43,13 +43,13 @@ class Wish:
 
 
 def recover(brokers: str, wish: Wish, say: Say) -> int:
-    """Make replicas anew; return how many partitions were recovered.
+    """Make replicas anew; return the number of recovered partitions.
 
     Args:
         say: called with a line for each step.
 
     Raises:
-        ConfigError: the brokers hold no cluster; or the source is not one.
+        ConfigError: the brokers hold no cluster; or the source is no node of it.
         StoreError: the brokers do not answer, or a step failed; run it again.
     """
     return asyncio.run(_recover(brokers, wish, say))
@@ -76,7 +76,7 @@ async def _recover(brokers: str, wish: Wish, say: Say) -> int:
 
 
 async def _logs(log: JetStream, layout: Layout, say: Say) -> list[Epoch]:
-    """Return what is known of each log; one that is missing is made."""
+    """Return the state of each log; missing logs are made."""
     logs = []
     for number in range(layout.logs):
         try:
@@ -89,19 +89,19 @@ async def _logs(log: JetStream, layout: Layout, say: Say) -> list[Epoch]:
 
 
 def _note_faults(layout: Layout, logs: list[Epoch], replicas: dict[str, Any]) -> None:
-    """Note which replicas hold what the log does not have: they may not have seen it themselves yet."""
+    """Mark the replicas that hold changes which the log lacks: they may not have noticed yet."""
     for number, replica in replicas.items():
         if _is_lost_for(replica, logs[layout.log_of(int(number))]):
             replica["fault"] = replica["fault"] or "the log is another one"
 
 
 def _is_lost_for(replica: dict[str, Any], log: Epoch) -> bool:
-    """Return whether a replica holds what its log does not have."""
+    """Return whether a replica holds changes that its log lacks."""
     return replica["epoch"] not in ("", log.name) or replica["position"] > log.last
 
 
 def check_log(layout: Layout, logs: list[Epoch], answers: dict[str, Any], partitions: list[int], node: str) -> None:
-    """Raise ConfigError if replicas that are to begin anew hold what the brokers have lost."""
+    """Raise ConfigError if replicas to be made anew hold changes that the brokers have lost."""
     for number in partitions:
         replica = _replica(answers, node, number)
         if replica is not None and _is_lost_for(replica, logs[layout.log_of(number)]):
@@ -112,7 +112,7 @@ def check_log(layout: Layout, logs: list[Epoch], answers: dict[str, Any], partit
 
 
 def check_wish(layout: Layout, answers: dict[str, Any], wish: Wish) -> None:
-    """Raise ConfigError if a node that is named does not answer, or a partition does not exist."""
+    """Raise ConfigError if a named node does not answer, or the partition does not exist."""
     for flag, name in (("from", wish.source), ("node", wish.node)):
         if name and name not in answers:
             allowed = f"allowed are {', '.join(sorted(answers))}" if answers else "no node does: start them"
@@ -122,7 +122,7 @@ def check_wish(layout: Layout, answers: dict[str, Any], wish: Wish) -> None:
 
 
 def _wrong(layout: Layout, answers: dict[str, Any], wish: Wish) -> list[int]:
-    """Return the partitions that are to be recovered."""
+    """Return the partitions to recover."""
     if not wish.source:
         return [number for number in range(layout.partitions) if _replica(answers, wish.node, number)]
     return [
@@ -133,7 +133,7 @@ def _wrong(layout: Layout, answers: dict[str, Any], wish: Wish) -> list[int]:
 
 
 def _is_right(layout: Layout, answers: dict[str, Any], partition: int) -> bool:
-    """Return whether the replicas that answer are at work and do not contradict each other."""
+    """Return whether all replicas that answer are running and agree."""
     found = [_replica(answers, node, partition) for node in layout.holders(partition)]
     chains: dict[int, str] = {}
     return all(

@@ -1,4 +1,4 @@
-"""`sonicpy cluster dev` starts again what has ended, as a service manager does."""
+"""`sonicpy cluster dev` restarts ended processes, as a service manager does."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ class Processes(Protocol):
 
 
 class Restarts:
-    """The processes that wait for their next start.
+    """The processes that wait for their restart.
 
     Args:
         say: called with each line for the terminal.
@@ -40,7 +40,7 @@ class Restarts:
         self._due_s: dict[str, float] = {}
 
     def look(self) -> None:
-        """Note what has ended, and start what has waited long enough. Raises SonicError."""
+        """Note ended processes, and start those that have waited long enough. Raises SonicError."""
         now_s = self._clock()
         for name in list(self._processes.ended()):
             if name not in self._due_s:

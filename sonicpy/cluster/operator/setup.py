@@ -1,4 +1,4 @@
-"""`sonicpy cluster init`: checks the brokers, makes the streams, notes the layout."""
+"""`sonicpy cluster init`: checks the brokers, makes the streams, writes the layout."""
 
 import asyncio
 import json
@@ -23,19 +23,19 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 def init(
     brokers: str, monitors: Sequence[str], partitions: int, copies: int, nodes: Sequence[str], logs: int = 1
 ) -> Layout:
-    """Make a cluster, and return its layout. A second call with the same arguments changes nothing, also where other
-    nodes hold the partitions by now.
+    """Make a cluster, and return its layout. A second call with the same arguments changes nothing, even if other nodes
+    hold the partitions by then.
 
     Args:
         brokers: addresses of NATS servers, separated by commas.
-        monitors: where each of them is monitored, as http://HOST:PORT.
-        partitions: how many.
-        copies: how many nodes hold each.
+        monitors: the monitoring address of each, as http://HOST:PORT.
+        partitions: their number.
+        copies: the number of nodes that hold each partition.
         nodes: their names.
-        logs: how many; the partitions share them.
+        logs: their number; partitions share logs.
 
     Raises:
-        ConfigError: an argument is wrong, or a broker does not sync what it acknowledges.
+        ConfigError: an argument is wrong, or a broker acknowledges before it syncs.
         StoreError: the brokers refuse, or hold another cluster.
     """
     for node in nodes:
@@ -50,7 +50,7 @@ def init(
 
 
 async def make(brokers: str, layout: Layout) -> Layout:
-    """Make the registry and the streams; return the layout that there is. Raises as `init`."""
+    """Make the registry and the streams; return the present layout. Raises as `init`."""
     connection = await connect(brokers, "sonicpy cluster init", patient=False)
     try:
         registry = await Registry.create(connection, layout, LOG_COPIES)  # first, as it may refuse
@@ -86,17 +86,17 @@ def drain(brokers: str, node: str, *, force: bool = False) -> Layout:
     """Let the other nodes hold a node's partitions; return the new layout, which `rebalance` finishes.
 
     Args:
-        force: also if fewer nodes are left than each partition has replicas.
+        force: even if fewer nodes are left than each partition has replicas.
 
     Raises:
-        ConfigError: the node holds none, or too few nodes would be left.
+        ConfigError: the node holds no partitions, or too few nodes would be left.
         StoreError: the brokers refuse.
     """
     return asyncio.run(_change(brokers, lambda layout: nodes_without(layout, node, force=force)))
 
 
 def nodes_without(layout: Layout, node: str, *, force: bool) -> tuple[str, ...]:
-    """Return the nodes of a layout but one. Errors: as `drain`."""
+    """Return the nodes of a layout without one. Errors: as `drain`."""
     if node not in layout.nodes or len(layout.nodes) == 1:
         raise ConfigError(
             f"the node is {node}; allowed is one of several that hold partitions: {', '.join(layout.nodes)}."
@@ -127,13 +127,13 @@ def check_name(node: str) -> None:
 
 
 def check_broker(monitor: str) -> None:
-    """Check that a broker waits for its disk before it acknowledges.
+    """Check that a broker syncs to its disk before it acknowledges.
 
     Args:
         monitor: its monitoring address.
 
     Raises:
-        ConfigError: it does not, has no JetStream, or cannot be asked.
+        ConfigError: the broker does not, has no JetStream, or does not answer.
     """
     if not monitor.startswith(("http://", "https://")):
         raise ConfigError(f"--monitor holds {monitor!r}; allowed are addresses such as http://10.0.0.1:8222.")

@@ -1,4 +1,5 @@
-"""`sonicpy cluster spread`: buckets of a collection have parts in several partitions, from before its first PUSH on."""
+"""`sonicpy cluster spread`: divides the buckets of a collection into parts in several partitions, before its first
+PUSH."""
 
 import asyncio
 import dataclasses
@@ -22,11 +23,11 @@ PAUSE_S = 0.1
 
 
 def spread(brokers: str, collection: str, parts: int) -> Layout:
-    """Let the buckets of a collection have parts; return the new layout, which all nodes that answer work by.
+    """Spread the buckets of a collection; return the new layout, once all nodes that answer use it.
 
     Args:
         collection: one that holds no bucket.
-        parts: at most as many as there are partitions; 1: its buckets are not spread.
+        parts: at most the number of partitions; 1: the buckets are not spread.
 
     Raises:
         CommandError: the name is not valid.
@@ -51,10 +52,10 @@ async def _spread(brokers: str, collection: str, parts: int) -> Layout:
 
 
 async def set_parts(connection: Client, registry: Registry, parts: Mapping[str, int]) -> Layout:
-    """Let the buckets of some collections that hold none have parts; return the new layout, once all nodes work by it.
+    """Spread the buckets of empty collections; return the new layout, once all nodes use it.
 
     Args:
-        parts: how many, by collection; 1: its buckets are not spread.
+        parts: collection -> number of parts; 1: its buckets are not spread.
 
     Raises:
         StoreError: a node does not answer, or the layout was not changed.
@@ -80,7 +81,7 @@ async def _check_empty(connection: Client, layout: Layout, collection: str) -> N
 
 
 async def _wait_for_nodes(connection: Client, layout: Layout) -> None:
-    """Wait until all nodes work by a layout: until then they would push objects to other partitions."""
+    """Wait until all nodes use a layout: until then they would push objects to other partitions."""
     deadline = time.monotonic() + TAKE_OVER_S
     wanted = [list(pair) for pair in layout.spread]
     while True:

@@ -1,9 +1,9 @@
-"""Whole clusters in and out: `sonicpy cluster import`, `backup` and `restore`.
+"""Import and backup of whole clusters: `sonicpy cluster import`, `backup` and `restore`.
 
-An import reads each object of a folder or backup with its words, in the order in which they were pushed, and appends
-them to the logs as a node would. So it takes any number of partitions, while the cluster serves: a cluster grows by a
-backup that is restored into one with more partitions. A second import of the same folder changes nothing, so after an
-error it is to be run again.
+An import reads each object of a folder or backup with its words, in the order in which the objects were pushed, and
+appends them to the logs as a node does. So it works with any number of partitions, while the cluster serves: to grow,
+restore a backup into a cluster with more partitions. A second import of the same folder changes nothing, so after an
+error run it again.
 
     <backup>/cluster.json             partitions, analyser, position and chain of each snapshot
     <backup>/0007/sonicpy.backup      the newest snapshot of a partition, as `sonicpy backup` writes one
@@ -58,11 +58,11 @@ BATCHES_WAITING_MAX = 64
 NOTES_FILE = "cluster.json"
 NOT_SPREAD: Mapping[str, int] = MappingProxyType({})
 TERM_BYTES = 48
-"""More than a record needs for a word beside its bytes."""
+"""Upper bound of a record's bytes for a word, besides the word itself."""
 
 
 def import_folder(brokers: str, folder: Path, config: Config, say: "Say") -> int:
-    """Push what a store, a backup, or the backup of a cluster holds into a cluster; return how many objects.
+    """Push the objects of a store, a backup, or a cluster's backup into a cluster; return their number.
 
     Args:
         config: the settings of the cluster's nodes.
@@ -70,17 +70,18 @@ def import_folder(brokers: str, folder: Path, config: Config, say: "Say") -> int
 
     Raises:
         ConfigError: the brokers hold no cluster, or the settings are not those of the cluster.
-        StoreError: the folder holds neither, the brokers do not answer, or a partition did not acknowledge in time.
+        StoreError: the folder holds no store and no backup, the brokers do not answer, or a partition did not
+            acknowledge in time.
     """
     sources = list(sources_in(folder))
     return asyncio.run(_import(brokers, sources, config, say))
 
 
 def restore(brokers: str, folder: Path, config: Config, say: "Say") -> int:
-    """Push the backup of a cluster into an empty one; return how many objects.
+    """Push the backup of a cluster into an empty one; return the number of objects.
 
-    Collections that were spread are so again, in at most as many parts as there are partitions now. One that is spread
-    already in the empty cluster stays so.
+    Spread collections are spread again, into at most as many parts as there are partitions. A collection that is
+    already spread in the empty cluster stays so.
 
     Args, errors: as `import_folder`; ConfigError also if the folder holds no such backup, StoreError also if the
         cluster is not empty.
@@ -97,10 +98,10 @@ def restore(brokers: str, folder: Path, config: Config, say: "Say") -> int:
 def backup(brokers: str, folder: Path, say: "Say") -> int:
     """Write a snapshot of every partition into a folder; return their size in bytes.
 
-    Each partition is at one moment, but not all at the same.
+    Each partition is consistent in itself; the moments of different partitions differ.
 
     Args:
-        folder: made; it must not exist, or be empty.
+        folder: created; it must not exist, or must be empty.
         say: called with a line for each partition.
 
     Raises:
@@ -231,12 +232,12 @@ async def _appending(
 
 
 def parts_wanted(layout: Layout, spread: Mapping[str, int]) -> dict[str, int]:
-    """Return into how many parts collections are to be spread that were spread elsewhere."""
+    """Return the number of parts of each collection that was spread in the backup."""
     return {**{name: min(parts, layout.partitions) for name, parts in spread.items()}, **dict(layout.spread)}
 
 
 async def _check_empty(connection: Client, layout: Layout) -> None:
-    """Raise StoreError if the cluster holds a collection, or does not say so."""
+    """Raise StoreError if the cluster holds a collection, or does not answer."""
     if held := await what_is_held(connection, layout, Question("collections_after", (None, 1), is_strong=True)):
         raise StoreError(
             f"cannot restore into this cluster, {held}; allowed is an empty cluster: sonicpy cluster import adds the "
@@ -245,7 +246,7 @@ async def _check_empty(connection: Client, layout: Layout) -> None:
 
 
 def records_of(recorder: Recorder, held: ExportedObject) -> Iterator[bytes]:
-    """Yield the records that push an object with its words; several if one would be too long for the log."""
+    """Yield the records that push an object with its words; several if a single one would be too long for the log."""
     words = [(word, tf, False) for word, tf in held.terms.items()]
     words += [(word, tf, True) for word, tf in held.hidden.items()]
     place = 0
@@ -289,7 +290,7 @@ async def _backup(brokers: str, folder: Path, say: "Say") -> int:
 
 
 def _source(layout: Layout, answers: dict[str, Any], partition: int) -> str:
-    """Return a node whose replica answers. Raises StoreError if there is none."""
+    """Return a node whose replica of a partition answers. Raises StoreError if there is none."""
     for node in layout.holders(partition):
         if why_not(answers, node, partition) is None:
             return node
@@ -297,7 +298,7 @@ def _source(layout: Layout, answers: dict[str, Any], partition: int) -> str:
 
 
 def _write_notes(folder: Path, notes: dict[str, object]) -> None:
-    """Say what the backup holds: a folder without this is not whole."""
+    """Write the description of a backup: a folder without it is incomplete."""
     path = folder / NOTES_FILE
     fresh = path.with_suffix(".new")
     with new_text(fresh) as file:

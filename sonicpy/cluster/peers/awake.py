@@ -1,9 +1,9 @@
-"""Changes at other nodes: a node that is awake is asked, and none while another one may still carry out the change.
+"""Changes at other nodes: an awake node is asked, and no second one while the first may still carry out the change.
 
-A second question would change things twice, so a node that stands still, or is cut off, would hold a change up until
-its time is over. Therefore every node that holds the partition gets a probe first, and the one that answers it first
-gets the question. While that one works, which takes seconds when the brokers choose a leader, more probes tell whether
-it is awake. A node that cannot answer is followed by the next one.
+A second question could apply a change twice, so a node that is stopped or cut off would delay a change until its time
+limit. Therefore every node that holds the partition gets a probe first, and the first to answer gets the question.
+While it works, which takes seconds during an election of the brokers, further probes check that it is awake. If a node
+cannot answer, the next one is asked.
 """
 
 import asyncio
@@ -16,20 +16,20 @@ from sonicpy.errors import SonicError
 AWAKE_S = 1.0
 """A node that does not answer a probe for this time is not asked."""
 AGAIN_S = 0.5
-"""A node that is asked gets another probe after this time: below that for which a connection may be silent."""
+"""Interval of probes to a node that is asked: below the allowed silence of a connection."""
 PROBE = b""
 """A question that every version of sonicpy refuses at once."""
 
 Lost = Callable[[Askable], None]
-"""Called with each connection that gave no answer."""
+"""A function that is called with each connection that gave no answer."""
 
 
 class Vanished(SonicError):
-    """A node that was asked is gone, or silent: the outcome is unknown."""
+    """The node that was asked is gone, or silent: the outcome is unknown."""
 
 
 class NodeReply:
-    """The answer of one node. To be made while the loop runs."""
+    """The answer of one node. Create it while the loop runs."""
 
     def __init__(self, lost: Lost) -> None:
         self.future: asyncio.Future[bytes | None] = asyncio.get_running_loop().create_future()
@@ -44,7 +44,7 @@ class NodeReply:
 
 
 class Probes:
-    """Probes to some nodes, and what comes back. To be made while the loop runs."""
+    """Probes to some nodes, and their answers. Create it while the loop runs."""
 
     def __init__(self, nodes: Sequence[Askable], lost: Lost) -> None:
         self._loop = asyncio.get_running_loop()
@@ -66,7 +66,7 @@ class Probes:
         self._changed.set()
 
     async def next(self) -> Askable | None:
-        """Return the node that answered next; None: no other one does in time."""
+        """Return the next node that answers; None: no further node answers in time."""
         while not self._awake and self._missing:
             self._changed.clear()
             try:
@@ -77,13 +77,13 @@ class Probes:
 
 
 async def ask_awake(nodes: Sequence[Askable], question: bytes, limit_s: float, lost: Lost) -> bytes | None:
-    """Return the answer of a node that is awake, or why the last one cannot answer; None: none of them is awake.
+    """Return the answer of an awake node, or the reason of the last one that could not answer; None: no node is awake.
 
     Args:
         limit_s: longest time for an answer.
 
     Raises:
-        Vanished: a node has got the question, and no answer comes.
+        Vanished: a node has received the question and does not answer.
     """
     probes, refusal = Probes(nodes, lost), None
     while (node := await probes.next()) is not None:

@@ -1,9 +1,9 @@
-"""The certificate of a node's listener, where what nodes tell each other is not to be read on the network.
+"""The certificate of a node's listener, if the traffic between nodes is encrypted.
 
-Each start of a node makes a new one and notes it in the registry, so nobody else needs to sign it: who connects trusts
-this certificate alone. It says nothing about names or dates, because the registry does.
+Each start of a node makes a new certificate and writes it to the registry, so no authority needs to sign it: other
+nodes trust this certificate alone. Its names and dates are not checked, because the registry is trusted.
 
-Import this only where it is needed: cryptography takes memory that nodes without TLS can do without.
+Import this only where it is needed: cryptography takes memory, which nodes without TLS save.
 """
 
 import ssl
@@ -24,10 +24,10 @@ VALID_FROM, VALID_UNTIL = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 12, 3
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """A certificate that was just made, and what serves with it.
+    """A new certificate, and the TLS context that serves with it.
 
     Attributes:
-        text: of the certificate, as PEM.
+        text: the certificate as PEM.
     """
 
     text: str

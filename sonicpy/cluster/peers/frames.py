@@ -2,7 +2,7 @@
 
     frame    size u32 of what follows the head | number u32 | bytes     (little-endian)
 
-The first frame of a connection holds the secret of the node that is asked; every other one is a question, or its
+The first frame of a connection holds the secret of the node that is asked; every other frame is a question or an
 answer. Answers may come in any order.
 """
 
@@ -15,7 +15,7 @@ FRAME_BYTES_MAX = 64 << 20
 
 
 class Frames(asyncio.Protocol):
-    """The side of a connection that reads and writes frames; `take` gets each one."""
+    """One end of a connection that reads and writes frames; `take` gets each frame."""
 
     def __init__(self) -> None:
         self.transport: asyncio.Transport | None = None

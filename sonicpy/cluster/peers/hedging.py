@@ -1,11 +1,11 @@
-"""Reads at other nodes: one that holds the partition is asked; when it takes longer than usual, another one, too.
+"""Reads at other nodes: one that holds the partition is asked; if it takes longer than usual, a second one, too.
 
 "Usual" is the 95th percentile of the answers so far, so about one read in twenty is asked twice. The first answer
-counts. A node that is gone, or cannot answer, is followed by the next one at once. Changes are not asked for here: a
-second question would change things twice.
+counts. If a node is gone, or cannot answer, the next one is asked at once. Changes do not use this file: a second
+question could apply them twice.
 
-A question is an object that the connections call back, because a future and a task for each would cost more than the
-rest of it.
+A question is an object that the connections call back: a future and a task for each question would cost more than the
+rest of the work.
 """
 
 import asyncio
@@ -17,16 +17,16 @@ from sonicpy.cluster.log.limits import READ_S
 
 PERCENTILE = 0.95
 STEP = 0.05
-"""How far one answer moves the estimate, as a share of it."""
+"""The share by which one answer moves the estimate."""
 FIRST_S = 0.02
 USUAL_S_MIN, USUAL_S_MAX = 0.001, 0.5
 LATE_S = 0.5
-"""Between two looks at questions that have waited for longer than usual."""
+"""Interval of checks for questions that have waited for longer than usual."""
 NOT_HERE = b"-"
-"""Begins the answer of a node that cannot answer."""
+"""The first byte of the answer of a node that cannot answer."""
 
 TakeAnswer = Callable[[bytes | None], None]
-"""Gets the answer; None: all connections are lost."""
+"""A function that takes the answer; None: all connections are lost."""
 
 
 class AnswerTaker(Protocol):
@@ -41,12 +41,12 @@ class Askable(Protocol):
     """A connection to a node."""
 
     def ask(self, question: bytes, asked: AnswerTaker) -> None:
-        """Send a question; call `asked.take` with the answer, or with None if none comes, after this has returned."""
+        """Send a question; later call `asked.take` with the answer, or with None if there is none."""
         ...
 
 
 class Percentile:
-    """An estimate of a percentile of times, which follows them as they change."""
+    """A running estimate of a percentile of times."""
 
     def __init__(self) -> None:
         self.seconds = FIRST_S
@@ -58,12 +58,12 @@ class Percentile:
 
 
 class HedgedQuestion:
-    """A question to some nodes, from the first of them on.
+    """A question to some nodes, which are asked in order.
 
     Attributes:
-        first_s: when it was put to the first node.
-        began_s: when it was put to the first of the nodes whose answers are awaited.
-        is_over: nobody waits for an answer any more.
+        first_s: time of asking the first node.
+        began_s: time of asking the first of the nodes whose answers are awaited.
+        is_over: no answer is needed any more.
     """
 
     __slots__ = ("_answer", "_hedging", "_nodes", "_place", "_question", "_refusal", "_waits_for", "began_s", "first_s",
@@ -82,12 +82,12 @@ class HedgedQuestion:
 
     @property
     def has_more(self) -> bool:
-        """Whether there is a node that was not asked."""
+        """Whether there is a node left to ask."""
         return self._place < len(self._nodes)
 
     @property
     def may_be_hedged(self) -> bool:
-        """Whether one node is asked, and there is another one."""
+        """Whether a single node is asked, and another one is left."""
         return not self.is_over and self._waits_for == 1 and self.has_more
 
     def ask_next(self) -> None:
@@ -125,13 +125,13 @@ class HedgedQuestion:
 
 
 class Hedging:
-    """Asks one of some nodes, and another one when that takes long. To be made while the loop runs.
+    """Asks one of some nodes, and a second one if the first takes long. Create it while the loop runs.
 
     Args:
         lost: called with each connection that gave no answer.
 
     Attributes:
-        hedged: how many questions a second node was asked, too.
+        hedged: number of questions that went to a second node, too.
     """
 
     def __init__(self, lost: Callable[[Askable], None]) -> None:
@@ -146,10 +146,10 @@ class Hedging:
         self._is_closed = False
 
     def ask(self, nodes: Sequence[Askable], question: bytes, answer: TakeAnswer) -> None:
-        """Ask for the first answer of a node that can answer; `answer` gets it after this has returned.
+        """Ask nodes until one can answer; `answer` gets the first answer later.
 
         Args:
-            nodes: the one to ask first, and the others: at least one.
+            nodes: at least one, in the order of asking.
         """
         asked = HedgedQuestion(self, nodes, question, answer)
         self.begin(asked)
@@ -165,7 +165,7 @@ class Hedging:
                 self._timer = self._loop.call_later(self.usual.seconds, self._look)
 
     def note(self, asked: HedgedQuestion) -> None:
-        """Learn from the time that an answer took."""
+        """Update the estimate by the time of an answer."""
         self.usual.note(self._loop.time() - asked.began_s)
 
     def close(self) -> None:
@@ -176,7 +176,7 @@ class Hedging:
                 timer.cancel()
 
     def _look(self) -> None:
-        """Ask a second node what has waited for longer than usual."""
+        """Ask a second node the questions that have waited for longer than usual."""
         self._timer = None
         before_s = self._loop.time() - self.usual.seconds
         waiting, self._waiting = self._waiting, deque()
@@ -196,7 +196,7 @@ class Hedging:
             self._late_timer = self._loop.call_later(LATE_S, self._look_at_late)
 
     def _look_at_late(self) -> None:
-        """End what has waited for READ_S: a connection on which others are answered stays open."""
+        """End questions that have waited for READ_S; a connection that answers other questions stays open."""
         self._late_timer = None
         before_s = self._loop.time() - READ_S
         late, self._late = self._late, []

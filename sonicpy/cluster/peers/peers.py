@@ -1,9 +1,9 @@
-"""Connections from node to node, on which nodes pass on what they cannot answer themselves.
+"""Connections from node to node, on which nodes ask other nodes what they cannot answer themselves.
 
-A node listens at the address from which it reaches the brokers, and notes that in the registry, with a secret that
-everybody who asks has to know: so it trusts whom the brokers trust. Questions share one connection to each node. Where
-there is no such connection, they go through the brokers. If those are reached by TLS, the connections of nodes have it,
-too: what nodes tell each other is then not to be read on the network.
+A node listens at the address from which it reaches the brokers, and writes that address to the registry with a secret,
+which other nodes have to send: so it trusts the clients that the brokers trust. Questions share one connection to each
+node. Without such a connection, they go through the brokers. If the brokers are reached by TLS, the connections between
+nodes use TLS, too.
 """
 
 import asyncio
@@ -28,12 +28,12 @@ from sonicpy.errors import SonicError
 logger = logging.getLogger(__name__)
 
 TURN_S = 0.0005
-"""Questions of one connection are answered for this time, then others are served."""
+"""Questions of one connection are answered for this time before other connections are served."""
 CONNECT_S = 1.0
 AGAIN_S = 5.0
 """After a failure, a node is not asked on a connection for this time."""
 SILENCE_S = 1.5
-"""A node that answers no question for this time is given up."""
+"""The connection to a node that answers no question for this time is closed."""
 
 SILENT = "the nodes that hold it are silent"
 
@@ -42,11 +42,11 @@ AnswerLater = Callable[[bytes], Awaitable[bytes]]
 
 
 class PeersAsleep(SonicError):
-    """No node answers on the connections to them; nothing was asked."""
+    """No node answers on its connection; nothing was asked."""
 
 
 class Answerer(Frames):
-    """The end of a connection at the node that is asked."""
+    """The end of a connection at the node that answers."""
 
     def __init__(self, peers: "Peers") -> None:
         super().__init__()
@@ -118,7 +118,7 @@ class Asker(Frames):
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be asked."""
+        """Whether questions can be sent."""
         return self.transport is not None and not self.transport.is_closing()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -165,15 +165,15 @@ class Asker(Frames):
 
 
 class Peers:
-    """The connections of a node. To be made while the loop runs.
+    """The connections of a node. Create it while the loop runs.
 
     Args:
         name: of the node.
-        answer_now: returns the answer to a question, or None if that has to wait.
-        answer_later: returns it after waiting.
+        answer_now: returns the answer to a question, or None if it has to wait.
+        answer_later: returns the answer after waiting.
 
     Attributes:
-        secret: what a connection to this node has to begin with.
+        secret: the first frame of a connection to this node.
         answerers: the connections on which this node is asked.
     """
 
@@ -196,7 +196,7 @@ class Peers:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def listen(self, connection: BrokerConnection) -> None:
-        """Let other nodes ask this one, by TLS if the brokers are reached by it."""
+        """Listen for questions of other nodes, with TLS if the brokers are reached by TLS."""
         url = connection.connected_url
         if url is None or not url.hostname:
             return
@@ -216,8 +216,8 @@ class Peers:
         await self._registry.note_peer(self._name, PeerAddress(host, port, self.secret.decode(), certificate))
 
     def route(self, nodes: tuple[str, ...]) -> Sequence[Asker]:
-        """Return the connections to some nodes, another one first each time; of those to which there is none, one is
-        being opened.
+        """Return the open connections to some nodes, in rotating order; missing connections are opened in the
+        background.
         """
         routes = self._routes.get(nodes)
         if routes is None:
@@ -230,15 +230,15 @@ class Peers:
         return routes[next(self._turn) % len(routes)]
 
     def ask_along(self, route: Sequence[Asker], question: bytes, answer: TakeAnswer) -> None:
-        """Let `answer` have the first answer of some nodes, or None, after this has returned.
+        """Ask some nodes; `answer` later gets the first answer, or None.
 
         Args:
-            route: of `route`, not empty.
+            route: from `route`, not empty.
         """
         self.hedging.ask(route, question, answer)
 
     async def ask(self, nodes: tuple[str, ...], question: bytes) -> bytes | None:
-        """Return the answer of one of some nodes; None: there is no connection to any of them."""
+        """Return the answer of one of some nodes; None: no node is connected."""
         route = self.route(nodes)
         if not route:
             return None
@@ -247,17 +247,18 @@ class Peers:
         return await future
 
     async def ask_once(self, nodes: tuple[str, ...], question: bytes, limit_s: float) -> bytes | None:
-        """Return the answer of one of some nodes to a question that must not be asked twice, or why none can answer.
+        """Return the answer of one of some nodes to a question that must not be asked twice, or the reason why none can
+        answer.
 
         Args:
             limit_s: longest time for an answer.
 
         Returns:
-            None: there is no connection to any of them, and none comes about.
+            None: no node is connected, and none can be.
 
         Raises:
-            Asleep: there are connections, and nobody answers on them; nothing was asked.
-            Vanished: a node has got the question, and no answer comes.
+            Asleep: no connected node answers a probe; nothing was asked.
+            Vanished: a node has received the question and does not answer.
         """
         route = self.route(nodes)
         if not route and (opening := [self._opening[node] for node in nodes if node in self._opening]):
@@ -273,7 +274,7 @@ class Peers:
         return answer
 
     def start(self, work: "Awaitable[None]") -> None:
-        """Let something run until it ends, or the node closes."""
+        """Run a task until it ends, or the node closes."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -288,7 +289,7 @@ class Peers:
             side.abort()
 
     def _asker_of(self, node: str) -> Asker | None:
-        """Return the connection to a node; None: there is none, and one is being opened."""
+        """Return the connection to a node; None: there is none yet, and it is being opened."""
         asker = self._askers.get(node)
         if asker is not None and asker.is_open:
             return asker
@@ -342,7 +343,7 @@ class Peers:
 
 
 def address_towards(host: str, port: int) -> str:
-    """Return the address of this machine from which it reaches another one. Raises OSError."""
+    """Return the address of this machine towards another one. Raises OSError."""
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
     with socket.socket(family, kind, protocol) as some:
         some.connect(address)  # of a datagram socket: nothing is sent
@@ -350,10 +351,10 @@ def address_towards(host: str, port: int) -> str:
 
 
 def trust(certificate: str) -> ssl.SSLContext:
-    """Return what connects to the listener that has a certificate, given as PEM, and to no other one.
+    """Return a TLS context that connects only to a listener with the given certificate, as PEM.
 
     Raises:
-        ssl.SSLError: it is no certificate.
+        ssl.SSLError: the text is no certificate.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False

@@ -1,11 +1,11 @@
 """Questions about one partition: commands and methods of Index by name, as JSON from node to node.
 
 Query, Pop, ...   a command: the answer is its reply, of a change its number and its position
-count_buckets     a method that several partitions are asked for: the answer is its result as JSON
+count_buckets     a method, called at several partitions: the answer is its result as JSON
 
-Nodes of several versions work side by side while a cluster is upgraded. Fields of a command that have their default are
-left out at its end, so that a node that does not know them yet understands; a question that it cannot understand
-raises UnknownQuestion there, which lets another node be asked.
+Nodes of several versions work side by side while a cluster is upgraded. Fields of a command at its end that have their
+default are left out, so that an older node without these fields reads the question. A question that a node cannot read
+raises UnknownQuestion there, and another node is asked.
 """
 
 import json
@@ -49,7 +49,7 @@ NAMES = {kind: name for name, kind in COMMANDS.items()}
 DEFAULTS: dict[str, tuple[Any, ...]] = {
     name: tuple(reversed(kind._field_defaults.values())) for name, kind in COMMANDS.items()
 }
-"""The defaults of their fields, the last one first."""
+"""The defaults of the fields of each command, the last one first."""
 CHANGES = frozenset({"Pop", "FlushB", "FlushC", "FlushO"})
 # A method whose arguments change gets another name, so that nodes of other versions refuse it.
 METHODS = frozenset(
@@ -59,11 +59,11 @@ METHODS = frozenset(
     }
 )
 COMMIT_BEFORE = frozenset({"stats"})
-"""Methods that are to see what was applied since the last commit."""
+"""Methods that need a commit first, to include applied changes."""
 
 
 class UnknownQuestion(SonicError):
-    """A node of another version has asked what this one does not know; nothing was changed."""
+    """A question is unknown, because it comes from a node of another version; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ class Question:
     Attributes:
         kind: the name of a command or method.
         fields: of the command, or the arguments of the method.
-        position: the answer has to know the log up to there.
-        is_strong: it has to know all that any node acknowledged before.
+        position: the answer has to include the log up to there.
+        is_strong: the answer has to include all changes that any node acknowledged before.
     """
 
     kind: str
@@ -83,17 +83,17 @@ class Question:
     is_strong: bool = False
 
     def with_position(self, position: int, is_strong: bool) -> "Question":
-        """Return the same question for a node that has acknowledged changes up to `position`."""
+        """Return the question with the position up to which a node has acknowledged changes."""
         return replace(self, position=position, is_strong=is_strong)
 
 
 def is_read(question: Question) -> bool:
-    """Return whether a question changes nothing, and is answered from what a replica holds."""
+    """Return whether a question only reads a replica."""
     return question.kind not in CHANGES
 
 
 def question_of(command: Any) -> Question:
-    """Return the question that a command is."""
+    """Return the question of a command."""
     return Question(NAMES[type(command)], tuple(command))
 
 
@@ -110,14 +110,14 @@ def pack_question(partition: int, question: Question) -> bytes:
 
 
 def pack_command(partition: int, command: Any, position: int, is_strong: bool) -> bytes:
-    """Return the question that a command is as bytes, as `pack_question` does."""
+    """Return the question of a command as bytes, as `pack_question` does."""
     kind = NAMES[type(command)]
     fields = without_defaults(command, DEFAULTS[kind])
     return json.dumps((partition, kind, fields, position, is_strong)).encode()
 
 
 def without_defaults(fields: tuple[Any, ...], defaults: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return fields without those at their end that have their default."""
+    """Return fields without trailing ones that have their default."""
     count = len(fields)
     for default in defaults:
         if fields[count - 1] != default:
@@ -127,10 +127,10 @@ def without_defaults(fields: tuple[Any, ...], defaults: tuple[Any, ...]) -> tupl
 
 
 def unpack_question(packed: bytes) -> tuple[int, Question]:
-    """Return the partition and the question of some bytes, which a node of the same cluster has sent.
+    """Return the partition and the question in the bytes that a node of the same cluster has sent.
 
     Raises:
-        UnknownQuestion: they have another form.
+        UnknownQuestion: the bytes have another form.
     """
     try:
         partition, kind, fields, position, is_strong = json.loads(packed.decode())
@@ -157,7 +157,7 @@ def answer_read(index: "ReplicaIndex", committer: "Committer", question: Questio
 
 
 def make_record(recorder: "Recorder", question: Question) -> bytes:
-    """Return the record of the log of a question that changes something.
+    """Return the log record of a question that changes something.
 
     Raises:
         CommandError: it is refused.
@@ -170,7 +170,7 @@ def make_record(recorder: "Recorder", question: Question) -> bytes:
 
 
 def reasons_of(question: Question) -> Question:
-    """Return a question for the reasons of an answer as version 1.0 asks it, in the form of this version."""
+    """Return the question EXPLAIN of version 1.0 in the form of this version."""
     try:
         collection, bucket, text, limit, lang, *stem = question.fields
     except ValueError:
@@ -183,7 +183,7 @@ OLD_FORMS: dict[str, Callable[[Question], Question]] = {"Explain": reasons_of}
 
 
 def command_of(question: Question) -> Any:
-    """Return the command that a question is. Raises UnknownQuestion."""
+    """Return the command of a question. Raises UnknownQuestion."""
     question = OLD_FORMS.get(question.kind, replace)(question)
     kind = COMMANDS.get(question.kind)
     count = len(question.fields)

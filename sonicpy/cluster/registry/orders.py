@@ -1,8 +1,8 @@
-"""Orders: what a command asks of one node, by its name: for a replica that has to be made anew.
+"""Orders to one node, by its name, about a replica that has to be made anew.
 
-adopt       go on with the log that the brokers have now, from what the replica holds, and take a snapshot
-snapshot    take a snapshot, behind an entry that is appended for it
-save        take a snapshot of what the replica holds; the answer is 0 if that is nothing
+adopt       continue with the brokers' present log, with the content of the replica, and take a snapshot
+snapshot    append an entry, and take a snapshot behind it
+save        take a snapshot of the replica as it is; the answer is 0 if it is empty
 reset       delete the replica, and begin with the newest snapshot
 """
 
@@ -15,11 +15,11 @@ from nats.errors import Error as NatsError
 from sonicpy.errors import StoreError
 
 LAYOUT = "sonicpy.layout"
-"""Where all nodes hear that the layout has changed."""
+"""The subject on which nodes are notified of a new layout."""
 RECOVERED = "sonicpy.recovered"
-"""Where all nodes hear the number of a partition whose replicas go on with another log."""
+"""The subject on which nodes get the number of a partition whose replicas continue with another log."""
 ORDER_S = 600.0
-"""Longest time for an order: a snapshot is written and read."""
+"""Time limit of an order: a snapshot is written and read."""
 DONE, FAILED = b"+", b"?"
 
 
@@ -54,16 +54,16 @@ def pack_order(order: Order) -> bytes:
 
 
 def unpack_order(packed: bytes) -> Order:
-    """Return the order of some bytes, which a command has sent."""
+    """Return the order in the bytes that a command has sent."""
     kind, partition = json.loads(packed)
     return Order(kind, partition)
 
 
 async def give_order(connection: Client, node: str, order: Order) -> str:
-    """Let a node carry out an order; return what it says.
+    """Send an order to a node; return its answer.
 
     Raises:
-        NotDone: it did not, or does not answer.
+        NotDone: the node did not carry it out, or does not answer.
     """
     try:
         message = await connection.request(subject_of_orders(node), pack_order(order), timeout=ORDER_S)
@@ -76,12 +76,12 @@ async def give_order(connection: Client, node: str, order: Order) -> str:
 
 
 async def tell_recovery(connection: Client, partition: int) -> None:
-    """Tell all nodes that what they acknowledged in a partition before may be gone: reads must not wait for it."""
+    """Notify all nodes that changes acknowledged in a partition may be lost: reads must not wait for them."""
     await connection.publish(RECOVERED, str(partition).encode())
     await connection.flush()
 
 
 async def tell_layout(connection: Client) -> None:
-    """Tell all nodes that the layout has changed; who does not hear it looks by itself."""
+    """Notify all nodes of a new layout; a node that misses the message checks regularly."""
     await connection.publish(LAYOUT, b"")
     await connection.flush()

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from hashlib import blake2b
 
 BUCKETS_KEPT = 4096
-"""Of how many buckets a node remembers the partition."""
+"""Maximum of buckets whose partition a node caches."""
 
 
 @lru_cache(BUCKETS_KEPT)
@@ -15,7 +15,7 @@ def partition_of(collection: str, bucket: str, partitions: int) -> int:
     """Return the number of the partition that holds a bucket, from 0 on.
 
     Args:
-        partitions: how many the cluster has.
+        partitions: their number in the cluster.
     """
     return _hash(f"{collection}\0{bucket}") % partitions
 
@@ -25,19 +25,19 @@ def _hash(name: str) -> int:
 
 
 def part_of(object: str, parts: int) -> int:
-    """Return in which part of a spread bucket an object lies, from 0 on.
+    """Return the number of an object's part of a spread bucket, from 0 on.
 
     Args:
-        parts: into how many the bucket is spread.
+        parts: number of parts of the bucket.
     """
     return _hash(object) % parts
 
 
 def partition_of_part(collection: str, bucket: str, part: int, partitions: int) -> int:
-    """Return the number of the partition that holds a part: parts follow each other, so no two meet in a partition.
+    """Return the number of the partition that holds a part: parts lie in successive partitions, so no two share one.
 
     Args:
-        partitions: how many the cluster has, at least as many as the bucket has parts.
+        partitions: their number in the cluster, at least that of the bucket's parts.
     """
     return (partition_of(collection, bucket, partitions) + part) % partitions
 
@@ -46,13 +46,13 @@ def partition_of_part(collection: str, bucket: str, part: int, partitions: int) 
 def placement(partitions: int, nodes: tuple[str, ...], copies: int) -> tuple[tuple[str, ...], ...]:
     """Return the nodes that hold each partition, by rendezvous hashing within bounds.
 
-    Each partition ranks the nodes by a hash, so a node that comes or goes moves little; a node that has its share is
-    passed over, so none has more than the mean, rounded up.
+    Each partition ranks the nodes by a hash, so adding or removing a node moves few partitions. A node with its full
+    share is skipped, so none has more than the mean, rounded up.
 
     Args:
-        partitions: how many there are.
+        partitions: their number.
         nodes: the names of all nodes, each once, in any order.
-        copies: how many nodes are to hold each; all, if there are fewer.
+        copies: the number of nodes to hold each partition; all nodes if there are fewer.
     """
     copies = min(copies, len(nodes))
     share = -(-partitions * copies // len(nodes))
@@ -69,9 +69,9 @@ def placement(partitions: int, nodes: tuple[str, ...], copies: int) -> tuple[tup
 
 
 def _leave_enough(chosen: list[str], room: dict[str, int], left: int) -> None:
-    """Exchange chosen nodes for those with the most room, until the partitions that are left find enough nodes.
+    """Exchange chosen nodes for nodes with the most room, until the remaining partitions find enough nodes.
 
-    A partition takes a node once, so room for more than `left` partitions is no use.
+    A partition takes a node once, so room for more than `left` partitions cannot be used.
     """
     copies = len(chosen)
     while sum(min(have - (node in chosen), left) for node, have in room.items()) < copies * left:

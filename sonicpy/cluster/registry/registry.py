@@ -1,11 +1,11 @@
 """The shared knowledge of all nodes of the cluster: values in the vault that the brokers keep.
 
-cluster       what `sonicpy cluster init` fixed: Layout, as JSON
-analyser      what decides which terms of a text are stored: that of the first node that started
+cluster       the result of `sonicpy cluster init`: Layout, as JSON
+analyser      the analysis settings of the first node that started
 entries       the version of the log's entries that nodes write; missing: the first one
 snapshot.K    the newest snapshots of a partition, newest first: Manifest, as JSON
-peer.NODE     where other nodes ask this one: PeerAddress, as JSON; each start writes it
-writer.NODE   the incarnation of the batches of a node, which each start changes, and a node that writes confirms
+peer.NODE     the address of a node for other nodes: PeerAddress, as JSON; each start writes it
+writer.NODE   the incarnation of a node's batches; each start changes it, and a node that writes confirms it
 """
 
 import asyncio
@@ -41,17 +41,17 @@ class OtherFormat(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a cluster is cut up; all but the nodes is fixed when it is made.
+    """The division of a cluster into partitions; fixed when it is made, except the nodes.
 
     Attributes:
-        partitions: how many.
-        copies: how many nodes hold each partition.
+        partitions: their number.
+        copies: the number of nodes that hold each partition.
         nodes: the names of the nodes that hold partitions.
-        logs: how many; log L holds the changes of the partitions L, L + logs, L + 2 * logs, ...
-        format: of this value and of batches.
-        former: the nodes before, while partitions move: until `sonicpy cluster rebalance` has seen that every partition
-            is where it belongs, the nodes that held it hold it, too. Empty: nothing moves.
-        spread: collections whose buckets are spread over several partitions, each with the number of parts.
+        logs: their number; log L holds the changes of the partitions L, L + logs, L + 2 * logs, ...
+        format: the version of this value and of batches.
+        former: the nodes of the previous layout while partitions move: they keep holding their partitions until
+            `sonicpy cluster rebalance` has found every partition at its new nodes. Empty: nothing moves.
+        spread: collections whose buckets are spread over several partitions, each with its number of parts.
     """
 
     partitions: int
@@ -81,7 +81,7 @@ class Layout:
         return [*now, *(node for node in before if node not in now)]
 
     def partition_of(self, collection: str, bucket: str, object: str = "") -> int:
-        """Return the partition that holds a bucket, or the part of a spread one that holds an object."""
+        """Return the partition that holds a bucket, or of a spread bucket the part with an object."""
         for name, parts in self.spread:
             if name == collection:
                 return partition_of_part(collection, bucket, part_of(object, parts), self.partitions)
@@ -93,7 +93,7 @@ class Layout:
         return [partition_of_part(collection, bucket, part, self.partitions) for part in range(parts)]
 
     def settled(self) -> "Layout":
-        """Return the layout when nothing moves any more."""
+        """Return the layout after all moves."""
         return dataclasses.replace(self, former=())
 
 
@@ -102,8 +102,8 @@ class Manifest:
     """A snapshot of a partition.
 
     Attributes:
-        position, epoch, chain: as in the `LogProgress` of the replica that it was taken of.
-        chunks: how many parts it has.
+        position, epoch, chain: from the `LogProgress` of the replica.
+        chunks: number of chunks.
         size: in bytes.
     """
 
@@ -116,10 +116,10 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class PeerAddress:
-    """Where a node is asked by others.
+    """The address of a node for other nodes.
 
     Attributes:
-        secret: what a connection begins with.
+        secret: the first frame of a connection.
         certificate: of the listener, as PEM; empty: connections are not encrypted.
     """
 
@@ -141,10 +141,10 @@ class Registry:
 
     @classmethod
     async def create(cls, connection: Client, layout: Layout, copies: int) -> "Registry":
-        """Make the vault with the layout of a new cluster, unless there is one that was made or is laid out like that.
+        """Make the vault with the layout of a new cluster, unless it exists with this layout or was made with it.
 
         Args:
-            copies: how many brokers keep it.
+            copies: the number of brokers that keep it.
 
         Raises:
             OtherLayout: there is another cluster.
@@ -180,10 +180,10 @@ class Registry:
         return _layout_in(found)
 
     async def change_nodes(self, change: Callable[[Layout], tuple[str, ...]]) -> Layout:
-        """Change which nodes hold partitions; return the new layout, in which partitions move.
+        """Change the nodes that hold partitions; return the new layout, in which partitions move.
 
         Args:
-            change: returns the names from now on. It may raise ConfigError.
+            change: returns the new names. It may raise ConfigError.
 
         Raises:
             StoreError: somebody else changed the layout meanwhile, or no broker answers.
@@ -198,7 +198,7 @@ class Registry:
         """Change the layout; return the new one.
 
         Args:
-            change: returns the layout from now on. It may raise ConfigError.
+            change: returns the new layout. It may raise ConfigError.
 
         Raises:
             StoreError: somebody else changed the layout meanwhile, or no broker answers.
@@ -216,10 +216,10 @@ class Registry:
         return changed
 
     async def agree_on_analyzer(self, analyzer: Mapping[str, str]) -> None:
-        """Check that this node makes the same terms of a text as the others.
+        """Check that this node has the analysis settings of the other nodes.
 
         Raises:
-            ConfigError: it does not.
+            ConfigError: its settings differ.
         """
         found = json.loads(await self._agree("analyser", json.dumps(dict(analyzer), sort_keys=True)))
         for key in sorted({*found, *analyzer}):
@@ -230,10 +230,10 @@ class Registry:
                 )
 
     async def incarnation(self, node: str) -> tuple[int, bool]:
-        """Return a number that is above that of every earlier start of a node, and whether this is its first start.
+        """Return a number above that of every earlier start of a node, and whether this is its first start.
 
-        It is the time in milliseconds, so that it also grows when the brokers have lost all their data; if that is no
-        more than the number before, one more than that.
+        It is the time in milliseconds, which grows even if the brokers have lost all their data; or one more than the
+        last number, if the time is not above it.
 
         Raises:
             ConfigError: the node is started twice at the same time.
@@ -253,13 +253,13 @@ class Registry:
         raise ConfigError(f"--node is {node}, which is being started somewhere else, too.")
 
     async def confirm_incarnation(self, node: str, number: int) -> bool:
-        """Return whether no later start of a node than this one has taken its name.
+        """Return whether no later start of a node has taken its name.
 
-        The number is written again if it is the newest, because a write takes most brokers: a broker that is cut off
-        from them may go on reading out what it held before.
+        The number is written again if it is the newest: a write needs most brokers, while a broker that is cut off may
+        still answer reads with old values.
 
         Raises:
-            NotReady: no broker answers, or the number was changed meanwhile: ask again.
+            NotReady: no broker answers, or the number was changed meanwhile: try again.
         """
         key = f"writer.{node}"
         noted = await self.vault.get(key)  # None: the brokers have lost their data
@@ -273,19 +273,19 @@ class Registry:
         return int(await self._get("entries") or FIRST)
 
     async def note_entry_version(self, version: int) -> None:
-        """Let nodes write another version of entries. Raises StoreError."""
+        """Set the version of entries that nodes write. Raises StoreError."""
         try:
             await self.vault.put("entries", str(version).encode())
         except SonicError as error:
             raise StoreError(f"the brokers did not note the version of entries: {error}") from error
 
     async def peer(self, node: str) -> PeerAddress | None:
-        """Return where a node is asked; None: nowhere. Raises NotReady if no broker answers."""
+        """Return the address of a node for other nodes; None: it has none. Raises NotReady if no broker answers."""
         found = await self._get(f"peer.{node}")
         return None if found is None else PeerAddress(**json.loads(found))
 
     async def note_peer(self, node: str, peer: PeerAddress) -> None:
-        """Note where a node is asked. Raises NotReady if no broker answers."""
+        """Write the address of a node for other nodes. Raises NotReady if no broker answers."""
         await self.vault.put(f"peer.{node}", json.dumps(dataclasses.asdict(peer)).encode())
 
     async def snapshots(self, partition: int) -> list[Manifest]:
@@ -302,10 +302,10 @@ class Registry:
             raise StoreError(f"the brokers did not note a snapshot: {error}") from error
 
     async def _agree(self, key: str, value: str) -> str:
-        """Write a value unless there is one; return the one that is there.
+        """Write a value unless there is one; return the present value.
 
         Raises:
-            NotReady: the brokers did not take it for LEADER_S.
+            NotReady: the brokers did not accept it within LEADER_S.
         """
         deadline = time.monotonic() + LEADER_S
         while True:
@@ -329,7 +329,7 @@ class Registry:
 
 
 def other_layout(now: Layout, given: Layout) -> str:
-    """Return the sentence that refuses to make a cluster where there is one."""
+    """Return the sentence of the refusal to make a cluster with another layout than the present one."""
     if dataclasses.replace(now, nodes=given.nodes, former=(), spread=()) == given:
         return (
             f"these brokers hold a cluster on {', '.join(now.nodes)}: sonicpy cluster add and drain change which nodes "

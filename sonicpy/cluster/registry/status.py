@@ -1,4 +1,4 @@
-"""`sonicpy cluster status`: what each node says of its replicas, and whether they agree."""
+"""`sonicpy cluster status`: the replicas of each node, and whether they agree."""
 
 import asyncio
 import contextlib
@@ -33,11 +33,11 @@ class Status:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every partition has all its replicas, and none differs."""
+        """Whether every partition has all its replicas, and they agree."""
         return not self.figures["faults"]
 
     def lines(self) -> Iterator[str]:
-        """Yield what is shown on a terminal."""
+        """Yield the lines for a terminal."""
         figures = self.figures
         yield f"partitions: {figures['partitions']}, logs: {figures['logs']}, copies: {figures['copies']}"
         for name, node in figures["nodes"].items():
@@ -85,12 +85,12 @@ async def _status(brokers: str) -> Status:
 
 
 async def ask_nodes(connection: Client, layout: Layout) -> dict[str, Any]:
-    """Return what the nodes say of themselves, by name; those that are silent are missing."""
+    """Return the reports of nodes about themselves, by name; without silent nodes."""
     return await ask_named(connection, {*layout.nodes, *layout.former})
 
 
 async def ask_named(connection: Client, names: Collection[str]) -> dict[str, Any]:
-    """Return what nodes say of themselves, by name, as soon as all of the named ones have answered."""
+    """Return the reports of nodes about themselves, by name, as soon as all named nodes have answered."""
     answers: dict[str, Any] = {}
     complete = asyncio.Event()
 
@@ -122,7 +122,7 @@ def too_few_nodes(layout: Layout) -> Iterator[str]:
 
 
 def faults(layout: Layout, answers: dict[str, Any]) -> Iterator[str]:
-    """Yield what is wrong, as sentences: one for each silent node, however much it holds."""
+    """Yield a sentence for each problem; a single one for each silent node."""
     for name, held in silent_nodes(layout, answers).items():
         more = f" and {len(held) - NAMED_MAX} more" if len(held) > NAMED_MAX else ""
         yield f"{name} does not answer; its partitions: {', '.join(map(str, held[:NAMED_MAX]))}{more}"
@@ -144,7 +144,7 @@ def faults(layout: Layout, answers: dict[str, Any]) -> Iterator[str]:
 
 
 def why_not(answers: dict[str, Any], node: str, partition: int) -> str | None:
-    """Return why a node cannot be asked about a partition, from what the nodes said; None: it can."""
+    """Return the reason why a node cannot be asked about a partition, by the nodes' reports; None: it can."""
     if node not in answers:
         return "the node does not answer"
     replica = answers[node]["replicas"].get(str(partition))
@@ -155,7 +155,7 @@ def why_not(answers: dict[str, Any], node: str, partition: int) -> str | None:
 
 
 def silent_nodes(layout: Layout, answers: dict[str, Any]) -> dict[str, list[int]]:
-    """Return the partitions of each node that holds some and does not answer."""
+    """Return the partitions of each silent node that holds some."""
     silent: dict[str, list[int]] = {}
     for number in range(layout.partitions):
         for name in layout.holders(number):

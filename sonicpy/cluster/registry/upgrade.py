@@ -1,6 +1,6 @@
-"""`sonicpy cluster upgrade`: lets the nodes write the newest version of entries that each of them reads.
+"""`sonicpy cluster upgrade`: makes the nodes write the newest version of entries that all of them read.
 
-A node that does not hear of it goes on with the old version until its next start: every node reads both.
+A node that misses the message writes the old version until its next start, which is safe: every node reads both.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from sonicpy.cluster.registry.status import ask_nodes
 from sonicpy.errors import StoreError
 
 SUBJECT = "sonicpy.entries"
-"""Nodes that hear something here read in the registry which version they have to write."""
+"""The subject of a message after which nodes read the version to write from the registry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class Upgrade:
     """The decision on an upgrade.
 
     Attributes:
-        before, after: the versions of entries that nodes wrote, and that they write now.
-        last: the nodes that read nothing newer.
+        before, after: the versions of entries that nodes wrote before and write now.
+        last: the nodes that read no newer version.
     """
 
     before: int
@@ -33,12 +33,12 @@ class Upgrade:
 
 
 def upgrade(brokers: str) -> Upgrade:
-    """Let the nodes write the newest version of entries that all of them read.
+    """Make the nodes write the newest version of entries that all of them read.
 
     Raises:
         ConfigError: the brokers hold no cluster.
         NotReady: the brokers do not answer.
-        StoreError: a node is silent, so that nobody knows what it reads.
+        StoreError: a node is silent, so the versions that it reads are unknown.
     """
     return asyncio.run(_upgrade(brokers))
 
@@ -59,7 +59,7 @@ async def _upgrade(brokers: str) -> Upgrade:
 
 
 def decide(before: int, layout: Layout, answers: dict[str, Any]) -> Upgrade:
-    """Return what nodes that gave these answers can write. Raises StoreError if one gave none."""
+    """Return the version that nodes with these reports can write. Raises StoreError if a node gave none."""
     silent = [name for name in layout.nodes if name not in answers]
     if silent:
         raise StoreError(

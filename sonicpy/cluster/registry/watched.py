@@ -1,7 +1,7 @@
-"""Orders to nodes that may stand still or end meanwhile: who waits asks again and again whether the node is awake.
+"""Orders to nodes that may hang or end meanwhile: the caller checks again and again that the node is awake.
 
-A snapshot of a large replica takes minutes, so no limit of time tells a node that works from one that stands still.
-Only for orders that do not keep the loop of the node busy for long.
+A snapshot of a large replica takes minutes, so a time limit cannot distinguish a working node from a hanging one. Only
+for orders that do not block the loop of the node for long.
 """
 
 import asyncio
@@ -14,20 +14,20 @@ from sonicpy.cluster.registry.orders import NotDone, Order, give_order
 from sonicpy.cluster.registry.status import ask_named
 
 SILENCE_S = 10.0
-"""A node that says nothing for this time is given up."""
+"""The caller gives up after this time without a message of the node."""
 LOOK_S = 1.0
 
 
 class Asleep(NotDone):
-    """The node stands still or has ended."""
+    """The node hangs or has ended."""
 
 
 async def give_watched_order(connection: Client, node: str, order: Order) -> str:
-    """Let a node carry out an order as `give_order` does, as long as the node is awake.
+    """Send an order to a node as `give_order` does, and wait as long as the node is awake.
 
     Raises:
-        Asleep: it is not any more.
-        NotDone: it did not carry it out.
+        Asleep: the node is not awake any more.
+        NotDone: the node did not carry it out.
     """
     given = asyncio.ensure_future(give_order(connection, node, order))
     watch = asyncio.ensure_future(_wait_for_end(connection, node))
@@ -43,7 +43,7 @@ async def give_watched_order(connection: Client, node: str, order: Order) -> str
 
 
 async def _wait_for_end(connection: Client, node: str) -> str:
-    """Wait until a node has been silent for SILENCE_S, or is another process; return which of them, for a sentence."""
+    """Wait until a node has been silent for SILENCE_S, or has restarted; return which of the two, for a message."""
     loop = asyncio.get_running_loop()
     heard_s, first = loop.time(), None
     while loop.time() - heard_s < SILENCE_S:

@@ -1,7 +1,7 @@
-"""Many rows into an index: read and analysed in chunks, each of which is applied, logged and committed as a whole.
+"""Pushes many rows: they are read and analysed in chunks, each of which is applied, logged and committed as a whole.
 
-A chunk is read and analysed before its write transaction begins, so a slow generator delays no other thread, and may
-itself use the index.
+A chunk is read and analysed before its write transaction begins. So a slow generator of rows delays no other thread,
+and may itself use the index.
 """
 
 import gc
@@ -19,10 +19,10 @@ from sonicpy.store.changing.mutations import PushTerms
 from sonicpy.store.disk.log import RECORD_MAX_BYTES
 
 CHUNK_ROWS = 4_096
-"""Rows of a chunk, at most. A small commit rewrites the rows of common words too often; a large one makes other threads
-that write wait."""
+"""Maximum of rows in a chunk. With smaller commits the rows of common words are rewritten too often; with larger ones,
+other writing threads wait longer."""
 CHUNK_CHARACTERS = 1 << 20
-"""Characters of texts at which a chunk ends too: the whole chunk is in memory."""
+"""Characters of texts after which a chunk ends, because it is in memory."""
 
 
 @dataclass(slots=True)
@@ -30,13 +30,11 @@ class Chunk:
     """Rows that are pushed as a whole.
 
     Attributes:
-        first: the number of the first one.
-        rows: all of them.
-        places: the numbers of those that can be pushed.
-        pushes: of these.
-        refused: the others.
-        there: the places, among `pushes`, of rows that were left out because their objects exist; None: the chunk was
-            not applied.
+        first: the number of the first row.
+        rows: all rows.
+        places: the numbers of the rows that can be pushed.
+        pushes: the pushes of these rows.
+        refused: the other rows.
     """
 
     first: int
@@ -68,13 +66,13 @@ def push_rows(
     Args:
         lex: returns the terms of a text in a language.
         take: stores the pushes of a chunk.
-        settle: makes sure, after an exception, that a chunk that was applied is stored.
-        report: notes what is done, also of a chunk that is in when an exception comes.
+        settle: called after an exception, stores a chunk that was applied.
+        report: gets the outcome of each chunk, including one that was stored when an exception came.
         new: refuse rows whose object exists already.
         progress: called after each chunk with the number of rows that are done.
 
     Raises:
-        StoreError: rows could not be stored; its note says how many were.
+        StoreError: rows could not be stored; its note gives the number of stored rows.
     """
     while rows_of_chunk := _next_chunk(rows):
         chunk = Chunk(report.rows, rows_of_chunk)
@@ -102,7 +100,7 @@ def _push(chunk: Chunk, lex: Callable[[str, str | None], Terms], take: ChunkTake
 
 
 def _note_interrupted(chunk: Chunk, report: PushReport, settle: Callable[[], None]) -> None:
-    """Note a chunk if it was applied before an exception came from outside."""
+    """Report a chunk that was applied before a signal handler raised."""
     if chunk.there is None or report.rows > chunk.first:
         return
     try:
@@ -113,7 +111,7 @@ def _note_interrupted(chunk: Chunk, report: PushReport, settle: Callable[[], Non
 
 
 def _note(chunk: Chunk, report: PushReport) -> None:
-    """Note what was done with the rows of a chunk, unless that was noted."""
+    """Report the outcome of a chunk, unless it was reported."""
     there = chunk.there or []
     refused = [*chunk.refused]
     for number in there:
@@ -127,7 +125,7 @@ def _note(chunk: Chunk, report: PushReport) -> None:
 
 
 def _analyze(chunk: Chunk, lex: Callable[[str, str | None], Terms]) -> None:
-    """Find the rows of a chunk that can be pushed, and their PUSHes; refuse the others."""
+    """Set the pushes of a chunk, and refuse the rows that cannot be pushed."""
     for place, row in enumerate(chunk.rows, chunk.first):
         if isinstance(row, Refused):
             chunk.refused.append(row)
@@ -153,7 +151,7 @@ def _next_chunk(rows: Iterator[Row | Refused]) -> list[Row | Refused]:
 
 
 def _analyzed(row: Row, lex: Callable[[str, str | None], Terms]) -> PushTerms | str:
-    """Return the PUSH of a row, or why there is none."""
+    """Return the PUSH of a row, or its refusal."""
     try:
         terms = lex(row.text, row.lang)
     except UnicodeEncodeError as error:

@@ -1,6 +1,6 @@
 """Consolidation: the words of a bucket in one snapshot become its word graph.
 
-    gather   read the words of a committed snapshot; where there is a graph, it and the words pending since are
+    gather   read the words of a committed snapshot; if there is a graph, it and the words pending since are
              enough, so that the snapshot is held for a few milliseconds   (any process)
     write    write the graph file under its final name                     (the same process)
     publish    record its version in the bucket's state; from then on it is the bucket's graph
@@ -37,12 +37,12 @@ PRUNED_ROWS = 200
 
 
 class GraphLimits(NamedTuple):
-    """The most that a graph may hold.
+    """The limits of a graph.
 
     Attributes:
-        words, file_bytes: the most a graph holds; 0: no limit.
-        keeps_orphans: as in Sonic, words that vanished with their object stay in the graph, only POP takes them out;
-            and a graph with as many words as it may hold takes no new ones.
+        words, file_bytes: maximum of a graph; 0: no limit.
+        keeps_orphans: as in Sonic, words that vanished with their object stay in the graph, only POP removes them; and
+            a full graph takes no new words.
     """
 
     words: int = 0
@@ -51,7 +51,7 @@ class GraphLimits(NamedTuple):
 
 
 class GraphWords(NamedTuple):
-    """The words of a graph to be written.
+    """The words for a new graph.
 
     Attributes:
         version: of the graph.
@@ -71,7 +71,7 @@ class WordChanges(NamedTuple):
     """The changes of a bucket's words since its graph was built, and perhaps older ones.
 
     Attributes:
-        expected: how many words the bucket has.
+        expected: the number of words in the bucket.
         seq: the bucket's `pending_seq` that the changes include.
         pending: for each word that appeared or vanished, whether the bucket has it now.
         joints: hidden terms that name joints of words.
@@ -88,8 +88,8 @@ class Built(NamedTuple):
     """A graph file that was written.
 
     Attributes:
-        seq: the bucket's `pending_seq` that it includes.
-        is_cut: the limits left out the words last in byte order.
+        seq: the bucket's `pending_seq` that the graph includes.
+        is_cut: the limits cut off the last words in byte order.
     """
 
     bucket: int
@@ -118,7 +118,7 @@ def gather_words(
 
 
 def read_changes(view: View, pool: GraphPool, bucket: int) -> WordChanges | None:
-    """Return how a bucket's words have changed since its graph was built; None: it has none."""
+    """Return the changes of a bucket's words since its graph was built; None: it has no graph."""
     state = view.bucket_numbered(bucket)
     graph = None if state is None else pool.get(bucket, state.lexicon_version)
     if state is None or graph is None or graph.version != state.lexicon_version:
@@ -147,7 +147,7 @@ def read_words(view: View, pool: GraphPool, bucket: int, limits: GraphLimits) ->
 
 
 def write_graph(pool: GraphPool, found: GraphWords, limits: GraphLimits, *, sync: bool = True) -> Built:
-    """Write the graph of words that were gathered; this needs no snapshot.
+    """Write the graph of gathered words, without a snapshot.
 
     Args:
         sync: False: `GraphPool.sync_all` follows before the graph is published.
@@ -176,7 +176,7 @@ def build_in_worker(
     """Write the graphs of several buckets from the last commit of a store: the job of a worker process.
 
     Args:
-        together: how many buckets to read from one snapshot; more than one only if they are small.
+        together: number of buckets to read from one snapshot; more than one only for small buckets.
         access: modes of new files.
 
     Returns:
@@ -217,7 +217,7 @@ def _gathered(
     limits: GraphLimits,
     together: int,
 ) -> Iterator[GraphWords]:
-    """Yield the words for the graphs of buckets that are still there."""
+    """Yield the words for the graphs of those buckets that still exist."""
     for first in range(0, len(buckets), together):
         group = buckets[first : first + together]
         if together == 1:
@@ -229,7 +229,7 @@ def _gathered(
 
 
 def _opened(view: View) -> AbstractContextManager[View]:
-    """Return a snapshot that is open already, to be used as if it were a new one."""
+    """Return a context manager that gives an open snapshot and leaves it open."""
     return nullcontext(view)
 
 
@@ -249,7 +249,8 @@ def publish(view: WriteView, graphs: Iterable[Built]) -> list[Built]:
 
 
 def prune_pending(view: WriteView, built: Built, start: bytes) -> bytes | None:
-    """Delete some of the pending words that a graph holds, from key `start` on; return where to go on, None: done."""
+    """Delete some of the pending words that a graph holds, from key `start` on; return the key to continue from, None:
+    done."""
     state = view.bucket_numbered(built.bucket)
     if state is None or state.lexicon_version != built.version:
         return None  # it was flushed, and the sweeper has its rows; or its publication was undone
@@ -261,17 +262,18 @@ def prune_pending(view: WriteView, built: Built, start: bytes) -> bytes | None:
 
 
 def _live_words(view: View, state: BucketState) -> list[bytes]:
-    """Return the words of a bucket that objects show, in byte order."""
+    """Return the words of a bucket that objects hold, hidden ones left out, in byte order."""
     prefix = bucket_key(state.bucket)
     size = min(state.next_term + 1, ROWS_MAX)  # a small bucket is read at once, and not those behind it
     return [word for rows in pages(view.word_rows_from, prefix, size) for word in live_words(rows, prefix)]
 
 
 def _words_with_orphans(view: View, pool: GraphPool, state: BucketState, limits: GraphLimits) -> list[bytes]:
-    """Return, in byte order, the words of the old graph and new ones, gone ones included but for those popped.
+    """Return, in byte order, the words of the old graph and new words; popped words are left out, other vanished ones
+    stay.
 
-    A full graph takes no new words, any other one at most as many as it may hold, the first that came. What it did not
-    take stays away from later ones.
+    A full graph takes no new words; any other graph takes the oldest ones, up to its limit. Words that were not taken
+    are never taken later.
     """
     pending = view.pending_changes(state.bucket)
     graph = pool.get(state.bucket, state.lexicon_version)
@@ -287,7 +289,7 @@ def _words_with_orphans(view: View, pool: GraphPool, state: BucketState, limits:
 
 
 def _first_that_came(view: View, bucket: int, words: set[bytes], most: int) -> set[bytes]:
-    """Return at most `most` of some words, unless it is 0; those that are not pending are older than all others."""
+    """Return the oldest `most` of some words, or all if it is 0; words that are not pending count as oldest."""
     if not most or len(words) <= most:
         return words
     came = [word for word in view.pending_in_order(bucket) if word in words]

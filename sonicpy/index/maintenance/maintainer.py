@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from sonicpy.index.engine import Engine
 
 BACKLOG_WORDS = 2_000
-"""Pending words that are worth a consolidation before its time: comparing that many takes about 0.1 ms a query."""
+"""Pending words after which a bucket is consolidated early: comparing this many takes about 0.1 ms a query."""
 
 OPEN_MAX = 1_000
-"""While fewer graphs than these are open, the first graph of a bucket is opened when it is built."""
+"""While fewer graphs are open, the first graph of a bucket is opened when it is built."""
 
 
 class Maintainer:
@@ -60,16 +60,16 @@ class Maintainer:
             return sparse_ranges(view.transaction, self.engine.store.folder)
 
     def rewrite(self, sparse: SparseRange) -> None:
-        """Fill the pages of such a range: about 4 ms. Raises StoreError."""
+        """Rewrite a sparse range into full pages: about 4 ms. Raises StoreError."""
         with self.engine.changing():
             self.engine.store.maintain(lambda view: self._packer.rewrite(view, sparse))
 
     # -- readers in other processes --------------------------------------------------------------------------------
 
     def watch_changes(self, descriptor: int) -> None:
-        """Learn from that shared memory what this process, which only reads, may not see yet.
+        """Watch a change board for changes that this process, which only reads, does not see yet.
 
-        Reads of one commit share transactions from now on, so `drop_idle_reads` has to be called about once a second.
+        Reads of one commit then share transactions, so `drop_idle_reads` has to be called about once a second.
         """
         store = self.engine.store
         assert isinstance(store, ReadOnlyStore), "the process that writes sees everything"
@@ -107,7 +107,7 @@ class Maintainer:
                 start = self.prune_pending(built, start)
 
     def consolidate_backlogged(self, scopes: set[Scope] | None, times: int = 1) -> None:
-        """Build the graphs of buckets that gained thousands of words, unless a batch or the owner does it later.
+        """Build the graphs of buckets that gained thousands of words, unless a batch is open or the owner consolidates.
 
         Args:
             scopes: the buckets to look at; None: all.
@@ -127,10 +127,10 @@ class Maintainer:
         return sorted(self.engine.store.pending_buckets() | self.engine.graphs.unusable)
 
     def needs_consolidation(self, bucket: int, times: int = 1) -> bool:
-        """Return whether too many words of a bucket are pending: comparing them one by one takes long.
+        """Return whether a bucket has too many pending words, which take long to compare one by one.
 
         Args:
-            times: multiplies the number of words that is too many.
+            times: multiplies the limit.
         """
         with self.engine.read() as view:
             state = view.bucket_numbered(bucket)
@@ -139,7 +139,7 @@ class Maintainer:
         return state.pending_seq - state.graph_seq >= times * max(BACKLOG_WORDS, state.graph_words // 10)
 
     def words_to_read(self, bucket: int) -> int:
-        """Return about how many words are read for the graph of a bucket; 0: it is gone."""
+        """Return the approximate number of words to read for the graph of a bucket; 0: it is gone."""
         with self.engine.read() as view:
             state = view.bucket_numbered(bucket)
         return 0 if state is None else max(state.live_words, state.graph_words, state.pending_seq - state.graph_seq)
@@ -155,14 +155,14 @@ class Maintainer:
         """Do the same in any thread; if the bucket is gone, the thread that changes the store calls
         `Engine.forget_bucket`.
 
-        Nobody else may build a graph of the bucket meanwhile: both would write one file.
+        No other thread may build a graph of the bucket meanwhile: both would write one file.
         """
         engine = self.engine
         found = gather_words(engine.store.snapshot, engine.graphs, bucket, self.graph_limits)
         return None if found is None else write_graph(engine.graphs, found, self.graph_limits)
 
     def publish_graphs(self, graphs: list[Built]) -> list[Built]:
-        """Make written graphs the graphs of their buckets, commit that, and return them.
+        """Publish written graphs as the graphs of their buckets, commit, and return them.
 
         Graphs whose buckets were flushed meanwhile are deleted.
 
@@ -187,7 +187,8 @@ class Maintainer:
         return published
 
     def prune_small(self, graphs: list[Built]) -> list[tuple[Built, bytes]]:
-        """Delete some of the pending words of several published graphs; return those that have more, and where."""
+        """Delete some of the pending words of several published graphs; return the graphs with more of them, and the
+        keys to continue from."""
 
         def prune(view: WriteView) -> list[tuple[Built, bytes]]:
             found = [(built, prune_pending(view, built, b"")) for built in graphs]
@@ -197,7 +198,8 @@ class Maintainer:
             return self.engine.store.maintain(prune)
 
     def prune_pending(self, built: Built, start: bytes) -> bytes | None:
-        """Delete some of the pending words that a published graph holds; return where to go on, None: all are gone."""
+        """Delete some of the pending words that a published graph holds; return the key to continue from, None:
+        done."""
         with self.engine.changing():
             return self.engine.store.maintain(lambda view: prune_pending(view, built, start))
 
@@ -224,7 +226,7 @@ class Maintainer:
     def restoration(self, folder: Path | str) -> Iterator[Restoration]:
         """Yield the steps from a checked backup to this index; see `store.restore`.
 
-        At the end of the block everything unfinished is dropped. Raises StoreError like `restore`.
+        The end of the block drops unfinished work. Raises StoreError like `restore`.
         """
         with open_backup(Path(folder)) as environment, environment.reading() as transaction:
             try:

@@ -33,10 +33,10 @@ __all__ = [
 
 
 def verify_folder(folder: Path) -> list[str]:
-    """Return the faults of the backup and the store in a folder, as sentences; nothing is changed.
+    """Return the faults of the backup and the store in a folder, as sentences, without changing anything.
 
-    Reading a damaged page may end this process: see `verify_in_child`. If a process writes the store, only the last
-    commit is checked.
+    Reading a damaged page may crash this process: see `verify_in_child`. If another process writes the store, only the
+    last commit is checked.
 
     Raises:
         StoreError: the folder holds neither, or it cannot be read at all.
@@ -45,21 +45,21 @@ def verify_folder(folder: Path) -> list[str]:
 
 
 def verify_in_child(folder: Path) -> list[str]:
-    """Return the faults of the backup and the store in a folder, as `verify_folder` does, whatever they are.
+    """Return the faults of the backup and the store in a folder, as `verify_folder` does, in a child process.
 
     Raises:
-        StoreError: the folder holds neither, it cannot be read at all, or the check was ended from outside.
+        StoreError: the folder holds neither, it cannot be read at all, or the child was killed from outside.
     """
     return faults_in_child(folder_faults, folder)
 
 
 def verify_store_in_child(folder: Path) -> list[str]:
-    """Return the faults of the store in a folder, as `verify_in_child` does; a backup beside it is not looked at."""
+    """Return the faults of the store in a folder, as `verify_in_child` does; a backup beside it is not checked."""
     return faults_in_child(store_faults, folder)
 
 
 def folder_faults(folder: Path) -> Iterator[str]:
-    """Yield what `verify_folder` returns, each fault as it is found. Raises like `verify_folder`."""
+    """Yield the faults of `verify_folder` one by one. Raises like `verify_folder`."""
     has_backup = is_there(folder / BACKUP_FILE)
     if has_backup:
         yield from verify_backup(folder)
@@ -107,10 +107,10 @@ def verify_backup(folder: Path, analyser: Mapping[str, str] | None = None) -> li
     """Return the faults of the backup in a folder, as sentences.
 
     Args:
-        analyser: the analysis of texts of the store it is for, key by key; None: any.
+        analyser: the analysis settings of the target store, by key; None: any.
 
     Raises:
-        StoreError: there is no backup, it is not whole, or its texts were analysed differently.
+        StoreError: there is no backup, it is incomplete, or its texts were analysed differently.
     """
     with open_backup(folder) as environment, environment.reading() as transaction:
         check_format(transaction, "the backup", RESTORE_ELSEWHERE)
@@ -120,7 +120,7 @@ def verify_backup(folder: Path, analyser: Mapping[str, str] | None = None) -> li
 
 
 def check_backup(folder: Path, analyser: Mapping[str, str]) -> None:
-    """Raise StoreError unless the backup in a folder can be restored into a store with this analysis of texts."""
+    """Raise StoreError unless the backup in a folder can be restored into a store with these analysis settings."""
     faults = verify_backup(folder, analyser)
     if faults:
         more = f" (and {len(faults) - 1} more faults)" if len(faults) > 1 else ""
@@ -128,13 +128,13 @@ def check_backup(folder: Path, analyser: Mapping[str, str]) -> None:
 
 
 def graph_faults(view: View, pool: GraphPool, version_now: Callable[[int], int | None] | None = None) -> Iterator[str]:
-    """Yield the faults of graph files, as sentences; an index builds such a graph again once it notices.
+    """Yield the faults of graph files, as sentences; an index rebuilds a faulty graph when it finds one.
 
-    A graph may hold words that are gone: compat mode keeps them, and a look at their rows shows it.
+    A graph may hold vanished words: compat mode keeps them, and their rows show that they vanished.
 
     Args:
-        version_now: returns the version of a bucket's graph in the last commit: a version other than that in `view` has
-            replaced the file meanwhile, which is no fault. None: no process writes.
+        version_now: returns the version of a bucket's graph in the last commit: if it differs from that in `view`, the
+            file was replaced meanwhile, which is no fault. None: no process writes.
     """
     try:
         states = list(view.all_states())
@@ -179,15 +179,15 @@ def _faults_of_graph(
 
 
 def _unread(folder: Path, page_faults: list[str]) -> Iterator[str]:
-    """Yield the faults of pages. LMDB does not get to read them: it may walk for ever where one refers to another."""
+    """Yield the faults of pages. LMDB must not read these pages: a wrong reference may make it loop for ever."""
     yield from page_faults
     yield f"the rows of {folder} were not checked, because pages are damaged"
 
 
 def _page_faults_beside_a_writer(environment: Environment, data: Path) -> list[str]:
-    """Return the faults of the pages of the last commit, if a second look finds some too.
+    """Return the faults of the pages of the last commit, if a second check finds some, too.
 
-    At the first one the process that writes may just have been writing a meta page.
+    During the first check, the writing process may have been writing a meta page.
     """
     faults: list[str] = []
     for _ in range(2):
@@ -199,7 +199,7 @@ def _page_faults_beside_a_writer(environment: Environment, data: Path) -> list[s
 
 
 def _missing(view: View, state: BucketState, graph: WordGraph) -> int:
-    """Return how many live words are neither in the graph nor pending."""
+    """Return the number of live words that are neither in the graph nor pending."""
     prefix = bucket_key(state.bucket)
     missing = 0
     for rows in pages(view.word_rows_from, prefix, ROWS_MAX):

@@ -1,10 +1,10 @@
-"""The export of a bucket, object by object: pushed in this order, the objects give the same hits in the same order.
+"""The export of a bucket, object by object: an index of the objects, pushed in this order, gives the same hits in the
+same order.
 
-Objects come in the order of their creation, each with the words it holds. Where lists are in the order of association
-(compat mode), and a text was added to an object after newer objects were pushed, the object follows those in the
-postings of some words. Such late words wait, in a queue for each
-word, until a newer object needs the place behind them; then the object comes a second time, with every word in whose
-queue it is the first.
+Objects come in the order of their creation, each with its words. In compat mode, lists are in the order of association:
+if a text was added to an object after newer objects were pushed, the object follows these in the postings of some
+words. Such late words wait in a queue for each word until a newer object needs the place behind them; then the object
+comes a second time, with every word in whose queue it is the first.
 """
 
 from array import array
@@ -23,7 +23,7 @@ from sonicpy.store.views.view import View
 
 @dataclass(frozen=True, slots=True)
 class ExportedObject:
-    """An object and words it holds, each with its frequency (1 to 255).
+    """An object and some of its words, each with its frequency (1 to 255).
 
     Attributes:
         terms: words that are suggested, listed and counted.
@@ -38,7 +38,7 @@ class ExportedObject:
 
 
 def scopes_of(view: View, collection: str | None, bucket: str | None) -> list[tuple[Scope, BucketState]]:
-    """Return the buckets of the store, of a collection, or the named one, in order of name."""
+    """Return the buckets of the store or of a collection, or a single one, in order of name."""
     found = view.all_states(collection)
     return [(scope, state) for scope, state in found if not is_staged(scope) and bucket in (None, scope.bucket)]
 
@@ -63,7 +63,7 @@ def holdings(view: View, scope: Scope, state: BucketState) -> Iterator[ExportedO
 
 
 class LateWords:
-    """The words that objects got after a newer object had got them."""
+    """The words of objects that a newer object had got before."""
 
     def __init__(self) -> None:
         self._after: dict[int, array[int]] = {}
@@ -81,7 +81,7 @@ class LateWords:
                     self._of_object.setdefault(iid, array("Q")).append(row.term_id)
 
     def after(self, iid: int) -> Iterator[tuple[int, int]]:
-        """Yield (term id, IID) of the late words that follow an object, the oldest of each word first."""
+        """Yield (term id, IID) of the late words behind an object, the oldest of each word first."""
         pairs = self._after.get(iid, array("Q"))
         return zip(pairs[::2], pairs[1::2], strict=True)
 
@@ -91,7 +91,7 @@ class LateWords:
 
 
 class Queues:
-    """The objects that wait with a late word, in a queue for each word."""
+    """The objects that wait for a late word, in a queue for each word."""
 
     def __init__(self) -> None:
         self._waiting: dict[int, deque[int]] = {}
@@ -106,7 +106,7 @@ class Queues:
                 self._first_in.setdefault(iid, set()).add(term_id)
 
     def release(self, term_ids: Iterable[int]) -> Iterator[tuple[int, list[int]]]:
-        """Empty the queues of some words: yield IIDs, each with the words of all queues in which it was first."""
+        """Empty the queues of some words: yield IIDs, each with the words in whose queues it is first."""
         for term_id in term_ids:
             while term_id in self._waiting:
                 iid = self._waiting[term_id][0]

@@ -1,4 +1,4 @@
-"""The figures of an index, a collection or a bucket, as plain dicts for JSON: behind `Index.stats` and STATS.
+"""The figures of an index, a collection or a bucket, as plain dicts for JSON, for `Index.stats` and STATS.
 
 The words and pending words of a bucket are counted row by row, with pauses for other threads; everything else is read
 from counters.
@@ -27,7 +27,7 @@ Figures = dict[str, Any]
 NAMED_MAX = 1_000
 """Collections or buckets that are listed one by one, at most."""
 ROWS_BETWEEN_PAUSES = 1_000
-"""Rows counted without a pause: about 0.3 ms, for which other threads wait."""
+"""Rows counted between pauses for other threads: about 0.3 ms."""
 PERCENTILES = (50, 90, 99)
 STATUS = Path("/proc/self/statm")
 BLOCK_BYTES = 512
@@ -109,7 +109,7 @@ def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) ->
 
 
 def disk_figures(folder: Path) -> Figures:
-    """Return how many bytes the files of a store take on the disk. Raises StoreError if that cannot be seen."""
+    """Return the bytes that the files of a store take on the disk. Raises StoreError if they cannot be read."""
     log = _allocated(folder / "log", ".log")
     graphs = _allocated(folder / "graph", ".graph")
     tables = _allocated(folder, ".mdb")
@@ -117,7 +117,8 @@ def disk_figures(folder: Path) -> Figures:
 
 
 def memory_bytes() -> int | None:
-    """Return the resident memory of this process in bytes, mapped files included; None: the system does not tell."""
+    """Return the resident memory of this process in bytes, mapped files included; None: the system does not report
+    it."""
     try:
         pages = int(STATUS.read_text().split()[1])
     except (OSError, ValueError, IndexError):
@@ -174,7 +175,7 @@ def _size(path: Path) -> int:
 
 
 def _allocated(folder: Path, ending: str) -> int:
-    """Return how many bytes of the disk the files in a folder take whose names end like this."""
+    """Return the bytes on the disk of the files in a folder whose names end with `ending`."""
     try:
         with os.scandir(folder) as entries:
             return sum(_blocks(entry) * BLOCK_BYTES for entry in entries if entry.name.endswith(ending))

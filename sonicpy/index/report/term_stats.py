@@ -9,18 +9,18 @@ from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View
 
 CUT = b"\xff"
-"""A byte in the key of a term that is too long for a key; no UTF-8 contains it."""
+"""A byte that marks the key of a term that was cut; it does not occur in UTF-8."""
 
 
 class TermStats(NamedTuple):
     """A word of a bucket.
 
     Attributes:
-        objects: how many objects hold it.
-        hidden_objects: in how many of them it is only a part of a run without blanks. A word that is hidden
-            in all is only searched, not suggested, listed or counted.
-        postings: how many postings it has, one for each of these objects.
-        times: how often they contain it, at most 255 times counted for each.
+        objects: the number of objects that hold it.
+        hidden_objects: the number of objects in which it is only a part of a run without blanks. A word that is hidden
+            in all objects is only searched, not suggested, listed or counted.
+        postings: the number of its postings, one for each object.
+        times: its occurrences in all objects, at most 255 counted for each.
     """
 
     word: str
@@ -35,9 +35,9 @@ class ObjectStats(NamedTuple):
 
     Attributes:
         length: in words, repeated ones and stop words included; the ranking "bm25" uses it.
-        words: how many different words it holds, without hidden ones.
-        hidden_words: how many different hidden words it holds.
-        new_words: how many different words, hidden ones included, no older object holds.
+        words: the number of different words, without hidden ones.
+        hidden_words: the number of different hidden words.
+        new_words: the number of different words, hidden ones included, that no older object holds.
     """
 
     object: str

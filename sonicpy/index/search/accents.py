@@ -1,7 +1,7 @@
 """Spellings that count as one word: a word without its accents.
 
-Besides accents this takes off the vowel points of Arabic and Hebrew, and what nobody sees: soft hyphens and joiners.
-All apostrophes are one. A language keeps the letters that it counts as its own.
+Folding removes accents, the vowel points of Arabic and Hebrew, and invisible characters: soft hyphens and joiners. All
+apostrophes are equal. A language keeps the letters of its own alphabet.
 """
 
 import unicodedata
@@ -24,11 +24,11 @@ _ARABIC_POINTS = _letters(
     (0x610, 0x61A), (0x640, 0x640), (0x64B, 0x652), (0x656, 0x65F), (0x670, 0x670), (0x6D6, 0x6DC), (0x6DF, 0x6E4),
     (0x6E7, 0x6E8), (0x6EA, 0x6ED),
 )  # fmt: skip
-"""Among them the line that lengthens a word, U+0640."""
+"""Points and signs that folding removes; among them U+0640, which lengthens a word."""
 _SOFT_HYPHEN = "\u00ad"
 _JOINERS = "\u200c\u200d"
 APOSTROPHES = "'\u2019"
-"""Those that people type and that programs put in their place."""
+"""The straight apostrophe and the curly one, which programs substitute."""
 _OTHER_APOSTROPHES = "\u02bb\u02bc\u2018\u2019"
 
 _MARKS = frozenset(_ACCENTS)
@@ -36,7 +36,8 @@ _PLAIN = {
     "ß": "ss", "œ": "oe", "æ": "ae", "ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ŧ": "t", "ı": "i",
     "ё": "е", "أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا",
 }  # fmt: skip
-"""Letters that Unicode does not take apart into a letter and accents, or whose marks are no accents elsewhere."""
+"""Letters that Unicode does not decompose into a letter and accents, or whose marks are not accents in other
+languages."""
 
 _SEEN = str.maketrans(dict.fromkeys(_OTHER_APOSTROPHES, "'") | dict.fromkeys(_SOFT_HYPHEN + _JOINERS))
 _CHANGING = (*_PLAIN, *_letters((0xC0, 0x24F), (0x370, 0x3FF), (0x1E00, 0x1FFE)))
@@ -59,7 +60,7 @@ def is_spelled(word: str) -> bool:
 
 
 def unmarked(word: str) -> str:
-    """Return a word in NFC without the marks that stand beside its letters, with straight apostrophes."""
+    """Return a word in NFC without points and separate marks, with straight apostrophes."""
     return word if word.isascii() else word.translate(_UNMARKED)
 
 
@@ -67,7 +68,7 @@ def fold(word: str, own: str | None) -> str:
     """Return a word in NFC without its accents and points, with straight apostrophes.
 
     Args:
-        own: letters that stay as they are; None: all, and all marks.
+        own: letters that stay unchanged; None: all letters and marks stay.
     """
     if word.isascii():
         return word

@@ -1,28 +1,29 @@
 """A cache of answers, each until its bucket changes.
 
-Search-as-you-type sends the same few letters many times, and most people ask for what others have asked for before.
+Search-as-you-type sends the same few letters many times, and most queries repeat earlier ones.
 """
 
 from collections.abc import Hashable
 from typing import Final
 
 Moment = tuple[int, int] | None
-"""Of a bucket: the serial of what its reader has cached, and the version of its word graph. None: there was none."""
+"""The state of a bucket: the serial of its reader's cache, and the version of its word graph. None: there was no
+bucket."""
 Kept = tuple[int, Moment, list[str]]
 """The stamp of the store (`Store.readable_stamp`), the moment of the bucket, the answer."""
 
 ROOM: Final = 60_000
 """Entries of all answers together: about 6 MB."""
 OVERHEAD: Final = 4
-"""The room that a question and a list take, in entries."""
+"""The size of a question and a list, in entries."""
 LONGEST: Final = 100
 """Longer answers are not kept."""
 
 
 class AnswerCache:
-    """Answers by question. An answer holds for the stamp at which it was given, and for the moment of its bucket.
+    """Answers by question. An answer is valid for the stamp at which it was computed, and for the moment of its bucket.
 
-    The stamp changes with the store and can be asked without reading it; the moment only changes with the bucket.
+    The stamp changes with the store and is available without reading it; the moment only changes with the bucket.
     """
 
     def __init__(self) -> None:
@@ -30,10 +31,10 @@ class AnswerCache:
         self._entries = 0  # may count an answer twice
 
     def get(self, question: Hashable) -> Kept | None:
-        """Return the answer that was given last, perhaps to what has changed since, or None.
+        """Return the last answer to a question, which may be outdated, or None.
 
         Raises:
-            TypeError: the question holds what cannot be hashed.
+            TypeError: the question cannot be hashed.
         """
         return self._kept.get(question)
 

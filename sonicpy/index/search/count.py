@@ -1,16 +1,16 @@
-"""COUNT, COUNTC, COUNTB, COUNTO: exact counts at every moment."""
+"""COUNT, COUNTC, COUNTB, COUNTO: exact counts at any time."""
 
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View
 
 
 def count_buckets(view: View, collection: str, live: bool) -> int:
-    """Return how many buckets of a collection hold words; if not `live`, how many have been consolidated."""
+    """Return the number of buckets of a collection that hold words; if not `live`, of those that were consolidated."""
     return sum(bool(state.live_words if live else state.lexicon_version) for state in view.buckets(collection))
 
 
 def count_bucket_words(view: View, collection: str, bucket: str, live: bool) -> int:
-    """Return how many words a bucket holds, parts of runs without blanks left out."""
+    """Return the number of words in a bucket, without parts of runs without blanks."""
     state = view.bucket(collection, bucket)
     if state is None:
         return 0
@@ -24,7 +24,7 @@ def count_objects(view: View, collection: str, bucket: str) -> int:
 
 
 def count_object_words(view: View, collection: str, bucket: str, oid: str) -> int:
-    """Return how many words an object holds; parts of runs without blanks are left out."""
+    """Return the number of words in an object, without parts of runs without blanks."""
     state = view.bucket(collection, bucket)
     record = None if state is None else BucketReader(view, state).object(oid)
     return 0 if record is None else record.shown

@@ -1,4 +1,4 @@
-"""Expansions: words that stand for a typed one that few objects hold. Completions, then corrections, in a budget."""
+"""Expansions: words that replace a typed word held by few objects. Completions, then corrections, within a budget."""
 
 from collections.abc import Collection, Iterator
 from functools import lru_cache
@@ -9,21 +9,21 @@ from sonicpy._native.term_rows import TermInfo
 from sonicpy.index.search.statistics import Statistics
 
 EXAMINED = 256
-"""Completions compared before the budget is spent on those that most objects hold, at most; the first in byte order.
-A prefix of three letters seldom has more."""
+"""Maximum of completions, in byte order, among which the most frequent ones are chosen. A prefix of three letters
+seldom has more."""
 
 STATES_MAX = 10_000
-"""States of an automaton of Sonic, at most; without that, it would find more corrections of long words."""
+"""Maximum of states of Sonic's automaton; without this limit, it would find more corrections of long words."""
 
 
 class Expansion(NamedTuple):
-    """A word that stands for the typed one.
+    """A word that replaces the typed word.
 
     Attributes:
         row: its row.
-        share: it counts for at most this share of the typed word's weight.
+        share: its weight is at most this share of the typed word's.
         how: "completion" (it begins with the typed word) or "correction".
-        edits: how many edits a correction is away from the typed word.
+        edits: the number of edits between a correction and the typed word.
     """
 
     word: bytes
@@ -34,7 +34,7 @@ class Expansion(NamedTuple):
 
 
 def edits_allowed(length: int) -> int:
-    """Return how many edits a correction of a word with `length` characters may be away."""
+    """Return the maximum of edits for a correction of a word with `length` characters."""
     if length < 4:
         return 0
     return 1 if length < 7 else 2 if length < 10 else 3
@@ -42,12 +42,14 @@ def edits_allowed(length: int) -> int:
 
 @lru_cache(maxsize=1024)
 def states_of(word: bytes, edits: int) -> int:
-    """Return how many states Sonic's automaton of the words within some edits has, or any number above STATES_MAX."""
+    """Return the number of states of Sonic's automaton for the words within some edits, or any number above
+    STATES_MAX."""
     return count_states(word, edits, STATES_MAX)
 
 
 def edits_allowed_by_sonic(word: bytes, typed_bytes: int) -> int:
-    """Return how many edits Sonic allows: it counts bytes, and builds no automaton of more than STATES_MAX states."""
+    """Return the maximum of edits in Sonic, which counts bytes, and builds no automaton of more than STATES_MAX
+    states."""
     allowed = edits_allowed(typed_bytes)
     while allowed > 0 and states_of(word, allowed) > STATES_MAX:
         allowed -= 1
@@ -57,9 +59,9 @@ def edits_allowed_by_sonic(word: bytes, typed_bytes: int) -> int:
 def corrections_by_sonic(
     statistics: Statistics, word: bytes, typed_bytes: int, *, of_long: bool = False
 ) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield each distance that Sonic tries, and the words that its automaton of this distance reads, in byte order.
+    """Yield each distance that Sonic tries, and the words that its automaton of this distance accepts, in byte order.
 
-    A word that is read at one distance may be lost at the next one.
+    A word that is accepted at one distance may be missing at the next one.
 
     Args:
         of_long: as in `Lexicon.corrections`.
@@ -77,9 +79,9 @@ def expansions(
     """Yield at most `budget` expansions of `term`, best first, until about `wanted` objects are found.
 
     Args:
-        found: how many objects hold the term itself or its family.
-        wanted: how many objects are enough.
-        family: other words that the term stands for.
+        found: the number of objects that hold the term itself or its family.
+        wanted: the number of objects that is enough.
+        family: the other words of the term's family.
     """
     if found >= wanted or budget == 0:
         return

@@ -34,7 +34,7 @@ from sonicpy.search import Search
 TERMS_SHOWN = 100
 ALTERNATES_SHOWN = 20
 PARTS_SHOWN = 10
-"""Bounds that keep an explanation's line below about 100 KB, however long the query is."""
+"""Limits that keep an explanation's line below about 100 KB for queries of any length."""
 
 STOP_WORD = "a stop word of the language"
 SINGLE_LETTER = "a single letter of a run without blanks"
@@ -51,8 +51,8 @@ class Analysed(NamedTuple):
     Attributes:
         terms: the terms to look for.
         dropped: the stop words that the settings drop.
-        stops: those of the terms that are on a list of stop words.
-        matching: how words lead to families; None: no word has one.
+        stops: the terms that are on a list of stop words.
+        matching: the matching of families; None: no word has one.
     """
 
     search: Search
@@ -92,7 +92,7 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Expl
 
 
 def analysis(config: Config) -> Analysis:
-    """Return the settings that decide which words a text has."""
+    """Return the settings that decide the words of a text."""
     normalization, tokenization = config.normalization, config.tokenization
     return Analysis(
         compat=config.server.compat == "sonic",
@@ -184,7 +184,7 @@ def _role(analysed: Analysed, number: int, clause: Clause | None, plan: Plan, ra
     """Return the role of a term, and the reason for it if the term finds no objects by itself.
 
     Args:
-        clause: of the term; None: the term itself is not looked for.
+        clause: of the term; None: the plan has no clause for it.
     """
     if clause is None:
         if number in plan.left_out:
@@ -229,10 +229,10 @@ def _hits(analysed: Analysed, plan: Plan, part: Part | SonicPart, ranking: str) 
 def _hit(
     analysed: Analysed, oid: str, kind: int, score: float, made_of: MadeOf, ceiling: float | None, *, is_scored: bool
 ) -> ExplainedHit:
-    """Return how an object was found.
+    """Return an object of the answer with the parts of its score.
 
     Args:
-        ceiling: of the plan, of which scores are shares; None: the ranking does not tell kinds apart.
+        ceiling: of the plan, the highest score; None: the ranking does not distinguish kinds of matches.
     """
     named, more, more_score = made_of
 

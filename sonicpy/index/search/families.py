@@ -1,4 +1,4 @@
-"""Families: the words of a bucket that a typed word stands for, because they have its stem or differ only in accents.
+"""Families: the words of a bucket that match a typed word, because they have its stem or differ only in accents.
 
 Nothing is stored for it. Walks over the word graph and the pending words find the words that are the typed one but for
 accents, and the candidates: those that begin as its stems do, with or without marks on their letters, also behind an
@@ -36,7 +36,7 @@ CANDIDATES_MAX = 512
 KIN_CACHED = 10_000
 """Typed words whose stems are remembered, at most; about 1 KB each."""
 FAMILY_MAX = 16
-"""Words of a family, at most, beside the typed one: each is a list of postings to walk."""
+"""Maximum of words of a family besides the typed one: each is a list of postings to read."""
 WORD_CHARACTERS_MAX = 40
 """Longer words have no family."""
 FAMILY_LETTERS_MIN = 2
@@ -49,11 +49,11 @@ class _Stem(NamedTuple):
     """The stem of a typed word.
 
     Attributes:
-        algorithm: Snowball's.
+        algorithm: the name of the Snowball algorithm.
         folded: the stem, folded.
-        beginning: how words of the stem begin, as far as the typed word does so.
+        beginning: the common beginning of the stem's words and the typed word.
         near: longer beginnings, where too many words begin so.
-        ends: which words of the letters a to z may have the stem; None: all that begin so.
+        ends: the endings of words of the letters a to z that may have the stem; None: any ending.
     """
 
     algorithm: str
@@ -65,7 +65,7 @@ class _Stem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Kin:
-    """The common part of the words of a family.
+    """The common properties of the words of a family.
 
     Attributes:
         folded: the typed word, folded.
@@ -209,7 +209,8 @@ def _stem(text: str, start: str, own: str | None, algorithm: str) -> _Stem:
 
 
 def _core(word: str, before: tuple[str, ...]) -> str:
-    """Return a word as its stem is taken: with straight apostrophes, without points, and without what is before it."""
+    """Return a word as input of a stemmer: with straight apostrophes, without points, and without an elision before
+    it."""
     plain = unmarked(word)
     if not before or not plain.startswith(before):
         return plain
@@ -224,10 +225,10 @@ def _brought(algorithm: str) -> frozenset[str]:
 
 
 def _beginning(stem: str, algorithm: str) -> str:
-    """Return with what words of a stem begin.
+    """Return the common beginning of the words of a stem.
 
-    The last letter of a stem may stand for another one (carri, use; in Dutch huis, huizen), in Dutch two vowels for one
-    (maan, manen).
+    The last letter of a stem may differ from that of its words (carri, use; in Dutch huis, huizen), and Dutch writes
+    two vowels for one (maan, manen).
     """
     if algorithm == "dutch" and _is_doubled(stem):
         return stem[:-2]
@@ -241,7 +242,7 @@ def _is_doubled(stem: str) -> bool:
 
 
 def _ends(stem: str) -> tuple[str, ...]:
-    """Return with what most words of a short stem begin: many words begin as it does without its last letters."""
+    """Return the beginnings of most words of a short stem, whose own beginning is that of too many words."""
     if stem[-1:] in ("i", "y"):
         return (f"{stem[:-1]}i", f"{stem[:-1]}y")
     ends = [stem]
@@ -251,7 +252,7 @@ def _ends(stem: str) -> tuple[str, ...]:
 
 
 def _shared(one: str, other: str) -> str:
-    """Return the letters that two words begin with alike, at least the first two letters of `one`."""
+    """Return the common beginning of two words, at least the first two letters of `one`."""
     if len(other) > 1 and one.startswith(other):
         return other
     length = 0
@@ -263,7 +264,7 @@ def _shared(one: str, other: str) -> str:
 
 
 def nearest_words(word: bytes, words: list[bytes]) -> tuple[bytes, ...]:
-    """Return at most FAMILY_MAX words of a family, those as long as the typed one first, in byte order."""
+    """Return at most FAMILY_MAX words of a family: words closest in length to the typed one, in byte order."""
     if len(words) > FAMILY_MAX:
         words = sorted(words, key=lambda each: (abs(len(each) - len(word)), each))[:FAMILY_MAX]
     return tuple(sorted(words))

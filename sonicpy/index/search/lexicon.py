@@ -1,7 +1,7 @@
 """The words of a bucket: completions, corrections, lists; live, or as of the last consolidation.
 
-Live words come from the sorted table of words, corrections from the graph file and the words pushed since; otherwise
-everything comes from the graph file.
+In live mode, words come from the sorted table of words, and corrections from the graph file and the words pushed since;
+otherwise everything comes from the graph file.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.open_cache import ReadableView
 
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
-"""Buckets whose pending words are cached for walks, and words of all of them, at most: about 10 MB."""
+"""Maximum of buckets whose pending words are cached for walks, and of words in all of them: about 10 MB."""
 BEGUN_MAX = 20_000
 """Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
 LONG_BYTES = 24
@@ -35,9 +35,9 @@ class Lexicons:
     """The graphs and pending words of all buckets of an index.
 
     Args:
-        live: words are found from the moment they are pushed; else after a consolidation.
-        recoveries: returns how often the store has undone changes: after that, an equal `pending_seq` may stand for
-            other words.
+        live: words are found as soon as they are pushed; else after a consolidation.
+        recoveries: returns the number of recoveries of the store: after one, an equal `pending_seq` may belong to other
+            words.
     """
 
     def __init__(self, pool: GraphPool, *, live: bool, recoveries: Callable[[], int] = int) -> None:
@@ -95,13 +95,13 @@ class Lexicon(Statistics):
     def __init__(self, lexicons: Lexicons, view: ReadableView, reader: CachedReader) -> None:
         self.reader = reader
         self.live = lexicons.live
-        """Whether words are found from the moment they are pushed."""
+        """Whether words are found as soon as they are pushed."""
         self._lexicons = lexicons
         self._view = view
 
     @property
     def _graph(self) -> WordGraph | None:
-        """The graph, asked of the pool at each use: the pool closes graphs that are not used."""
+        """The graph, from the pool at each use, because the pool closes unused graphs."""
         state = self.reader.state
         return self._lexicons.pool.get(state.bucket, state.lexicon_version) if state.lexicon_version else None
 
@@ -123,7 +123,7 @@ class Lexicon(Statistics):
         return self.reader.state.live_words if self.live else self.reader.state.graph_words
 
     def words(self, offset: int, limit: int, prefix: bytes = b"", after: bytes = b"") -> list[bytes]:
-        """Return the words that begin with `prefix` and come behind `after`, in byte order, from place `offset` on."""
+        """Return the words that begin with `prefix` and follow `after`, in byte order, from place `offset` on."""
         if offset >= len(self):
             return []
         if not self.live and not prefix and not after:
@@ -132,7 +132,7 @@ class Lexicon(Statistics):
         return list(islice(self.completions(prefix, after), offset, offset + limit))
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
-        """Yield the words that begin with `prefix` in byte order, itself included; only those behind `after`."""
+        """Yield the words that begin with `prefix`, including itself, and follow `after`, in byte order."""
         if len(prefix) > WORD_BYTES_MAX:
             return iter(())
         if self.live:
@@ -142,7 +142,7 @@ class Lexicon(Statistics):
         return (word for word in found if word > after) if after else found
 
     def completed(self, prefix: bytes, most: int) -> list[tuple[bytes, TermInfo]]:
-        """Return the first `most` completions, without those that no object holds, with their rows, in byte order."""
+        """Return the first `most` completions held by objects, with their rows, in byte order."""
         if not self.live:
             return self.held(islice(self.completions(prefix), most))
         if len(prefix) > WORD_BYTES_MAX:
@@ -150,7 +150,7 @@ class Lexicon(Statistics):
         return list(islice((found for found in self.reader.lexicon(prefix) if found[1].live), most))
 
     def likely(self, word: bytes, limit: int, examined: int) -> list[bytes]:
-        """Return at most `limit` of the first `examined` completions: `word` itself, then the most frequent ones."""
+        """Return at most `limit` of the first `examined` completions: `word` itself, then the others by frequency."""
         if not self.live:
             return most_likely(word, self.completed(word, examined), limit)
         return self.reader.likely_words(word, limit, examined) if len(word) <= WORD_BYTES_MAX else []
@@ -160,11 +160,11 @@ class Lexicon(Statistics):
     ) -> list[tuple[bytes, int]]:
         """Return the words within `distance` edits and their distances: nearest first, then in byte order.
 
-        The word itself is included. In live mode some of the words may be gone: their rows tell.
+        The word itself is included. In live mode some of the words may be gone: they have no rows.
 
         Args:
             transpositions: a swap of two neighbours is one edit, not two.
-            of_long: also if `word` is longer than any word of the graph.
+            of_long: even if `word` is longer than any word of the graph.
         """
         if distance == 0 or (len(word) > WORD_BYTES_MAX and not of_long):
             return []

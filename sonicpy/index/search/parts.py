@@ -1,10 +1,11 @@
-"""A plan carried out: `bind` gives it to a bucket, `find` answers there, `merge` makes a page of what all parts found.
+"""A plan carried out: `bind` gives it to a bucket, `find` answers there, `merge` makes a page of the findings of all
+parts.
 
-One bucket, several buckets of an index, and parts of a bucket on other nodes are the same three calls; what other nodes
-answer comes as a RemotePart.
+These three calls serve one bucket, several buckets of an index, and parts of a bucket on other nodes, whose answers are
+RemoteParts.
 
-Equal scores are ordered newest object first, as far as parts can tell: each numbers its own objects. As many objects
-come to each part, so the middle one of a part is about as old as the middle one of another.
+Objects with equal scores are ordered by age, newest first, as far as possible: each part numbers its own objects. All
+parts get about equally many objects, so objects at the same share of their parts are about equally old.
 """
 
 from collections.abc import Sequence
@@ -18,12 +19,12 @@ from sonicpy.store.views.bucket_reader import BucketReader
 __all__ = ["bind", "find", "merge"]
 
 WHOLLY = 3
-"""The whole number of the score of an object that holds every word as typed; 2 stands for some of the words, 1 for
-completions, 0 for corrections."""
+"""The whole number of the score of an object that holds every word as typed; 2: some of the words; 1: completions; 0:
+corrections."""
 FULL = 0
 """The kind of an object that holds every word."""
 HIGHEST_SHARE = 0.999999
-"""The highest fraction of a score: it does not round up to the next whole number when six digits of it are written."""
+"""The highest fraction of a score, which six digits do not round up to the next whole number."""
 
 Found = tuple[int, int, float]
 """An object's IID, how it was found (0: it holds every word, 1: words as typed, 2: completions, 3: corrections),
@@ -38,8 +39,8 @@ class Word(NamedTuple):
 
     Attributes:
         term: the number of its term.
-        slot: the words that it stands among.
-        word: itself.
+        slot: the slot that it belongs to.
+        word: the word itself.
     """
 
     term: int
@@ -48,7 +49,7 @@ class Word(NamedTuple):
 
     @property
     def how(self) -> str:
-        """How it was found: "exact", "form", "completion" or "correction"."""
+        """The relation to the typed word: "exact", "form", "completion" or "correction"."""
         is_form = self.slot.how == "exact" and self.word != self.slot.words[0]
         return "form" if is_form else self.slot.how
 
@@ -62,7 +63,7 @@ class AnyPart(Protocol):
 
     @property
     def total(self) -> int | None:
-        """The number of its objects that answer; None: it was not asked for."""
+        """The number of its objects that answer; None: not counted."""
         ...
 
     def rows(self) -> Sequence[NamedObject]:
@@ -74,9 +75,9 @@ class Part:
     """The findings of a bucket.
 
     Args:
-        query: that was answered.
-        found: its best objects, best first.
-        total: the number of objects that answer; None: it was not asked for.
+        query: the query that was answered.
+        found: the best objects, best first.
+        total: the number of objects that answer; None: not counted.
     """
 
     __slots__ = ("_query", "_reader", "found", "total")
@@ -103,10 +104,10 @@ class Part:
         return len(self.found) >= wanted and all(kind == FULL for _, kind, _ in self.found)
 
     def parts(self, iids: list[int], listed_max: int) -> list[MadeOf]:
-        """Return what the scores of objects that were found are made of.
+        """Return the parts of the scores of found objects.
 
         Args:
-            listed_max: at most this many parts of an object are listed one by one, the largest ones.
+            listed_max: maximum of parts of an object that are listed one by one, the largest ones.
         """
         words = self._words_held()
         apart = bind(self._query.plan, self._reader, self._query.newest, apart=True)
@@ -116,13 +117,13 @@ class Part:
         ]
 
     def _words_held(self) -> list[Word]:
-        """Return the words of the plan that the bucket has rows of."""
+        """Return the words of the plan that the bucket holds."""
         words = words_of(self._query.plan)
         return [word for word, row in zip(words, self._query.rows, strict=True) if row is not None]
 
 
 class RemotePart(NamedTuple):
-    """The findings of a part on another node, as JSON brings them."""
+    """The findings of a part on another node, from JSON."""
 
     found: Sequence[NamedObject]
     total: int | None
@@ -139,7 +140,7 @@ class Page:
         names: of the objects.
         found: the same objects, as (name or IID, kind, score, ...).
         ceiling: of the plan.
-        total: the number of all objects that answer; None: it was not asked for.
+        total: the number of all objects that answer; None: not counted.
     """
 
     __slots__ = ("_ceiling", "_found", "names", "total")
@@ -152,15 +153,15 @@ class Page:
 
     @property
     def scores(self) -> list[float]:
-        """The scores of the objects as users see them: they order objects as the kinds and the scores together do."""
+        """The scores of the objects for users: one number that combines kind and score."""
         return shown_scores(list(self._found), self._ceiling, WHOLLY, HIGHEST_SHARE)
 
 
 def find(query: QueryState, wanted: int, *, total: bool = False) -> Part:
-    """Return the best `wanted` objects of a bucket, and the number of all that answer, if `total` asks for it.
+    """Return the best `wanted` objects of a bucket, and, if `total`, the number of all that answer.
 
     Args:
-        query: a plan that `bind` gave to the bucket.
+        query: the result of `bind`.
     """
     return Part(query, *find_top(query, wanted, total=total))
 
@@ -170,7 +171,7 @@ def merge(parts: Sequence[AnyPart], plan: Plan, limit: int, offset: int) -> Page
 
     Args:
         parts: each with its best `offset` + `limit` objects.
-        plan: that they carried out.
+        plan: the plan of all parts.
     """
     if len(parts) == 1 and isinstance(parts[0], Part):
         part = parts[0]
@@ -184,7 +185,7 @@ def merge(parts: Sequence[AnyPart], plan: Plan, limit: int, offset: int) -> Page
 
 
 def share_of(score: float, ceiling: float) -> float:
-    """Return a score, or a part of one, as a share of the highest score that the query allows."""
+    """Return a score, or a part of one, as a share of the highest score of the plan."""
     return min(score / ceiling, HIGHEST_SHARE) if ceiling > 0 else 0.0
 
 

@@ -1,6 +1,6 @@
-"""Plans of queries: which terms they leave out and why, as EXPLAIN reads them, and plans as plain data for JSON.
+"""Plans of queries: the terms that they leave out, with reasons for EXPLAIN, and plans as plain data for JSON.
 
-The plan of the ranking "sonic" grows while it is carried out, because its budget counts the postings that it has seen.
+The plan of the ranking "sonic" grows while it is carried out, because its budget counts the postings seen so far.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,11 +40,11 @@ NO_BUDGET = "search.query_alternates_try is 0, or other words have used it up"
 
 
 def why_not_expanded(plan: Plan, clause: Clause, flags: int, df: int, *, only_stops: bool = False) -> str | None:
-    """Return why a term with these flags was not expanded; None: it was, or the ranking does not decide that.
+    """Return the reason why a term was not expanded; None: it was expanded, or the ranking is not the reason.
 
     Args:
-        df: how many objects hold the term as it was typed.
-        only_stops: the query holds nothing but stop words.
+        df: the number of objects that hold the term as typed.
+        only_stops: the query holds only stop words.
     """
     if clause.is_expandable or plan.enough is None:
         return None
@@ -68,10 +68,10 @@ def without_last(terms: Terms) -> Terms:
 
 
 def to_plain(plan: Plan) -> list[Any]:
-    """Return a plan for JSON: a row for each word, then the other values; what EXPLAIN alone reads is left out.
+    """Return a plan for JSON: a row for each word, then the other values, without those for EXPLAIN.
 
-    This is the form of version 1.0. It has no role for clauses that are forbidden: where there are some, they stand
-    behind all else, and version 1.0 refuses the plan.
+    This is the form of version 1.0, which has no forbidden clauses: they come behind all other values, so version 1.0
+    refuses a plan with them.
     """
     rows = [_rows(clause) for clause in plan.clauses if not clause.role & FORBIDDEN]
     refused = [_rows(clause) for clause in plan.clauses if clause.role & FORBIDDEN]
@@ -88,7 +88,7 @@ def of_plain(plain: Sequence[Any]) -> Plan:
 
 def _rows(clause: Clause) -> Iterator[list[Any]]:
     """Yield [term, word, weight, how, edits, is required, brings, weight of the family, exact weight] of the words of a
-    clause; a weight that a row needs none of is 0."""
+    clause; weights that a row does not need are 0."""
     role = [bool(clause.role & REQUIRED), bool(clause.role & BRINGS)]
     for place, slot in enumerate(clause.slots):
         typed, *forms = [word.decode() for word in slot.words]
@@ -103,7 +103,7 @@ def _rows(clause: Clause) -> Iterator[list[Any]]:
 
 
 def _clauses(rows: Sequence[Sequence[Any]], more: int) -> Iterator[Clause]:
-    """Yield the clauses of rows; `more` bits join their roles."""
+    """Yield the clauses of rows; the bits `more` are added to their roles."""
     clause: Clause | None = None
     for place, row in enumerate(rows):
         term, word, weight, how, edits, required, brings, family_weight, exact_weight = row

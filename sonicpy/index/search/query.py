@@ -18,7 +18,7 @@ def query(
     Args:
         lexicon: the bucket's words.
         terms: the distinct terms of the search's text.
-        matching: how words lead to families; None: no word has one.
+        matching: the matching of families; None: no word has one.
     """
     if not len(terms):
         return []
@@ -29,7 +29,7 @@ def query(
 def query_hits(
     lexicon: Lexicon, terms: Terms, config: Config, search: Search, matching: Matching | None = None
 ) -> Hits:
-    """Return the same objects with their scores, and the number of all that answer, if the search asks for it."""
+    """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
     if not len(terms):
         return Hits(total=0 if search.total else None)
     plan, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit, total=search.total)

@@ -1,4 +1,4 @@
-"""The ways to rank: a planner makes the plan of a query, and a bucket carries it out.
+"""The rankings: a planner makes the plan of a query, and a bucket carries it out.
 
 bm25     planners/bm25.py
 newest   planners/newest.py
@@ -48,8 +48,8 @@ PLANNERS: dict[str, Planner] = {"bm25": plan_bm25, "newest": plan_newest}
 def carry_out(
     lexicon: Lexicon, terms: Terms, config: Config, matching: Matching | None, wanted: int, *, total: bool = False
 ) -> tuple[Plan, Part | SonicPart]:
-    """Return the plan of a query, and the part of a bucket: the best `wanted` objects, and, if `total` asks for it, the
-    number of all that answer."""
+    """Return the plan of a query, and the part of a bucket: the best `wanted` objects, and, if `total`, the number of
+    all that answer."""
     planner = PLANNERS.get(config.search.ranking)
     if planner is None:
         return rank_sonic(lexicon, terms, config)

@@ -1,4 +1,4 @@
-"""The words that Sonic 1.4 takes for completions of a typed one: those that continue in its script."""
+"""The words that Sonic 1.4 accepts as completions of a typed one: those that continue in its script."""
 
 import re
 from functools import lru_cache
@@ -32,20 +32,20 @@ RANGES = {
     "Katakana": "\u30a0-\u30ff\u31f0-\u31ff",
     "Han": "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0002a6df\U0002a700-\U0002ceaf",
 }
-"""Characters that a completion may add, by the script of the typed word. Not the syllables of Korean: Sonic completes
+"""Script of the typed word -> characters that a completion may add. Korean syllables are missing: Sonic completes
 none."""
 
 WITHOUT_SCRIPT = "Latin"
 """The script of words that hold only digits and signs."""
 
 UNCOMPLETED = frozenset("&-~")
-"""Sonic completes no word that holds one of these signs, which only words of whole patterns do."""
+"""Sonic completes no word with one of these signs, which occur only in words from patterns."""
 
 _CONTINUATIONS = {name: re.compile(f"[{ranges}]*") for name, ranges in RANGES.items()}
 
 
 def continues_in_script(word: bytes, longer: bytes) -> bool:
-    """Return whether the letters that `longer` adds to `word` are of the script of `word`."""
+    """Return whether the letters that `longer` adds to `word` are in the script of `word`."""
     typed = word.decode()
     if not UNCOMPLETED.isdisjoint(typed):
         return False

@@ -1,8 +1,8 @@
-"""Sketches: what a bucket, or a part of one, tells of the words of a query, so that one plan can be made for several.
+"""Sketches: the statistics of a bucket, or of a part of one, for the words of a query, so that one plan serves several.
 
-First each part makes a sketch. The sums of all are SummedStatistics, of which a planner makes the plan that one bucket
-with all objects would have. Then each part carries the plan out, and the best of all parts are the best of all objects;
-see parts.py. Everything between the steps is plain data, for JSON.
+First each part makes a sketch. Their sums are SummedStatistics, from which a planner makes the plan of one bucket with
+all objects. Then each part carries the plan out, and the best objects of all parts are the best of all objects; see
+parts.py. All data between the steps is plain, for JSON.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED
 
 
 def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Matching | None) -> Sketch:
-    """Return what a part knows of the words of a query."""
+    """Return a part's sketch of the words of a query."""
     sketch = _Sketcher(lexicon)
     enough = config.search.alternates_below
     without = without_family(terms)
@@ -47,7 +47,8 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Match
 
 
 def pack_completions(lexicon: Lexicon, term: bytes) -> bytes | None:
-    """Return the completions that a part holds, packed, for `likely_completions`; None: they are those of a graph, or
+    """Return the completions that a part holds, packed, for `likely_completions`; None: the part takes them from a
+    graph, or
     some differ in accents."""
     if not lexicon.live or lexicon.variants(term):
         return None
@@ -55,7 +56,7 @@ def pack_completions(lexicon: Lexicon, term: bytes) -> bytes | None:
 
 
 def sketch_suggest(lexicon: Lexicon, term: bytes) -> Sketch:
-    """Return what a part knows of the words that complete or correct a word."""
+    """Return a part's sketch of the words that complete or correct a word."""
     sketch = _Sketcher(lexicon)
     length = len(term.decode())
     sketch.add(term)
@@ -73,12 +74,12 @@ class _Sketcher:
             self.sketch[key] = {}
 
     def add(self, word: bytes) -> int:
-        """Add what is known of a word; return how many objects hold it."""
+        """Add the statistics of a word; return the number of objects that hold it."""
         row = self._lexicon.rows([word])[0]
         return 0 if row is None else self._note(word, row)
 
     def add_family(self, word: bytes, matching: Matching) -> int:
-        """Add the family of a word; return how many objects hold its words, each word for itself."""
+        """Add the family of a word; return the sum of the object frequencies of its words."""
         family = list(self._lexicon.family(word, matching))
         self.sketch["families"][word.decode()] = [each.decode() for each in family]
         rows = zip(family, self._lexicon.rows(family), strict=True)
@@ -119,6 +120,6 @@ def likely_completions(packed: Sequence[bytes], term: bytes, limit: int) -> list
     """Return the likely completions of a word in all parts, at most `limit`; if there are fewer, corrections follow.
 
     Args:
-        packed: what `pack_completions` returned at each part.
+        packed: the result of `pack_completions` of each part.
     """
     return [word.decode() for word in likely_of_all(list(packed), term, limit, COMPLETIONS_EXAMINED)]

@@ -1,7 +1,6 @@
 """The ranking "sonic": as Sonic 1.4 does, idf only, mean over the words, rounded to 32 bits.
 
-One budget of visits serves the expansions of all words, so the plan grows while it is carried out: it counts the
-postings that were seen.
+The expansions of all words share one budget of visited postings, so the plan grows while it is carried out.
 """
 
 import math
@@ -24,13 +23,13 @@ from sonicpy.index.search.scripts import continues_in_script
 from sonicpy.store.views.bucket_reader import BucketReader
 
 CORRECTED_WORDS_SONIC = 128
-"""Words of one query that are corrected: words that resemble nothing use up no budget."""
+"""Maximum of words of a query that are corrected: words without similar words use up no budget."""
 SPELLED_BYTES_MAX = 500
-"""Longer words have one spelling: putting n marks on one letter in order takes n * n steps."""
+"""Longer words have one spelling: sorting n marks on one letter takes n * n steps."""
 
 
 def rank_sonic(lexicon: Lexicon, terms: Terms, config: Config) -> tuple[Plan, "SonicPart"]:
-    """Score as Sonic: the words as typed, then prefixes, then typos while the budget of visits lasts."""
+    """Score as Sonic does: the words as typed, then prefixes, then typos until the budget is used up."""
     visits = SonicVisits(lexicon, terms, config)
     visits.visit_exact()
     for visit in (visits.visit_prefixes, visits.visit_typos):
@@ -44,7 +43,7 @@ class SonicPart:
     """The objects of a `SonicTable`.
 
     Args:
-        words: those that were visited, in the order of the visits.
+        words: the visited words, in the order of the visits.
         reader: of the bucket.
     """
 
@@ -64,7 +63,7 @@ class SonicPart:
         return self._reader.oids([iid for iid, _, _ in found]), found
 
     def parts(self, iids: list[int], listed_max: int) -> list[MadeOf]:
-        """Return what the scores of objects are made of; see `Part.parts`."""
+        """Return the parts of the scores of objects; see `Part.parts`."""
         return [
             ([(self._words[number], tf, part) for number, tf, part in listed], others, others_sum)
             for listed, others, others_sum in self._table.parts(iids, listed_max)
@@ -72,7 +71,7 @@ class SonicPart:
 
 
 class SonicVisits:
-    """The visits of one query: the words whose postings were put into the table, and the budget that is left."""
+    """The visits of one query: the words whose postings were put into the table, and the remaining budget."""
 
     def __init__(self, lexicon: Lexicon, terms: Terms, config: Config) -> None:
         self._window = config.store.kv.retain_word_objects
@@ -138,7 +137,7 @@ class SonicVisits:
                         break
 
     def plan(self) -> Plan:
-        """Return what was visited, as a plan."""
+        """Return the visited words as a plan."""
         clauses: dict[int, Clause] = {}
         for number, slot, _ in self.words:
             clauses.setdefault(number, Clause(number, BRINGS, slot.weight, [])).slots.append(slot)
@@ -147,9 +146,9 @@ class SonicVisits:
         )  # fmt: skip
 
     def _visit_other(self, number: int, slot: Slot, row: TermInfo) -> bool:
-        """Visit the list of a word that stands for a term; return whether the table takes no more.
+        """Visit the list of an expansion of a term; return whether the table is full.
 
-        Only the budget bounds how much of the list is read: the next correction may reach objects beyond the window.
+        Only the budget limits the reading of the list: the next correction may reach objects beyond the window.
         """
         visits, is_over = self._visit(number, slot, row, self.budget, self.budget)
         self.budget -= visits
@@ -164,7 +163,7 @@ class SonicVisits:
         return self.table.visit(number, postings, skipped, slot.weight, budget)
 
     def _held(self, words: Iterator[bytes]) -> Iterator[tuple[bytes, TermInfo]]:
-        """Yield the words that objects hold and that are not too common, with their rows; reads a few ahead."""
+        """Yield the words held by objects that are not too common, with their rows; rows are read a few ahead."""
         while some := list(islice(words, 8)):
             for word, row in zip(some, self._reader.words(some), strict=True):
                 if row is not None and row.df and not is_too_common(self._objects, row.df, self._search):
@@ -180,7 +179,7 @@ def is_too_common(objects: int, df: int, search: SearchConfig) -> bool:
 
 
 def other_spellings(term: bytes) -> list[bytes]:
-    """Return the composed and the decomposed spelling of a word, where they differ from it."""
+    """Return the composed and the decomposed spelling of a word, if they differ from it."""
     if term.isascii() or len(term) > SPELLED_BYTES_MAX:
         return []
     word = term.decode()

@@ -1,8 +1,7 @@
-"""Statistics: all that a planner asks of the objects that a query is about, in one bucket or in several.
+"""Statistics: the input of planners about the searched objects, in one bucket or in several.
 
-`Lexicon` has those of one bucket. Where an answer comes from several, each says what it knows of the words of the query
-(a Sketch), and SummedStatistics are the sums of that: a plan made of them is the plan that one bucket with all objects
-would have.
+`Lexicon` implements them for one bucket. For an answer from several buckets, each makes a Sketch of the words of the
+query, and SummedStatistics are the sums: a plan made from them is the plan of one bucket with all objects.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -16,20 +15,20 @@ from sonicpy.index.search.families import nearest_words
 from sonicpy.index.search.matching import Matching
 
 CORRECTIONS_EXAMINED = 512
-"""Corrections of one word whose rows are read, at most: it bounds the time for words with very many neighbours."""
+"""Maximum of corrections of one word whose rows are read: it bounds the time for words with very many neighbours."""
 
 CORRECTIONS_COMPARED = 60
-"""Corrections of one distance that are compared with the typed word, at most, the most frequent ones."""
+"""Maximum of corrections of one distance that are compared with the typed word, the most frequent ones."""
 BEGINNINGS_MAX = 2_000
 """Words that begin as a typed one and stand for it, at most, the most frequent ones."""
 LETTER_WORTH = 4.0
-"""Measured on lists of misspellings, as what a typed letter counts that a correction keeps beside the logarithm of its
-holders: 3 to 6 measure alike."""
+"""Weight of a typed letter that a correction keeps, relative to the logarithm of its object frequency. Values from 3 to
+6 give equal results on lists of misspellings."""
 
 Sketch = dict[str, Any]
 """The statistics of a bucket, or of a part of one, for JSON: objects, length (the sum of their lengths), words {word:
-[objects, hidden]}, families, joined, completed, corrected and begun {word: [words]}; to each correction, and to each word that
-begins so, belongs its distance."""
+[objects, hidden]}, families, joined, completed, corrected and begun {word: [words]}; each correction, and to each word that
+begins so, comes with its distance."""
 
 NO_SKETCH: Sketch = {
     "objects": 0,
@@ -45,10 +44,10 @@ NO_SKETCH: Sketch = {
 
 
 class Statistics(Protocol):
-    """How many objects there are, which words they hold, and which of these may stand for a typed one."""
+    """The number of objects, their words, and the words that may replace a typed one."""
 
     live: bool
-    """Words are found from the moment they are pushed."""
+    """Whether words are found as soon as they are pushed."""
 
     @property
     def objects(self) -> int:
@@ -61,11 +60,11 @@ class Statistics(Protocol):
         ...
 
     def rows(self, words: list[bytes]) -> list[TermInfo | None]:
-        """Return how many objects hold each of some words; None: no object does."""
+        """Return the row of each of some words, with its object frequency; None: no object holds it."""
         ...
 
     def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
-        """Return the other words that a word stands for."""
+        """Return the other words of a word's family."""
         ...
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
@@ -85,7 +84,7 @@ class Statistics(Protocol):
         ...
 
     def completed(self, prefix: bytes, most: int) -> list[tuple[bytes, TermInfo]]:
-        """Return the first `most` completions that objects hold, with their rows, in byte order."""
+        """Return the first `most` completions held by objects, with their rows, in byte order."""
         ...
 
     def likely(self, word: bytes, limit: int, examined: int) -> list[bytes]:
@@ -99,7 +98,7 @@ class Statistics(Protocol):
 
         Args:
             transpositions: a swap of two neighbours is one edit, not two.
-            of_long: also if `word` is longer than any word that is corrected.
+            of_long: even if `word` is longer than any word that is corrected.
         """
         ...
 
@@ -121,17 +120,17 @@ class Statistics(Protocol):
         ...
 
     def held(self, words: Iterable[bytes]) -> list[tuple[bytes, TermInfo]]:
-        """Return those of `words` that objects hold, with their rows, in the same order."""
+        """Return the words held by objects, with their rows, in the order of `words`."""
         asked = words if isinstance(words, list) else list(words)
         return held_words(asked, self.rows(asked), live=self.live)
 
     def nearest(
         self, typed: bytes, matches: list[tuple[bytes, int]], wanted: int, besides: Container[bytes] = ()
     ) -> list[tuple[bytes, TermInfo, int]]:
-        """Return the first `wanted` or more of `matches` that objects hold, with rows and distances.
+        """Return the first `wanted` or more of `matches` held by objects, with rows and distances.
 
-        Nearest first; within one distance as `likeliest_first` orders them. At most CORRECTIONS_EXAMINED matches are
-        read, and the first CORRECTIONS_COMPARED of a distance that objects hold are compared.
+        The nearest come first; within one distance `likeliest_first` orders them. At most CORRECTIONS_EXAMINED matches
+        are read, and of each distance the first CORRECTIONS_COMPARED held by objects are compared.
 
         Args:
             besides: words to leave out.
@@ -150,7 +149,7 @@ class Statistics(Protocol):
 
 
 class SummedStatistics(Statistics):
-    """The statistics of several buckets, or of the parts of one, as far as their sketches tell."""
+    """The statistics of several buckets, or of the parts of one, as far as their sketches have them."""
 
     def __init__(self, sketches: Sequence[Sketch]) -> None:
         self.live = True
@@ -174,11 +173,11 @@ class SummedStatistics(Statistics):
         return self._total_length / self._objects if self._objects else 0.0
 
     def rows(self, words: list[bytes]) -> list[TermInfo | None]:
-        """Return how many objects hold each of some words, as far as it is known; None: no object does."""
+        """Return the row of each of some words, as far as the sketches have it; None: no object holds the word."""
         return [self._rows.get(word) for word in words]
 
     def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
-        """Return the other words that a word stands for, at most FAMILY_MAX."""
+        """Return the other words of a word's family, at most FAMILY_MAX."""
         return nearest_words(word, self._families.get(word, []))
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
@@ -186,7 +185,7 @@ class SummedStatistics(Statistics):
         return sorted(self._joined.get(word, []))
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
-        """Return the completions that are known, in byte order."""
+        """Return the completions in the sketches, in byte order."""
         return iter(sorted(word for word in self._completed.get(prefix, []) if word > after))
 
     def completed(self, prefix: bytes, most: int) -> list[tuple[bytes, TermInfo]]:
@@ -200,7 +199,7 @@ class SummedStatistics(Statistics):
     def corrections(
         self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
     ) -> list[tuple[bytes, int]]:
-        """Return the corrections that are known, with their distances: nearest first, then in byte order."""
+        """Return the corrections in the sketches, with their distances: nearest first, then in byte order."""
         found = self._corrected.get(word, {})
         return sorted(
             ((each, its) for each, its in found.items() if its <= distance), key=lambda match: (match[1], match[0])
@@ -235,7 +234,7 @@ def most_frequent(found: list[tuple[bytes, TermInfo, int]]) -> list[tuple[bytes,
 
 
 def most_likely(word: bytes, completed: list[tuple[bytes, TermInfo]], limit: int) -> list[bytes]:
-    """Return at most `limit` of some completions: `word` itself, then those that most objects hold."""
+    """Return at most `limit` of some completions: `word` itself, then the others by object frequency."""
     found = sorted(completed, key=lambda found: (found[0] != word, -found[1].df, len(found[0]), found[0]))
     return [completion for completion, _ in found[:limit]]
 

@@ -1,7 +1,7 @@
 """The endings that Snowball's algorithms replace in words of the letters a to z, for the algorithms used most.
 
-The tables are what they do to the words of six languages, to words with all endings of up to three letters, and to
-words with two of the common endings; `tests/index/test_stem_ends.py` compares them with the algorithms.
+The tables were derived from the algorithms' results for the words of six languages, for words with all endings of up to
+three letters, and for words with two common endings; `tests/index/test_stem_ends.py` compares them with the algorithms.
 """
 
 from string import ascii_lowercase
@@ -9,7 +9,7 @@ from string import ascii_lowercase
 from sonicpy._native.stem_ends import StemEnds
 
 _SHORT = 2
-"""Letters of a stem that few words have, at most."""
+"""Maximum of letters of a short stem, which few words have."""
 
 _TAKEN = {
     "english": (
@@ -34,7 +34,7 @@ _TAKEN = {
         " om oo os ue ya ye yo"
     ),
 }
-"""By algorithm, the first two letters of what it takes off, or its only one."""
+"""Algorithm -> the first two letters of each removed ending, or its only letter."""
 
 _TAKEN_OF_SHORT = {
     "english": "be bi d de di ed es fe fi fu ge gi in li ly me mi ne ni pe pi re ri s te ti",
@@ -44,7 +44,7 @@ _TAKEN_OF_SHORT = {
     "portuguese": "am",
     "spanish": "am ue",
 }
-"""The same where a stem of one or two letters is left."""
+"""Algorithm -> the first letters of each ending whose removal leaves a stem of one or two letters."""
 
 _CHANGED = {
     "english": {"e": "i", "i": "y", "l": "i", "y": "i"},  # using, carry, capability, skies
@@ -54,7 +54,7 @@ _CHANGED = {
     "portuguese": {"t": "c"},  # presenca
     "spanish": {"t": "c"},  # presencia
 }
-"""By algorithm, the last letters of stems, and what stands in their place in some words that have these stems."""
+"""Algorithm -> last letters of a stem -> their replacements in some words with the stem."""
 
 _CHANGED_OF_SHORT = {"french": {"i": "y"}, "german": _CHANGED["german"]}
 
@@ -66,5 +66,5 @@ _ENDS_OF_SHORT = {
 
 
 def stem_ends(algorithm: str, stem: str) -> StemEnds | None:
-    """Return which words an algorithm may draw to a stem; None: the algorithm has no table."""
+    """Return the endings of words that may have a stem; None: the algorithm has no table."""
     return (_ENDS_OF_SHORT if len(stem) <= _SHORT else _ENDS).get(algorithm)

@@ -1,4 +1,4 @@
-"""SUGGEST: words that complete or correct what was typed."""
+"""SUGGEST: words that complete or correct a typed word."""
 
 from itertools import islice
 from operator import itemgetter
@@ -9,14 +9,15 @@ from sonicpy.index.search.scripts import continues_in_script
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, Statistics, most_likely
 
 COMPLETIONS_EXAMINED = 2000
-"""Completions compared to find the likely ones, at most: it bounds the time of a one-letter prefix."""
+"""Maximum of completions compared to find the likely ones: it bounds the time of a one-letter prefix."""
 WORD, DISTANCE = itemgetter(0), itemgetter(2)
 """Of a correction."""
 
 
 def suggest_likely(statistics: Statistics, word: bytes, limit: int) -> list[bytes]:
-    """Return at most `limit` words: itself, then its completions by frequency, then words with a part that the word
-    completes to, then corrections, nearest first.
+    """Return at most `limit` words: the word itself, then its completions by frequency, then words with a part that the word
+    completes to, then corrections, nearest
+    first.
 
     Completions may differ from the word in accents, corrections may be of a beginning. Corrections of one distance are
     ordered by likeness to `word` and by frequency, those of whole words first.

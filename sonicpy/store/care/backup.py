@@ -1,10 +1,10 @@
-"""A backup: the tables of a store at one moment, in one file that exists as a whole or not at all.
+"""A backup: the tables of a store at one moment, in one file that exists completely or not at all.
 
-    <folder>/sonicpy.backup     what `Environment.copy` wrote, then the seal
+    <folder>/sonicpy.backup     the output of `Environment.copy`, then the seal
     seal                        "SONICBAK" | format version u16 (little-endian) | BLAKE2b-256 of everything before it
 
-It is written as `sonicpy.backup.new` and renamed, so that the one before stays until the new one is whole. It holds
-neither log nor graphs: it is a copy of a commit, and graphs are built again from the words.
+It is written as `sonicpy.backup.new` and renamed, so that an earlier backup stays until the new one is complete. It
+holds neither log nor graphs: it is a copy of a commit, and graphs are built again from the words.
 """
 
 import fcntl
@@ -31,14 +31,14 @@ READ_BYTES = 1 << 20
 
 
 def write_backup(environment: Environment, folder: Path, access: Access = PRIVATE) -> Path:
-    """Copy what was committed last into a folder; return the file. May be called from any thread.
+    """Copy the last commit into a folder; return the file. Any thread may call it.
 
     Args:
-        folder: created if it is missing; a backup in it is replaced once the new one is whole.
+        folder: created if it is missing; a backup in it is replaced once the new one is complete.
         access: modes of new files.
 
     Raises:
-        StoreError: it could not be written; the one before is still there.
+        StoreError: it could not be written; an earlier backup is kept.
     """
     path = folder / BACKUP_FILE
     fresh = path.with_name(f"{BACKUP_FILE}.new")
@@ -60,11 +60,11 @@ def write_backup(environment: Environment, folder: Path, access: Access = PRIVAT
 
 
 def _begin(fresh: Path, access: Access) -> int:
-    """Return the descriptor of a new file that is locked; what a killed process left in its place goes.
+    """Return the descriptor of a new locked file; the leftover of a killed process is deleted.
 
     Raises:
-        OSError: it cannot be made, or its name is that of something else.
-        StoreError: another process has it.
+        OSError: the file cannot be made, or its name is in use.
+        StoreError: another process has locked it.
     """
     while True:
         try:
@@ -81,7 +81,7 @@ def _begin(fresh: Path, access: Access) -> int:
 
 
 def _remove_left(fresh: Path) -> None:
-    """Delete the part of a backup that no process writes any more. Raises like `_begin`."""
+    """Delete an unfinished backup that no process writes any more. Raises like `_begin`."""
     try:
         descriptor = open_regular(fresh)
     except FileNotFoundError:
@@ -104,7 +104,7 @@ def _lock(descriptor: int, folder: Path) -> None:
 
 
 def open_backup(folder: Path, tables: Sequence[bytes] = TABLE_NAMES) -> AbstractContextManager[Environment]:
-    """Return the context manager that opens the backup in a folder for reading: `with ... as environment`.
+    """Return a context manager that opens the backup in a folder for reading: `with ... as environment`.
 
     Args:
         folder: as that of `write_backup`.

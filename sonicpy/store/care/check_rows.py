@@ -1,4 +1,4 @@
-"""Read a store whose pages may be damaged: first the pages without LMDB, then every row, in a process of its own."""
+"""Reads a store whose pages may be damaged: first the pages without LMDB, then every row, in a child process."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -14,14 +14,14 @@ from sonicpy.store.rows.table_checks import miscounted_tables
 
 
 def first_fault(folder: Path, *, compare: bool) -> str | None:
-    """Return what is wrong with the rows of a store that no process writes, as a part of a sentence; None: nothing.
+    """Return the first fault of the rows of a store that no process writes, as a part of a sentence; None: no fault.
 
     Args:
         compare: also compare the tables with each other, as `verify` does, if they have the format of this version;
             else count their rows.
 
     Raises:
-        StoreError: the check was ended from outside.
+        StoreError: the child was killed from outside.
     """
     return next(iter(faults_in_child(first_compared if compare else first_counted, folder)), None)
 
@@ -32,12 +32,12 @@ def first_counted(folder: Path) -> Iterator[str]:
 
 
 def first_compared(folder: Path) -> Iterator[str]:
-    """Yield the first fault of the pages, of the number of rows, or of what they say."""
+    """Yield the first fault of the pages, of the number of rows, or of their content."""
     yield from islice(faults(folder, compare=True), 1)
 
 
 def faults(folder: Path, *, compare: bool) -> Iterator[str]:
-    """Yield what is wrong with the rows of a store; a damaged page may end this process."""
+    """Yield the faults of the rows of a store; a damaged page may crash this process."""
     damaged_page = next(page_faults(folder / DATA_FILE), None)
     if damaged_page is not None:  # LMDB may walk for ever where a page refers to one above it
         yield damaged_page

@@ -9,13 +9,13 @@ conversion pushes every object again, bucket by bucket, from its record:
     sweep     the rows of dropped buckets are deleted before the next bucket is staged, which then uses their pages
     finish    one transaction notes today's format
 
-Each transaction is a step that is found again after a kill: META's row `conversion` says how far the store is. The log
+Each transaction is a step that can be resumed after a kill: the row `conversion` of `meta` holds the progress. The log
 is not touched: its records are the same in both formats, and the store replays them afterwards.
 
-In the default mode, words that format 3 hid as stop words are words like others afterwards.
+In the default mode, words that format 3 hid as stop words become ordinary words.
 
-What a conversion does not keep: objects get new IIDs in the old order; graphs are built again, so words that no object
-holds any more are gone from them, also in compat mode; and there, where lists are in the order of association, a word
+A conversion does not keep everything: objects get new IIDs in the old order; graphs are built again without words that
+no object holds any more, in compat mode, too; and in compat mode, whose lists are in the order of association, a word
 that an old object gained late takes the place of its object.
 """
 
@@ -57,11 +57,11 @@ from sonicpy.store.views.write_view import WriteView
 logger = logging.getLogger(__name__)
 
 STEP_ROWS = 64
-"""Rows of `objects` that one transaction pushes again: about a thousand objects."""
+"""Rows of `objects` that one transaction converts: about a thousand objects."""
 SWEPT_ROWS = 20_000
 """Rows of dropped buckets that one transaction deletes."""
 GROWTHS_MAX = 20
-"""Doublings of the map for one step: far more than any disk holds."""
+"""Maximum of doublings of the map for one step: far more than any disk holds."""
 REPORT_SECONDS = 5.0
 SCRIPTS_WITHOUT_BLANKS = (
     range(0x0E00, 0x0F00),  # Thai, Lao
@@ -77,23 +77,23 @@ SCRIPTS_WITHOUT_BLANKS = (
     range(0x20000, 0x32000),  # Han
 )
 """Code points of the letters whose runs are cut into pairs."""
-"""The time between two lines of the log."""
+"""Interval of log lines."""
 
 STAGED = Scope(STAGING, "converted")
 
 
 def is_convertible(transaction: Transaction) -> bool:
-    """Return whether the store has the format that a `Conversion` reads, converted in part or not at all."""
+    """Return whether the store has the format that a `Conversion` reads, perhaps partly converted."""
     return FORMAT.read(transaction) == str(CONVERTED_FORMAT)
 
 
 class Conversion:
-    """The way of a store from format 3 to today's.
+    """Converts a store from format 3 to today's.
 
     Args:
         folder: of the store, for messages.
         environment: of the store, where no transaction is open.
-        analyzer: of the store to be, the order of its postings lists included.
+        analyzer: the analysis settings of the converted store, including the order of its postings lists.
 
     Raises:
         StoreError: the store was made with another analyzer.
@@ -113,11 +113,11 @@ class Conversion:
             self._count(transaction)
 
     def run(self) -> None:
-        """Convert the store; go on where an earlier run ended.
+        """Convert the store; resume an earlier run.
 
         Raises:
             StoreDamaged: an object cannot be read.
-            StoreFull: the disk is full: the next run goes on.
+            StoreFull: the disk is full; the next run continues.
             StoreError: the store failed otherwise.
         """
         logger.warning(
@@ -136,7 +136,7 @@ class Conversion:
         logger.warning("the store %s is converted, after %.1f seconds", self._folder, time.monotonic() - start)
 
     def _count(self, transaction: Transaction) -> None:
-        """Count the objects of the store, and those that an earlier run converted."""
+        """Count the objects of the store, and the objects that an earlier run converted."""
         progress = CONVERSION.read(transaction)
         for key, row in transaction.rows(SCOPES, b""):
             state = BucketState.unpack(row)
@@ -145,7 +145,7 @@ class Conversion:
             self._objects += state.objects if not is_staged(scope_of(key)) else 0
 
     def _do(self, step: Callable[[WriteView], bool]) -> bool:
-        """Run a step in a transaction of its own and commit it; return what it returns."""
+        """Run a step in a transaction of its own and commit it; return its result."""
         for _ in range(GROWTHS_MAX):
             if self._environment.needs_room():
                 self._environment.grow()
@@ -178,7 +178,7 @@ class Conversion:
         self._objects_done = objects_done
 
     def _step(self, view: WriteView) -> bool:
-        """Do what comes next; return whether anything is left."""
+        """Carry out the next step; return whether anything is left."""
         progress = CONVERSION.read(view.transaction)
         if progress is None:
             self._begin(view)
@@ -201,7 +201,7 @@ class Conversion:
         return True
 
     def _next_old(self, transaction: Transaction, first_new: int) -> tuple[Scope, int] | None:
-        """Return the first bucket by name that is to be converted, and its number; None: all are converted."""
+        """Return the first bucket by name that is not converted, and its number; None: all are converted."""
         for key, row in transaction.rows(SCOPES, b"", self._first_key):
             state = BucketState.unpack(row)
             if state.bucket < first_new:
@@ -210,14 +210,15 @@ class Conversion:
         return None
 
     def _begin(self, view: WriteView) -> None:
-        """Note what the store becomes: from here on the version that wrote it refuses its analyzer."""
+        """Write the analysis settings of the converted store, which the old version refuses."""
         for key, _ in list(view.transaction.rows(SCOPES, collection_prefix(STAGING))):
             view.forget_bucket(*scope_of(key))  # an unfinished restore left it behind
         ANALYZER.write(view.transaction, self._analyzer)
         CONVERSION.write(view.transaction, (NEXT_BUCKET.read(view.transaction) or 0, 0))
 
     def _stage(self, view: WriteView, bucket: int, next_iid: int) -> int:
-        """Push the next objects of an old bucket into the staged one; return the IID to go on with, 0: all are done."""
+        """Push the next objects of an old bucket into the staged one; return the IID to continue with, 0: all are
+        done."""
         prefix = bucket_key(bucket)
         rows = view.transaction.some_rows(OBJECTS, object_key(bucket, next_iid // OBJECTS_PER_RECORD_ROW), STEP_ROWS)
         rows = [row for row in rows if row[0].startswith(prefix)]
@@ -262,8 +263,7 @@ class Conversion:
 
 
 def is_part(word: bytes) -> bool:
-    """Return whether a hidden word may be a part of a run without blanks: else format 3 hid it as a stop word, which is
-    a word like others now."""
+    """Return whether a hidden word may be a part of a run without blanks; if not, format 3 hid it as a stop word."""
     first = ord(word.decode()[0])
     return any(first in script for script in SCRIPTS_WITHOUT_BLANKS)
 

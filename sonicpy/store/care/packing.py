@@ -1,12 +1,12 @@
-"""Fills pages that are half empty: rows that come in no order split pages in two, and most pages stay as they are then.
+"""Fills half-empty pages: rows that arrive in random order split pages in two, and most pages then stay half empty.
 
 A range of neighbouring leaf pages is rewritten in one transaction: its rows are deleted, and put again in the order of
-their keys. No row says anything else afterwards, so it needs no log record, and what others change meanwhile does not
-matter; rows of words get a shorter form on the way.
+their keys. The content of rows does not change, so no log record is needed, and other changes may happen meanwhile;
+rows of words get a shorter form on the way.
 
-LMDB joins a page that becomes empty with the one before it, or with the one behind it if it is the first of its branch
-page: then the rows would be put before others of the same page, which is split in the middle again and again. So the
-first leaf of a branch page stays, and a range begins behind it.
+LMDB joins an empty page with the page before it, or with the page behind it if it is the first of its branch page: then
+the rows would be put before others of the same page, which is split in the middle again and again. So the first leaf of
+a branch page stays, and a range begins behind it.
 """
 
 import os
@@ -41,20 +41,20 @@ PACKED: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, OIDS)
 RANGE_LEAVES: Final = 32
 """Leaf pages of a range: about 4 ms."""
 WORTH_SHARE: Final = 0.08
-"""A range is rewritten if so much of its pages becomes free: much more than rewriting it costs the next time."""
+"""A range is rewritten if this share of its pages becomes free: much more than rewriting costs."""
 WORTH_PAGES: Final = 256
 WORTH_STORE_SHARE: Final = 0.05
-"""Nothing is rewritten unless at least this many pages, and this share of all pages, become free."""
+"""Nothing is rewritten unless at least this many pages and this share of all pages become free."""
 
 
 @dataclass(frozen=True, slots=True)
 class SparseRange:
-    """Rows of a table on pages that are worth to be filled.
+    """Rows of a table on pages that are worth filling.
 
     Attributes:
         start: the first key.
         end: the key behind the last one; None: there is none.
-        gained: how many pages become free, about.
+        gained: approximate number of pages that become free.
     """
 
     table: int
@@ -64,7 +64,7 @@ class SparseRange:
 
 
 def sparse_ranges(snapshot: Transaction, folder: Path) -> list[SparseRange]:
-    """Return the ranges that are worth to be rewritten; none if somebody has committed since.
+    """Return the ranges that are worth rewriting; none if there was a commit since.
 
     Args:
         snapshot: a read transaction.
@@ -84,7 +84,7 @@ def sparse_ranges(snapshot: Transaction, folder: Path) -> list[SparseRange]:
 
 
 class Packer:
-    """Rewrites ranges, one after the other. A range begins with the last page of the one before, which is not full."""
+    """Rewrites ranges one after the other. A range begins with the last page of the range before, which is not full."""
 
     def __init__(self) -> None:
         self._last: tuple[int, bytes | None] | None = None  # table and end of the range before
@@ -123,7 +123,7 @@ def _worth_it(descriptor: int, commit: int) -> list[SparseRange]:
 
 
 def _sparse(table: int, leaves: list[Leaf], room: int) -> Iterator[SparseRange]:
-    """Yield the ranges of a table that are worth it; `room` is that of a page."""
+    """Yield the ranges of a table that are worth rewriting; `room` is the room of a page in bytes."""
     place = 0
     while place < len(leaves):
         if leaves[place].is_first:
@@ -140,7 +140,7 @@ def _sparse(table: int, leaves: list[Leaf], room: int) -> Iterator[SparseRange]:
 
 
 def _packed_pages(group: list[Leaf], room: int) -> float:
-    """Return about how many pages the rows of a group take when they are put in order."""
+    """Return the approximate number of pages for the rows of a group when put in order."""
     used, rows = sum(leaf.used_bytes for leaf in group), sum(leaf.rows for leaf in group)
     unused = used / max(rows, 1) / 2  # at the end of a page: half a row in the mean
     return used / (room - unused)

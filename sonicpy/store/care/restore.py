@@ -1,4 +1,4 @@
-"""Restore: collections of a backup take the place of those in a store, all of them at once or none.
+"""Restore: collections of a backup replace those of a store, all at once or none.
 
     fill      copy each bucket of the backup, in small steps, into a bucket with a fresh number and a staged name
     (graphs   the owner builds the word graphs of the staged buckets)
@@ -7,8 +7,8 @@
 A staged name has the empty collection, which no client can name. If the restore ends before the switch, even by a
 crash, staged buckets remain, and `drop_staged` deletes them: at the next restore, and when an index is opened.
 
-The log holds none of it: steps are committed as they go. A recovery of the store (see `Store`) undoes uncommitted
-steps, so `Restoration` holds them until a commit has passed, and repeats them after a recovery.
+The log does not contain a restore: steps are committed directly. A recovery of the store (see `Store`) undoes
+uncommitted steps, so `Restoration` keeps steps until a commit has passed, and repeats them after a recovery.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ RestoreStep = Callable[[WriteView], None]
 
 
 def drop_staged(store: Maintainable) -> None:
-    """Delete the buckets that an unfinished restore left behind. Raises StoreError if that cannot be committed."""
+    """Delete the staged buckets of an unfinished restore. Raises StoreError if that cannot be committed."""
     with store.reading() as view:
         staged = [scope_of(key) for key, _ in view.transaction.rows(SCOPES, collection_prefix(STAGING))]
     if staged:
@@ -45,7 +45,7 @@ def drop_staged(store: Maintainable) -> None:
 
 
 class Restoration:
-    """The way from a backup to a store.
+    """Restores a backup into a store, step by step.
 
     Args:
         store: to write; the thread that owns it calls the methods.
@@ -63,7 +63,7 @@ class Restoration:
         self._scopes = [(scope, state) for scope, state in scopes if not is_staged(scope)]
 
     def fill(self) -> Iterator[None]:
-        """Copy the buckets under staged names; between two steps the store may be used otherwise.
+        """Copy the buckets under staged names; between two steps the store may be used.
 
         Raises:
             StoreError: it could not be written.

@@ -1,11 +1,11 @@
-"""The start of a store before LMDB opens it: after a loss of power it goes back to its checkpoint.
+"""The start of a store before LMDB opens it: after a loss of power, the store goes back to its checkpoint.
 
-    nothing is there         LMDB makes it
-    closed in order, or the process that wrote it died      LMDB opens the last commit
-    the machine stopped      the checkpoint becomes the last commit, every row is read, the log is replayed
+    no data file                   LMDB makes it
+    closed cleanly, or killed      LMDB opens the last commit
+    the machine stopped            the checkpoint becomes the last commit, every row is read, the log is replayed
 
-A store without a checkpoint of its own, such as one that an older version wrote, is not changed: its tables are
-compared, and it is refused if anything is wrong.
+A store without a checkpoint, such as one that an older version wrote, is not changed: its tables are compared, and it
+is refused if there is a fault.
 """
 
 import logging
@@ -32,14 +32,14 @@ logger = logging.getLogger(__name__)
 
 
 def prepare(folder: Path, *, is_new: bool, access: Access = PRIVATE) -> None:
-    """Make sure that LMDB can open the store in a folder for writing, and note that it will be written.
+    """Make sure that LMDB can open the store in a folder for writing, and mark it as being written.
 
     Args:
-        is_new: whether there was no data file; then it is empty now.
+        is_new: whether the data file is new and empty.
         access: modes of new files.
 
     Raises:
-        StoreDamaged: it was damaged, and cannot be recovered.
+        StoreDamaged: the store is damaged and cannot be recovered.
         StoreError: a file cannot be read or written, or a newer version wrote it.
     """
     mark = read_mark(folder)
@@ -65,12 +65,12 @@ def refuse_damaged_file(folder: Path) -> None:
 
 
 def _forget_unfinished(folder: Path) -> bool:
-    """Empty a data file that was not made whole, which LMDB refuses: the first checkpoint comes before any table.
+    """Empty a data file whose creation was interrupted: LMDB refuses it, and without a checkpoint it has no table.
 
-    It is not deleted: this process holds it.
+    It is not deleted, because this process has locked it.
 
     Returns:
-        Whether it was not whole.
+        Whether the creation was interrupted.
     """
     data = folder / DATA_FILE
     try:
@@ -101,7 +101,7 @@ def _recover(folder: Path, *, keeps_checkpoints: bool) -> None:
 
 
 def _go_back(data: Path, checkpoint: Checkpoint) -> bool:
-    """Make the commit of a checkpoint the last one; return False if the data file is not the one it was taken of."""
+    """Make the commit of a checkpoint the last one; return False if the checkpoint belongs to another data file."""
     descriptor = os.open(data, os.O_RDWR | os.O_CLOEXEC)
     try:
         found = meta_pages(descriptor)

@@ -1,7 +1,7 @@
-"""Check every table against every other: one line for each fault.
+"""Checks every table against every other: one line for each fault.
 
-Every row is read once, in order. In memory there is the row of each term of a bucket, and its balance: every posting
-that the record of an object names adds its hash, every posting in a block subtracts its hash, so a rest is a fault.
+Every row is read once, in order. Memory holds the row of each term of a bucket, and a balance: every posting named in
+the record of an object adds its hash, every posting in a block subtracts its hash, so a non-zero balance is a fault.
 """
 
 from collections import Counter
@@ -63,14 +63,14 @@ from sonicpy.store.rows.table_checks import buckets_in, miscounted_table, miscou
 from sonicpy.store.views.view import View
 
 NUMBER_BYTES = 5
-"""Of a term id and of an IID in a key."""
+"""Bytes of a term id and of an IID in a key."""
 FACT_KIND_BYTES = 1
 ALWAYS_THERE = (FORMAT, ANALYZER, POSITION)
 """Rows of `meta` that every store has from its first commit on."""
 
 
 def table_faults(transaction: Transaction) -> Iterator[str]:
-    """Yield what is wrong with the tables that a transaction shows."""
+    """Yield the faults of the tables that a transaction shows."""
     yield from miscounted_tables(transaction)
     yield from _meta_faults(transaction)
     yield from scope_faults(transaction)
@@ -79,7 +79,7 @@ def table_faults(transaction: Transaction) -> Iterator[str]:
 
 
 def faults_beside_a_writer(environment: Environment) -> Iterator[str]:
-    """Yield what is wrong with the tables, without holding a snapshot for long; see `store.slices`."""
+    """Yield the faults of the tables, without holding a snapshot for long; see `store.slices`."""
     with slices(environment) as sliced:
         checks: list[Callable[[Transaction], Iterable[str]]] = [
             *(partial(miscounted_table, table=table) for table in range(len(TABLE_NAMES))),
@@ -92,13 +92,13 @@ def faults_beside_a_writer(environment: Environment) -> Iterator[str]:
 
 
 def readable_scopes(transaction: Transaction) -> list[Scope]:
-    """Return the names of the buckets whose rows in `scopes` can be read; a staged one may hold half of its rows."""
+    """Return the names of the buckets whose rows in `scopes` can be read; a staged bucket may be incomplete."""
     scopes = [scope for scope, state in _states(transaction) if isinstance(state, BucketState)]
     return [scope for scope in scopes if not is_staged(scope)]
 
 
 def bucket_faults(transaction: Transaction, scope: Scope) -> Iterator[str]:
-    """Yield what is wrong with the rows of a bucket; nothing, if there is no such bucket."""
+    """Yield the faults of the rows of a bucket; none if there is no such bucket."""
     name = "/".join(scope)
     try:
         state = View(transaction).bucket(*scope)
@@ -110,7 +110,7 @@ def bucket_faults(transaction: Transaction, scope: Scope) -> Iterator[str]:
 
 
 def scope_faults(transaction: Transaction) -> Iterator[str]:
-    """Yield what is wrong with the names and the numbers of buckets."""
+    """Yield the faults of the names and the numbers of buckets."""
     states: dict[Scope, BucketState] = {}
     for scope, state in _states(transaction):
         if isinstance(state, BucketState):
@@ -192,7 +192,7 @@ class _BucketCheck:
         self._half_gone: set[int] = set()
 
     def faults(self) -> Iterator[str]:
-        """Yield what is wrong."""
+        """Yield the faults."""
         return chain(
             self._word_faults(),
             self._term_faults(),
@@ -207,7 +207,7 @@ class _BucketCheck:
         )
 
     def _rows(self, table: int) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the rows of the bucket with its number cut off the keys."""
+        """Yield the rows of the bucket, with keys without the bucket number."""
         for key, row in self._transaction.rows(table, bucket_key(self._state.bucket)):
             yield key[4:], row
 
@@ -260,7 +260,7 @@ class _BucketCheck:
             yield f"terms holds {count} terms for {len(self._words)} words"
 
     def _removed_faults(self) -> Iterator[str]:
-        """Yield what is wrong with objects that are being removed: their terms are here, their records empty."""
+        """Yield the faults of objects that are being removed: their terms are in `removed`, their records empty."""
         for key, packed in self._transaction.rows(REMOVED, bucket_key(self._state.bucket)):
             iid = iid_of(key)
             part = ObjectRecord.unpack(packed, self._by_association)
@@ -307,7 +307,7 @@ class _BucketCheck:
                 yield number * OBJECTS_PER_RECORD_ROW + place, packed
 
     def _name_faults(self, found: int) -> Iterator[str]:
-        """Yield what is wrong with `oids`, which names `found` of the objects that are there."""
+        """Yield the faults of `oids`, which names `found` of the existing objects."""
         state, names = self._state, 0
         if state.named > state.next_iid:
             yield f"oids holds the objects before {state.named}; the next one is {state.next_iid}"
@@ -384,7 +384,7 @@ class _BucketCheck:
             yield f"it has {total} postings and counts {word.df}"
 
     def _impact_faults(self, word: TermInfo, blocks: list[tuple[int, bytes]]) -> Iterator[str]:
-        """Yield blocks whose impacts are missing, or do not bound what their postings can add to a score."""
+        """Yield blocks whose impacts are missing, or do not bound the parts of their postings in a score."""
         pairs: dict[int, list[tuple[int, int]]] = {}
         for key, packed in self._transaction.rows(IMPACTS, term_key(self._state.bucket, word.term_id)):
             row = ImpactRow(packed)

@@ -1,4 +1,4 @@
-"""The store as an index needs it, whether that can be changed, can only be read, or is closed.
+"""The interface of a store for an index: writable, read-only, or closed.
 
 Readable        the protocol of reads and sizes
 Writable        the same, and of changes up to their commit
@@ -8,7 +8,7 @@ AnyStore        the same, and of the end
 Store           has all of it
 ReadOnlyStore   reads, and refuses the rest
 ClosedStore     refuses everything
-EndedStore      the same, while the interpreter ends
+EndedStore      refuses everything, or waits, while the interpreter ends
 """
 
 import threading
@@ -147,10 +147,10 @@ def members(protocol: type) -> set[str]:
 
 @refuses(AnyStore)
 class ClosedStore:
-    """Takes the place of a store that was closed: everything raises IndexClosed.
+    """Takes the place of a closed store: everything raises IndexClosed.
 
     Args:
-        reason: the message, which says what to do.
+        reason: the message of the error.
     """
 
     is_closed = True
@@ -168,9 +168,9 @@ class ClosedStore:
 
 
 class EndedStore(ClosedStore):
-    """Takes the place of a store when the interpreter ends: on another thread, which ends too, everything waits.
+    """Takes the place of a store when the interpreter ends: every call on another thread waits until the thread ends.
 
-    An error there would be printed while the interpreter closes its files, which may end it with a crash.
+    An error on such a thread would be printed while the interpreter closes its files, which may crash the process.
     """
 
     def __init__(self, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""Carry out a mutation inside a write transaction: the same code live and in replay."""
+"""Carries out a mutation inside a write transaction: the same code live and in replay."""
 
 from collections.abc import Sequence
 
@@ -11,10 +11,10 @@ from sonicpy.store.views.write_view import WriteView
 
 
 def apply_pushes(view: WriteView, pushes: Sequence[PushTerms], *, new: bool) -> list[int]:
-    """Carry out PUSHes one after the other; return the places of those left out.
+    """Carry out PUSHes one after the other; return the places of the PUSHes left out.
 
     Args:
-        new: leave out those whose object exists.
+        new: leave out PUSHes whose object exists.
 
     Raises:
         StoreError: the transaction failed; nothing in it can be used any more.
@@ -33,10 +33,10 @@ def apply_pushes(view: WriteView, pushes: Sequence[PushTerms], *, new: bool) -> 
 
 
 def apply_mutation(view: WriteView, mutation: Mutation, *, in_steps: bool = False) -> int:
-    """Change the store; return the number for the client: words that went, or 0/1 for existence; 0 for PushTerms.
+    """Change the store; return the number for the client: removed words, or 0/1 for existence; 0 for PushTerms.
 
     Args:
-        in_steps: let `remove_steps.step` do most of a removal that takes long.
+        in_steps: leave most of a long removal to `remove_steps.step`.
 
     Raises:
         StoreError: the transaction failed; nothing in it can be used any more.
@@ -54,7 +54,7 @@ def apply_mutation(view: WriteView, mutation: Mutation, *, in_steps: bool = Fals
 
 
 def apply_mutations(view: WriteView, mutations: Sequence[Mutation]) -> list[int]:
-    """Change the store by several mutations, in order; return the number that each answers.
+    """Change the store by several mutations, in order; return the result of each.
 
     Raises:
         StoreError: the transaction failed; nothing in it can be used any more.
@@ -76,7 +76,7 @@ def apply_mutations(view: WriteView, mutations: Sequence[Mutation]) -> list[int]
 
 
 def take_step(view: WriteView) -> bool:
-    """Carry out a step of what is removed in steps; return whether anything is left.
+    """Carry out a step of the removals under way; return whether anything is left.
 
     Raises:
         StoreError: the transaction failed; nothing in it can be used any more.

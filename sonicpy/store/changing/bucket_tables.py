@@ -1,4 +1,4 @@
-"""The rows of one bucket inside the write transaction, as PUSH, POP and FLUSHO read and write them."""
+"""The rows of one bucket inside the write transaction, read and written by PUSH, POP and FLUSHO."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -32,18 +32,18 @@ class BucketTables:
         self._transaction = view.transaction
         self._state = state
         self.read_names: Callable[[bytes], bytes | None] = view.transaction.getter(OIDS)
-        """Returns the row of names under a key, or None."""
+        """A function that returns the row of names under a key, or None."""
 
     def find_among(self, iids: Iterable[int], oid: bytes) -> tuple[int, ObjectRecord] | None:
-        """Return the IID and the record of the object among some that has an OID, or None."""
+        """Return the IID and the record of the one object among `iids` with an OID, or None."""
         return find_among(self._view, self._state.bucket, iids, oid)
 
     def read_words(self, keys: list[bytes]) -> list[StoredRow]:
-        """Return (key, row) of the words that have a row, in the order of `keys`."""
+        """Return (key, row) of the words with a row, in the order of `keys`."""
         return stored_words(self._transaction, keys)
 
     def read_blocks(self, keys: list[bytes]) -> list[StoredRow | None]:
-        """Return for each key (key, block) of the last block of its term that is not behind it, or None."""
+        """Return for each key (key, block) of the last block of its term at or before the key, or None."""
         return self._transaction.floor_many(POSTINGS, keys, TERM_KEY_BYTES)
 
     def write_blocks(self, rows: list[StoredRow]) -> None:
@@ -51,7 +51,7 @@ class BucketTables:
         self._transaction.put_many(POSTINGS, rows)
 
     def put_impacts(self, blocks: list[StoredRow]) -> None:
-        """Note what the postings of blocks that were just written can add to a score.
+        """Write the impacts of new blocks.
 
         Args:
             blocks: (key, block) pairs; the lengths of their objects have changed already.
@@ -70,7 +70,7 @@ class BucketTables:
             self._transaction.put(IMPACTS, row_key, row.pack())
 
     def drop_impacts(self, keys: list[bytes]) -> None:
-        """Forget the impacts of blocks, by their keys, that are gone."""
+        """Delete the impacts of deleted blocks, by their keys."""
         for key in keys:
             row_key, row = self._impact_row(key)
             row.remove(block_position(key))
@@ -80,11 +80,11 @@ class BucketTables:
                 self._transaction.put(IMPACTS, key[:TERM_KEY_BYTES] + row.lower.to_bytes(4, "big"), row.pack())
 
     def widen_impacts(self, iid: int, terms: list[tuple[int, int]], length: int) -> None:
-        """Let impacts bound an object that became shorter.
+        """Widen impacts to cover an object that became shorter.
 
         Args:
-            terms: (term id, tf) of what it holds.
-            length: its length now.
+            terms: (term id, tf) of its terms.
+            length: its new length.
         """
         packed = pack_length(length)
         keys = [block_key(self._state.bucket, term_id, iid) for term_id, _ in terms]
@@ -97,16 +97,16 @@ class BucketTables:
                 self._transaction.put(IMPACTS, found[0], row.pack())
 
     def _impact_row(self, key: bytes) -> tuple[bytes, ImpactRow]:
-        """Return the key and the row that tells, or should tell, of a block."""
+        """Return the key and the row for the impacts of a block."""
         (found,) = self._transaction.floor_many(IMPACTS, [key], TERM_KEY_BYTES)
         return (key, ImpactRow()) if found is None else (found[0], ImpactRow(found[1]))
 
     def write_terms(self, terms: list[tuple[int, bytes]]) -> None:
-        """Let `terms` hold (term id, term) pairs of new words."""
+        """Write (term id, term) pairs of new words into `terms`."""
         self._view.add_terms(self._state.bucket, terms)
 
     def note_rewritten(self, term_ids: list[int]) -> None:
-        """Note that the lists of these words change other than by new postings at their end."""
+        """Note that the lists of these words change in other ways than by new postings at their end."""
         self._view.note_rewritten(self._state.bucket, term_ids)
 
     def note_appeared(self, keys: list[bytes]) -> None:
@@ -114,7 +114,7 @@ class BucketTables:
         self._view.note_pending(self._state, keys, Why.APPEARED)
 
     def put_record(self, iid: int, record: bytes) -> None:
-        """Put the record of an object into its row; start the next newest row if it belongs there."""
+        """Put the record of an object into its row; start a new row if the record belongs there."""
         number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
         newest = self._view.newest(self._state)
         if number > newest.number:

@@ -22,8 +22,8 @@ from sonicpy.store.views.write_view import WriteView
 class BucketWriter:
     """Changes one bucket, in the view's transaction and in its `WriteCache`.
 
-    It lasts as long as the transaction, unless the bucket is flushed or renamed before: see `writer_of`. PUSH is
-    native and works on the cached rows of words; POP and FLUSHO write those first and work on the tables.
+    It is valid as long as the transaction, unless the bucket is flushed or renamed: see `writer_of`. PUSH is native and
+    works on cached rows of words; POP and FLUSHO write these rows first and work on the tables.
     """
 
     def __init__(self, view: WriteView, state: BucketState) -> None:
@@ -40,14 +40,15 @@ class BucketWriter:
             self._tables,
             view.by_association,
         ).push
-        """Gives an object the terms of a text; see `PushWriter.push`."""
+        """Add the terms of a text to an object; see `PushWriter.push`."""
 
     def set_fact(self, kind: int, value: bytes | None) -> None:
         """Note something of the bucket as a whole; see `WriteView.set_fact`."""
         self._view.set_fact(self._state.bucket, kind, value)
 
     def pop(self, oid: str, words: list[bytes]) -> int:
-        """Take words from an object; return how many shown ones went. The object goes with its last word."""
+        """Remove words from an object; return the number of removed words, hidden ones not counted. An object without
+        words is deleted."""
         self._view.flush_term_rows()
         found = find_object(self._view, self._state, oid)
         if found is None or (self._view.by_association and not len(found[1])):
@@ -55,7 +56,7 @@ class BucketWriter:
         return self._remove(*found, words)
 
     def flush_object(self, oid: str) -> int:
-        """Delete an object; return how many shown words it held."""
+        """Delete an object; return its number of words, hidden ones not counted."""
         self._view.flush_term_rows()
         found = find_object(self._view, self._state, oid)
         if found is None:
@@ -64,10 +65,10 @@ class BucketWriter:
         return self._remove(iid, record, self._words(record))
 
     def begin_removal(self, oid: str, terms: int) -> int:
-        """Empty an object of more than `terms` terms, and leave its terms to `remove_part`; delete a smaller one.
+        """Empty an object of more than `terms` terms, and leave its terms to `remove_part`; delete a smaller object.
 
         Returns:
-            How many shown words it held.
+            Its number of words, hidden ones not counted.
         """
         found = find_object(self._view, self._state, oid)
         if found is None:
@@ -86,7 +87,7 @@ class BucketWriter:
         return record.shown
 
     def remove_part(self, iid: int) -> None:
-        """Take away the next part of an object that `begin_removal` has emptied, and with the last one the object."""
+        """Remove the next part of an object that `begin_removal` has emptied; with the last part, delete the object."""
         prefix = object_key(self._state.bucket, iid)
         rows = self._transaction.some_rows(REMOVED, prefix, 2)
         key, part = rows[0]
@@ -129,12 +130,13 @@ class BucketWriter:
         return change.removed_shown
 
     def _note_vanished(self, change: RemoveTerms, why: Why) -> None:
-        """Let a consolidation take the words out of the graph that vanished; Sonic's keeps those of a gone object."""
+        """Note vanished words, which a consolidation removes from the graph; as in Sonic, it keeps words that vanished
+        with their object."""
         if why is not Why.ORPHANED or not self._view.by_association:
             self._view.note_pending(self._state, change.changed_words(), why)
 
     def _change_words(self, change: RemoveTerms) -> None:
-        """Write what a change makes of the rows and postings of its words."""
+        """Write the changed rows and postings of words."""
         transaction = self._transaction
         self._view.terms.forget(change.word_keys)
         try:
@@ -162,7 +164,7 @@ class BucketWriter:
 
 
 def writer_of(view: WriteView, collection: str, bucket: str) -> BucketWriter:
-    """Return the writer of a bucket that is about to change; create the bucket if it is missing."""
+    """Return the writer of a bucket to be changed; create the bucket if it is missing."""
     writer: BucketWriter | None = view.writer_cache.get((collection, bucket))
     if writer is None:
         writer = view.writer_cache[collection, bucket] = BucketWriter(view, view.bucket_to_change(collection, bucket))

@@ -1,6 +1,6 @@
-"""The five changes that a store knows, and the kind of log record of each; `_native.records` draws their bytes.
+"""The five kinds of changes of a store, and their log records; `_native.records` packs them.
 
-A mutation holds everything that decides its effect (names, terms after analysis), so that replay needs no lexer, no
+A mutation contains everything that decides its effect (names, terms after analysis), so that replay needs no lexer, no
 configuration and no clock.
 """
 
@@ -14,7 +14,7 @@ from sonicpy.errors import StoreDamaged
 
 
 class PushTerms(NamedTuple):
-    """Give an object the terms of a text; `window` is a number of the record's format and has no effect."""
+    """Add the terms of a text to an object; `window` is a number of the record's format without effect."""
 
     collection: str
     bucket: str
@@ -24,7 +24,7 @@ class PushTerms(NamedTuple):
 
 
 class PopTerms(NamedTuple):
-    """Take the terms of a text from an object."""
+    """Remove the terms of a text from an object."""
 
     collection: str
     bucket: str
@@ -56,7 +56,7 @@ class FlushCollection(NamedTuple):
 Mutation = PushTerms | PopTerms | FlushObject | FlushBucket | FlushCollection
 
 KINDS: dict[int, type[Mutation]] = {1: PushTerms, 2: PopTerms, 3: FlushObject, 4: FlushBucket, 5: FlushCollection}
-"""The mutation of each kind of log record, by the byte that the record begins with. A number is never used again."""
+"""First byte of a log record -> its kind of mutation. A number is never reused."""
 
 _CODEC = RecordCodec(KINDS)
 

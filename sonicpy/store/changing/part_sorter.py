@@ -1,8 +1,8 @@
-"""Sort what is to be removed of a large object by its words, so that each step changes neighbouring rows.
+"""Sorts the terms of a large object to be removed by their words, so that each step changes neighbouring rows.
 
-`removed` first holds the terms by number, whose words are spread over all pages: every step would change, and every
-commit write, most pages of the tables of words. Sorting only reads, in steps, and then replaces all parts at once. So
-after a restart it begins again, unless it was done.
+The table `removed` first holds the terms by number, and their words are spread over all pages: every step would change,
+and every commit write, most pages of the tables of words. Sorting only reads, in steps, and then replaces all parts at
+once. So after a restart, unfinished sorting begins again.
 """
 
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ from sonicpy.store.views.write_view import WriteView
 SORTED = 1 << 31
 """Parts with this number or a higher one are sorted by their words."""
 PARTS_MIN = 8
-"""Objects of fewer parts are removed as they are."""
+"""Objects of fewer parts are removed unsorted."""
 TERMS_PER_STEP = 1_200
 """Terms that one step reads or sorts: about 2 ms."""
 
 TERM = Struct(">QIBQ")
-"""Term id, tf, whether it is hidden, and block, behind the word: as bytes, because the garbage collector would look at
-each of hundreds of thousands of tuples."""
+"""Term id, tf, whether it is hidden, and block, behind the word: packed, because the garbage collector would examine
+hundreds of thousands of tuples."""
 
 
 def wants_sorting(view: WriteView, bucket: int, iid: int) -> bool:
@@ -39,8 +39,8 @@ class PartSorter:
     """Sorts the parts of one object.
 
     Args:
-        bucket, iid: which object.
-        terms: of a sorted part, at most.
+        bucket, iid: the object.
+        terms: maximum of terms in a sorted part.
     """
 
     def __init__(self, bucket: int, iid: int, terms: int) -> None:

@@ -1,11 +1,11 @@
-"""Removal in steps: a FLUSHO of a large object, or a FLUSHC of many buckets, of which one turn does only the beginning.
+"""Removal in steps: one turn only begins the FLUSHO of a large object, or the FLUSHC of many buckets.
 
-    begin    note durably what is to go
-    step     take one part of it away; after each step the tables agree with each other, and `verify` finds no fault
-    settle   before a change of what is half gone: take the rest of it away first
+    begin    record the removal durably
+    step     remove one part; after each step the tables agree with each other, and `verify` finds no fault
+    settle   before a change of an object or collection that is being removed: remove the rest of it
 
-Until the last step readers may see a part of what goes, so a server answers the command behind it. An index that is
-opened takes the steps that are left. Whoever does not ask for steps removes at once, and so does a replay of the log.
+Until the last step readers may see a part of the removed data, so a server sends the reply after it. Opening an index
+carries out the remaining steps. Without `in_steps`, and in a replay of the log, a removal happens at once.
 """
 
 from collections.abc import Iterator
@@ -22,13 +22,13 @@ from sonicpy.store.rows.meta import NEXT_BUCKET, flushing
 from sonicpy.store.views.write_view import WriteView
 
 TERMS_PER_STEP = 300
-"""Terms of an object that one step takes away: about 2 ms."""
+"""Terms of an object that one step removes: about 2 ms."""
 BUCKETS_PER_STEP = 200
-"""Buckets that one step takes away: about 2 ms."""
+"""Buckets that one step removes: about 2 ms."""
 
 
 def flush_object(view: WriteView, collection: str, bucket: str, oid: str, *, in_steps: bool) -> int:
-    """Delete an object, or begin to; return how many shown words it held.
+    """Delete an object, or begin to; return its number of words, hidden ones not counted.
 
     Args:
         in_steps: leave all but the beginning to `step`, if the object is large.
@@ -59,7 +59,7 @@ def flush_collection(view: WriteView, collection: str, *, in_steps: bool) -> int
 
 
 def step(view: WriteView) -> bool:
-    """Take away one part of what is half gone; return whether anything is left."""
+    """Carry out one step of the removals under way; return whether anything is left."""
     removals = view.removals
     for collection, limit in removals.collections.items():
         _step_collection(view, collection, limit)
@@ -72,7 +72,7 @@ def step(view: WriteView) -> bool:
 
 
 def settle(view: WriteView, mutation: Mutation) -> None:
-    """Take away the rest of what a mutation is about to change."""
+    """Finish the removal of the object or collection that a mutation is about to change."""
     removals = view.removals
     limit = removals.collections.get(mutation.collection)
     if isinstance(mutation, FlushCollection):
@@ -98,7 +98,7 @@ def _step_collection(view: WriteView, collection: str, limit: int) -> None:
 
 
 def _old_rows(view: WriteView, collection: str, limit: int) -> Iterator[StoredRow]:
-    """Yield the rows of the buckets of a collection that are numbered below a limit."""
+    """Yield the rows of the buckets of a collection whose numbers are below a limit."""
     for key, row in view.transaction.rows(SCOPES, collection_prefix(collection)):
         if BucketState.unpack(row).bucket < limit:
             yield key, row

@@ -1,4 +1,4 @@
-"""Delete the rows of flushed buckets, a few at a time; their names have been free since the flush."""
+"""Deletes the rows of flushed buckets, a few at a time; their names are free since the flush."""
 
 from sonicpy.store.disk.transaction import BUCKET_TABLES, DROPPED
 from sonicpy.store.views.write_view import WriteView
@@ -7,7 +7,7 @@ from sonicpy.store.views.write_view import WriteView
 def sweep(view: WriteView, rows: int) -> bool:
     """Delete at most about `rows` rows of flushed buckets; return whether any are left.
 
-    It needs no log record: nothing reads these rows any more, and after a restart it continues from the last commit.
+    It needs no log record: no reader uses these rows, and after a restart it continues from the last commit.
     """
     transaction = view.transaction
     while rows > 0:

@@ -1,5 +1,5 @@
-"""The background work of a store: it syncs soon after a commit, sooner if many pages wait for it to be used again;
-and when nothing was changed for some seconds, it gives back disk that it does not need."""
+"""The background work of a store: it syncs soon after a commit, sooner if many replaced pages wait for the sync; and
+when nothing was changed for some seconds, it frees unused disk space."""
 
 import logging
 import threading
@@ -15,17 +15,17 @@ from sonicpy.errors import StoreError
 logger = logging.getLogger(__name__)
 
 SYNC_AFTER_S = 1.0
-"""A loss of power costs at most the changes of about this time."""
+"""A loss of power undoes at most the changes of about this time."""
 REST_AFTER_S = 3.0
-"""After a sync that long without a change, the store is at rest."""
+"""This long after a sync without a change, the store is at rest."""
 REST_PAUSE_S = 0.002
-"""Between two steps of what is done at rest, so that readers get their turns."""
+"""Pause between two steps of work at rest, so that readers get their turns."""
 PAUSE_S = 0.001
-"""Between two looks whether all threads have ended."""
+"""Pause between two checks whether all threads have ended."""
 
 Bell = SimpleQueue[None]
-"""Wakes a thread that waits for something to be put into it. An Event would not do: its methods are functions of
-Python, and an exception of a signal handler in one of them may leave its lock held."""
+"""Wakes a waiting thread by an item. An Event is not safe: its methods are Python functions, and an exception of a
+signal handler inside one may leave its lock held."""
 
 
 class BackgroundSync:
@@ -33,7 +33,7 @@ class BackgroundSync:
 
     Args:
         sync: waits for the disk; after a StoreError it is called again.
-        rest: a step of what is to be done at rest; returns whether more is left.
+        rest: carries out a step of the work at rest; returns whether more is left.
     """
 
     def __init__(self, sync: Callable[[], None], rest: Callable[[], bool]) -> None:
@@ -46,7 +46,7 @@ class BackgroundSync:
         self._is_closed = False
 
     def note_change(self, *, is_urgent: bool) -> None:
-        """Sync soon; at once if that is urgent."""
+        """Sync soon; at once if `is_urgent`."""
         soon = self._waiting
         if soon is None:
             soon = self._begin()
@@ -54,7 +54,7 @@ class BackgroundSync:
             soon.put(None)
 
     def close(self, seconds: float = inf) -> bool:
-        """Begin no more syncs, and wait until the last one has ended; it may be called again.
+        """Begin no more syncs, and wait until the last one has ended. It may be called again.
 
         Args:
             seconds: how long to wait.
@@ -75,7 +75,7 @@ class BackgroundSync:
         return True
 
     def _begin(self) -> Bell:
-        """Start the thread of the next sync; return what makes it hurry."""
+        """Start the thread of the next sync; return the bell that wakes it."""
         with Held(self._turn):
             soon = Bell()
             if self._is_closed:
@@ -116,7 +116,7 @@ class BackgroundSync:
             self.note_change(is_urgent=False)
 
     def _rest_until_woken(self) -> None:
-        """Do what is to be done at rest, if nothing changes for a while."""
+        """Carry out the work at rest, if nothing changes for a while."""
         with Held(self._turn):
             if self._is_closed or self._waiting is not None:
                 return

@@ -1,9 +1,9 @@
-"""The boot mark of a store: whether it was closed in order, else in which boot of the machine it was last written.
+"""The boot mark of a store: whether it was closed cleanly, else the boot of the machine in which it was last written.
 
-    sonicpy.boot   {"version": 2, "boot": id of the boot, "clean": closed in order}
+    sonicpy.boot   {"version": 2, "boot": id of the boot, "clean": closed cleanly}
 
-It is on the disk before the first write of a process, and says "clean" only after the last sync. Version 2 also says
-that the writing process kept a checkpoint; marks without a version are of processes that did not.
+The mark is on the disk before the first write of a process, and "clean" is true only after the last sync. Version 2
+means that the writing process kept a checkpoint; older processes, whose marks have no version, did not.
 """
 
 import json
@@ -25,9 +25,9 @@ class BootMark:
     """The content of the file.
 
     Attributes:
-        version: 1: the process that wrote it kept no checkpoint. 0: the file cannot be understood.
-        boot: empty if the system did not say.
-        is_clean: the store was closed in order.
+        version: 1: the writing process kept no checkpoint. 0: the file cannot be read.
+        boot: id of the boot; empty if the system has none.
+        is_clean: the store was closed cleanly.
     """
 
     version: int
@@ -72,13 +72,13 @@ def read_mark(folder: Path) -> BootMark | None:
 
 
 def note_boot(folder: Path, *, clean: bool, access: Access = PRIVATE) -> None:
-    """Note on the disk in which boot the store is written, and whether it was closed in order.
+    """Write the boot mark to the disk: the present boot, and whether the store was closed cleanly.
 
     Args:
         access: modes of new files.
 
     Raises:
-        StoreFull: it cannot be noted.
+        StoreFull: it cannot be written.
     """
     try:
         mark = {"version": VERSION, "boot": boot_id(), "clean": clean}
@@ -88,7 +88,7 @@ def note_boot(folder: Path, *, clean: bool, access: Access = PRIVATE) -> None:
 
 
 def refuse_unrecovered(folder: Path) -> None:
-    """Raise StoreError if a loss of power may have damaged a store and no process has opened it for writing since."""
+    """Raise StoreError if a loss of power may have damaged a store that no process has opened for writing since."""
     mark = read_mark(folder)
     if mark is None or not mark.may_have_lost_power:
         return

@@ -1,13 +1,13 @@
-"""The change board: shared memory in which a writing process notes which commit holds the newest change of each bucket.
+"""The change board: shared memory in which a writing process notes the commit of the newest change of each bucket.
 
     word 0           the last commit
     word 1           the commit of the newest change of a whole collection
     word 2           the commit of the newest change of all
-    words 3 to 4098  the same of the buckets whose names have this hash
+    words 3 to 4098  the commit of the newest change of the buckets with this hash of their names
 
-A word is an unsigned number of 8 bytes, written and read in one piece. A change is noted before it is acknowledged,
-with the number of the commit that will hold it; so a reader that finds its word above word 0 knows that its snapshot
-may lack an acknowledged change. Buckets that share a word make a reader wait without need, never too little.
+A word is an unsigned number of 8 bytes, written and read atomically. A change is noted before it is acknowledged, with
+the number of the commit that will hold it. So if the word of a bucket is above word 0, a reader's snapshot may lack an
+acknowledged change. Buckets that share a word only make readers wait more than necessary.
 """
 
 import mmap
@@ -53,7 +53,7 @@ class ChangeBoard:
         self._words[ANY] = commit
 
     def mark_all(self, commit: int) -> None:
-        """Note that every bucket may have a change that `commit` will hold."""
+        """Note that any bucket may have a change that `commit` will hold."""
         self._words[COLLECTIONS] = commit
         self._words[ANY] = commit
 
@@ -69,13 +69,13 @@ class ChangeBoard:
         return self._words[COMMITTED]
 
     def newest(self, collection: str, bucket: str | None) -> int:
-        """Return the commit of the newest change that a bucket may have; of any bucket if it is None."""
+        """Return the commit of the newest change of a bucket, or a later one; None: of any bucket."""
         if bucket is None:
             return self._words[ANY]
         return max(self._words[slot_of(collection, bucket)], self._words[COLLECTIONS])
 
     def is_behind(self, collection: str, bucket: str | None) -> bool:
-        """Return whether a bucket may have a change that no commit holds; of any bucket if it is None."""
+        """Return whether a bucket may have an uncommitted change; None: any bucket."""
         words = self._words
         if words[ANY] <= words[COMMITTED]:  # what most questions find, at a third of the cost
             return False

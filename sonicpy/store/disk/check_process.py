@@ -1,4 +1,4 @@
-"""Checks in a process of their own, because LMDB ends a process that meets a damaged page.
+"""Checks in a child process, because LMDB crashes a process that reads a damaged page.
 
 The process prints one JSON object a line: {"fault": sentence} for each fault, or at its end {"error": class, "message":
 sentence} if the check could not be made.
@@ -23,10 +23,10 @@ from sonicpy.errors import StoreError
 from sonicpy.interpreter import modules_path, python_command
 
 Check = Callable[[Path], Iterator[str]]
-"""A function of a module; it yields the faults of a folder, and raises StoreError if it cannot check it."""
+"""A function of a module that yields the faults of a folder, and raises StoreError if it cannot check it."""
 
 DAMAGE_SIGNALS: Final = {signal.SIGABRT, signal.SIGBUS, signal.SIGSEGV, signal.SIGFPE, signal.SIGILL}
-"""The signals that end a process that reads a damaged or a cut off file of LMDB."""
+"""The signals that end a process which reads a damaged or truncated file of LMDB."""
 CHILD: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from sonicpy.store.disk.check_process import main; main(*sys.argv[2:])"
@@ -35,10 +35,10 @@ PARENT_LOOKED_FOR_EVERY_S: Final = 1.0
 
 
 def faults_in_child(check: Check, folder: Path) -> list[str]:
-    """Return the faults of a folder that `check` yields in a process of its own, whatever they are.
+    """Return the faults of a folder that `check` yields in a child process.
 
     Raises:
-        StoreError: the check raised it, or it was ended from outside.
+        StoreError: the check raised it, or the child was killed from outside.
     """
     path = json.dumps(modules_path(sys.path))
     command = python_command("-c", CHILD, path, check.__module__, check.__name__, str(folder))
@@ -69,7 +69,7 @@ def _error(name: str, message: str) -> StoreError:
 
 
 def main(module: str, check: str, folder: str) -> None:
-    """Print the faults of a folder: what the process does."""
+    """Print the faults of a folder: the main function of the child."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     try:
@@ -86,7 +86,7 @@ def _tell(line: dict[str, str]) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End this process once its parent is gone: nobody waits for the answer."""
+    """End this process once its parent, which waits for the answer, is gone."""
     while os.getppid() == parent:
         time.sleep(PARENT_LOOKED_FOR_EVERY_S)
     os._exit(1)

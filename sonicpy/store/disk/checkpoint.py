@@ -1,14 +1,14 @@
 """The checkpoint: the commit to which a store goes back after a loss of power, and from which the log is replayed.
 
 The environment is written without waiting for the disk, so after a loss of power its pages belong to several commits.
-One commit stays whole: that of the checkpoint.
+Only the commit of the checkpoint stays complete.
 
-    take     note the meta page of the last commit, and open a reader that shows it: LMDB uses no page of it again
+    take     note the meta page of the last commit, and open a reader that shows it: LMDB then reuses none of its pages
     sync     wait until the disk has the data file, and with it every page of that commit
-    save     write its meta page into this file and wait for the disk; only then the reader before may end
+    save     write its meta page into this file and wait for the disk; only then the previous reader may end
     go back  after a loss of power, before LMDB opens the store, write the saved page into both meta pages
 
-    file     two slots of SLOT_BYTES, written in turn, so that one is whole whatever a loss of power leaves of the other
+    file     two slots of SLOT_BYTES, written in turn, so that one is complete after any loss of power
     slot     "SONICCHK" | format version u16 | page size u32 | number of the save u64 | store id, 16 bytes
              | meta page | BLAKE2b-256 of everything before it                                      (little-endian)
 """
@@ -43,9 +43,9 @@ DIGEST_BYTES: Final = 32
 SLOT_BYTES: Final = 2 * PAGE_BYTES_MAX
 
 CHECKPOINT_BYTES: Final = 4 << 20
-"""Replaced pages after which the next checkpoint is due. Smaller: more syncs; larger: a larger data file."""
+"""Bytes of replaced pages after which the next checkpoint is due. Smaller: more syncs; larger: a larger data file."""
 REPLACED_BYTES_MAX: Final = 16 * CHECKPOINT_BYTES
-"""Replaced pages with which a commit waits for the sync that is under way: the disk is slower than the changes."""
+"""Bytes of replaced pages at which a commit waits for the sync under way: the disk is slower than the changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Checkpoint:
     """A saved checkpoint.
 
     Attributes:
-        save: how many were saved before it.
+        save: the number of checkpoints saved before it.
         store: id of the store.
         meta: the meta page of its commit.
     """
@@ -64,7 +64,7 @@ class Checkpoint:
 
 
 class Pin(Protocol):
-    """A reader that keeps the pages of a commit from being used again."""
+    """A reader that keeps the pages of a commit from being reused."""
 
     def abort(self) -> None: ...
 
@@ -84,8 +84,8 @@ class Checkpoints:
 
     Attributes:
         saved: number of the commit of the last saved checkpoint.
-        committing: to be held during a commit.
-        before_save: what else has to be on the disk before a checkpoint is saved; raises StoreError.
+        committing: a lock, held during a commit.
+        before_save: syncs other files that a checkpoint depends on; raises StoreError.
     """
 
     def __init__(
@@ -125,20 +125,20 @@ class Checkpoints:
 
     @property
     def replaced_bytes(self) -> int:
-        """How many bytes of pages were replaced since the last checkpoint was taken: they cannot be used again."""
+        """Bytes of pages replaced since the last checkpoint was taken, which cannot be reused yet."""
         return self._replaced
 
     def save(self) -> None:
         """Take a checkpoint of the last commit and save it; any thread may call it.
 
         Raises:
-            StoreError: the disk failed; the checkpoint before stays.
+            StoreError: the disk failed; the earlier checkpoint stays valid.
         """
         with Held(self._saving):
             self._save()
 
     def unpinned(self, work: Callable[[], None]) -> None:
-        """Save a checkpoint of the last commit, and call `work`, which commits nothing, while no reader is open."""
+        """Save a checkpoint of the last commit, and call `work`, which must not commit, while no reader is open."""
         with Held(self._saving):
             self._save()
             pinned, self._pinned = self._pinned, None
@@ -150,12 +150,12 @@ class Checkpoints:
                 self.keep_pinned()
 
     def keep_pinned(self) -> None:
-        """Begin the reader that `unpinned` ended, if an exception has kept it from that; for who is about to commit."""
+        """Begin the reader again if an exception interrupted `unpinned`; called before a commit."""
         if self._pinned is None and self.saved >= 0:
             self._pinned = self._pin()
 
     def close(self) -> None:
-        """End the reader and close the files; do the rest if an earlier call was interrupted."""
+        """End the reader and close the files; a second call finishes an interrupted one."""
         with Held(self._saving):
             pinned, self._pinned = self._pinned, None
             if pinned is not None:
@@ -205,7 +205,7 @@ class Checkpoints:
 
 
 def _nothing() -> None:
-    """Be what has to be done where nothing has to."""
+    """Do nothing: the default of `before_save`."""
 
 
 def pack(checkpoint: Checkpoint) -> bytes:
@@ -216,7 +216,7 @@ def pack(checkpoint: Checkpoint) -> bytes:
 
 
 def unpack(slot: bytes) -> Checkpoint | None:
-    """Return the checkpoint in a slot; None: there is no whole one.
+    """Return the checkpoint in a slot; None: there is no complete one.
 
     Raises:
         StoreError: it has another format version.
@@ -256,9 +256,10 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
 
 
 def _open_file(folder: Path, page_bytes: int, access: Access) -> Descriptor:
-    """Open the file of checkpoints; make it with room for both slots, on the disk, so that a save changes no size.
+    """Open the file of checkpoints; create it on the disk with room for both slots, so that a save does not change its
+    size.
 
-    The disk has the names in the folder then, too: beside an old file of checkpoints, the data file may be a new one.
+    The folder is synced, too, even for an existing file of checkpoints, because the data file may be new.
     """
     path = folder / CHECKPOINT_FILE
     try:

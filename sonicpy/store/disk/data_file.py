@@ -1,10 +1,10 @@
 """The few bytes of LMDB's data file that sonicpy reads itself: meta pages, the newest list of replaced pages, roots.
 
-    page 0, 1   meta pages: each commit writes one of them, in turn. Their end, which LMDB never writes, holds our stamp
+    page 0, 1   meta pages: each commit writes one of them, in turn. Their end, which LMDB never writes, holds a stamp
     stamp       "SONICID1" | store id, 16 bytes                            at the end of both meta pages
 
-Every commit writes pages to new places and lists the places of the pages that it replaced, under its own number. LMDB
-uses these places again once no reader shows an older commit.
+Every commit writes pages to new places and lists the replaced pages under its own number. LMDB reuses these once no
+reader shows an older commit.
 """
 
 import os
@@ -18,7 +18,7 @@ from sonicpy.errors import StoreDamaged
 PAGE_HEADER: Final = struct.Struct("=QHHHH")
 """Number, unused, flags, end of the list of nodes, start of the nodes; in an overflow page, its size."""
 META_HEAD: Final = struct.Struct("=IIQQ")
-"""Magic, version of the format, address, size of the map."""
+"""Magic number, version of the format, address, size of the map."""
 DATABASE: Final = struct.Struct("=IHHQQQQQ")
 """Page size (only in the first one), flags, depth, branch, leaf and overflow pages, entries, root."""
 META_TAIL: Final = struct.Struct("=QQ")
@@ -42,19 +42,19 @@ PAGE_BYTES_MIN, PAGE_BYTES_MAX = 512, 1 << 16
 META_PAGES: Final = 2
 USUAL_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 DEPTH_MAX: Final = 32
-"""Levels of a tree, as LMDB limits them."""
+"""Maximum of levels of a tree in LMDB."""
 META_BYTES: Final = PAGE_HEADER.size + META_HEAD.size + 2 * DATABASE.size + META_TAIL.size
 
 
 @dataclass(frozen=True, slots=True)
 class MetaPage:
-    """A meta page: what a commit left.
+    """A meta page: the head of a commit.
 
     Attributes:
         content: the whole page.
         number: of the commit.
         page_bytes: size of a page.
-        pages: how many pages the commit uses, free ones included.
+        pages: number of pages of the commit, free ones included.
         roots: the first pages of the list of replaced pages and of the table of tables; NO_PAGE: it is empty.
     """
 
@@ -66,7 +66,7 @@ class MetaPage:
 
 
 def meta_page(content: bytes) -> MetaPage | None:
-    """Return what a page says if it is a meta page, else None."""
+    """Return the content of a page as a MetaPage, if it is one, else None."""
     if len(content) < META_BYTES:
         return None
     flags = PAGE_HEADER.unpack_from(content)[2]
@@ -83,7 +83,7 @@ def meta_page(content: bytes) -> MetaPage | None:
 
 
 def meta_pages(descriptor: int) -> list[MetaPage]:
-    """Return the readable ones of the two meta pages, as they stand in the file."""
+    """Return the readable ones of the two meta pages, in the order of the file."""
     sizes = [1 << power for power in range(PAGE_BYTES_MIN.bit_length() - 1, PAGE_BYTES_MAX.bit_length())]
     sizes.sort(key=lambda size: size != USUAL_PAGE_BYTES)
     for page_bytes in sizes:
@@ -117,7 +117,7 @@ def store_id(meta: MetaPage) -> bytes | None:
 
 
 def stamp(descriptor: int) -> bytes:
-    """Return the id of the store; give it one if it has none, or has it in one meta page alone."""
+    """Return the id of the store; write it to both meta pages if one lacks it."""
     found = meta_pages(descriptor)
     held = [store_id(meta) for meta in found]
     identity = next(filter(None, held), None) or os.urandom(16)
@@ -129,7 +129,7 @@ def stamp(descriptor: int) -> bytes:
 
 
 def replaced_pages(descriptor: int, meta: MetaPage) -> int:
-    """Return how many pages a commit replaced, as its row in the list of replaced pages says."""
+    """Return the number of pages that a commit replaced, from its row in the list of replaced pages."""
     page = meta.roots[0]
     for _ in range(DEPTH_MAX):
         if page == NO_PAGE:
@@ -155,7 +155,8 @@ def replaced_pages(descriptor: int, meta: MetaPage) -> int:
 
 
 def file_faults(descriptor: int) -> Iterator[str]:
-    """Yield what can be seen to be wrong with the data file at a glance: its size, its meta pages, their roots."""
+    """Yield the faults of the data file that are visible without reading all pages: its size, its meta pages, their
+    roots."""
     found = meta_pages(descriptor)
     size = os.fstat(descriptor).st_size
     if len(found) < 2:

@@ -2,13 +2,13 @@
 
 Invariants:
 - A write transaction is begun, used, committed and aborted on one thread.
-- What is taken and noted, or given back, is so in one native call (`_native/readers.pyx`): whatever exception a signal
-  handler raises, and whenever, no transaction stays open without being counted. Flags are set right before a `try` and
-  reset first of all behind its `finally`, where no exception can come in between.
+- A transaction is opened and counted, or released, in one native call (`_native/readers.pyx`): so no exception of a
+  signal handler can leave a transaction open that is not counted. Flags are set right before a `try` and reset first of
+  all behind its `finally`, where no exception can come in between.
 - The map is only resized while no transaction of this process is open (`set_mapsize` would kill it).
-- An idle read transaction waits for the next reader only until the next commit: pages that it shows cannot be reused.
+- An idle read transaction is kept for the next reader only until the next commit, because its pages cannot be reused.
 - Every lmdb error leaves these two files as a StoreError.
-- LMDB never waits for the disk itself: what a loss of power leaves is the business of `checkpoint.py`.
+- LMDB never waits for the disk itself: `checkpoint.py` handles a loss of power.
 """
 
 import os
@@ -40,15 +40,15 @@ LOCK_BYTES: Final = 1024 + 64 * MAX_READERS  # at least what LMDB maps: a head, 
 IDLE_MAX: Final = 8  # read transactions that wait for the next readers
 GROW_WHEN_USED: Final = 0.75  # of the map: growth happens between transactions, long before it is needed
 PAUSE_S: Final = 0.001
-"""Between two looks whether others have ended their transactions."""
+"""Pause between two checks whether other threads have ended their transactions."""
 
 
 class ReaderSlot(NamedTuple):
-    """A slot of LMDB's table of readers that is in use: one process or thread reads one snapshot.
+    """A used slot of LMDB's table of readers: one process or thread reads one snapshot.
 
     Attributes:
         process: its id.
-        slot: tells the readers of a process apart.
+        slot: distinguishes the readers of a process.
         commit: the number of the commit that it reads.
     """
 
@@ -65,15 +65,15 @@ class Environment:
         map_bytes: address space to reserve; the file itself grows as it is written.
         sync: True: every commit waits for the disk. False: none does. None: none does, and `sync` saves checkpoints, to
             which `startup.py` goes back after a loss of power.
-        read_only: for another process than the one that writes.
-        copied: `folder` is the file of a copy, which no process writes; for reading.
-        unlocked: as read_only, where LMDB's lock file cannot be written; the caller keeps writers away.
-        tables: their names; the numbers above are those of an index.
+        read_only: only for reading, beside a process that writes.
+        copied: only for reading; `folder` is the file of a copy, which no process writes.
+        unlocked: as read_only, if LMDB's lock file cannot be written; the caller keeps writers away.
+        tables: their names; the constants of table numbers are those of an index.
         access: modes of new files.
 
     Raises:
         StoreLocked: a process of another pid namespace has the store open under the process id of this one.
-        StoreError: the folder cannot be used; one sentence says why.
+        StoreError: the folder cannot be used; the message says why.
 
     Attributes:
         transactions: the open ones.
@@ -134,7 +134,7 @@ class Environment:
             raise
 
     def _begin(self, env: lmdb.Environment, tables: Sequence[bytes], *, saves: bool) -> None:
-        """Save a checkpoint before the first commit, which may use pages again; open the tables."""
+        """Save a checkpoint before the first commit, which may reuse pages; open the tables."""
         self._names = tables
         self._opened: Tables = []
         # Where another process writes, every read needs a new transaction.
@@ -151,10 +151,10 @@ class Environment:
         env.reader_check()
 
     def _has_left_slots(self) -> bool:
-        """Let LMDB note the process id of this process, which it may refuse, and return whether slots of readers with
-        that id are in use: those of a process that was killed, as in a container that was started again.
+        """Register the id of this process with LMDB, which may refuse it; return whether slots of readers with the id
+        are in use: leftovers of a killed process, as in a restarted container.
 
-        LMDB takes them for those of this process, and would keep their pages for ever.
+        LMDB takes these slots for slots of this process, and would keep their pages for ever.
         """
         self._env.begin().abort()
         return any(reader.process == os.getpid() for reader in self._slots())
@@ -197,18 +197,18 @@ class Environment:
         return self._folder / DATA_FILE
 
     def reading(self) -> AbstractContextManager[Transaction]:
-        """Return the context manager of a read transaction that shows the last commit: `with ... as transaction`.
+        """Return a context manager for a read transaction that shows the last commit: `with ... as transaction`.
 
-        The next reader may use the same transaction if nothing was committed since.
+        The next reader may reuse the transaction if nothing was committed since.
         """
         return Reading(self.transactions)
 
     def follow(self, commit: int) -> None:
-        """Let reads of a process that does not write share transactions until the next commit, as the writer's do.
+        """Share read transactions until the next commit in a process that does not write, as the writing process does.
 
         Args:
-            commit: the newest one that the caller knows of. The caller has to tell often, because an idle transaction
-                of an older commit keeps pages from being used again.
+            commit: the newest known commit. Call this often, because an idle transaction of an older commit keeps pages
+                from being reused.
         """
         if commit == self._followed:
             return
@@ -218,7 +218,8 @@ class Environment:
         self.transactions.note_commit()
 
     def commit(self, transaction: Transaction) -> None:
-        """Make the transaction's rows visible to other transactions and processes; it is over, whatever is raised.
+        """Make the transaction's rows visible to other transactions and processes; the transaction ends even if this
+        raises.
 
         Raises:
             StoreFull, StoreError: nothing of the transaction was committed.
@@ -250,7 +251,7 @@ class Environment:
         It also clears the slots of readers that died: pages that they once read would never be reused.
 
         Raises:
-            StoreError: the disk failed; the checkpoint before stays.
+            StoreError: the disk failed; the earlier checkpoint stays valid.
         """
         try:
             self._env.reader_check()
@@ -262,18 +263,18 @@ class Environment:
             self._checkpoints.save()
 
     def oldest_commit(self) -> int:
-        """Return the oldest commit that anyone reads, or to which the store may go back."""
+        """Return the oldest commit that is being read, or to which the store may go back."""
         return min([self._writer_checkpoints().saved, *(reader.commit for reader in self.readers())])
 
     def unchanged(self) -> Held:
-        """Return the context manager that keeps changes away for a block, which has to be short; others may read.
+        """Return a context manager that excludes changes during a short block; reads are possible.
 
-        The block gets whether that works: False if a transaction for writing is open.
+        The block gets False if a write transaction is open, so that changes are not excluded, else True.
         """
         return Held(self.transactions.changing, wait=False)
 
     def sync_before(self, work: Callable[[], None]) -> None:
-        """Let every sync begin with `work`, which makes sure that the disk has what commits refer to."""
+        """Begin every sync with `work`, which syncs the files that commits refer to."""
         self._writer_checkpoints().before_save = work
 
     @property
@@ -283,11 +284,11 @@ class Environment:
 
     @property
     def replaced_bytes(self) -> int:
-        """How many bytes of pages were replaced since the last sync began: LMDB cannot use them before it ends."""
+        """Bytes of pages replaced since the last sync began, which LMDB cannot reuse before its end."""
         return self._writer_checkpoints().replaced_bytes
 
     def readers(self) -> list[ReaderSlot]:
-        """Return who reads which commit now, of all processes, without the reader that keeps our checkpoint.
+        """Return the readers in all processes with their commits, without the reader that keeps the checkpoint.
 
         It also clears the slots of readers that died.
         """
@@ -311,7 +312,7 @@ class Environment:
         return self._checkpoints
 
     def copy(self, descriptor: int) -> None:
-        """Write what was committed last, compacted, to an open file; may be called from any thread.
+        """Write the last commit, compacted, to an open file; any thread may call it.
 
         Raises:
             StoreError: it could not be written.
@@ -327,7 +328,7 @@ class Environment:
             raise StoreError(f"the store cannot be copied: {error}") from error
 
     def needs_room(self) -> bool:
-        """Return whether so much of the map is used that it should grow before the next transaction.
+        """Return whether the map should grow before the next transaction.
 
         False during a copy: growing would wait for its end.
         """
@@ -337,7 +338,7 @@ class Environment:
         """Double the map; waits until no other transaction of this process is open.
 
         Raises:
-            StoreError: this very thread has a transaction open, or the system has no room for the map.
+            StoreError: this thread has a transaction open, or the system has no room for the map.
         """
         if not self.can_grow():
             raise StoreError("the store cannot grow while the thread that changes it also reads a snapshot of it")
@@ -352,7 +353,7 @@ class Environment:
                 self.transactions.growing -= 1
 
     def _set_map_bytes(self, size: int) -> None:
-        """Set the size of the map while no transaction is open, the reader of the checkpoint included."""
+        """Set the size of the map while no transaction is open, not even the reader of the checkpoint."""
         work = partial(self._env.set_mapsize, size)
         if self._checkpoints is None:
             work()
@@ -360,7 +361,7 @@ class Environment:
             self._checkpoints.unpinned(work)
 
     def can_grow(self) -> bool:
-        """Return whether this thread has no transaction open, which `grow` would wait for in vain."""
+        """Return whether this thread has no transaction open, for which `grow` would wait in vain."""
         return not self.transactions.is_here
 
     def last_commit(self) -> int:
@@ -369,7 +370,7 @@ class Environment:
         return number
 
     def used_bytes(self) -> int:
-        """Return how much of the map is used."""
+        """Return the used bytes of the map."""
         pages: int = self._env.info()["last_pgno"]
         return (pages + 1) * self._page_bytes
 
@@ -382,10 +383,10 @@ class Environment:
         """Wait until copies of the environment and reads by other threads have ended.
 
         Args:
-            seconds: how long.
+            seconds: time limit.
 
         Returns:
-            Whether they have.
+            Whether they have ended in time.
         """
         deadline = time.monotonic() + seconds
         while self._copies:
@@ -397,7 +398,7 @@ class Environment:
     def close(self) -> None:
         """Close the environment; reads of other threads that have not ended raise IndexClosed.
 
-        Do the rest if an earlier call was interrupted.
+        A second call finishes an interrupted one.
         """
         if not self._is_closed:
             self.transactions.abort()
@@ -405,7 +406,7 @@ class Environment:
         self._is_closed = True
 
     def _close(self) -> None:
-        """Close what is open; do the rest if an earlier call was interrupted."""
+        """Close everything; a second call finishes an interrupted one."""
         if self._checkpoints is not None:
             self._checkpoints.close()
         env = getattr(self, "_env", None)  # it is missing if it could not be opened
@@ -413,7 +414,7 @@ class Environment:
             env.close()
 
     def leave_to_parent(self) -> None:
-        """In a forked process: touch no transaction any more."""
+        """In a forked process: do not touch any transaction."""
         self.transactions.leave_to_parent()
 
 
@@ -434,7 +435,7 @@ def _begin(env: lmdb.Environment, write: bool) -> lmdb.Transaction:
 
 
 def _pin(env: lmdb.Environment) -> lmdb.Transaction:
-    """Begin a reader of the last commit that no one waits for."""
+    """Begin a reader of the last commit that is not counted as open."""
     try:
         return env.begin()
     except lmdb.Error as error:
@@ -478,7 +479,7 @@ def wait_for_readers(open: "OpenTransactions[Transaction]", besides: int | None 
 
 
 def same_process_id(folder: Path) -> str:
-    """Return what to say when LMDB refuses the id of this process, by which it tells the slots of readers apart.
+    """Return the message for a process id that LMDB refuses, because another process has slots of readers with it.
 
     Only a process of another pid namespace can have it, too, whose slots a closed environment would clear.
     """
@@ -491,7 +492,7 @@ def same_process_id(folder: Path) -> str:
 
 
 def reserve_lock_file(path: Path, access: Access = PRIVATE) -> None:
-    """Reserve the blocks of the lock file before LMDB maps it: a page without one would kill the process."""
+    """Reserve the blocks of the lock file before LMDB maps it: a page without a block would crash the process."""
     descriptor = open_new(path, os.O_RDWR, access, follows=True, shared=True)
     try:
         if hasattr(os, "posix_fallocate"):

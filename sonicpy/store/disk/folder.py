@@ -1,12 +1,12 @@
-"""The folder of a store: which process may read or write it.
+"""The folder of a store, and the locks of the processes that read or write it.
 
-    sonicpy.lock         held (flock) by the one process that writes; holds its process id, and the URL of a server
-    sonicpy.boot         whether the store was closed in order: see boot_mark.py
+    sonicpy.lock         locked (flock) by the one process that writes; contains its process id, and the URL of a server
+    sonicpy.boot         whether the store was closed cleanly: see boot_mark.py
     sonicpy.checkpoint   the commit to go back to after a loss of power: see checkpoint.py
     data.mdb, lock.mdb   LMDB        log/   the log        graph/   word graphs
 
-data.mdb is held by the process that writes, too: a lock file that somebody deletes lets no second one in. Files of
-other programs in the folder are never touched.
+The writing process locks data.mdb, too, so that a deleted lock file lets no second writer in. Files of other programs
+in the folder are never touched.
 """
 
 import fcntl
@@ -27,27 +27,28 @@ from sonicpy.store.disk.platform import make_folder
 LOCK_FILE = "sonicpy.lock"
 LMDB_LOCK_FILE = environment.LOCK_FILE
 HOLDER_MAX_BYTES = 4096
-"""More than a process id and the URL of a server need."""
+"""Larger than a process id and the URL of a server."""
 TRIES = 100
-"""To lock a file that another process replaces in the moment between."""
+"""Attempts to lock a file that another process may replace meanwhile."""
 LOOKED_AT = 100
-"""Files of a folder with many whose modes are compared at a start."""
+"""Maximum of files in a folder whose modes are compared at a start."""
 LOOK_S = 0.2
-"""Between two looks at whether the names still lead to the files that were opened."""
+"""Interval of checks that the names still refer to the open files."""
 LOCKS = Path("/proc/locks")
-"""The locks that Linux tells of: kind, process and inode, one lock a line."""
+"""The locks of Linux: kind, process and inode, one lock a line."""
 
 Identity = tuple[int, int]
 """Device and inode of a file."""
 
 
 def holds_store(folder: Path) -> bool:
-    """Return whether a store was ever made in a folder. Raises StoreError if this process may not look into it."""
+    """Return whether a folder holds a store, even an unfinished one. Raises StoreError if this process may not read the
+    folder."""
     return is_there(folder / DATA_FILE) and (folder / DATA_FILE).stat().st_size > 0  # a writer makes it empty, first
 
 
 def is_there(path: Path) -> bool:
-    """Return whether a file exists. Raises StoreError if this process may not look into its folder."""
+    """Return whether a file exists. Raises StoreError if this process may not read its folder."""
     try:
         path.stat()  # not exists(): from Python 3.14 on it says that a hidden file is missing
     except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: NUL, which no path has in it
@@ -65,7 +66,7 @@ class WriterLock:
 
     Attributes:
         made_data: whether there was no data file.
-        next_look_s: when `replaced` looks again, by the monotonic clock.
+        next_look_s: time of the next check of `replaced`, by the monotonic clock.
 
     Raises:
         StoreLocked: another process, or this one, has it.
@@ -93,26 +94,25 @@ class WriterLock:
             raise
 
     def note_server(self, url: str) -> None:
-        """Note where this process serves the store, for the error of others that want to open it.
+        """Write the URL of this server to the lock file, for the error message of processes that try to open the store.
 
         Raises:
-            StoreFull: it cannot be noted.
+            StoreFull: it cannot be written.
         """
         self._write(f"{os.getpid()}\n{url}\n")
 
     def watch(self, role: str, path: Path) -> None:
-        """Let `replaced` look at one more file, which this process has open; it takes the place of the one before.
+        """Add an open file to the checks of `replaced`, instead of an earlier one with the same role.
 
         Args:
-            role: tells the files apart.
+            role: a name for the purpose of the file.
         """
         identity = _identity(path)
         if identity is not None:
             self._watched[role] = (os.fspath(path), identity)
 
     def replaced(self) -> str | None:
-        """Return the path of a file that this process has open and that was deleted or replaced since; None: there is
-        none, or was none a moment ago."""
+        """Return the path of an open file that was deleted or replaced; None: there was none at the last check."""
         now = time.monotonic()
         if self._replaced is None and now >= self.next_look_s:
             self.next_look_s = now + LOOK_S
@@ -122,7 +122,7 @@ class WriterLock:
         return self._replaced
 
     def refusal(self) -> StoreLocked | None:
-        """Return why the store takes no more changes; None: it takes them."""
+        """Return the error for changes because a file was deleted or replaced; None: changes are allowed."""
         path = self.replaced()
         if path is None:
             return None
@@ -133,7 +133,7 @@ class WriterLock:
         )
 
     def _take(self, path: Path, access: Access) -> None:
-        """Open and lock a file, which has this name now that it is locked."""
+        """Open and lock a file; try again if another process replaced it before it was locked."""
         for _ in range(TRIES):
             self._files.append(Descriptor(partial(open_new, follows=True), path, os.O_RDWR, access))
             number = self._files[-1].number  # no variable refers to the file: the traceback of an exception keeps those
@@ -160,7 +160,7 @@ class WriterLock:
             raise StoreFull(f"cannot write the store folder {self._folder}: {error.strerror}") from error
 
     def release(self) -> None:
-        """Give the right back; do nothing if it was. In a forked process, the parent keeps it."""
+        """Release the locks; a second call does nothing. In a forked process, the parent keeps them."""
         for file in self._files:
             file.close()
 
@@ -174,7 +174,7 @@ class WriterLock:
 
 
 class ReaderLock:
-    """Keeps writers away from a store while it is read without LMDB's own locks; held until `release`.
+    """Excludes writers from a store that is read without LMDB's own locks; held until `release`.
 
     Raises:
         StoreLocked: a process writes the store.
@@ -209,9 +209,9 @@ class ReaderLock:
 
 
 def wide_files(folder: Path, access: Access) -> str | None:
-    """Return which files of a store, or of an earlier version, more users may use than `access` says, as a sentence.
+    """Return a sentence about files of a store whose modes allow more than `access`; None: there are none.
 
-    Of the many files of the log and of the graphs some are looked at.
+    Of many files of the log and of the graphs, only some are checked.
     """
     paths = chain(folder.glob("*"), *(islice((folder / inside).glob("*"), LOOKED_AT) for inside in ("log", "graph")))
     found = list(wider(folder, paths, access))
@@ -231,7 +231,7 @@ def is_written(folder: Path) -> bool:
 
 
 def _is_locked(path: Path) -> bool:
-    """Return whether a process holds a file for itself. Raises StoreError if it cannot be read."""
+    """Return whether a process has locked a file exclusively. Raises StoreError if it cannot be read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -248,7 +248,7 @@ def _is_locked(path: Path) -> bool:
 
 
 def _identity(path: Path | str) -> Identity | None:
-    """Return the device and the inode that a path leads to; None: it leads to no file."""
+    """Return the device and the inode of a path; None: there is no file."""
     try:
         status = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -257,7 +257,7 @@ def _identity(path: Path | str) -> Identity | None:
 
 
 def _holder(descriptor: int, name: str) -> str:
-    """Return which process keeps a writer away, and what to do about it."""
+    """Return a sentence about the process that has the lock, with advice."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
@@ -271,7 +271,7 @@ def _holder(descriptor: int, name: str) -> str:
 
 
 def _held_by(descriptor: int, name: str) -> tuple[str, str | None]:
-    """Return the id of the process that writes, and its URL if it is a server, by the file `name` that it holds."""
+    """Return the id of the writing process, and its URL if it is a server, from its lock file `name`."""
     if name != LOCK_FILE:  # its lock file was deleted
         return _locker(os.fstat(descriptor).st_ino), None
     process, _, url = os.pread(descriptor, HOLDER_MAX_BYTES, 0).decode("utf-8", "replace").partition("\n")
@@ -279,7 +279,7 @@ def _held_by(descriptor: int, name: str) -> tuple[str, str | None]:
 
 
 def _locker(inode: int) -> str:
-    """Return the id of the process that holds a file by flock, as far as the system tells."""
+    """Return the id of the process that has locked a file by flock, or "" if the system does not list it."""
     try:
         rows = [line.split() for line in LOCKS.read_text().splitlines()]
     except OSError:

@@ -1,9 +1,9 @@
-"""Gives free pages of the data file back to the file system, as holes: LMDB never makes its file smaller.
+"""Gives free pages of the data file back to the file system, as holes: LMDB never shrinks its file.
 
-Nobody reads a page that is free in the last commit, in that of the checkpoint and in every commit that a reader shows.
-The list of free pages tells which commit freed a page: one that is not newer than any of these. (LMDB waits for one
-commit more, because its last meta page may be lost; ours is on the disk, in the checkpoint.) Nobody writes to such a
-page either while no transaction is open that may have taken it from the list; so changes wait while holes are made.
+A page is unused if it is free in the last commit, in the commit of the checkpoint and in every commit that is being
+read. The list of free pages contains the commit that freed a page, which must not be newer than any of these. (LMDB
+waits for one more commit, because its last meta page may be lost; here it is on the disk, in the checkpoint.) Such a
+page is not written either, unless an open transaction has taken it from the list; so changes wait while holes are made.
 """
 
 import errno
@@ -21,7 +21,7 @@ from sonicpy.store.disk.page_tree import PageTrees
 from sonicpy.store.disk.platform import punch_hole
 
 WORTH_BYTES: Final = 1 << 18
-"""Free pages that take less than this stay: the next commits use them."""
+"""Free pages that take less than this are kept for the next commits."""
 BLOCK_BYTES: Final = 512
 """The unit of st_blocks, whatever the file system's own."""
 UNSUPPORTED: Final = {errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
@@ -40,15 +40,15 @@ class FreeSpace:
         self._is_supported = True
 
     def give_back(self, seconds: float) -> bool:
-        """Give free pages back to the file system if they take much of it, and nobody changes the store.
+        """Give free pages back to the file system if they take much space, and the store is not being changed.
 
-        For any thread; others may read meanwhile, and a change waits for the end of the call.
+        Any thread may call it; reads go on meanwhile, and a change waits for the end of the call.
 
         Args:
-            seconds: how long that may take; a hole takes 10 us to 2 ms.
+            seconds: time limit; a hole takes 10 us to 2 ms.
 
         Returns:
-            Whether there may be more; False also if the store is being changed.
+            Whether there may be more free pages; False also if the store is being changed.
 
         Raises:
             StoreError: the file cannot be read, or the disk failed.
@@ -78,11 +78,11 @@ class FreeSpace:
             self._is_supported = False
 
     def _find(self, commit: int, oldest: int) -> None:
-        """Look for pages that nobody reads, if they take enough disk; nothing is done twice for the same arguments.
+        """Find unused pages, if they take enough disk; a second call with the same arguments does nothing.
 
         Args:
-            commit: the last one, which a reader of the caller shows.
-            oldest: the oldest commit that anyone reads, or to which the store may go back.
+            commit: the last commit, kept by a reader of the caller.
+            oldest: the oldest commit that is being read, or to which the store may go back.
         """
         if (commit, oldest) == self._found:
             return
@@ -92,7 +92,7 @@ class FreeSpace:
         self._found = (commit, oldest)
 
     def _make_holes(self, deadline: float) -> bool:
-        """Make holes of the pages that were found, at least one; return whether there may be more."""
+        """Make holes of the found pages, at least one; return whether there may be more."""
         assert self._file is not None
         for start, end in self._runs:
             punch_hole(self._file.number, start * self._page_bytes, (end - start) * self._page_bytes)
@@ -115,7 +115,7 @@ class FreeSpace:
 
 
 def _all_runs(trees: PageTrees, meta: MetaPage, oldest: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield first page and end of each run of pages that nobody reads."""
+    """Yield first page and end of each run of unused pages."""
     for pages in trees.free_pages(oldest):
         yield from _runs_of(pages)
     end = size // meta.page_bytes

@@ -1,11 +1,11 @@
-"""The write-ahead log: what was acknowledged and may not be in the environment yet.
+"""The write-ahead log: acknowledged changes that may not be in the environment yet.
 
     segment   <first position, 16 hex digits>.log
     header    "SONICLOG" | format version u16 | first position u64                 (little-endian)
     record    size u32 | CRC-32 of the payload u32 | payload (never empty)         (little-endian)
 
-A position counts the bytes of records since the store was made, headers left out. Only whole
-records count: everything from the first damaged one on was never acknowledged, or the disk has lost it.
+A position counts the bytes of records since the store was made, without headers. Only complete records count:
+everything from the first damaged record on was never acknowledged, or the disk has lost it.
 """
 
 import contextlib
@@ -66,7 +66,7 @@ class Records(Protocol):
 
 
 class Log:
-    """Appends records and reads them back; positions rise and are never used twice.
+    """Appends records and reads them back; positions rise and are never reused.
 
     Args:
         folder: created if it is missing.
@@ -89,14 +89,14 @@ class Log:
         self._listed = 0  # how many of them the folder's list on the disk names
         self._may_have_rest = False  # something may follow the last acknowledged record
         self.position: int
-        """Where the next record goes, from `start` on: the end of the last acknowledged one."""
+        """The position of the next record, valid after `start`: the end of the last acknowledged record."""
         try:
             make_folder(folder, access)
         except OSError as error:
             raise StoreError(f"cannot use {folder} for the log: {error.strerror}") from error
 
     def replay(self, position: int) -> Iterator[tuple[int, bytes]]:
-        """Yield every whole record from `position` on, oldest first, with the position behind it.
+        """Yield every complete record from `position` on, oldest first, with the position behind it.
 
         Raises:
             StoreDamaged: the log begins only behind `position`.
@@ -119,8 +119,8 @@ class Log:
     def start(self, position: int) -> list[Path]:
         """Begin a new segment at `position`, where replay ended; return damaged files that were set aside.
 
-        Nothing is ever appended behind a damaged record: older segments stay until `retire`, unless they claim
-        positions from `position` on, which were never acknowledged or cannot be read.
+        Nothing is ever appended behind a damaged record: older segments stay until `retire`, except segments that begin
+        at or behind `position`, which were never acknowledged or cannot be read.
         """
         set_aside = []
         for segment in segments_in(self._folder):
@@ -138,10 +138,10 @@ class Log:
         return set_aside
 
     def append(self, payloads: list[bytes]) -> int:
-        """Write the records with one call; return the position behind them, which is `position` once they are in.
+        """Write the records with one call; return the new `position` behind them.
 
         Raises:
-            StoreFull: they could not be written; the log ends where it did before.
+            StoreFull: they could not be written; the log is unchanged.
             StoreError: a record is too long.
         """
         try:
@@ -164,10 +164,10 @@ class Log:
         return position
 
     def cut_rest(self) -> None:
-        """Cut off what an append that failed, or was interrupted, left behind the last whole record.
+        """Cut off the bytes that a failed or interrupted append left behind the last complete record.
 
         Raises:
-            StoreFull: it cannot be cut off.
+            StoreFull: they cannot be cut off.
         """
         if not self._may_have_rest:
             return
@@ -177,10 +177,10 @@ class Log:
             raise StoreFull(f"cannot write the log in {self._folder}: {error.strerror}") from error
 
     def rotate(self) -> None:
-        """Begin a new segment, so that the older ones can go once an environment sync covers them.
+        """Begin a new segment, so that the older ones can be deleted once a sync of the environment covers them.
 
         Raises:
-            StoreFull: it could not be begun; the old one goes on.
+            StoreFull: it could not be begun; the old one stays in use.
         """
         if self.position > self._current.start:
             self.cut_rest()  # else it would be taken for what the next segment holds
@@ -195,10 +195,10 @@ class Log:
                 self._older.remove(segment)
 
     def sync(self) -> int:
-        """Wait until the log is on the disk; return the position this is true for. May be called from any thread.
+        """Wait until the log is on the disk; return its position on the disk. Any thread may call it.
 
         Raises:
-            StoreError: the disk failed; nothing is counted as done.
+            StoreError: the disk failed; nothing counts as synced.
         """
         try:
             with Held(self._switching):
@@ -220,15 +220,15 @@ class Log:
 
     @property
     def file(self) -> Path | None:
-        """The file that records go to; None: they go to none."""
+        """The file of the present segment; None: there is none."""
         return self._current.path
 
     def bytes_in_segment(self) -> int:
-        """Return how many bytes of records the current segment holds."""
+        """Return the bytes of records in the current segment."""
         return self.position - self._current.start
 
     def size_bytes(self) -> int:
-        """Return how many bytes of records all segments hold together."""
+        """Return the bytes of records in all segments."""
         return self.position - min(segment.start for segment in (*self._older, self._current))
 
     def close(self) -> None:
@@ -270,7 +270,7 @@ class Log:
 
 
 def read_segment(segment: Segment) -> Iterator[tuple[int, int, bytes]]:
-    """Yield (start, end, payload) of the whole records of a segment; stop at the first that is not whole.
+    """Yield (start, end, payload) of the complete records of a segment; stop at the first incomplete one.
 
     Raises:
         StoreError: the segment has an unknown format version.
@@ -303,12 +303,12 @@ def read_segment(segment: Segment) -> Iterator[tuple[int, int, bytes]]:
 
 
 def log_faults(folder: Path, position: int) -> Iterator[str]:
-    """Yield what is wrong with a log that no process writes.
+    """Yield the faults of a log that no process writes.
 
-    Half a record at the very end is no fault: it was never acknowledged.
+    An incomplete record at the very end is no fault: it was never acknowledged.
 
     Args:
-        position: that the environment covers; from there on the log has to be whole.
+        position: the log position of the environment; from there on the log has to be complete.
     """
     segments = segments_in(folder)
     if segments and segments[0].start > position:
@@ -328,7 +328,7 @@ def log_faults(folder: Path, position: int) -> Iterator[str]:
 
 
 def _is_whole(segment: Segment, position: int) -> bool:
-    """Return whether a record at `position` has all the bytes it says it has."""
+    """Return whether the record at `position` has all its bytes."""
     with open(segment.path, "rb") as file:
         file.seek(HEADER.size + position - segment.start)
         frame = file.read(RECORD.size)

@@ -1,9 +1,9 @@
 """The folders that this process has open: LMDB must not open one folder twice in a process.
 
-claim      before a store is opened: refuses a folder that is open already, and names the line that opened it; it holds
-           what keeps the folder open, and closes that
+claim      before a store is opened: refuses a folder that is open already, and names the line that opened it; it
+           owns the environment, locks and log of the folder, and closes them
 guard      of an index or a table: closes its claim once it is garbage, and when the interpreter ends
-forked     in a child process: makes what the parent has open unusable there
+forked     in a child process: makes the folders of the parent unusable there
 """
 
 import atexit
@@ -30,13 +30,13 @@ FolderId = tuple[int, int]
 """Device and inode of a folder: two paths may lead to one folder."""
 
 OURS = ("sonicpy", "contextlib")
-"""Packages whose frames are skipped in search of the line that opened a folder."""
+"""Packages whose frames are skipped when looking for the line that opened a folder."""
 AT_EXIT_S = 2.0
-"""How long the end of the interpreter waits for threads that use an index, and for each of their reads."""
+"""Time limit of the end of the interpreter for threads that use an index, and for each of their reads."""
 
 _lock = threading.Lock()
 _opened: "dict[FolderId, weakref.ref[FolderClaim] | str]" = {}
-"""By folder, the claim that has it; in a forked process, the end of the message why it cannot be opened."""
+"""Folder -> its claim; in a forked process, the end of the message why it cannot be opened."""
 
 
 class OpenFolder(Protocol):
@@ -62,7 +62,7 @@ _guarded: weakref.WeakSet[Guarded] = weakref.WeakSet()
 
 
 class FolderClaim:
-    """The right of one index or table to open a folder in this process, and what it has opened; held until `close`.
+    """The right of one index or table to open a folder in this process, with the open objects; held until `close`.
 
     Args:
         path: of the folder.
@@ -82,7 +82,7 @@ class FolderClaim:
         self._folder: FolderId | None = None
         self._kept: Kept[OpenFolder] = Kept()
         self.is_open = False
-        """Whether it was opened as a whole: `opened` notes that."""
+        """Whether opening has completed; `opened` sets it."""
         self.is_closed = False
         self.reason = (
             f"is already open for {'writing' if writes else 'reading'} by process {os.getpid()}, this one, "
@@ -108,11 +108,11 @@ class FolderClaim:
 
     @property
     def is_left(self) -> bool:
-        """Whether this thread began to open the folder, and was interrupted so that it could not give it back."""
+        """Whether this thread began to open the folder, and was interrupted before it could release it."""
         return not self.is_open and self._thread == threading.get_ident()
 
     def open(self, opening: Callable[Args, HeldT], *args: Args.args, **kwargs: Args.kwargs) -> HeldT:
-        """Return what `opening` returns, which `close` closes."""
+        """Return the result of `opening`, which `close` will close."""
         return self._kept.open(opening, *args, **kwargs)
 
     @property
@@ -121,13 +121,13 @@ class FolderClaim:
         return self._kept.held
 
     def close(self, seconds: float = inf) -> bool:
-        """Close what was opened, and allow the folder to be opened again; do the rest if a call was interrupted.
+        """Close the open objects and release the folder; a second call finishes an interrupted one.
 
         Args:
-            seconds: how long to wait for reads of other threads.
+            seconds: time limit for reads of other threads.
 
         Returns:
-            Whether it is closed; False: others still read it.
+            Whether it is closed; False: other threads still read.
         """
         if self.is_closed or self._process != os.getpid():
             return True  # all of it belongs to the process that forked
@@ -149,13 +149,13 @@ class FolderClaim:
 
 
 def _owner_of(folder: FolderId) -> FolderClaim | str | None:
-    """Return the claim that has a folder, or the reason why nothing can open it; None: nothing has it."""
+    """Return the claim that has a folder, or the reason why it cannot be opened; None: it is free."""
     found = _opened.get(folder)
     return found if found is None or isinstance(found, str) else found()
 
 
 def guard(owner: Guarded, claim: FolderClaim) -> "weakref.finalize[..., Guarded]":
-    """Close a claim once its owner is forgotten, and when the interpreter ends; return what does so."""
+    """Close a claim once its owner is garbage, and when the interpreter ends; return the finalizer."""
     _guarded.add(owner)
     finalizer = weakref.finalize(owner, _forget, claim)
     finalizer.atexit = False  # `_end` comes before, and knows of threads
@@ -167,10 +167,10 @@ def _forget(claim: FolderClaim) -> None:
 
 
 def _end() -> None:
-    """Close everything at the end of the interpreter; daemon threads may still use it.
+    """Close everything at the end of the interpreter, when daemon threads may still run.
 
-    What they do not let go in time stays as it is, as if this process were killed: its log has what was acknowledged.
-    Closing LMDB under them would crash this process.
+    Folders that these threads do not release in time stay as after a kill: the log has all acknowledged changes.
+    Closing LMDB while a thread reads would crash this process.
     """
     errors: list[BaseException] = []
     for owner in list(_guarded):
@@ -207,7 +207,7 @@ os.register_at_fork(after_in_child=_forked)
 
 
 def _caller() -> str:
-    """Return the place in the program, outside of this package, that called."""
+    """Return the calling place in the program, outside of this package."""
     frame = sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
         frame = frame.f_back

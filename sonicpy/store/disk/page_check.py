@@ -1,4 +1,4 @@
-"""Check the pages of a data file: the trees of LMDB and its list of free pages, read without LMDB.
+"""Checks the pages of a data file: the trees of LMDB and its list of free pages, read without LMDB.
 
     page      number u64 | unused u16 | flags u16 | end of the places u16 | begin of the nodes u16 | places of nodes ...
     node      size or child u16 u16 u16 | size of the key u16 | key | data
@@ -6,9 +6,9 @@
     meta      magic u32 | version u32 | address u64 | map size u64 | free pages, tables: a tree each |
               last page u64 | commit u64
 
-All numbers have the byte order of the machine that writes. LMDB looks at few of them: it takes a page for what its
-place says, and writes over pages that the list of free pages names. A page that is in no tree or in two, or free and in
-a tree, is found only here.
+All numbers have the byte order of the writing machine. LMDB checks few of them: it derives the kind of a page from its
+place, and overwrites pages in the list of free pages. Only this check finds a page that is in no tree or in two, or
+free and in a tree.
 """
 
 import os
@@ -37,15 +37,15 @@ from sonicpy.store.disk.data_file import (
 
 OVERFLOW_PAGE: Final = 0x04
 KIND: Final = 0x6F
-"""The flags of a page that say what it is; the others only mean something in memory."""
+"""The flags of a page for its kind; the other flags are used only in memory."""
 FREE_PAGES, TABLES = "the list of free pages", "the list of tables"
 FAULTS_MAX: Final = 20
-"""Most faults that are listed one by one: one damaged page near a root makes thousands of others unreachable."""
+"""Maximum of faults that are listed one by one: a damaged page near a root makes thousands of others unreachable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Where a tree begins, and what it counts."""
+    """The root of a tree, and its counts."""
 
     name: str
     depth: int
@@ -63,13 +63,13 @@ class Tree:
 
 
 def page_faults(path: Path, commit: int | None = None) -> Iterator[str]:
-    """Yield what is wrong with the pages of a commit, which must not be used again meanwhile.
+    """Yield the faults of the pages of a commit, which must not be reused meanwhile.
 
     Args:
         path: of the data file.
-        commit: its number, for which a reader keeps the pages. If the file holds newer ones only, nothing is checked.
-            None: the last commit of a store that no process writes; nothing is checked if no meta page is readable,
-            because LMDB refuses such a file.
+        commit: its number; a reader keeps its pages. If the file holds only newer commits, nothing is checked. None:
+            the last commit of a store that no process writes; nothing is checked if no meta page is readable, because
+            LMDB refuses such a file.
 
     Raises:
         StoreError: the file cannot be read.
@@ -107,7 +107,7 @@ class _PageCheck:
         self._found: list[str] = []
 
     def faults(self) -> Iterator[str]:
-        """Yield what is wrong; to be called once."""
+        """Yield the faults; call it once."""
         for tree in self._trees:  # grows: the tables are found on the way
             self._check_tree(tree)
         if self._last_in_use >= self._pages:
@@ -174,7 +174,7 @@ class _PageCheck:
             self._take_row(tree, packed, data[:size], node_flags, key)
 
     def _take_row(self, tree: Tree, key: bytes, data: bytes, flags: int, commit: bytes | int) -> None:
-        """Note what a row of the two lists says: a table, or pages that are free."""
+        """Note the content of a row of the two lists: a table, or free pages."""
         if tree.name == TABLES and flags & SUB_TREE and len(data) >= DATABASE.size:
             self._trees.append(Tree.read(f"the table {key.decode('ascii', 'replace')}", data))
         elif tree.name == FREE_PAGES and len(data) >= NUMBER.size:
@@ -186,7 +186,7 @@ class _PageCheck:
                 self._take(FREE_PAGES, number, 1)
 
     def _big_data(self, tree: Tree, page: int, node: bytes, size: int, counted: list[int]) -> bytes:
-        """Return the value of a row that has pages of its own."""
+        """Return the value of a row that is on overflow pages."""
         number = NUMBER.unpack_from(node)[0] if len(node) >= NUMBER.size else NO_PAGE
         pages = (PAGE_HEADER.size + size + self._page_bytes - 1) // self._page_bytes
         if not self._use(tree.name, number, pages):
@@ -200,14 +200,15 @@ class _PageCheck:
         return content[PAGE_HEADER.size :]
 
     def _use(self, name: str, first: int, pages: int) -> bool:
-        """Note that pages are in use; return whether they may be, and can be read."""
+        """Note that pages are in use; return whether they are valid and readable."""
         if not self._take(name, first, pages):
             return False
         self._last_in_use = max(self._last_in_use, first + pages - 1)
         return first + pages <= self._pages
 
     def _take(self, name: str, first: int, pages: int) -> bool:
-        """Note that pages are in use or free; return whether they may be. The file may lack free ones at its end."""
+        """Note that pages are in use or free; return whether they are valid. Free pages may be missing at the end of
+        the file."""
         if not META_PAGES <= first <= self._last - pages + 1:
             self._found.append(f"{name} refers to page {first}, which there is not")
             return False

@@ -1,14 +1,14 @@
-"""Puts neighbouring rows again so that each page of LMDB is full before the next one begins.
+"""Rewrites neighbouring rows so that each page of LMDB is full before the next one begins.
 
-LMDB takes rows from the page before if a page holds less than a quarter of what it could, and joins both if that page
-holds a single row. So while rows are deleted, the first one of them stays, and is long: no page in front of it changes,
-and those behind it join with its own.
+If a page is less than a quarter full, LMDB moves rows of the page before to it, and joins both if that page holds a
+single row. So while rows are deleted, the first one stays, with a long value: no page in front of it changes, and the
+pages behind it are joined with its own.
 
-When a row does not fit on the last page, LMDB moves the last row of that page to the new one, too. So a marker, a row
-without a value, becomes the last row of a full page, and moves.
+When a row does not fit on the last page, LMDB also moves the last row of that page to the new page. So a marker, a row
+without a value, becomes the last row of a full page and is moved.
 
-The sizes of rows say when a page is full. Where another page did not begin when it should have, it begins with some
-row, which the number of pages tells.
+The sizes of rows show when a page is full. If no new page began as expected, it begins with a later row, which the
+number of pages shows.
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ class PageFiller:
         self._full_to = b""  # the key in front of the marker: the last one of the page before
 
     def rewrite(self) -> bytes:
-        """Delete the rows and put them again; return the first key of the last page, which need not be full.
+        """Delete the rows and put them again; return the first key of the last page, which may not be full.
 
         Raises:
             StoreError: the transaction failed.
@@ -72,7 +72,7 @@ class PageFiller:
         return self._start
 
     def _begin_page(self, before: StoredRow, row: StoredRow) -> None:
-        """Put a row that the last page has no room for, behind a marker if there is room for that."""
+        """Put a row that does not fit on the last page, behind a marker if the marker fits."""
         self._end_beginning()
         moved: StoredRow | None = before
         marker = before[0] + b"\0"
@@ -84,7 +84,7 @@ class PageFiller:
         self._note_page(moved, row)
 
     def _note_page(self, moved: StoredRow | None, row: StoredRow) -> None:
-        """Note what the last page holds if it began with `row`, and with the one that LMDB moved."""
+        """Note the content of the last page if it began with `row`, and with the row that LMDB moved."""
         before, self._pages = self._pages, self._transaction.leaf_pages(self._table)
         if self._pages == before:
             self._used = None
@@ -93,7 +93,7 @@ class PageFiller:
             self._used = self._bytes(row) + (0 if moved is None else self._bytes(moved))
 
     def _end_beginning(self) -> None:
-        """Let the last page hold its rows alone."""
+        """Delete the marker on the last page."""
         if self._long is not None:
             self._transaction.put(self._table, *self._long)
             self._long = None
@@ -102,7 +102,7 @@ class PageFiller:
             self._marker = None
 
     def _bytes(self, row: StoredRow) -> int:
-        """Return how many bytes of a page a row takes."""
+        """Return the bytes of a page that a row takes."""
         key, value = row
         size = NODE.size + len(key) + len(value)
         if size > (self._room // 2 & ~1) - PLACE_BYTES:  # the value has pages of its own, whose number stays

@@ -1,6 +1,8 @@
-"""The trees of a commit, read page by page and without LMDB, which shows neither its free pages nor where pages end.
+"""The trees of a commit, read page by page and without LMDB, which exposes neither its free pages nor the ends of
+pages.
 
-Nobody may write the pages meanwhile: the commit is the last one and nobody changes the store, or a reader shows it.
+The pages must not be written meanwhile: the commit is the last one of a store that is not being changed, or a reader
+shows it.
 """
 
 import os
@@ -25,7 +27,7 @@ from sonicpy.store.disk.data_file import (
 )
 
 PLACE_BYTES: Final = 2
-"""Of a node in the list of places of its page."""
+"""Bytes of an entry in the list of places of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,8 @@ class Leaf:
     """A leaf page of a table.
 
     Attributes:
-        start: its rows have keys from this one on; empty for the first leaf.
-        rows: how many it holds.
+        start: the smallest possible key of its rows; empty for the first leaf.
+        rows: number of rows.
         used_bytes: of the page, without its head.
         is_first: whether it is the first leaf of its branch page, or the only one of the table.
     """
@@ -59,7 +61,7 @@ class PageTrees:
         self._meta = meta
 
     def free_pages(self, last: int) -> Iterator[tuple[int, ...]]:
-        """Yield the numbers of the pages that each commit up to number `last` freed, if no later one uses them.
+        """Yield the numbers of the free pages by commits up to number `last` that freed them.
 
         Raises:
             OSError, StoreDamaged: the file cannot be read.
@@ -130,6 +132,6 @@ class PageTrees:
 
 
 def _places(content: bytes) -> tuple[int, ...]:
-    """Return where the nodes of a page begin, in the order of their keys."""
+    """Return the offsets of the nodes of a page, in the order of their keys."""
     lower: int = PAGE_HEADER.unpack_from(content)[3]
     return struct.unpack_from(f"={(lower - PAGE_HEADER.size) // PLACE_BYTES}H", content, PAGE_HEADER.size)

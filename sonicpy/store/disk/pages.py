@@ -1,4 +1,4 @@
-"""Rows of a table, some at a time: few at first, for readers who soon have enough."""
+"""Reads a table in pages that grow, for callers that stop early."""
 
 from collections.abc import Callable, Iterator
 
@@ -16,7 +16,7 @@ def pages(
 
     Args:
         read: returns the first rows whose keys are not before a given one, at most a given number.
-        size: how many rows the first call reads; each further call reads four times as many.
+        size: number of rows of the first call; each further call reads four times as many.
         start: only rows whose keys are not before it.
 
     Yields:

@@ -1,4 +1,4 @@
-"""Folders, files and holes in them that are on the disk when a call returns, and what identifies a boot."""
+"""Makes folders, files and holes that are on the disk when a call returns; and identifies a boot."""
 
 import contextlib
 import ctypes
@@ -18,7 +18,7 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 """A random id of this boot; Linux alone has it."""
 SYSCTL = "/usr/sbin/sysctl"
 BOOT_NAMES = ("kern.bootsessionuuid", "kern.boottime")
-"""The identity of a boot elsewhere: macOS has a random id; the boot time also changes when the clock is set."""
+"""The identity of a boot on other systems: macOS has a random id; the boot time also changes when the clock is set."""
 SYSCTL_TIMEOUT_S = 5
 
 KEEP_SIZE, PUNCH_HOLE = 0x01, 0x02
@@ -42,7 +42,7 @@ def punch_hole(descriptor: int, start: int, size: int) -> None:
 
 @cache
 def _fallocate() -> Any:
-    """Return the function of the C library; Python only has posix_fallocate, which makes no holes."""
+    """Return fallocate of the C library; Python only has posix_fallocate, which makes no holes."""
     if sys.platform != "linux":
         return None
     library = ctypes.CDLL(None, use_errno=True)
@@ -53,13 +53,13 @@ def _fallocate() -> Any:
 
 
 def make_folder(folder: Path, access: Access = PRIVATE) -> None:
-    """Create a folder and those above it that are missing, on the disk. Raises OSError."""
+    """Create a folder and its missing parents, on the disk. Raises OSError."""
     for made in make_all(folder, access):
         sync_folder(made.parent)
 
 
 def replace_file(path: Path, content: bytes, access: Access = PRIVATE) -> None:
-    """Replace the content of a file on the disk, whole or not at all; it keeps its mode. Raises OSError."""
+    """Replace a file on the disk atomically; it keeps its mode. Raises OSError."""
     fresh = path.with_name(f"{path.name}.new")
     with new_bytes(fresh, access) as file:
         with contextlib.suppress(FileNotFoundError):
@@ -74,9 +74,9 @@ def replace_file(path: Path, content: bytes, access: Access = PRIVATE) -> None:
 
 
 def boot_id() -> str:
-    """Return what identifies this boot of the machine; empty if the system does not say.
+    """Return an id of this boot of the machine; empty if the system has none.
 
-    For the moments when a store is opened and closed: outside of Linux it starts a process.
+    Call it rarely, when a store is opened or closed: outside of Linux it starts a process.
     """
     try:
         return BOOT_ID.read_text().strip()

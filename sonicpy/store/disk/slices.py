@@ -1,8 +1,7 @@
-"""Reading for a long time beside a writer: a transaction that takes a new snapshot again and again.
+"""Long reads beside a writer: a transaction that takes a new snapshot again and again.
 
-While a snapshot is open, the writer cannot use the pages that it shows again, and the file grows. So a long check reads
-through slices: what it finds may be a difference between two commits, and it looks again in one snapshot before it
-reports it.
+While a snapshot is open, the writer cannot reuse its pages, and the file grows. So a long check reads through slices. A
+fault may then be a difference between two commits, so the check is repeated in one snapshot before it reports.
 """
 
 import time
@@ -13,15 +12,15 @@ from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.transaction import StoredRow, Transaction
 
 SLICE_S = 0.5
-"""How long a snapshot is read. LMDB needs about 10 us for the next one."""
+"""Longest use of a snapshot. The next one takes LMDB about 10 us."""
 PAGE_ROWS = 500
 
 
 class SlicedTransaction(Transaction):
-    """Reads what the last commit was at most SLICE_S ago. Only the reading methods that checks need are there.
+    """Reads a commit that was the last one at most SLICE_S ago. It has only the reading methods that checks need.
 
     Args:
-        environment: whose commits to read.
+        environment: to read.
     """
 
     __slots__ = ("_began_s", "_environment", "_reading", "_slice")
@@ -51,7 +50,7 @@ class SlicedTransaction(Transaction):
 
     @property
     def number(self) -> int:
-        """The number of the commit that is read now."""
+        """The number of the present commit."""
         return self._now().number
 
     def get(self, table: int, key: bytes) -> bytes | None:
@@ -88,7 +87,7 @@ class SlicedTransaction(Transaction):
 
 @contextmanager
 def slices(environment: Environment) -> Iterator[SlicedTransaction]:
-    """A sliced transaction for the length of a `with` block."""
+    """Yield a sliced transaction for the length of a `with` block."""
     transaction = SlicedTransaction(environment)
     try:
         yield transaction
@@ -99,7 +98,7 @@ def slices(environment: Environment) -> Iterator[SlicedTransaction]:
 def lasting_faults(
     environment: Environment, sliced: SlicedTransaction, check: Callable[[Transaction], Iterable[str]]
 ) -> list[str]:
-    """Return what a check finds in one snapshot; nothing, if it finds nothing in slices."""
+    """Return the faults that a check finds in one snapshot; none if it finds none in slices."""
     if not any(True for _ in check(sliced)):
         return []
     sliced.end()  # two snapshots would hold more pages than one

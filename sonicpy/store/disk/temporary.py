@@ -1,4 +1,4 @@
-"""Temporary folders for what is opened as ":memory:": in shared memory where that has room."""
+"""Temporary folders for ":memory:": in shared memory if it has room."""
 
 import os
 import shutil
@@ -11,13 +11,13 @@ from sonicpy.store.disk.folder import LOCK_FILE, WriterLock, is_there
 MEMORY = ":memory:"
 SHARED_MEMORY = Path("/dev/shm")
 SHARED_MEMORY_FREE = 256 << 20
-"""Bytes that must be free there, room for about a million short texts; else a temporary folder on the disk is used."""
+"""Bytes that must be free in shared memory, room for about a million short texts; else a folder on the disk is used."""
 PREFIX = "sonicpy-memory-"
-"""The names of temporary folders begin with it; the process id follows."""
+"""Prefix of the names of temporary folders; the process id follows."""
 
 
 def temporary_folder() -> Path:
-    """Return a new empty folder. Folders that killed processes left behind go first.
+    """Return a new empty folder, after deleting those of killed processes.
 
     Raises:
         StoreError: none can be made.
@@ -38,7 +38,7 @@ def memory_home() -> Path:
 
 
 def _sweep(home: Path) -> None:
-    """Delete the temporary folders that killed processes have left behind."""
+    """Delete the temporary folders of killed processes."""
     for folder in home.glob(f"{PREFIX}*"):
         try:
             if not is_there(folder / LOCK_FILE) or _is_alive(folder.name):
@@ -50,7 +50,7 @@ def _sweep(home: Path) -> None:
 
 
 def _is_alive(name: str) -> bool:
-    """Return whether the process that made a temporary folder may still run."""
+    """Return whether the process of a temporary folder may still run."""
     number = name.removeprefix(PREFIX).partition("-")[0]
     try:
         os.kill(int(number), 0)

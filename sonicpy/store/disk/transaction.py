@@ -53,28 +53,28 @@ class MapFull(StoreFull):
 
 
 class CachedView(Protocol):
-    """State that readers of a snapshot hand on to the next one."""
+    """State that readers of a snapshot pass on to the next reader."""
 
     def end(self) -> None: ...
 
 
 KEY_BYTES_MAX: Final = 511
-"""Of a key: what LMDB is compiled with."""
+"""Maximum of bytes of a key, fixed when LMDB is compiled."""
 
 
 class Transaction:
-    """One transaction; `write` says which kind. Not to be shared between threads.
+    """One transaction, for reading or for writing. Threads must not share it.
 
-    The ignored type errors: lmdb's stubs allow for memoryviews, which it returns only if asked for buffers.
+    The ignored type errors exist because lmdb's stubs also allow memoryviews, which it returns only with `buffers`.
     """
 
     __slots__ = ("_cursors", "_tables", "_txn", "began_after", "cached_view", "write")
 
     def __init__(self, tables: "Tables", txn: lmdb.Transaction, write: bool, commits: int = 0) -> None:
         self.began_after = commits
-        """How many commits this process had made when it began."""
+        """Number of commits of this process when the transaction began."""
         self.cached_view: CachedView | None = None
-        """For the next reader of the same snapshot."""
+        """State for the next reader of the snapshot."""
         self._txn = txn
         self._tables = cast("list[lmdb._Database]", tables)
         self._cursors: list[lmdb.Cursor | None] = [None] * len(tables)
@@ -94,7 +94,7 @@ class Transaction:
 
     @property
     def number(self) -> int:
-        """The number of the commit it shows; a write transaction has the number of the next one."""
+        """The number of its commit; a write transaction has the number of the next commit."""
         number: int = self._txn.id()
         return number
 
@@ -130,7 +130,7 @@ class Transaction:
             raise translated(error) from error
 
     def floor_many(self, table: int, keys: list[bytes], prefix_bytes: int) -> list[StoredRow | None]:
-        """Return for each key the last row whose key is not behind it and shares its first `prefix_bytes` bytes, or
+        """Return for each key the last row at or before it with the same first `prefix_bytes` bytes of the key, or
         None."""
         found: list[StoredRow | None] = []
         try:
@@ -148,7 +148,7 @@ class Transaction:
         return found
 
     def newest_first(self, table: int, prefix: bytes) -> Iterator[StoredRow]:
-        """Yield the rows whose keys begin with `prefix`, which is no row's key, from the last one to the first."""
+        """Yield the rows whose keys begin with `prefix`, which itself is not a key, from the last one to the first."""
         try:
             with self._txn.cursor(db=self._tables[table]) as cursor:
                 behind = int.from_bytes(prefix, "big") + 1
@@ -165,7 +165,7 @@ class Transaction:
             raise translated(error) from error
 
     def keys(self, table: int, prefix: bytes) -> list[bytes]:
-        """Return the keys that begin with `prefix`, which are few."""
+        """Return the keys that begin with `prefix`; for few keys."""
         found: list[bytes] = []
         try:
             cursor = self._cursor(table)
@@ -202,7 +202,7 @@ class Transaction:
             raise translated(error) from error
 
     def append(self, table: int, key: bytes, value: bytes) -> None:
-        """Write a row whose key probably sorts behind all others: pages are then filled to the brim."""
+        """Write a row whose key probably sorts behind all others, so that LMDB fills pages completely."""
         try:
             if not self._txn.put(key, value, db=self._tables[table], append=True):
                 self._txn.put(key, value, db=self._tables[table])
@@ -237,7 +237,7 @@ class Transaction:
             raise translated(error) from error
 
     def rows_of(self, table: int, prefix: bytes, start: bytes | None = None) -> list[bytes]:
-        """Return the values of the rows whose keys begin with `prefix`, which are few, from `start` on in key order."""
+        """Return the values of the rows whose keys begin with `prefix`, from `start` on, in key order; for few rows."""
         found: list[bytes] = []
         try:
             cursor = self._cursor(table)
@@ -256,7 +256,7 @@ class Transaction:
         """Return the first `limit` rows whose keys are not before `start`, in key order.
 
         Args:
-            prefix: of `start`: only rows whose keys begin with it; each row that is read costs time.
+            prefix: of `start`: only rows whose keys begin with it; it saves reading further rows.
         """
         try:
             cursor = self._placed(table, start)
@@ -265,7 +265,7 @@ class Transaction:
             raise translated(error) from error
 
     def some_keys(self, table: int, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
-        """Return the keys of the same rows, which takes less time."""
+        """Return the keys of the rows of `some_rows`, in less time."""
         try:
             cursor = self._placed(table, start)
             if cursor is None:
@@ -278,7 +278,7 @@ class Transaction:
             raise translated(error) from error
 
     def word_range(self, table: int, prefix: bytes, most: int) -> WordRange:
-        """Return the words of the first `most` rows whose keys begin with `prefix`, read without a list of rows."""
+        """Return the words of the first `most` rows whose keys begin with `prefix`, without making a list of rows."""
         try:
             cursor = self._placed(table, prefix)
             return WordRange(() if cursor is None else cursor.iternext(), prefix, most)  # type: ignore[arg-type]
@@ -300,7 +300,7 @@ class Transaction:
             raise translated(error) from error
 
     def delete_rows(self, table: int, prefix: bytes, limit: int) -> int:
-        """Delete at most `limit` rows whose keys begin with `prefix`; return how many were deleted."""
+        """Delete at most `limit` rows whose keys begin with `prefix`; return their number."""
         deleted = 0
         try:
             with self._txn.cursor(db=self._tables[table]) as cursor:
@@ -318,12 +318,12 @@ class Transaction:
         return self._stat(table)["entries"]
 
     def size_bytes(self, table: int) -> int:
-        """Return how many bytes of pages a table takes."""
+        """Return the bytes of pages of a table."""
         stat = self._stat(table)
         return (stat["leaf_pages"] + stat["branch_pages"] + stat["overflow_pages"]) * stat["psize"]
 
     def leaf_pages(self, table: int) -> int:
-        """Return how many pages of a table hold rows."""
+        """Return the number of leaf pages of a table."""
         return self._stat(table)["leaf_pages"]
 
     @property

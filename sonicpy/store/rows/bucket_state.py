@@ -16,18 +16,18 @@ class BucketState(Counters):
     """The counters of a bucket as a whole. Its row holds the fields as varints, in this order.
 
     Attributes:
-        bucket: its number: part of every key; a flushed bucket's is never used again.
+        bucket: its number, a part of every key; the number of a flushed bucket is never reused.
         next_iid: the IID of the next new object.
         next_term: the id of the next new term.
-        objects: how many there are.
+        objects: number of objects.
         total_length: sum of the lengths of all objects.
-        live_words: words that some object holds as words of their own, of at most 40 bytes.
-        pending_seq: how many words were ever added to `pending`; it orders them against a consolidation's snapshot.
+        live_words: number of words that objects hold as words of their own, of at most 40 bytes.
+        pending_seq: number of words ever added to `pending`; it orders them relative to a consolidation's snapshot.
         lexicon_version: the version of the bucket's word graph; 0: none was built yet.
-        graph_words: how many words that graph holds.
-        graph_seq: the `pending_seq` up to which the graph holds pending words.
-        named: `oids` holds all objects with a smaller IID; newer ones may still be missing there.
-        slices: into how many slices `oids` divides the hashes of names.
+        graph_words: number of words in the graph.
+        graph_seq: the `pending_seq` up to which the graph includes pending words.
+        named: `oids` holds all objects with a smaller IID; newer objects may be missing there.
+        slices: number of slices into which `oids` divides the hashes of names.
     """
 
     __slots__ = ()
@@ -38,7 +38,7 @@ class BucketState(Counters):
 
     @classmethod
     def unpack(cls, row: bytes) -> Self:
-        """Return the state that `pack` made a row of.
+        """Return the state in a row made by `pack`.
 
         Raises:
             StoreDamaged: the row is cut off or has another number of fields.

@@ -1,4 +1,4 @@
-"""The changes of the last commits, as a row of `meta`: everything else that a reader has cached stays true.
+"""The changes of the last commits, as a row of `meta`: everything else in the cache of a reader stays valid.
 
     row      number of the newest commit u64, then an entry of each commit, the newest first    (little-endian)
     entry    size of what follows u16 | size of the numbers u16 | numbers | the new pending words, one behind the other
@@ -6,10 +6,10 @@
              v(1 + number of terms, 0: too many), v(term id) of each,
              v(1 + number of words, 0: too many), v(size) of each
 
-New objects only lengthen lists: a reader sees by the row of a word whether its list grew, and reads the rest of it. So
-an entry names the words whose postings or impacts changed in other ways, and the rows of `lengths` that were written.
-It also brings the words that became pending. Entries of older commits lose long lists of words. A reader that missed
-more commits than the row holds begins afresh, and so does one whose commit is newer than the row: an older version of
+New objects only lengthen lists: the row of a word shows a reader whether its list grew, and the reader reads the rest
+of it. So an entry names the words whose postings or impacts changed in other ways, and the written rows of `lengths`.
+It also contains the new pending words. Entries of older commits lose long lists of words. A reader begins with an empty
+cache if it missed more commits than the row holds, or if its commit is newer than the row, because an older version of
 sonicpy wrote that commit.
 """
 
@@ -26,15 +26,15 @@ NEWEST = struct.Struct("<Q")
 SIZE = struct.Struct("<H")
 SIZE_MAX = 0xFFFF
 OLDER_BYTES = 1_400
-"""Of all older entries together, and so of the whole row where the newest entry is small: below half a page, so that
-LMDB keeps it in the page of the table, which each commit writes anyway."""
+"""Maximum of all older entries together, and so of the whole row if the newest entry is small: below half a page, so
+that LMDB keeps it in the page of the table, which each commit writes anyway."""
 ENTRY_BYTES = 12_000
-"""An entry that would be larger brings no words, and if that is not enough, does not name lists."""
+"""A larger entry leaves out the words, and if that is not enough, the lists."""
 SLIM_BYTES = 100
-"""An entry of an older commit that is larger loses its words."""
+"""A larger entry of an older commit loses its words."""
 
 KEPT_WEIGHT = 20_000
-"""Numbers and words that the process that commits keeps of the last commits, at most: about 1.5 MB. Where each commit
+"""Maximum of numbers and words that the committing process keeps of the last commits: about 1.5 MB. If each commit
 changes many buckets, the row has no room for them."""
 BUCKET_WEIGHT = 8
 """Of a bucket without any."""
@@ -45,9 +45,9 @@ class Touched:
     """The changes of a bucket.
 
     Attributes:
-        rewritten: the ids of the words whose lists changed other than by new postings at their end; None: any may have.
-        length_rows: the numbers of the rows of `lengths` that were written.
-        words: those that became pending, in the order of their numbers; None: not known.
+        rewritten: ids of the words whose lists changed in other ways than by new postings at their end; None: any word.
+        length_rows: numbers of the written rows of `lengths`.
+        words: the new pending words, in the order of their numbers; None: not known.
     """
 
     rewritten: set[int] | None = field(default_factory=set)
@@ -60,7 +60,7 @@ class Touched:
         return len(self.length_rows) + len(self.rewritten or ()) + len(self.words or ())
 
     def add(self, other: "Touched") -> None:
-        """Add what a later commit changed."""
+        """Add the changes of a later commit."""
         self.length_rows |= other.length_rows
         if self.rewritten is not None:
             self.rewritten = None if other.rewritten is None else self.rewritten | other.rewritten
@@ -69,17 +69,17 @@ class Touched:
 
 
 class ChangesBetween:
-    """The changes of some commits, by bucket; put together for a bucket when it is asked for.
+    """The changes of some commits, by bucket; merged for a bucket on demand.
 
     Args:
-        commits: the oldest one first.
+        commits: the oldest first.
     """
 
     def __init__(self, commits: Sequence[Mapping[int, Touched]]) -> None:
         self._commits = commits
 
     def get(self, bucket: int) -> Touched | None:
-        """Return what changed in a bucket; None: nothing."""
+        """Return the changes of a bucket; None: there are none."""
         found = [touched[bucket] for touched in self._commits if bucket in touched]
         if len(found) < 2:
             return found[0] if found else None
@@ -90,7 +90,7 @@ class ChangesBetween:
 
 
 class RecentChanges:
-    """The changes of the last commits, in the process that makes them: the entries of the row, and older ones."""
+    """The changes of the last commits, in the committing process: the entries of the row, and older ones."""
 
     def __init__(self) -> None:
         self._newest = -1
@@ -100,7 +100,7 @@ class RecentChanges:
         self._weight = 0
 
     def clear(self) -> None:
-        """Forget everything: the last commit that was noted may not have been made."""
+        """Forget everything: the last noted commit may have failed."""
         self._newest = -1
         self._newest_slim = b""
         self._older = []
@@ -108,9 +108,9 @@ class RecentChanges:
         self._weight = 0
 
     def since(self, commit: int, number: int) -> "ChangesBetween | None":
-        """Return what the commits behind a commit changed, up to commit `number`; None: not all of it is kept.
+        """Return the changes of the commits after `commit`, up to `number`; None: some are no longer kept.
 
-        Other threads than the one that commits may call it.
+        Any thread may call it.
         """
         kept = list(self._kept)
         if not kept or kept[0][0] > commit + 1 or kept[-1][0] < number:
@@ -128,7 +128,7 @@ class RecentChanges:
             self._weight -= self._kept.popleft()[1]
 
     def note(self, commit: int, touched: dict[int, Touched]) -> bytes:
-        """Add a commit that is about to be made; return the row."""
+        """Add the commit under way; return the row."""
         self._keep(commit, touched)
         if commit == self._newest + 1 and self._newest_slim:
             self._older.insert(0, self._newest_slim)
@@ -146,7 +146,7 @@ class RecentChanges:
 
 
 def pack_entry(touched: dict[int, Touched]) -> tuple[bytes, bytes]:
-    """Return the entry of a commit, and what stays of it when it is an older one; b"": it would be too large."""
+    """Return the entry of a commit, and its form as an older one; b"": it would be too large."""
     whole = _packed(touched)
     if 0 < len(whole) <= SLIM_BYTES:
         return whole, whole
@@ -158,7 +158,7 @@ def pack_entry(touched: dict[int, Touched]) -> tuple[bytes, bytes]:
 
 
 def _packed(touched: dict[int, Touched]) -> bytes:
-    """Return an entry; b"": its size has no room in it."""
+    """Return an entry; b"": it is too large for its size field."""
     numbers = pack_varints(_numbers(touched))
     words = b"".join(word for one in touched.values() for word in one.words or ())
     size = SIZE.size + len(numbers) + len(words)
@@ -173,11 +173,11 @@ def _numbers(touched: dict[int, Touched]) -> Iterator[int]:
 
 
 def changes_since(commit: int, number: int, row: bytes | None) -> dict[int, Touched] | None:
-    """Return what the commits behind a commit changed, by bucket; None: it is not known.
+    """Return the changes of the commits after `commit`, by bucket; None: they are not known.
 
     Args:
-        number: of the last of these commits.
-        row: that this one shows.
+        number: of the last one.
+        row: the row of `meta` in the last one.
 
     Raises:
         StoreDamaged: the row cannot be read.
@@ -202,7 +202,7 @@ def changes_since(commit: int, number: int, row: bytes | None) -> dict[int, Touc
 
 
 def _take_entry(found: dict[int, Touched], entry: bytes) -> None:
-    """Add an entry to those of later commits."""
+    """Add an entry to the entries of later commits."""
     (size,) = SIZE.unpack_from(entry, 0)
     at = SIZE.size + size
     numbers = iter(unpack_varints(entry[SIZE.size : at]))

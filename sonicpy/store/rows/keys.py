@@ -7,7 +7,7 @@
     words      bucket u32 | term (UTF-8; over 500 bytes: its first 466, 0xFF, BLAKE2b-256 of the whole)
     terms      bucket u32 | term id u40
     postings   bucket u32 | term id u40 | smallest IID that the block may hold, or its number, u32
-    impacts    as postings: of the first block that the row tells of
+    impacts    as postings: of the first block that the row covers
     objects    bucket u32 | IID // 16 u40
     lengths    bucket u32 | IID // 4000 u40
     oids       bucket u32 | smallest hash of the slice u40
@@ -49,27 +49,27 @@ __all__ = [
 
 BUCKET_MAX = 0xFFFFFFFF
 TERM_KEY_BYTES = 9
-"""Of the keys of `postings` and `impacts`: the bucket and the term."""
+"""Bytes of the bucket and the term in the keys of `postings` and `impacts`."""
 
 STAGING = ""
-"""The collection of the buckets that a restore has not switched to; see `restore`."""
+"""The collection of the staged buckets of a restore; see `restore`."""
 
 length_key = object_key  # the row number takes the place of an IID
 
 
 def length_row_of(key: bytes) -> int:
-    """Return the number of the row that a key of `lengths` names."""
+    """Return the number of the row in a key of `lengths`."""
     return int.from_bytes(key[4:], "big")
 
 
 def collection_prefix(collection: str) -> bytes:
-    """Return what the keys of all scopes of a collection begin with."""
+    """Return the prefix of the keys of all scopes of a collection."""
     name = collection.encode()
     return bytes((len(name),)) + name
 
 
 def after_collection(collection: str) -> bytes:
-    """Return a key behind those of all scopes of a collection, and before those of the next one."""
+    """Return a key behind all scopes of a collection, and before those of the next collection."""
     return collection_prefix(collection) + b"\xff"  # names are ASCII
 
 
@@ -79,7 +79,7 @@ def scope_key(collection: str, bucket: str) -> bytes:
 
 
 def scope_of(key: bytes) -> Scope:
-    """Return the scope that a key of `scopes` names. Raises StoreDamaged if it names none."""
+    """Return the scope in a key of `scopes`. Raises StoreDamaged if there is none."""
     end = 1 + key[0] if key else 1
     try:
         scope = Scope(key[1:end].decode("ascii"), key[end:].decode("ascii"))
@@ -106,20 +106,20 @@ def fact_kind(key: bytes) -> int:
 
 
 def block_position(key: bytes) -> int:
-    """Return what a key of `postings` says behind the term: the smallest IID that the block may hold, or its number."""
+    """Return the last part of a key of `postings`: the smallest IID that the block may hold, or its number."""
     return int.from_bytes(key[TERM_KEY_BYTES:], "big")
 
 
 def bucket_of(key: bytes) -> int:
-    """Return the bucket id that a key of the tables below `buckets` begins with."""
+    """Return the bucket id at the beginning of a key."""
     return int.from_bytes(key[:4], "big")
 
 
 def iid_of(key: bytes) -> int:
-    """Return the IID that a key of `removed` names."""
+    """Return the IID in a key of `removed`."""
     return int.from_bytes(key[4:TERM_KEY_BYTES], "big")
 
 
 def part_number(key: bytes) -> int:
-    """Return the number of the part that a key of `removed` names."""
+    """Return the number of the part in a key of `removed`."""
     return int.from_bytes(key[TERM_KEY_BYTES:], "big")

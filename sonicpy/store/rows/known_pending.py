@@ -1,7 +1,7 @@
-"""The pending words of a bucket that readers know, so that only those which changes add have to be read.
+"""A list of the pending words of a bucket, which readers extend by reading only the words that changes add.
 
-The snapshots and the open write transaction of a process share one list for each bucket: what is made of the words,
-such as families, then outlives commits, too.
+The snapshots and the open write transaction of a process share one list for each bucket, so that data derived from the
+words, such as families, outlives commits.
 """
 
 import threading
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from sonicpy._native.held import Held
 
 PENDING_READ_MAX = 4_096
-"""Pending words that are all read to find the new ones among them; beyond, looking for a family again costs less."""
+"""Maximum of pending words to scan for new ones; above it, looking up the family again costs less."""
 
 
 @dataclass(slots=True)
@@ -19,8 +19,8 @@ class KnownPending:
 
     Attributes:
         graph_seq: see BucketState.
-        commit: the number of a commit all of whose pending words these are, perhaps with later ones.
-        seq: the `pending_seq` up to which they were read. The graph holds those up to `graph_seq`.
+        commit: the number of a commit whose pending words are all in the list, perhaps with later ones.
+        seq: the `pending_seq` up to which words were read. The graph includes words up to `graph_seq`.
     """
 
     graph_seq: int
@@ -30,23 +30,23 @@ class KnownPending:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def extent(self) -> tuple[int, int]:
-        """Return how many words there are, and the `pending_seq` up to which they were read: a reader of an older state
-        finds words among them that its bucket does not have yet, or does not have any more."""
+        """Return the number of words, and the `pending_seq` up to which they were read. For a reader of an older state,
+        the list contains words that its bucket does not have yet, or no longer has."""
         with Held(self._lock):
             return len(self.words), self.seq
 
     def take(self, new: list[bytes], before: int, seq: int, commit: int) -> None:
-        """Add the words behind number `before`, unless another thread has added some: fewer, perhaps."""
+        """Add the words behind number `before`, unless another thread has added words meanwhile."""
         with Held(self._lock):
             if self.seq == before:
                 self.words += new  # first: who sees the new number finds the words
                 self.seq, self.commit = seq, max(self.commit, commit)
 
     def take_last(self, words: list[bytes] | None, seq: int, commit: int) -> bool:
-        """Add the new ones of the words with the last numbers up to `seq`; return whether these are all new ones.
+        """Add the new ones among the words with the last numbers up to `seq`; return whether no new word is missing.
 
         Args:
-            words: one for each number; None: they are not known.
+            words: one for each number; None: not known.
         """
         with Held(self._lock):
             before = self.seq

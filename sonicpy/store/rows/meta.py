@@ -1,4 +1,4 @@
-"""The rows of the `meta` table: what holds for a store as a whole.
+"""The rows of the `meta` table: facts about a whole store.
 
 To add one, add a `MetaKey` to KEYS; `docs/storage-format.md` has to name it in the row of `meta`.
 """
@@ -32,17 +32,18 @@ OPEN_ONCE = "open it for writing once, by a server or by `sonicpy.open`: that co
 RESTORE_ELSEWHERE = (
     "restore it with the version that wrote it and open that store here, or export it there and import it here"
 )
-"""The advice for a backup of that format."""
+"""The advice for a backup of the format that can be converted."""
 
 ORDER = "order of postings"
-"""A key of the analyzer. "object": by IID; "association": by the time at which objects gained the word, as Sonic's."""
+"""A key of the analyzer: the order of postings lists. "object": by IID; "association": by the time at which objects
+gained the word, as in Sonic."""
 BY_OBJECT = "object"
 BY_ASSOCIATION = "association"
 
 
 @dataclass(frozen=True, slots=True)
 class MetaKey(Generic[Value]):
-    """A row of `meta`: its key, and how its value becomes bytes and comes back."""
+    """A row of `meta`: its key, and functions that pack and unpack its value."""
 
     name: bytes
     pack: Callable[[Value], bytes]
@@ -117,45 +118,46 @@ def _unpack_names(row: bytes) -> frozenset[str]:
 FORMAT: MetaKey[str] = MetaKey(b"format", _pack_text, _unpack_text)
 """The format version of the store. Missing while the store is being created."""
 ANALYZER: MetaKey[Mapping[str, str]] = MetaKey(b"analyser", _pack_settings, _unpack_settings)
-"""The settings that decide which terms of a text are stored, key by key."""
+"""The analysis settings, by key: they decide which terms of a text are stored."""
 POSITION: MetaKey[int] = MetaKey(b"position", _pack_number, _unpack_number)
-"""The log position that the last commit covers."""
+"""The log position of the last commit."""
 NEXT_BUCKET: MetaKey[int] = MetaKey(b"next bucket", _pack_number, _unpack_number)
 """The id of the next new bucket."""
 
 NOT_ALWAYS_NOTED = frozenset({"stopwords.allow", "stopwords.deny"})
-"""Keys of the analyzer that decide something in some modes only. Stores of older versions note them in every mode."""
+"""Keys of the analyzer with an effect in some modes only. Older versions wrote them in every mode."""
 
 MODE = "server.compat"
-"""Key of the analyzer that others follow from: where it differs, an operator has to hear of it alone."""
+"""Key of the analyzer from which others follow: if it differs, the error names only this one."""
 
 SETTINGS = (MODE, "normalization.", "tokenization.", "stopwords.")
-"""The prefix of those keys of the analyzer that are settings; others say which version cut the texts."""
+"""The prefixes of keys of the analyzer that are settings; the other keys are versions of the analysis."""
 SET_BACK = "set it back, or push the texts again into a new store"
-"""An export would bring the terms that were cut as before, which queries that are cut otherwise miss."""
+"""Advice for a store whose texts were analysed differently. An export would not help: it contains the old terms, which
+queries with another analysis miss."""
 MAKE_ANEW = "export and import into a new store, or push the texts again into one"
 
 CONVERSION: MetaKey[tuple[int, int]] = MetaKey(b"conversion", pack_varints, _unpack_progress)
-"""How far a conversion from the old format is: buckets below the first number are to be converted, and of the first of
-them by name the objects from the second number on. Missing otherwise."""
+"""The progress of a conversion from the old format: buckets below the first number are not converted, and in the first
+of them by name the objects from the second number on. Missing in other stores."""
 
 EMPTIED = b"emptied "
-"""The prefix of the keys of rows without a value; the name of a collection follows. The collection has lost all its
-buckets at some time: it exists until it is flushed itself, as in Sonic."""
+"""The prefix of the keys of rows without a value; the name of a collection follows. The collection has once lost all
+its buckets: as in Sonic, it exists until it is flushed itself."""
 FLUSHING = b"flushing "
 """The prefix of the keys of `flushing`."""
 
 
 def flushing(collection: str) -> MetaKey[int]:
-    """Return the key that is there while a collection is being removed: all of its buckets below this number are."""
+    """Return the meta key that marks a collection as being removed; its value is the first bucket id to keep."""
     return MetaKey(FLUSHING + collection.encode(), _pack_number, _unpack_number)
 
 
 REPLICA: MetaKey[Mapping[str, Any]] = MetaKey(b"replica", _pack_settings, _unpack_settings)
-"""The note of `store.replica` with a position of the cluster's log. Missing in a store that is no replica."""
+"""The `Progress` of a replica. Missing in a store that is no replica."""
 
 CHANGES: MetaKey[bytes] = MetaKey(b"changes", bytes, bytes)
-"""The changes of the last commits; `store.changes` packs them. Missing in a store that an older version wrote last."""
+"""The changes of the last commits, packed by `changes.py`. Missing in a store that an older version wrote last."""
 
 USES: MetaKey[Collection[str]] = MetaKey(b"uses", _pack_names, _unpack_names)
 """The names, of `uses.KNOWN`, of the rules, fields and tables in use. Missing in a store that uses none."""
@@ -196,7 +198,7 @@ def is_readable(transaction: Transaction) -> bool:
 
 
 def write_identity(transaction: Transaction, analyzer: Mapping[str, str]) -> None:
-    """Note the format and the analyzer of a new store."""
+    """Write the format and the analyzer of a new store."""
     note_format(transaction)
     ANALYZER.write(transaction, analyzer)
 
@@ -206,7 +208,7 @@ def check_format(transaction: Transaction, what: str = "the store", advice: str 
 
     Args:
         what: "the store" or "the backup", for the message.
-        advice: what to do if it has the format that can be converted.
+        advice: for the format that can be converted.
     """
     found = FORMAT.read(transaction)
     if found not in READABLE_FORMATS:
@@ -218,7 +220,7 @@ def check_format(transaction: Transaction, what: str = "the store", advice: str 
 
 
 def check_analyzer(folder: Path, transaction: Transaction, analyzer: Mapping[str, str]) -> None:
-    """Raise StoreError unless the store was made with the same analysis of texts."""
+    """Raise StoreError unless the store has these analysis settings."""
     stored = ANALYZER.read(transaction) or {}
     for key in sorted({*stored, *analyzer}, key=lambda key: (key != MODE, key)):
         if key in NOT_ALWAYS_NOTED and not (key in stored and key in analyzer):
@@ -232,14 +234,14 @@ def check_analyzer(folder: Path, transaction: Transaction, analyzer: Mapping[str
 
 
 def _shown(value: str | None) -> str:
-    """Return the value of a key of the analyzer as a settings file has it."""
+    """Return the value of a key of the analyzer, as written in a settings file."""
     if value is None:
         return "unset"
     return value.lower() if value in ("True", "False") else value
 
 
 def read_position(transaction: Transaction) -> int:
-    """Return the log position that the last commit covers."""
+    """Return the log position of the last commit."""
     return POSITION.read(transaction) or 0
 
 

@@ -1,9 +1,9 @@
 """The object of an OID: `oids` by the hash of the OID, and the OIDs of new objects in memory.
 
 With a row for each name, nearly every PUSH would change a page of its own, because hashes are spread evenly. So names
-wait in memory until there are thousands, then go into rows of about fifty, a slice of all hashes each
-(`sonicpy._native.name_rows`). Nothing is lost with the memory: the names that wait belong to objects from
-`BucketState.named` on, whose records hold them.
+wait in memory until there are thousands, and are then written into rows of about fifty, each for a slice of all hashes
+(`sonicpy._native.name_rows`). A loss of the memory is harmless: waiting names belong to objects from
+`BucketState.named` on, whose records contain them.
 """
 
 from collections.abc import Iterator
@@ -18,12 +18,13 @@ from sonicpy.store.rows.keys import bucket_key, object_key
 __all__ = ["NewNames", "drop_stored_name", "find_new", "name_hash", "new_names", "oids_from", "stored_names"]
 
 NAMES_PER_SLICE = 64
-"""The largest average: 450 bytes. With twice as many, a page has room for four rows and usually holds two or three."""
+"""Maximum of the average of names in a slice: 450 bytes. With twice as many, a page has room for four rows and usually
+holds two or three."""
 WAITING_MIN = 1_000
 WAITING_MAX = 8_000
-"""Names that wait: a sixteenth of all, within these bounds."""
+"""Bounds of the number of waiting names, which is a sixteenth of all names."""
 FOLDED_MIN = 8
-"""Names that go into rows at a commit while more than enough wait, besides two for each new one."""
+"""Names written into rows at a commit while more than enough wait, besides two for each new name."""
 
 
 class NewNames(NameMap):
@@ -35,7 +36,7 @@ class NewNames(NameMap):
         self._until = 0  # objects before it are going into `oids`; 0: none are
 
     def fold(self, transaction: Transaction, state: BucketState) -> None:
-        """Put some of the names that wait into their rows, if there are more than enough.
+        """Write some of the waiting names into their rows, if there are more than enough.
 
         Raises:
             DamagedBytes: a row is damaged.
@@ -62,7 +63,7 @@ def new_names(transaction: Transaction, state: BucketState) -> NewNames:
 
 
 def stored_names(transaction: Transaction, state: BucketState, hash: int) -> tuple[int, ...]:
-    """Return the IIDs of the objects in `oids` whose OID has this hash.
+    """Return the IIDs of the objects in `oids` whose OID has a hash.
 
     Raises:
         DamagedBytes: the row is damaged.
@@ -74,12 +75,12 @@ def stored_names(transaction: Transaction, state: BucketState, hash: int) -> tup
 
 
 def find_new(transaction: Transaction, state: BucketState, oid: bytes) -> Iterator[int]:
-    """Yield the IID of an object that `oids` may not hold, for readers without `NewNames`."""
+    """Yield the IID of an object that `oids` may lack, for readers without `NewNames`."""
     return (iid for iid, other in oids_from(transaction, state.bucket, state.named) if other == oid)
 
 
 def drop_stored_name(transaction: Transaction, state: BucketState, hash: int, iid: int) -> None:
-    """Take a name out of `oids`, if it is there."""
+    """Remove a name from `oids`, if it is there."""
     if iid not in stored_names(transaction, state, hash):
         return
     key = name_key(state.bucket, hash, state.slices)
@@ -102,9 +103,9 @@ def oids_from(transaction: Transaction, bucket: int, first: int) -> Iterator[tup
 
 
 def _merge(transaction: Transaction, state: BucketState, names: bytes) -> None:
-    """Put a row of names into the rows of their slices, and split slices if there are too few.
+    """Merge a row of names into the rows of their slices, and split slices if there are too few.
 
-    The work grows with the names: a bucket whose slices are all too large gets new ones over many calls.
+    The work is proportional to the names: a bucket whose slices are all too large gets new slices over many calls.
     """
     before = max(state.slices, 1)
     wanted = -(-state.objects // NAMES_PER_SLICE)

@@ -1,7 +1,7 @@
 """The term of a term id: the table `terms`, where neighbouring term ids share rows.
 
-New terms get the next term ids, so those of a text usually go into one row. A row of an older version holds one term:
-see `sonicpy._native.numbered_terms`.
+New terms get the next term ids, so the new terms of a text usually share a row. A row of an older version holds one
+term: see `sonicpy._native.numbered_terms`.
 """
 
 from collections import defaultdict
@@ -22,7 +22,7 @@ from sonicpy.store.rows.keys import bucket_key, term_key
 
 
 def terms_numbered(transaction: Transaction, bucket: int, term_ids: Iterable[int]) -> dict[int, bytes]:
-    """Return the terms of some term ids by term id, without those that have none.
+    """Return term id -> term for some term ids, without ids that have no term.
 
     Raises:
         StoreDamaged: a row cannot be read.
@@ -42,7 +42,7 @@ def terms_numbered(transaction: Transaction, bucket: int, term_ids: Iterable[int
 
 
 def put_terms(transaction: Transaction, bucket: int, terms: list[tuple[int, bytes]]) -> None:
-    """Add (term id, term) pairs of new term ids, by rising term id: larger ones than all others."""
+    """Add (term id, term) pairs of new terms, by rising term id, all larger than the existing ones."""
     for key, entries in entries_by_row(bucket, terms):
         transaction.put(TERMS, key, with_terms(transaction.get(TERMS, key), entries))
 
@@ -82,7 +82,7 @@ def all_terms(transaction: Transaction, bucket: int) -> Iterator[tuple[int, byte
 
 
 def _by_row(term_ids: Iterable[int]) -> dict[int, list[int]]:
-    """Return the places of term ids by the first term id of their row."""
+    """Return first term id of a row -> places of the given term ids in it."""
     by_row: defaultdict[int, list[int]] = defaultdict(list)
     for term_id in term_ids:
         place = term_id % TERMS_PER_ROW
@@ -91,7 +91,7 @@ def _by_row(term_ids: Iterable[int]) -> dict[int, list[int]]:
 
 
 def _shared(transaction: Transaction, bucket: int, firsts: Iterable[int]) -> dict[int, dict[int, bytes]]:
-    """Return the terms of rows by their places, by the first term id of the row, without rows that are missing."""
+    """Return first term id of a row -> the terms by their places, without missing rows."""
     keys = {term_key(bucket, first): first for first in firsts}
     rows = transaction.get_many(TERMS, list(keys))
     return {keys[key]: _unpacked(bucket, keys[key], row) for key, row in rows}

@@ -1,7 +1,7 @@
-"""Removals in steps: large objects and collections of many buckets that are half gone.
+"""The state of removals in steps: large objects, and collections of many buckets, that are being removed.
 
-The table `removed` holds the terms of such an object that are still to be taken away, in parts, and its record is
-empty; a row of `meta` names such a collection. So steps go on after a restart. `remove_steps` carries them out.
+The table `removed` holds the remaining terms of such an object, in parts, and its record is empty; a row of `meta`
+names such a collection. So removals continue after a restart. `remove_steps` carries them out.
 """
 
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ removed_key = block_key  # the IID takes the place of the term id, the number of
 
 
 class Removals:
-    """The objects and collections that are half gone, as the open write transaction shows them.
+    """The objects and collections that are being removed, as the open write transaction shows them.
 
     Attributes:
-        objects: the IID of each object, by the number of its bucket and its OID.
-        collections: for each collection, the number that all buckets to be removed are below.
-        sorter: the `PartSorter` at work.
+        objects: (number of the bucket, OID) -> IID of each object.
+        collections: collection -> number below which its buckets are removed.
+        sorter: the present `PartSorter`.
     """
 
     __slots__ = ("collections", "objects", "sorter")
@@ -48,7 +48,7 @@ class Removals:
 
 
 def _half_gone(transaction: Transaction) -> Iterator[tuple[int, int, str]]:
-    """Yield the bucket, the IID and the OID of every object that has parts left."""
+    """Yield the bucket, the IID and the OID of every object with remaining parts."""
     row = transaction.first(REMOVED, b"")
     while row is not None:
         bucket, iid = bucket_of(row[0]), iid_of(row[0])

@@ -1,4 +1,4 @@
-"""Questions that every table answers alike: its true count of rows, and the buckets that have rows in it."""
+"""Functions for every table: the true count of rows, and the buckets with rows in it."""
 
 from collections.abc import Iterator
 
@@ -7,20 +7,20 @@ from sonicpy.store.rows.keys import BUCKET_MAX, bucket_key, bucket_of
 
 
 def miscounted_tables(transaction: Transaction) -> Iterator[str]:
-    """Read every row of every table; yield a sentence for each table that counts more or fewer than it has."""
+    """Read every row of every table; yield a sentence for each table whose count of rows is wrong."""
     for table in range(len(TABLE_NAMES)):
         yield from miscounted_table(transaction, table)
 
 
 def miscounted_table(transaction: Transaction, table: int) -> Iterator[str]:
-    """Read every row of a table; yield a sentence if it counts more or fewer than it has."""
+    """Read every row of a table; yield a sentence if its count of rows is wrong."""
     rows = sum(1 for _ in transaction.rows(table, b""))
     if rows != transaction.count(table):
         yield f"table {TABLE_NAMES[table].decode()} has {rows} rows but counts {transaction.count(table)}"
 
 
 def buckets_in(transaction: Transaction, table: int) -> Iterator[int]:
-    """Yield the ids of the buckets that have rows in a table."""
+    """Yield the ids of the buckets with rows in a table."""
     row = transaction.first(table, b"")
     while row is not None:
         bucket = bucket_of(row[0])

@@ -1,7 +1,7 @@
-"""The rows of words: in `words` by their letters, those of common words in `common` by their term ids.
+"""The rows of words: in `words` by their letters; the rows of common words in `common` by their term ids.
 
-Common words change with nearly every text. By their letters they are spread over all pages of a table, and every commit
-would have to write them all; by their term ids they fill a few pages.
+Common words change with nearly every text. Ordered by letters, they would be spread over all pages of a table, which
+every commit would have to write; ordered by term ids, they fill a few pages.
 """
 
 from sonicpy._native.term_rows import common_keys, with_common
@@ -32,7 +32,7 @@ def stored_words_from(transaction: Transaction, start: bytes, limit: int, prefix
 
 
 def stored_word_range(transaction: Transaction, prefix: bytes, most: int) -> WordRange:
-    """Return the first `most` words whose keys begin with `prefix`, with how many objects hold them.
+    """Return the first `most` words whose keys begin with `prefix`, with their object frequencies.
 
     Raises:
         DamagedBytes: the row of a common word is missing.

@@ -34,7 +34,7 @@ class BucketReader:
         return self._view.fact(self.state.bucket, kind)
 
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:
-        """Return the row of each term, None for a term that no object holds."""
+        """Return the row of each term; None: no object holds the term."""
         keys = [word_key(self.state.bucket, term) for term in terms]
         found = self._view.word_rows(keys)
         return [
@@ -53,18 +53,18 @@ class BucketReader:
         return blocks
 
     def read_blocks(self, keys: list[bytes]) -> list[StoredRow]:
-        """Return (key, block) of the blocks of postings with these keys, in their order; those that exist."""
+        """Return (key, block) of the existing blocks of postings with these keys, in order."""
         return self._transaction.get_many(POSTINGS, keys)
 
     def note_made(self, size_bytes: int) -> None:
-        """Take note that a query made windows of postings of `size_bytes`. This reader keeps none."""
+        """Note that a query made windows of postings of `size_bytes`. This reader does not cache them."""
 
     def postings(self, word: TermInfo) -> StoredPostings:
-        """Return a word's postings by rising IID, to be read as far as they are needed."""
+        """Return a word's postings by rising IID, read on demand."""
         return self.postings_with(word, self.lengths())
 
     def postings_with(self, word: TermInfo, lengths: bytes | bytearray) -> StoredPostings:
-        """Return the same, given the lengths of all objects."""
+        """Return a word's postings as `postings` does, given the lengths of all objects."""
         bucket = self.state.bucket
         if self._view.by_association:
             return StoredPostings.of_blocks(bucket, word.term_id, word.df, self.blocks(word), lengths)
@@ -75,7 +75,7 @@ class BucketReader:
         return StoredPostings(bucket, word.term_id, word.df, rows, word.tail, word.position, lengths)
 
     def postings_of(self, words: list[TermInfo]) -> list[StoredPostings]:
-        """Return the postings of some words; a word that is there twice shares one `StoredPostings`."""
+        """Return the postings of some words; duplicate words share one `StoredPostings`."""
         found: dict[int, StoredPostings] = {}
         for word in words:
             if word.term_id not in found:
@@ -83,7 +83,7 @@ class BucketReader:
         return [found[word.term_id] for word in words]
 
     def postings_within(self, words: list[TermInfo], window: int) -> list[StoredPostings]:
-        """Return the newest `window` postings of each of some words, shared as by `postings_of`."""
+        """Return the newest `window` postings of each of some words, shared as in `postings_of`."""
         found: dict[int, StoredPostings] = {}
         for word in words:
             if word.term_id not in found:
@@ -97,17 +97,17 @@ class BucketReader:
         return StoredPostings.of_blocks(bucket, word.term_id, min(word.df, window), blocks, lengths, skipped)
 
     def newest_postings(self, word: TermInfo, window: int) -> tuple[PostingList, int]:
-        """Return the newest postings of a word, and how many at their head are beyond the window.
+        """Return the newest postings of a word, and the number of leading postings beyond the window.
 
         Args:
-            window: how many postings to read; 0: all.
+            window: number of postings to read; 0: all.
         """
         blocks, skipped = self._newest_blocks(word, window)
         return PostingList.of(blocks), skipped
 
     def _newest_blocks(self, word: TermInfo, window: int) -> tuple[list[bytes], int]:
-        """Return the blocks with the newest `window` postings (0: all), and how many postings at their head are too
-        many. Raises StoreDamaged if some are missing."""
+        """Return the blocks with the newest `window` postings (0: all), and the number of leading postings beyond the
+        window. Raises StoreDamaged if blocks are missing."""
         blocks = [word.tail] if word.tail else []
         count = posting_count(word.tail) if word.tail else 0
         if word.position and (not window or count < window):
@@ -161,11 +161,11 @@ class BucketReader:
         return self._view.lengths(self.state)
 
     def length_masks(self) -> LengthMasks:
-        """Return which objects are shorter than a limit, as bits."""
+        """Return bits of the objects that are shorter than a limit."""
         return LengthMasks(self.lengths())
 
     def lexicon(self, prefix: bytes, after: bytes = b"") -> Iterator[tuple[bytes, TermInfo]]:
-        """Yield the words that begin with `prefix` in byte order, with their rows, whether they are live or not.
+        """Yield the words that begin with `prefix` in byte order, with their rows, live or not.
 
         Args:
             after: only words behind this one.
@@ -195,10 +195,10 @@ class BucketReader:
         return keys[0][4:] if keys and keys[0][:4] == key[:4] else None
 
     def likely_words(self, prefix: bytes, limit: int, examined: int) -> list[bytes]:
-        """Return at most `limit` live words: the prefix itself, then those that most objects hold, then short ones.
+        """Return at most `limit` live words: the prefix itself, then the others by object frequency, then by length.
 
         Args:
-            examined: how many words to compare at most, the first ones in byte order.
+            examined: maximum of words to compare, the first ones in byte order.
         """
         words = self._view.word_range(word_key(self.state.bucket, prefix), examined)
         return words.likely(prefix, limit, examined) or []
@@ -216,10 +216,10 @@ def find_object(view: BucketRows, state: BucketState, oid: str) -> tuple[int, Ob
 
 
 def find_among(view: BucketRows, bucket: int, iids: Iterable[int], oid: bytes) -> tuple[int, ObjectRecord] | None:
-    """Return the IID and the record of the object among some that has an OID, or None.
+    """Return the IID and the record of the one object among `iids` with an OID, or None.
 
     Raises:
-        StoreDamaged: one of them has no record, or it cannot be read.
+        StoreDamaged: an object has no record, or its record cannot be read.
     """
     for iid in iids:
         packed = view.record(bucket, iid)

@@ -1,4 +1,4 @@
-"""Names: collections, the buckets of one, and the objects of a bucket, some at a time."""
+"""Lists names of collections, of buckets and of objects, some at a time."""
 
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, names_in
 from sonicpy.store.disk.transaction import OBJECTS, SCOPES
@@ -7,19 +7,19 @@ from sonicpy.store.rows.keys import collection_prefix, object_key, scope_of
 from sonicpy.store.views.view import View
 
 FIRST_COLLECTION = b"\1"
-"""Behind the keys of staged buckets, whose collection has no name."""
+"""A key behind those of staged buckets, whose collection has no name."""
 ROWS_MIN = 2
-"""The row that a page ended in, where new objects may have come, and the one behind it."""
+"""Minimum of rows to read: the row in which the last page ended, which may have new objects, and the next row."""
 LAST_BUCKET = b"\xff"
-"""Behind every name of a bucket, because those are ASCII."""
+"""Bytes behind every name of a bucket, because names are ASCII."""
 
 
 def collections_after(view: View, after: str | None, limit: int) -> list[str]:
-    """Return names of collections: shorter ones first, those of one length in byte order.
+    """Return names of collections: shorter ones first, names of one length in byte order.
 
     Args:
-        after: only those behind this name, which need not exist; None: from the first on.
-        limit: how many at most.
+        after: only names behind this one, which need not exist; None: from the first on.
+        limit: maximum of names.
     """
     found: list[str] = []
     start = FIRST_COLLECTION if after is None else collection_prefix(after) + LAST_BUCKET
@@ -40,13 +40,13 @@ def buckets_after(view: View, collection: str, after: str | None, limit: int) ->
 def objects_from(
     view: View, state: BucketState, start: int, prefix: bytes, limit: int, rows_max: int
 ) -> tuple[list[str], int | None]:
-    """Return names of objects in the order of their first PUSH, and the IID to go on with; None: there are no more.
+    """Return names of objects in the order of their first PUSH, and the IID to continue with; None: there are no more.
 
     Args:
         start: the first IID.
         prefix: only names that begin with it.
-        limit: how many names at most.
-        rows_max: how many rows of sixteen objects to read at most; at least two.
+        limit: maximum of names.
+        rows_max: maximum of rows of sixteen objects to read; at least two.
 
     Raises:
         DamagedBytes: a row cannot be read.

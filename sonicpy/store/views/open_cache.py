@@ -1,8 +1,8 @@
-"""The rows that were read of the open write transaction, its own changes included, so that queries between changes are
-as fast as those between commits.
+"""The cache of rows read from the open write transaction, its own changes included, so that queries between changes are
+as fast as queries between commits.
 
-The cache takes over what the last commit left, and after each change what the change did not touch, in the same way as
-the cache of a commit does. The next commit takes it over in turn. A recovery drops it: what it shows may never be
+It takes over the cache of the last commit, and after each change keeps all rows that the change did not touch, like the
+cache of a commit. The next commit takes it over in turn. A recovery drops it, because its content may never be
 committed.
 """
 
@@ -23,7 +23,7 @@ ReadableView = Snapshot | WriteView
 
 
 class OpenCache(SnapshotCache):
-    """The rows that were read of an open write transaction.
+    """The cache of an open write transaction.
 
     Args:
         view: of the transaction.
@@ -34,10 +34,10 @@ class OpenCache(SnapshotCache):
         super().__init__(view.transaction.number, before)
         self._view = view
         self._seen: dict[int, int] = {}
-        """By bucket, the `changes` of the view for which its cache holds."""
+        """Bucket -> the `changes` of the view for which its cache is valid."""
 
     def of(self, bucket: int, view: View) -> BucketCache:
-        """Return the cache of a bucket, which holds for the moment."""
+        """Return the cache of a bucket, valid until the next change."""
         now = self._view.changes
         commit, cache = self.buckets.get(bucket, (-1, None))
         if cache is None or commit != self.commit:
@@ -52,7 +52,7 @@ class OpenCache(SnapshotCache):
         return cache
 
     def changes_since(self, commit: int, transaction: Transaction) -> Changes | None:
-        """Return what the commits behind a commit changed, without the open transaction; see `SnapshotCache`."""
+        """Return the changes of the commits after `commit`, without the open transaction; see `SnapshotCache`."""
         if commit not in self._since:
             self._since[commit] = self._changes_between(commit, transaction.number - 1, transaction)
         return self._since[commit]
@@ -65,19 +65,20 @@ class OpenCache(SnapshotCache):
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once.
 
-        It is the list of the snapshots before and behind.
+        Snapshots before and behind share the list.
         """
         return self.growing_pending_words(state).words
 
     def growing_pending_words(self, state: BucketState) -> KnownPending:
-        """Return the same words, to which later ones are added."""
+        """Return the words of `pending_words` as a growing list."""
         known = self.known_pending(state)
         self._add_pending(known, state)
         read_pending(known, self._view.transaction, state, self.commit - 1)
         return known
 
     def _add_pending(self, known: KnownPending, state: BucketState) -> None:
-        """Add to the known pending words those of this transaction and of the commits before, if these tell."""
+        """Add the new pending words of this transaction and of the commits before to the known ones, if they are
+        recorded."""
         touched = self._view.touched.get(state.bucket, Touched())
         if known.take_last(touched.words, state.pending_seq, self.commit - 1):
             return
@@ -88,7 +89,7 @@ class OpenCache(SnapshotCache):
                 known.take_last(earlier + touched.words, state.pending_seq, self.commit - 1)
 
     def left_to_commit(self) -> SnapshotCache:
-        """Return the cache of the commit that the transaction is about to become; this one is empty then."""
+        """Return the cache of the commit that the transaction is about to become, and leave this one empty."""
         for bucket, (commit, _) in tuple(self.buckets.items()):
             if commit == self.commit:
                 self.of(bucket, self._view)
@@ -101,7 +102,7 @@ class OpenSource(SnapshotSource):
     _view: WriteView
 
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:
-        """Return the row of each term, None for a term that no object holds."""
+        """Return the row of each term; None: no object holds the term."""
         self.note_words(len(terms))
         return BucketReader.words(self, terms)
 
@@ -110,5 +111,5 @@ class OpenSource(SnapshotSource):
         return self._view.lengths(self.state)[:]
 
     def length_rows(self, numbers: list[int]) -> list[tuple[int, bytes]]:
-        """Return the rows of lengths with these numbers, with their numbers; those that exist."""
+        """Return (number, row) of the existing rows of lengths with these numbers."""
         return self._view.length_rows(self.state.bucket, numbers)

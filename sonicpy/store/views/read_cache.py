@@ -1,9 +1,8 @@
-"""A snapshot that many readers use one after the other, until the next commit, with a cache of what they read.
+"""A snapshot that many readers use one after the other, until the next commit, with a cache of the rows read.
 
-The cache holds states of buckets, rows and postings of words, lengths and OIDs. The one of the next commit takes over
-what the commit did not touch (`changes.py`), and so does that of the open transaction (`open_cache.py`). OIDs stay
-anyway, since an IID always means the same object. People ask for the same words again and again, and for common words
-more often.
+The cache holds states of buckets, rows and postings of words, lengths and OIDs. The cache of the next commit takes over
+all rows that the commit did not touch (`changes.py`), and so does the cache of the open transaction (`open_cache.py`).
+OIDs always stay, because an IID always means the same object. Queries repeat the same words, common words most of all.
 """
 
 import threading
@@ -36,32 +35,32 @@ Changes = ChangesBetween | dict[int, Touched]
 
 BUCKETS_MAX = 1_000
 WORDS_MAX = 4_096
-"""Words of a bucket whose rows are cached, and as many older ones: about 2 MB."""
+"""Maximum of cached rows of words of a bucket, and of as many older ones: about 2 MB."""
 NAME_ROWS_MAX = 12_500
-"""Rows of sixteen OIDs of a bucket: about 5 MB if these are short."""
+"""Maximum of cached rows of sixteen OIDs of a bucket: about 5 MB for short OIDs."""
 IDLE_COMMITS = 1_024
-"""The cached rows of a bucket are dropped after this many commits without a read: it may be gone, and the row of
-changes does not go back so far. At most twice as many."""
+"""The cached rows of a bucket are dropped after one to two times this many commits without a read: the bucket may be
+gone, and the row of changes is shorter."""
 POSTINGS_MAX_BYTES = 448 << 20
 """Of postings, packed blocks and windows of common words, over all buckets, one half of them older ones: what queries
 of a million chat messages use again and again."""
 ROWS_MAX_BYTES = 32 << 20
-"""Of rows of words and of OIDs, over all buckets, and as much of older rows of words: many buckets that are all in use
-take no more than that."""
+"""Maximum of cached rows of words and OIDs in all buckets, and of as many bytes of older rows of words: it bounds the
+memory of many active buckets."""
 CACHED_WORD_BYTES, CACHED_NAMES_BYTES = 250, 400
-"""About what a row takes in the cache."""
+"""Approximate bytes per cached row."""
 CACHED_RANGE_BYTES, CACHED_COMPLETION_BYTES = 200, 25
-"""About what a range of words takes there, and each of its words."""
+"""Approximate bytes per cached range of words, and per word of it."""
 
 
 @dataclass(slots=True)
 class KnownNames:
-    """The OIDs of a bucket that its rows of names may not hold, as far as they were read; later commits add some.
+    """The OIDs of a bucket that its rows of names may lack, as far as they were read; later commits add some.
 
     Attributes:
         named: see BucketState.
-        until: the objects from `named` on and before this IID were read.
-        iids: by OID, the newest object with it, which may have been removed since.
+        until: the objects from `named` up to this IID, exclusive, were read.
+        iids: OID -> the newest object with it, which may have been removed since.
     """
 
     named: int
@@ -70,7 +69,7 @@ class KnownNames:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def take(self, new: dict[bytes, int], before: int, until: int) -> None:
-        """Add the objects from IID `before` on, unless another thread has added some."""
+        """Add the objects from IID `before` on, unless another thread has added objects meanwhile."""
         with Held(self._lock):
             if self.until == before:
                 self.iids.update(new)
@@ -83,13 +82,13 @@ class KnownNames:
 
 
 class SnapshotCache:
-    """The rows that were read of one commit; threads share them, since each step is one call of a dict.
+    """The cache of rows read from one commit; threads share it, because each step is one call of a dict.
 
     Args:
         commit: its number.
-        before: the cache of an older commit, from which this one takes over what still holds.
-        recent: what the last commits changed, in the process that makes them.
-        postings_max_bytes: see POSTINGS_MAX_BYTES; the cache of an older commit hands it on.
+        before: the cache of an older commit, from which this one takes over valid rows.
+        recent: the changes of the last commits, in the committing process.
+        postings_max_bytes: see POSTINGS_MAX_BYTES; with `before`, its value is used.
     """
 
     def __init__(
@@ -104,12 +103,12 @@ class SnapshotCache:
         self.postings_max_bytes: int = postings_max_bytes if before is None else before.postings_max_bytes
         self.recent: RecentChanges | None = recent if before is None else before.recent
         self.names: dict[int, dict[int, bytes]] = {} if before is None else before.names
-        """By bucket, those that its `BucketCache` holds: an IID means one object for ever."""
+        """Bucket -> the rows of OIDs in its `BucketCache`, which never become invalid."""
         self.states: dict[tuple[str, str], BucketState | None] = {}
         self.facts: dict[tuple[int, int], bytes | None] = {}
         """By bucket and kind, as `states` those of this commit alone."""
         self.buckets: dict[int, tuple[int, BucketCache]] = {}
-        """By bucket, with the number of the commit for which they hold."""
+        """Bucket -> the number of the commit for which its cache is valid, and the cache."""
         self.pending: dict[int, KnownPending] = {} if before is None else before.pending
         self.new_names: dict[int, KnownNames] = {} if before is None else before.new_names
         self.posting_bytes = 0
@@ -122,7 +121,7 @@ class SnapshotCache:
                 self._drop_idle()
 
     def _drop_idle(self) -> None:
-        """Drop what was read of buckets that nobody has asked for in the last commits."""
+        """Drop the rows of buckets without reads in the last commits."""
         oldest = self.commit - IDLE_COMMITS
         self.buckets = {number: (commit, cache) for number, (commit, cache) in self.buckets.items() if commit >= oldest}
         for rows in (self.names, self.pending, self.new_names):
@@ -133,7 +132,7 @@ class SnapshotCache:
         """Return the cache of a bucket.
 
         Args:
-            view: of the commit of this cache.
+            view: of this cache's commit.
         """
         commit, cache = self.buckets.get(bucket, (-1, None))
         if cache is None:
@@ -156,7 +155,7 @@ class SnapshotCache:
         return BucketCache(WORDS_MAX, NAME_ROWS_MAX, self.names.setdefault(bucket, {}))
 
     def _taken_over(self, bucket: int, before: BucketCache, touched: Touched | None, view: View) -> BucketCache:
-        """Return a cache that holds what changes have not touched; None: they have touched nothing."""
+        """Return a cache with the rows that changes did not touch; `touched` None: there were no changes."""
         if touched is None:
             return before
         cache = self._empty(bucket)
@@ -165,7 +164,7 @@ class SnapshotCache:
         return cache
 
     def changes_since(self, commit: int, transaction: Transaction) -> Changes | None:
-        """Return what the commits behind a commit changed, by bucket; None: it is not known."""
+        """Return the changes of the commits after `commit`, by bucket; None: they are not known."""
         if commit not in self._since:
             self._since[commit] = self._changes_between(commit, transaction.number, transaction)
         return self._since[commit]
@@ -175,17 +174,17 @@ class SnapshotCache:
         return changes_since(commit, number, CHANGES.read(transaction)) if kept is None else kept
 
     def known_pending(self, state: BucketState) -> KnownPending:
-        """Return the pending words of a bucket that are known, perhaps none yet."""
+        """Return the known pending words of a bucket, perhaps none yet."""
         known = self.pending.get(state.bucket)
         if known is None or known.graph_seq != state.graph_seq:
             known = self.pending[state.bucket] = KnownPending(state.graph_seq, -1, state.graph_seq)
         return known
 
     def note_read(self, size_bytes: int, reader: BucketCache) -> None:
-        """Count bytes of cached postings; when they are too many, age the cached ones.
+        """Count bytes of cached postings; when they are too many, age the cached postings.
 
         Args:
-            reader: the cache that a reader uses, which may not be among `buckets` any more.
+            reader: the cache in use by a reader, which may no longer be in `buckets`.
         """
         self.posting_bytes += size_bytes
         if 2 * self.posting_bytes > self.postings_max_bytes:
@@ -194,10 +193,10 @@ class SnapshotCache:
             self.posting_bytes = 0
 
     def note_rows(self, size_bytes: int, reader: BucketCache) -> None:
-        """Count bytes of cached rows; when they are too many, age those of words and drop those of OIDs.
+        """Count bytes of cached rows; when they are too many, age the rows of words and drop the rows of OIDs.
 
         Args:
-            reader: as of `note_read`.
+            reader: as in `note_read`.
         """
         self.row_bytes += size_bytes
         if self.row_bytes > ROWS_MAX_BYTES:
@@ -247,7 +246,7 @@ class Snapshot(View):
         return self.reader(state).lengths()
 
     def reader(self, state: BucketState) -> CachedReader:
-        """Return a reader of a bucket, whose words, postings, OIDs and lengths come from the cache."""
+        """Return a reader of a bucket that takes words, postings, OIDs and lengths from the cache."""
         cache = self.snapshot_cache.of(state.bucket, self)
         return CachedReader(self, state, cache, SnapshotSource(self, state, cache, self.snapshot_cache))
 
@@ -256,7 +255,7 @@ class Snapshot(View):
         return chain(stored_names(self.transaction, state, hash), self._new_named(state, oid))
 
     def _new_named(self, state: BucketState, oid: bytes) -> Iterator[int]:
-        """Yield the IID of an object that the rows of names may not hold."""
+        """Yield the IID of an object that the rows of names may lack."""
         names = self.snapshot_cache.new_names
         known = names.get(state.bucket)
         if known is None or known.named < state.named:
@@ -273,13 +272,13 @@ class Snapshot(View):
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once.
 
-        Later commits add to this list. It may hold words of a later commit, or of an open transaction, which another
-        thread reads.
+        Later commits add to the list. It may hold words of a later commit, or of an open transaction, read by another
+        thread.
         """
         return self._all_pending(state, self._known_pending(state)).words
 
     def growing_pending_words(self, state: BucketState) -> KnownPending | None:
-        """Return the words of `pending_words`, to which later ones are added; None: reading them all takes too long."""
+        """Return the words of `pending_words` as a growing list; None: reading all of them takes too long."""
         known = self._known_pending(state)
         if known.seq < state.pending_seq and state.pending_seq - state.graph_seq > PENDING_READ_MAX:
             return None
@@ -290,7 +289,7 @@ class Snapshot(View):
         return known
 
     def _known_pending(self, state: BucketState) -> KnownPending:
-        """Return the pending words that are known, with those that commits since then brought."""
+        """Return the known pending words, extended by those of later commits."""
         cache = self.snapshot_cache
         known = cache.known_pending(state)
         if known.commit < cache.commit:
@@ -300,16 +299,16 @@ class Snapshot(View):
         return known
 
     def end(self) -> None:
-        """Drop what was cached, which refers to this snapshot: nobody reads it any more."""
+        """Drop the caches, which refer to this snapshot: it has no readers any more."""
         self.cache.clear()
 
 
 class SnapshotSource(BucketReader):
-    """Reads one bucket through a snapshot; what `CachingReader` asks for when its cache lacks something.
+    """Reads one bucket through a snapshot, for a `CachingReader` whose cache lacks a row.
 
     Args:
         cache: of the bucket.
-        snapshot_cache: counts what is read.
+        snapshot_cache: counts the bytes read.
     """
 
     def __init__(self, view: View, state: BucketState, cache: BucketCache, snapshot_cache: SnapshotCache) -> None:
@@ -318,13 +317,13 @@ class SnapshotSource(BucketReader):
         self._bucket_cache = cache
 
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:
-        """Return the row of each term, None for a term that no object holds."""
+        """Return the row of each term; None: no object holds the term."""
         bucket = self.state.bucket
         self.note_words(len(terms))
         return infos_of(bucket, terms, stored_words(self._transaction, word_keys(bucket, terms)))
 
     def note_words(self, count: int) -> None:
-        """Count cached rows of words; drop the older half of them when there are too many."""
+        """Count cached rows of words; drop the older half when there are too many."""
         self._snapshot_cache.note_rows(CACHED_WORD_BYTES * count, self._bucket_cache)
 
     def word_range(self, prefix: bytes, most: int) -> WordRange:
@@ -335,19 +334,19 @@ class SnapshotSource(BucketReader):
         return found
 
     def record_rows(self, iids: list[int]) -> dict[bytes, bytes]:
-        """Return the rows that hold the records of some objects, by their keys."""
+        """Return the rows with the records of some objects, by key."""
         rows = self._view.record_rows(self.state.bucket, iids)
         self._snapshot_cache.note_rows(CACHED_NAMES_BYTES * len(rows), self._bucket_cache)
         return rows
 
     def read_postings(self, word: TermInfo, lengths: bytes | bytearray) -> StoredPostings:
-        """Return a word's postings, read as far as its row and its impacts go."""
+        """Return a word's postings with its row and its impacts read, but no blocks."""
         found = self.postings_with(word, lengths)
         self._snapshot_cache.note_read(found.size_bytes, self._bucket_cache)
         return found
 
     def new_impacts(self, postings: StoredPostings, word: TermInfo) -> list[bytes]:
-        """Return the rows of `impacts` that tell of the blocks behind those that postings of an older commit have."""
+        """Return the rows of `impacts` for blocks behind those in postings of an older commit."""
         if word.position == postings.tail_lower:
             return []
         start = block_key(self.state.bucket, word.term_id, postings.tail_lower)
@@ -360,20 +359,20 @@ class SnapshotSource(BucketReader):
         return read_lengths(self._transaction, self.state.bucket)
 
     def length_rows(self, numbers: list[int]) -> list[tuple[int, bytes]]:
-        """Return the rows of lengths with these numbers, with their numbers; those that exist."""
+        """Return (number, row) of the existing rows of lengths with these numbers."""
         keys = [length_key(self.state.bucket, number) for number in numbers]
         return [(length_row_of(key), row) for key, row in self._transaction.get_many(LENGTHS, keys)]
 
     def note_read(self, size_bytes: int) -> None:
-        """Count bytes of cached postings; drop the older half of them when there are too many."""
+        """Count bytes of cached postings; drop the older half when there are too many."""
         self._snapshot_cache.note_read(size_bytes, self._bucket_cache)
 
 
 def read_pending(known: KnownPending, transaction: Transaction, state: BucketState, commit: int) -> None:
-    """Read the pending words of a bucket that are not known yet.
+    """Read the unknown pending words of a bucket.
 
     Args:
-        commit: the last one that the transaction shows whole.
+        commit: the last commit that the transaction shows completely.
     """
     while (seq := known.seq) < state.pending_seq:
         known.take(pending_since(transaction, state.bucket, seq), seq, state.pending_seq, commit)

@@ -40,10 +40,10 @@ from sonicpy.store.rows.word_rows import stored_word_keys_from, stored_word_rang
 
 
 class ViewCache:
-    """Objects that readers made of buckets and may use again while the view lasts, by scope.
+    """Objects made for buckets, for reuse while the view lasts, by scope.
 
     Args:
-        entries_max: when there are more, all are dropped; 0: nothing is cached.
+        entries_max: if there are more, all are dropped; 0: nothing is cached.
     """
 
     def __init__(self, entries_max: int) -> None:
@@ -51,11 +51,11 @@ class ViewCache:
         self._entries: dict[tuple[str, str], object] = {}
 
     def get(self, scope: tuple[str, str]) -> object | None:
-        """Return what was made of a bucket, or None."""
+        """Return the cached object of a bucket, or None."""
         return self._entries.get(scope)
 
     def put(self, scope: tuple[str, str], made: object) -> None:
-        """Cache what was made of a bucket, if the view caches anything."""
+        """Cache an object made for a bucket, if `entries_max` allows it."""
         if not self._entries_max:
             return
         if len(self._entries) >= self._entries_max:
@@ -71,12 +71,12 @@ class View:
     """A consistent picture of the store, for reading.
 
     Args:
-        transaction: which to show.
-        cached: how many buckets `cache` may hold.
+        transaction: to show.
+        cached: maximum of buckets in `cache`.
 
     Attributes:
         transaction: for reading the other tables.
-        cache: what readers made of buckets; stays empty where rows may still change.
+        cache: objects made for buckets; it stays empty if rows may change.
     """
 
     def __init__(self, transaction: Transaction, cached: int = 0) -> None:
@@ -86,11 +86,11 @@ class View:
 
     @cached_property
     def by_association(self) -> bool:
-        """Whether postings lists are in the order in which objects gained their words, as Sonic's; else by IID."""
+        """Whether postings lists are in the order in which objects gained their words, as in Sonic; else by IID."""
         return (ANALYZER.read(self.transaction) or {}).get(ORDER) == BY_ASSOCIATION
 
     def flush_records(self, bucket: int) -> None:
-        """Make sure that `objects` holds every record of a bucket: here it does."""
+        """Make sure that `objects` holds every record of a bucket; nothing to do here."""
 
     def terms_numbered(self, bucket: int, term_ids: Iterable[int]) -> dict[int, bytes]:
         """Return the terms of some term ids of a bucket by term id, without those that have none."""
@@ -102,12 +102,12 @@ class View:
         return None if row is None else BucketState.unpack(row)
 
     def scope(self, number: int) -> Scope | None:
-        """Return the collection and bucket of a bucket's number, or None if it was flushed."""
+        """Return the scope of the bucket with a number, or None if it was flushed."""
         key = self.transaction.get(BUCKETS, bucket_key(number))
         return None if key is None else scope_of(key)
 
     def bucket_numbered(self, number: int) -> BucketState | None:
-        """Return the state of the bucket with this number, or None if it was flushed."""
+        """Return the state of the bucket with a number, or None if it was flushed."""
         scope = self.scope(number)
         return None if scope is None else self.bucket(*scope)
 
@@ -122,7 +122,7 @@ class View:
         return found is not None and found[0].startswith(prefix)
 
     def has_collection(self, collection: str) -> bool:
-        """Return whether a collection exists: from its first PUSH on until it is flushed, even without buckets."""
+        """Return whether a collection exists: from its first PUSH until it is flushed, even without buckets."""
         return self.has_buckets(collection) or self.transaction.get(META, EMPTIED + collection.encode()) is not None
 
     def count_collections(self) -> int:
@@ -171,11 +171,11 @@ class View:
         return stored_word_range(self.transaction, prefix, most)
 
     def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
-        """Return the keys of the same rows, which takes less time."""
+        """Return the keys of the rows of `word_rows_from`, in less time."""
         return stored_word_keys_from(self.transaction, start, limit, prefix)
 
     def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
-        """Return the rows that hold some objects of a bucket, by their keys."""
+        """Return the rows with the records of some objects of a bucket, by key."""
         return dict(self.transaction.get_many(OBJECTS, row_keys(bucket, iids)))
 
     def record(self, bucket: int, iid: int) -> bytes | None:
@@ -193,7 +193,7 @@ class View:
         return [key[4:] for key, _ in self.transaction.rows(PENDING, bucket_key(state.bucket))]
 
     def growing_pending_words(self, state: BucketState) -> KnownPending | None:
-        """Return the words of `pending_words` where later ones are added to them; here they are not: None."""
+        """Return the words of `pending_words` as a growing list; None, because a view without a cache has none."""
         return None
 
     # -- for maintenance and reports: what committed tables hold ---------------------------------------------------
@@ -209,11 +209,11 @@ class View:
         return self.transaction.count(SCOPES)
 
     def count_terms(self) -> int:
-        """Return how many terms all buckets hold, flushed ones that are not swept yet included."""
+        """Return the number of terms in all buckets, including flushed ones that are not swept yet."""
         return self.transaction.count(WORDS)
 
     def count_pending(self) -> int:
-        """Return how many pending words all buckets have, flushed ones that are not swept yet included."""
+        """Return the number of pending words in all buckets, including flushed ones that are not swept yet."""
         return self.transaction.count(PENDING)
 
     def has_dropped(self) -> bool:
@@ -221,7 +221,7 @@ class View:
         return self.transaction.count(DROPPED) > 0
 
     def all_word_rows(self, bucket: int) -> Iterator[StoredRow]:
-        """Yield the rows of a bucket's words, of common ones what refers to their rows."""
+        """Yield the rows of a bucket's words; for common words, the references to their rows."""
         return self.transaction.rows(WORDS, bucket_key(bucket))
 
     def pending_rows(self, bucket: int) -> Iterator[StoredRow]:
@@ -235,7 +235,7 @@ class View:
         return rows if rows and rows[-1][0].startswith(prefix) else [row for row in rows if row[0].startswith(prefix)]
 
     def pending_changes(self, bucket: int) -> dict[bytes, int]:
-        """Return each pending word of a bucket with what happened to it last, a `Why`."""
+        """Return each pending word of a bucket with its last change, a `Why`."""
         prefix = bucket_key(bucket)
         state = self.bucket_numbered(bucket)
         # A small bucket is read at once, and not those behind it.
@@ -248,7 +248,7 @@ class View:
         }
 
     def pending_in_order(self, bucket: int) -> list[bytes]:
-        """Return the pending words of a bucket in the order of what happened to them last."""
+        """Return the pending words of a bucket in the order of their last changes."""
         return [
             key[4:] for key, _ in sorted(self.transaction.rows(PENDING, bucket_key(bucket)), key=lambda row: row[1])
         ]

@@ -1,7 +1,7 @@
-"""The writer's cache from commit to commit: the store as its open transaction shows it.
+"""The writer's cache, kept over commits: the store as its open transaction shows it.
 
-Nothing is lost with the cache: what changed in it (rows of words, the newest row of records, counters, lengths) is
-written before every commit, and replaying the log brings back the rest.
+A loss of the cache is harmless: its changes (rows of words, the newest row of records, counters, lengths) are written
+before every commit, and a replay of the log restores later ones.
 """
 
 from sonicpy._native.dense_records import dense_row
@@ -20,13 +20,13 @@ BUCKETS_MAX = 1_000
 
 
 class NewestRow(BufferedRow):
-    """The row of records that new objects of a bucket go to; it may be newer than what the table holds.
+    """The row of records for new objects of a bucket; it may be newer than in the table.
 
     It is written once it is full, or at a commit, so that pages of the table are filled completely.
 
     Args:
         number: of the row.
-        packed: what the table holds; None: nothing yet.
+        packed: the row in the table; None: there is none yet.
         dense: whether to write dense rows.
     """
 
@@ -39,7 +39,7 @@ class NewestRow(BufferedRow):
         self._is_stored = packed is not None
 
     def write(self, transaction: Transaction, bucket: int) -> None:
-        """Write the row behind all others of the table, if it changed since the last time."""
+        """Write the row behind all others of the table, if it changed since the last write."""
         if not self.is_changed:
             return
         key = object_key(bucket, self.number)
@@ -52,14 +52,14 @@ class NewestRow(BufferedRow):
         self.is_changed = False
 
     def begin(self, number: int) -> None:
-        """Go on with the next row, after this one was written."""
+        """Begin the next row, after this one was written."""
         super().__init__(b"")
         self.number = number
         self._is_stored = False
 
 
 class BucketWriteCache:
-    """The cache of one bucket; None: it was not read yet.
+    """The cache of one bucket; a field is None until it is read.
 
     Attributes:
         facts: those that no row holds yet, by kind; None: the row is to go.
@@ -75,16 +75,16 @@ class BucketWriteCache:
 
 
 class WriteCache:
-    """The cache of all buckets, and the writer's notes beside the tables.
+    """The cache of all buckets, and further state of the writer.
 
     Attributes:
         pending_buckets: the ids of buckets that may have pending words.
         flushed: buckets that were flushed since `Store.take_flushed`, with the versions of their graphs.
         has_dropped: whether rows of flushed buckets may wait for `sweep`; the first sweep finds out.
-        removals: what is half gone; None: it was not read yet.
+        removals: the removals under way; None: not read yet.
         terms: rows of words.
         states: of buckets, by scope.
-        recent_changes: what the last commits changed.
+        recent_changes: the changes of the last commits.
     """
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class WriteCache:
         return cache
 
     def undo(self) -> None:
-        """Drop what may hold changes of a lost transaction; the caller reads `pending_buckets` again."""
+        """Drop everything that may include changes of a lost transaction; the caller reads `pending_buckets` again."""
         self.flushed.clear()
         self.recent_changes.clear()
         self.removals = None
@@ -114,13 +114,13 @@ class WriteCache:
         self._buckets.clear()
 
     def forget(self, bucket: int) -> None:
-        """Drop what is cached of a flushed bucket; its rows of words must have been written."""
+        """Drop the cache of a flushed bucket; its rows of words must have been written."""
         self.pending_buckets.discard(bucket)
         self._buckets.pop(bucket, None)
         self.terms.clear()
 
     def shrink(self) -> None:
-        """Drop what exceeds a few MB; everything must have been written."""
+        """Shrink the cache to a few MB; everything must have been written."""
         if len(self.terms) > TERMS_MAX:
             self.terms.clear()
         if len(self.states) > BUCKETS_MAX:

@@ -1,4 +1,4 @@
-"""The view of the open write transaction, its own changes included, and the ways in which buckets change in it.
+"""The view of the open write transaction, its own changes included, and the methods that change buckets in it.
 
 Rows that nearly every change touches (counters of buckets, lengths, words, the newest records) change in the
 `WriteCache`; `flush` writes them before each commit.
@@ -48,7 +48,7 @@ from sonicpy.store.views.write_cache import NewestRow, WriteCache
 KEY = itemgetter(0)
 """Of a row."""
 NO_LETTER = b"\xff" * 33
-"""Behind whatever follows a prefix in a key of a word: letters of UTF-8, or 0xFF and a hash of 32 bytes."""
+"""Bytes behind every continuation of a prefix in a key of a word: letters of UTF-8, or 0xFF and a hash of 32 bytes."""
 
 
 class ReadRows(Protocol):
@@ -60,20 +60,20 @@ class ReadRows(Protocol):
 
 
 class WriteView(View):
-    """The picture inside an open write transaction, its own changes included.
+    """The view of an open write transaction, its own changes included.
 
     Args:
         transaction: open for writing.
-        cache: what the writer keeps from transaction to transaction.
+        cache: the writer's cache, kept over transactions.
         owner: the only thread that may use the view.
 
     Attributes:
         terms: rows of words that PUSH changes; call `flush_term_rows` before reading or changing them in the tables.
-        removals: what is half gone; see `remove_steps`.
+        removals: the removals under way; see `remove_steps`.
         writer_cache: the writers of the buckets whose states changed; see `bucket_writer.writer_of`.
-        touched: what changed in which bucket.
+        touched: the changes by bucket.
         changes: grows with every change.
-        open_cache: what queries read of the transaction; None: `Store` has not let anybody read it yet.
+        open_cache: the cache of queries in the transaction; None: there was no query yet.
     """
 
     def __init__(self, transaction: Transaction, cache: WriteCache, owner: int) -> None:
@@ -96,7 +96,8 @@ class WriteView(View):
         self._required: set[str] = set()  # names that `meta` lists already
 
     def add_terms(self, bucket: int, terms: list[tuple[int, bytes]]) -> None:
-        """Add (term id, term) pairs of new words, by rising term id: sixteen share a row, which is written once."""
+        """Add (term id, term) pairs of new words, by rising term id: sixteen of them share a row, which is written
+        once."""
         waiting = self._new_terms.get(bucket)
         if waiting is None:
             waiting = self._new_terms[bucket] = []
@@ -124,7 +125,7 @@ class WriteView(View):
             self.transaction.put_many(COMMON, common)
 
     def flush_records(self, bucket: int) -> None:
-        """Write the row that new objects of a bucket go to."""
+        """Write the newest row of records of a bucket."""
         newest = self._write_cache.of(bucket).newest
         if newest is not None:
             newest.write(self.transaction, bucket)
@@ -152,7 +153,7 @@ class WriteView(View):
         return state
 
     def note_rewritten(self, bucket: int, term_ids: list[int]) -> None:
-        """Note that lists of words changed other than by new postings at their end."""
+        """Note that lists of words changed in other ways than by new postings at their end."""
         rewritten = self.touched[bucket].rewritten
         if rewritten is not None:
             rewritten.update(term_ids)
@@ -161,9 +162,10 @@ class WriteView(View):
             untaken.update(term_ids)
 
     def take_touched(self, bucket: int) -> Touched | None:
-        """Return what changed in a bucket since the last call, at first since the transaction began; None: nothing.
+        """Return the changes of a bucket since the last call, or since the transaction began; None: there are none.
 
-        Rows of lengths may be among it that changed before; at a commit, all of the transaction are.
+        It may include rows of lengths that changed earlier; at a commit, it includes all rows of lengths that the
+        transaction changed.
         """
         touched = self.touched.get(bucket)
         if touched is None:
@@ -197,7 +199,7 @@ class WriteView(View):
         return True
 
     def note_emptied(self, collection: str) -> None:
-        """Let a collection exist although it has lost its last bucket; see `has_collection`."""
+        """Record that a collection exists although it has lost its last bucket; see `has_collection`."""
         self.transaction.put(META, EMPTIED + collection.encode(), b"")
 
     def forget_emptied(self, collection: str) -> bool:
@@ -212,7 +214,7 @@ class WriteView(View):
         self.touched.setdefault(state.bucket, Touched())
 
     def read_removals(self) -> None:
-        """Look again for what is half gone, after rows were written that may say so."""
+        """Read the removals under way again, after rows about them were written."""
         self._write_cache.removals = self.removals = Removals(self.transaction)
 
     def rename_bucket(self, old: Scope, new: Scope) -> None:
@@ -262,13 +264,13 @@ class WriteView(View):
         return self._lengths(bucket)
 
     def length_rows(self, bucket: int, numbers: list[int]) -> list[tuple[int, bytes]]:
-        """Return rows of lengths, as they would be written now, with their numbers."""
+        """Return (number, row) of rows of lengths, as they would be written now."""
         packed = self._lengths(bucket).packed
         starts = [number * OBJECTS_PER_ROW for number in numbers]
         return [(start // OBJECTS_PER_ROW, bytes(packed[start : start + OBJECTS_PER_ROW])) for start in starts]
 
     def newest(self, state: BucketState) -> NewestRow:
-        """Return the row that new objects of a bucket go to, to be changed until the transaction ends."""
+        """Return the newest row of records of a bucket, to be changed until the transaction ends."""
         self._changed_buckets.add(state.bucket)
         held = self._write_cache.of(state.bucket)
         if held.newest is None:
@@ -278,14 +280,14 @@ class WriteView(View):
         return held.newest
 
     def names(self, state: BucketState) -> NewNames:
-        """Return the names that `oids` may not hold yet, to be changed until the transaction ends."""
+        """Return the names that `oids` may lack, to be changed until the transaction ends."""
         held = self._write_cache.of(state.bucket)
         if held.names is None:
             held.names = new_names(self.transaction, state)
         return held.names
 
     def reader(self, state: BucketState) -> CachedReader:
-        """Return a reader of a bucket through the cache, which there has to be."""
+        """Return a reader of a bucket with the cache, which must exist."""
         assert self.open_cache is not None
         return self.open_cache.reader(state)
 
@@ -294,7 +296,7 @@ class WriteView(View):
         return super().pending_words(state) if self.open_cache is None else self.open_cache.pending_words(state)
 
     def growing_pending_words(self, state: BucketState) -> KnownPending | None:
-        """Return the words of `pending_words`, to which later ones are added, if there is a cache."""
+        """Return the words of `pending_words` as a growing list, if there is a cache."""
         return None if self.open_cache is None else self.open_cache.growing_pending_words(state)
 
     def note_pending(self, state: BucketState, keys: list[bytes], why: Why) -> None:
@@ -335,7 +337,7 @@ class WriteView(View):
         return WordRange(self.word_rows_from(prefix, most, prefix), prefix, most)
 
     def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
-        """Return the keys of the same rows, which takes less time."""
+        """Return the keys of the rows of `word_rows_from`, in less time."""
         stored = super().word_keys_from(start, limit, prefix)
         waiting = self.terms.waiting_between(start, stored[-1] if len(stored) == limit else behind(prefix))
         for key in sorted(waiting):
@@ -345,7 +347,7 @@ class WriteView(View):
         return stored[:limit]
 
     def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
-        """Return the rows that hold some objects of a bucket, by their keys; the newest row may be among them."""
+        """Return the rows with the records of some objects of a bucket, by key, including the newest row."""
         rows = super().record_rows(bucket, iids)
         newest = self._write_cache.of(bucket).newest
         if newest is not None:
@@ -365,7 +367,7 @@ class WriteView(View):
         return self.names(state).find(hash) + stored_names(self.transaction, state, hash)
 
     def flush(self) -> None:
-        """Write every cached change: then the tables hold everything."""
+        """Write every cached change into the tables."""
         self.flush_term_rows()
         changed = sorted(self._changed_buckets)
         for bucket in changed:
@@ -380,7 +382,7 @@ class WriteView(View):
         self._write_cache.shrink()
 
     def note_changes(self) -> None:
-        """Tell the readers of this commit what it changes; the last step before it."""
+        """Write the row of changes for the readers of this commit; the last step before it."""
         CHANGES.write(self.transaction, self._write_cache.recent_changes.note(self.transaction.number, self.touched))
 
     def _put_lengths(self, bucket: int) -> None:
@@ -434,5 +436,5 @@ class WriteView(View):
 
 
 def behind(prefix: bytes) -> bytes | None:
-    """Return bytes that no key with a prefix is behind, and no other key behind the prefix before; None: all keys."""
+    """Return the smallest bytes behind all keys with a prefix; None: there are none."""
     return prefix + NO_LETTER if prefix else None

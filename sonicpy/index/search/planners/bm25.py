@@ -28,9 +28,9 @@ from sonicpy.index.search.statistics import Statistics
 SHARE_STRENGTH = 2.5
 SHARE_EXPONENT_MAX = 3.0
 """A score is scaled by the share of the query that an object holds, to the power of SHARE_STRENGTH divided by the
-number of content terms: who types two words means both, a question of twenty is answered by some."""
+number of content terms: both words of a short query matter, while some words of a long question are enough."""
 FULL_FIRST_MAX = 4
-"""Content terms of a query, at most, for which objects that hold all of them come first."""
+"""In queries of at most this many content terms, objects that hold all of them come first."""
 
 
 def plan_bm25(
@@ -38,11 +38,11 @@ def plan_bm25(
 ) -> Plan:
     """Return the plan of a query.
 
-    Special words are required, except in a sentence; stop words add to what others find, and are searched where others
-    find nothing.
+    Special words are required, except in a sentence; stop words add to the scores of objects found by other words, and
+    are searched if other words find nothing.
 
     Args:
-        matching: how words lead to families; None: no word has one.
+        matching: the matching of families; None: no word has one.
         fills: see `Fills`.
     """
     enough = search.alternates_below
@@ -84,7 +84,7 @@ def _plan(statistics: Statistics, clauses: list[Clause], size: float, enough: in
 
 
 def _expand(statistics: Statistics, clause: Clause, enough: int, budget: int) -> None:
-    """Add at most `budget` expansions of a word, unless `enough` objects hold it, or another word of its family."""
+    """Add at most `budget` expansions of a word, unless `enough` objects hold it or another word of its family."""
     word, *forms = clause.slots[0].words
     others = expansions(statistics, word, clause.holders, enough, budget, forms)
     add_expansions(clause, others, statistics.objects)

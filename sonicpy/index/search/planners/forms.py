@@ -11,19 +11,20 @@ from sonicpy.index.search.numbers import same_numbers
 from sonicpy.index.search.statistics import Statistics
 
 EXPANDED_WORDS = 16
-"""Words of one query that are expanded: each is compared with all pending words, and a line holds thousands."""
+"""Maximum of words of a query that are expanded: each is compared with all pending words, and a line holds
+thousands."""
 
 
 def families_of(
     statistics: Statistics, terms: Terms, matching: Matching | None
 ) -> dict[int, list[tuple[bytes, TermInfo]]]:
-    """Return the other words that a term stands for, each with its row, by the number of the term.
+    """Return number of a term -> the other words of its family, each with its row.
 
     Special words, and parts of runs without blanks, have no family, but for numbers that are written otherwise; stop
-    words have one where a query holds nothing else.
+    words have one if a query holds nothing else.
 
     Args:
-        matching: how words lead to families; None: no word has one.
+        matching: the matching of families; None: no word has one.
     """
     without = without_family(terms)
     families = {

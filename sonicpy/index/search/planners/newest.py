@@ -20,10 +20,10 @@ def plan_newest(
     """Return the plan of a query: it finds the objects that hold every word, or an expansion of a word that no object
     holds.
 
-    Stop words are required only where there is no other word, letters of a run without blanks never.
+    Stop words are required only if there is no other word, letters of a run without blanks never.
 
     Args:
-        matching: how words lead to families; None: no word has one.
+        matching: the matching of families; None: no word has one.
         fills: not asked: objects that hold a completion stand among those that hold the word.
     """
     last: Clause | None = None
