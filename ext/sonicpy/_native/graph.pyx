@@ -1,7 +1,7 @@
 """The word graph: the words of one bucket as minimal automata; opened, verified, listed, completed.
 
-One automaton holds the words, another one the same words reversed by characters, the third one aliases: for each part of
-a joined word (parts.pyx) the part, a byte zero, and the word. Parts that begin a word have none: the words with them are
+One automaton holds the words, another one the same words reversed by characters, the third one aliases of
+joined words, which begin with a part of the word (parts.pyx). Parts that begin a word have none: the words with them are
 among those that begin so. The file (little-endian):
 
     magic       8 bytes "SPYGRAPH"
@@ -74,6 +74,7 @@ import os
 import zlib
 
 from sonicpy._native.corrector import EDGE_BUDGET
+from sonicpy._native.parts import word_of
 
 
 cdef enum:
@@ -139,7 +140,7 @@ cdef class PackedGraph:
 
     Attributes:
         source: the words, for the walks of `word_walks`.
-        aliases: parts, each with a zero byte and a word behind it, for the same walks.
+        aliases: of joined words, for the same walks.
     """
     cdef object _owner
     cdef readonly WordSource source, aliases
@@ -242,15 +243,13 @@ cdef class PackedGraph:
         cdef Completions aliases = Completions.__new__(Completions)
         cdef bytes start = part if is_begun else part + b"\0"
         cdef list found = []
-        cdef bytes alias
         aliases._graph = self
         aliases._cursor.nodes = self._automata.aliases
         aliases._cursor.root = self._automata.aliases_root
         aliases._cursor.most = ALIAS_MAX
         start_cursor(&aliases._cursor, <const uint8_t *> start, len(start), NULL, 0)
         while limit != 0 and next_word(&aliases._cursor):
-            alias = aliases.word()
-            found.append(alias[alias.index(b"\0") + 1 :])
+            found.append(word_of(aliases.word()))
             limit -= 1
         return found
 

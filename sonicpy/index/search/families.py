@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import Stemmer
 
+from sonicpy._native.parts import word_of
 from sonicpy._native.stem_ends import StemEnds
 from sonicpy._native.word_source import WordSource
 from sonicpy._native.word_walks import find_words
@@ -106,7 +107,7 @@ def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) ->
         return {}
     among = list(sources)
     spelled = find_words(among, kin.patterns([kin.folded]), folding(kin.own))
-    votes = {each: SPELLED for each in map(_word_in, spelled) if is_spelled(each.decode())}
+    votes = {each: SPELLED for each in map(word_of, spelled) if is_spelled(each.decode())}
     for stem in kin.stems:
         for each in _forms(among, kin, stem):
             votes[each] = votes.get(each, 0) + 1
@@ -117,14 +118,14 @@ def joined_with(sources: Sequence[WordSource], word: bytes, matching: Matching |
     """Return the words that have a typed one, or a word of its family, as a part; no object may hold some.
 
     Args:
-        sources: of parts, each with a zero byte and the word behind it.
+        sources: of aliases: see _native/parts.pyx.
         matching: how the typed word leads to its family; None: it has none.
     """
     among = list(sources)
     kin = None if matching is None else _kin_of(word, matching)
     if kin is None:
-        return set(map(_word_in, find_words(among, [word + b"\0"], folding(None), begins=True)))
-    words = set(map(_word_in, find_words(among, [kin.folded.encode() + b"\0"], folding(kin.own), begins=True)))
+        return set(map(word_of, find_words(among, [word + b"\0"], folding(None), begins=True)))
+    words = set(map(word_of, find_words(among, [kin.folded.encode() + b"\0"], folding(kin.own), begins=True)))
     return words.union(*(_forms(among, kin, stem) for stem in kin.stems))
 
 
@@ -144,7 +145,7 @@ def _forms(sources: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:
     if not all(map(str.isascii, stems)):
         stems = [fold(each, kin.own) for each in stems]
     forms = compress(zip(words, cores, strict=True), map(stem.folded.__eq__, stems))
-    return {_word_in(word) for word, core in forms if is_spelled(core)}
+    return {word_of(word) for word, core in forms if is_spelled(core)}
 
 
 def _candidates(sources: list[WordSource], kin: _Kin, stem: _Stem, beginnings: Sequence[str]) -> dict[bytes, int]:
@@ -155,18 +156,13 @@ def _candidates(sources: list[WordSource], kin: _Kin, stem: _Stem, beginnings: S
     )  # fmt: skip
 
 
-def _word_in(found: bytes) -> bytes:
-    """Return the word that a walk found, perhaps by a part of it."""
-    return found.rpartition(b"\0")[2]
-
-
 def nearest_parts(found: dict[bytes, int]) -> dict[bytes, int]:
     """Return the words that a walk found, each with its smallest distance, perhaps that of a part of it."""
     if not any(b"\0" in each for each in found):
         return found
     words: dict[bytes, int] = {}
     for each, its in found.items():
-        word = _word_in(each)
+        word = word_of(each)
         words[word] = min(its, words.get(word, its))
     return words
 

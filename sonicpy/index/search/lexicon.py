@@ -195,14 +195,13 @@ class Lexicon(Statistics):
         return sorted(found)
 
     def part_sources(self) -> list[WordSource]:
-        """Return the parts of all words for walks, each with a zero byte and the word behind it; a graph has no parts that
-        begin a word."""
+        """Return the aliases of joined words for walks; a graph has none of parts that begin a word."""
         state, graph = self.reader.state, self._graph
         found: list[WordSource] = []
         if graph is not None and graph.has_aliases:
             found.append(graph.aliases)
         if self.live and state.pending_seq > state.graph_seq:
-            found.append(self._lexicons.pending(self._view, state).parts)
+            found.append(self._lexicons.pending(self._view, state).aliases)
         return found
 
     def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
