@@ -55,9 +55,7 @@ def _pieces(word: str) -> list[str]:
         char = word[at]
         before = next((kind(other) for other in reversed(word[:at]) if kind(other) != "A"), "S")
         behind = "".join(map(kind, word[at + 1 :]))
-        if char in HUMP + "\0" or kind(char) != "S":
-            pieces[-1] += char
-        elif before == "D" and char in BETWEEN_DIGITS and behind[:1] == "D":
+        if char in HUMP + "\0" or kind(char) != "S" or before == "D" and char in BETWEEN_DIGITS and behind[:1] == "D":
             pieces[-1] += char
         elif before == "L" and char in APOSTROPHES and re.fullmatch("A*LA*(LA*)?", behind):
             pieces[-1] += word[at:]

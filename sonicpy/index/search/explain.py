@@ -119,8 +119,8 @@ def _terms(analysed: Analysed, plan: Plan, rows: dict[bytes, TermInfo], config: 
 
 
 def _clauses(plan: Plan) -> dict[int, Clause]:
-    """Return the clause of each term: that of a word that may be written apart is several, and a run without blanks has one
-    more that adds to its score."""
+    """Return the clause of each term: a word that may be written apart has several, and a run without blanks has one more
+    that adds to its score."""
     found: dict[int, Clause] = {}
     for clause in plan.clauses:
         first = found.get(clause.term)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from sonicpy._native.bm25 import idf
 from sonicpy._native.plan import BRINGS, Clause, Plan, Slot, add_expansions
 from sonicpy._native.term_rows import TermInfo
-from sonicpy._native.terms import PART, SPECIAL, Terms
+from sonicpy._native.terms import PART, Terms
 from sonicpy.config import SearchConfig
 from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginnings
 from sonicpy.index.search.expansion import corrections

@@ -48,9 +48,7 @@ def plan_newest(
         is_expandable = is_word and not is_held and expanded < EXPANDED_WORDS
         expanded += is_expandable
         slot = Slot((term, *(form for form, _ in family)), 0.0)
-        clause = Clause(
-            number, BRINGS | REQUIRED, 0.0, [slot], is_expandable=is_expandable, holders=int(is_held)
-        )
+        clause = Clause(number, BRINGS | REQUIRED, 0.0, [slot], is_expandable=is_expandable, holders=int(is_held))
         clauses.append(clause)
         if number == terms.last and not flags & PART and not is_letter(term, flags):
             last = clause

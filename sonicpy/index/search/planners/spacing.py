@@ -157,9 +157,7 @@ def _may_be_cut(text: str) -> bool:
     )
 
 
-def _held_beginnings(
-    statistics: Statistics, begun: Sequence[tuple[list[str], str]], least: int
-) -> Iterator[list[int]]:
+def _held_beginnings(statistics: Statistics, begun: Sequence[tuple[list[str], str]], least: int) -> Iterator[list[int]]:
     """Yield how many letters the words have with which each of some rests begins, and that objects hold."""
     asked = [
         [rest[:size] for size in range(least, len(rest) + 1) if not 0 < len(rest) - size < least] for _, rest in begun
