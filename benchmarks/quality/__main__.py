@@ -2,8 +2,8 @@
 
     SONIC_BIN=/path/to/sonic python -m benchmarks.quality [PART ...] [--data ../shared/data] [--typos 5000] [--tables F]
 
-Parts: finding, inner, relevance, typos, typing, languages, window, guesses, pieces, extras (default: all). Needs the extra
-[eval].
+Parts: finding, inner, relevance, typos, typing, languages, window, guesses, pieces, extras (default: all). Needs the
+extra [eval].
 """
 
 import argparse

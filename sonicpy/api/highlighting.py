@@ -88,8 +88,8 @@ def wanted_words(explanation: Explanation) -> set[str]:
 
 
 def _wanted(explanation: Explanation) -> dict[str, set[str]]:
-    """Return the words that a query looks for, each with the typed words that may be a part of it; an empty one stands for
-    the whole word.
+    """Return the words that a query looks for, each with the typed words that may be a part of it; an empty one stands
+    for the whole word.
 
     A word that goes on behind the typed letters without a blank is not among them: the typed letters are marked in it.
     """
@@ -234,8 +234,8 @@ class _Reading:
 
 
 def _is_joint(text: str, place: int) -> bool:
-    """Return whether a part of a joined word may begin or end at a place: behind or before a sign, where letters change to
-    digits or back, and where a small letter meets a capital one."""
+    """Return whether a part of a joined word may begin or end at a place: behind or before a sign, where letters change
+    to digits or back, and where a small letter meets a capital one."""
     before, behind = text[place - 1], text[place]
     if not (_is_letter(before) and _is_letter(behind)):
         return _is_letter(before) != _is_letter(behind)

@@ -119,7 +119,7 @@ def _terms(analysed: Analysed, plan: Plan, rows: dict[bytes, TermInfo], config: 
 
 
 def _clauses(plan: Plan) -> dict[int, Clause]:
-    """Return the clause of each term: a word that may be written apart has several, and a run without blanks has one more
+    """Return the clause of each term: a word that may be written apart has several, and a run without blanks one more
     that adds to its score."""
     found: dict[int, Clause] = {}
     for clause in plan.clauses:

@@ -17,8 +17,8 @@ __all__ = ["Clause", "Plan", "Slot", "of_plain", "to_plain", "why_not_expanded"]
 NOTHING_LEFT_OUT: Mapping[int, str] = MappingProxyType({})
 
 SPELLED_OTHERWISE = 1
-"""In plain data, the edits of a slot of exact words that is not the first one of its clause. Version 1.0 takes such a slot
-for a clause of its own."""
+"""In plain data, the edits of a slot of exact words that is not the first one of its clause. Version 1.0 takes such a
+slot for a clause of its own."""
 
 # Why a term is left out.
 TOO_COMMON = "too many objects hold it (search.query_minimum_term_idf_default)"
@@ -28,9 +28,7 @@ IS_UNHELD = "no object holds this number or identifier"
 IS_STOP = "stop words are searched only where a query holds nothing else"
 
 # Why no other words were looked for in the place of a term.
-SPECIAL_IS_EXACT = (
-    "mail addresses, numbers and other identifiers are completed where a query ends in them, never corrected"
-)
+SPECIAL_IS_EXACT = "addresses, numbers and other identifiers are completed where a query ends in them, never corrected"
 STOP_IS_EXACT = "beside other words, stop words are neither completed nor corrected"
 PART_IS_EXACT = "letters and pairs of letters of a run without blanks are neither completed nor corrected"
 ENOUGH_FOUND = "the word itself finds enough"
