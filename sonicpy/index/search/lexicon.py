@@ -23,6 +23,8 @@ from sonicpy.store.views.view import View
 
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
 """Buckets whose pending words are cached for walks, and words of all of them, at most: about 10 MB."""
+FAMILIES_MAX = 10_000
+"""Families in the cache, at most; about 300 bytes each."""
 BEGUN_MAX = 20_000
 """Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
 LONG_BYTES = 24
@@ -43,9 +45,11 @@ class Lexicons:
     def __init__(self, pool: GraphPool, *, live: bool, recoveries: Callable[[], int] = int) -> None:
         self.pool = pool
         self.live = live
-        self._recoveries = recoveries
+        self.recoveries = recoveries
         self._pending: dict[int, tuple[tuple[int, int, int], PendingWords]] = {}
         self._pending_words = 0
+        self.families: dict[tuple[int, bytes, Matching], tuple[tuple[int, ...], tuple[bytes, ...]]] = {}
+        """By bucket, typed word and how it leads to others: as of which moment which words it stands for."""
         self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}
 
     def of(self, view: View, collection: str, bucket: str) -> "Lexicon | None":
@@ -63,7 +67,7 @@ class Lexicons:
 
     def pending(self, view: View, state: BucketState) -> PendingWords:
         """Return the words that appeared or vanished since the graph was built."""
-        moment = (state.pending_seq, state.graph_seq, self._recoveries())
+        moment = (state.pending_seq, state.graph_seq, self.recoveries())
         cached = self._pending.get(state.bucket)
         if cached is not None and cached[0] == moment:
             return cached[1]
@@ -81,7 +85,7 @@ class Lexicons:
     def stand_in(self, reader: BucketReader) -> WordSource:
         """Return the words of a bucket whose graph cannot be read, from the store, and perhaps some that are gone."""
         state = reader.state
-        moment = (state.lexicon_version, self._recoveries())
+        moment = (state.lexicon_version, self.recoveries())
         cached = self._stand_ins.get(state.bucket)
         if cached is None or cached[0] != moment:
             words = SortedWords([word for word, _ in reader.lexicon(b"") if len(word) <= WORD_BYTES_MAX])
@@ -180,10 +184,19 @@ class Lexicon(Statistics):
 
     def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
         """Return the other words that a word stands for, at most FAMILY_MAX; no object may hold some."""
+        state, families = self.reader.state, self._lexicons.families
+        moment = (state.lexicon_version, state.pending_seq, state.next_term, self._lexicons.recoveries())
+        key = (state.bucket, word, matching)
+        cached = families.get(key)
+        if cached is not None and cached[0] == moment:
+            return cached[1]
         found = [each for each in family_of(self.sources(word), word, matching) if each != word]
         if len(found) > FAMILY_MAX:  # those that are gone take no place
-            found = [each for each, _ in self.held(found)]
-        return nearest_words(word, found)
+            return nearest_words(word, [each for each, _ in self.held(found)])
+        if len(families) >= FAMILIES_MAX:
+            families.clear()
+        families[key] = moment, (words := tuple(sorted(found)))
+        return words
 
     def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
         """Return the words that begin as a word does; see `Statistics`."""
