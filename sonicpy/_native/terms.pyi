@@ -7,5 +7,8 @@ class Terms:
     counts: bytes
     flags: bytes
     typed: list[int]
-    def __init__(self, words: list[bytes], counts: bytes, flags: bytes, typed: list[int] | None = None) -> None: ...
+    last: int
+    def __init__(
+        self, words: list[bytes], counts: bytes, flags: bytes, typed: list[int] | None = None, last: int = -1
+    ) -> None: ...
     def __len__(self) -> int: ...

@@ -13,6 +13,9 @@ from sonicpy.index.search.sketch import pack_completions, sketch_query, sketch_s
 from sonicpy.index.search.statistics import NO_SKETCH, Sketch
 from sonicpy.search import Search
 
+LAST = 1 << 7
+"""Among the flags of a term between nodes: the text ends in it."""
+
 
 class SpreadParts(Answers):
     """Methods of a part. What they take and return is plain data."""
@@ -74,14 +77,18 @@ class SpreadReader(Answers):
 
 
 def pack_terms(terms: Terms) -> list[Any]:
-    """Return terms for JSON."""
-    return [[word.decode() for word in terms.words], list(terms.counts), list(terms.flags), list(terms.typed)]
+    """Return terms for JSON; the last word has a flag more, which older versions pass over."""
+    flags = list(terms.flags)
+    if terms.last >= 0:
+        flags[terms.last] |= LAST
+    return [[word.decode() for word in terms.words], list(terms.counts), flags, list(terms.typed)]
 
 
 def unpack_terms(packed: Sequence[Any]) -> Terms:
     """Return the terms that `pack_terms` packed."""
     words, counts, flags, typed = packed
-    return Terms([word.encode() for word in words], bytes(counts), bytes(flags), list(typed))
+    last = next((place for place, flag in enumerate(flags) if flag & LAST), -1)
+    return Terms([word.encode() for word in words], bytes(counts), bytes(flag & ~LAST for flag in flags), typed, last)
 
 
 def unpack_matching(packed: Sequence[Any] | None) -> Matching | None:

@@ -9,7 +9,7 @@ from unicodedata import is_normalized, normalize
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy
 
 cimport cython
@@ -130,7 +130,7 @@ cdef class BoundAnalyzer:
             self.add_all(collector, utf8, size)
         else:
             self.add_words(collector, utf8, size, 0)
-        terms = collector.finish()
+        terms = collector.finish(utf8 + size)
         if collector.is_small():
             collector.clear()
             analyzer._spare = collector
@@ -160,7 +160,9 @@ cdef class BoundAnalyzer:
         if not splits and match.kind == PHONE:
             digits = PyBytes_FromStringAndSize(<const char *> text, match.end - match.begin)
             digits = digits.translate(None, b" .-\t\n\v\f\r")
+            terms._word_end = text + match.end - match.begin
             return self.add_piece(terms, <const uint8_t *> digits, len(digits), F_SPECIAL)
+        terms._word_end = text + match.end - match.begin
         return self.add_piece(terms, text, match.core_end - match.begin, F_SPECIAL)
 
     cdef int add_numbers(self, Collector terms, const uint8_t *text, Py_ssize_t size) except -1:
@@ -174,7 +176,7 @@ cdef class BoundAnalyzer:
 
     cdef int add_words(self, Collector terms, const uint8_t *text, Py_ssize_t size, uint8_t flags) except -1:
         """Add every piece of the text that holds a letter or number; return how many there were."""
-        cdef Py_ssize_t at = 0, end, piece_size
+        cdef Py_ssize_t at = 0, end, piece_size, behind = -1
         cdef bint has_word
         cdef bint bigrams = self._analyzer._bigrams
         cdef bint folds = not self._analyzer._always_normalize and (
@@ -187,6 +189,7 @@ cdef class BoundAnalyzer:
             for piece in self._segment(PyUnicode_DecodeUTF8(<const char *> text, size, NULL)):
                 words += 1
                 self.add_piece(terms, <const uint8_t *> PyUnicode_AsUTF8AndSize(piece, &piece_size), piece_size, flags)
+            terms._word_end = text + size
             return words
         while at < size:
             kind = BYTE_KINDS[text[at]]
@@ -196,6 +199,7 @@ cdef class BoundAnalyzer:
                     if has_word:
                         words += 1
                         self.add_hashed(terms, end - at, hashed, flags, end - at)
+                        behind = end
                     at = end
                     continue
             elif not kind & (IN_WORD | NO_ASCII) and (at + 1 == size or text[at + 1] < 0x80):
@@ -204,12 +208,16 @@ cdef class BoundAnalyzer:
             if bigrams and properties_at(text, size, at) & UNSPACED:
                 at = self.add_run(terms, text, size, at, flags)
                 words += 1
+                behind = at
                 continue
             end = word_end(text, size, at, &has_word)
             if has_word or (self._analyzer._marks_are_words and holds(text, at, end, ALPHABETIC)):
                 words += 1
                 self.add_piece(terms, text + at, end - at, flags)
+                behind = end
             at = end
+        if words:
+            terms._word_end = text + behind
         return words
 
     cdef int add_segment(self, Collector terms, str piece, uint8_t flags) except -1:
@@ -244,6 +252,7 @@ cdef class BoundAnalyzer:
     cdef int add_letters(self, Collector terms, const uint8_t *run, Py_ssize_t size, uint8_t flags) except -1:
         """Add a run, or its words by a dictionary, then its pairs of letters and its letters."""
         cdef Py_ssize_t at = 0, letter, before = 0, letters = 0
+        cdef int32_t newest
         while at < size:
             at = letter_end(run, size, at)
             letters += 1
@@ -255,8 +264,11 @@ cdef class BoundAnalyzer:
                 self.add_segment(terms, piece, flags)
         elif letters <= 2 or size <= RUN_BYTES:
             self.add_piece(terms, run, size, flags)
+        else:
+            terms._newest = -1
         if letters == 1:
             return 0
+        newest = terms._newest
         at = 0
         while at < size:
             letter = at
@@ -265,6 +277,7 @@ cdef class BoundAnalyzer:
             if (letters > 2 or pieces) and letter > 0:
                 self.add_piece(terms, run + before, at - before, flags | F_PART)
             before = letter
+        terms._newest = newest
         return 0
 
     cdef int add_piece(self, Collector terms, const uint8_t *piece, Py_ssize_t size, uint8_t flags) except -1:
@@ -297,6 +310,7 @@ cdef class BoundAnalyzer:
                 or (self._analyzer._stops_in_any_form and self.is_other_form(terms._bytes + terms._used, size))
             ):
                 if self._drop_stops:
+                    terms._newest = -1
                     return 0
                 flags |= F_STOP
             if self._stem is not None and not flags & UNSTEMMED:
@@ -304,6 +318,7 @@ cdef class BoundAnalyzer:
                     terms, self._stem(PyUnicode_DecodeUTF8(<const char *> terms._bytes + terms._used, size, NULL))
                 )
                 if size == 0:
+                    terms._newest = -1
                     return 0
                 hashed = hash_bytes(terms._bytes + terms._used, size)
         return terms.add(size, flags & F_TERM, hashed, <uint32_t> typed)

@@ -16,6 +16,7 @@ cdef class Terms:
     cdef readonly bytes counts
     cdef readonly bytes flags
     cdef readonly list typed
+    cdef readonly Py_ssize_t last
 
 
 # -- the hash of a word, byte by byte -----------------------------------------------------------------------------
@@ -61,12 +62,14 @@ cdef class Collector:
     cdef Py_ssize_t _count, _entry_capacity
     cdef int32_t *_slots  # number of an entry, or -1
     cdef uint32_t _mask
+    cdef int32_t _newest  # the entry of the last word that was added; -1: none, or it was left out
+    cdef const uint8_t *_word_end  # where that word ends in the text
 
     cdef int widen(self, Py_ssize_t size) except -1
     cdef int grow(self) except -1
     cdef bint is_small(self) noexcept
     cdef void clear(self) noexcept
-    cdef Terms finish(self)
+    cdef Terms finish(self, const uint8_t *end)
 
     cdef inline uint8_t *room(self, Py_ssize_t size) except NULL:
         """Return where the caller may write `size` bytes; they count only once `add` takes them."""
@@ -84,6 +87,7 @@ cdef class Collector:
             if entry.hashed == hashed and entry.size == size and memcmp(self._bytes + entry.start, word, size) == 0:
                 entry.count += 1
                 entry.flags &= flags | F_SPECIAL  # an ordinary word gives the same term
+                self._newest = self._slots[slot]
                 return 0
             slot = (slot + 1) & self._mask
         if self._count == self._entry_capacity:
@@ -100,6 +104,7 @@ cdef class Collector:
         entry.count = 1
         entry.typed = typed
         entry.flags = flags
+        self._newest = <int32_t> self._count
         self._count += 1
         self._used += size
         return 0

@@ -35,15 +35,17 @@ cdef class Terms:
         counts: one byte for each term: how often it occurs, at most 255.
         flags: one byte for each term: SPECIAL, STOP and PART.
         typed: for each term, the number of its bytes in the text, before folding.
+        last: the place of the term that the text ends in; -1: it ends in a blank or a sign, or in a word left out.
     """
 
-    def __init__(self, list words, bytes counts, bytes flags, list typed=None):
+    def __init__(self, list words, bytes counts, bytes flags, list typed=None, Py_ssize_t last=-1):
         if not len(words) == len(counts) == len(flags):
             raise ValueError(f"{len(words)} words need as many counts and flags, not {len(counts)} and {len(flags)}")
         self.words = words
         self.counts = counts
         self.flags = flags
         self.typed = [len(word) for word in words] if typed is None else typed
+        self.last = last
 
     def __len__(self) -> int:
         return len(self.words)
@@ -68,6 +70,7 @@ cdef class Collector:
         self._capacity = 256
         self._entry_capacity = 32
         self._mask = 63
+        self._newest = -1
         self._bytes = <uint8_t *> malloc(self._capacity)
         self._entries = <Entry *> malloc(self._entry_capacity * sizeof(Entry))
         self._slots = <int32_t *> malloc((self._mask + 1) * sizeof(int32_t))
@@ -126,9 +129,11 @@ cdef class Collector:
             self._slots[self._entries[number].slot] = -1
         self._count = 0
         self._used = 0
+        self._newest = -1
+        self._word_end = NULL
 
-    cdef Terms finish(self):
-        """Return the terms that were added."""
+    cdef Terms finish(self, const uint8_t *end):
+        """Return the terms that were added; `end`: of the text."""
         cdef Py_ssize_t number
         cdef Entry *entry
         cdef list words = PyList_New(self._count), typed = PyList_New(self._count)
@@ -152,4 +157,5 @@ cdef class Collector:
         terms.counts = counts
         terms.flags = flags
         terms.typed = typed
+        terms.last = self._newest if self._word_end == end else -1
         return terms
