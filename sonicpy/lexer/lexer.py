@@ -118,7 +118,7 @@ class Lexer:
         """Return the distinct terms of a query; stop words are flagged, or left out where the settings drop them.
 
         Args:
-            lang: None: guess; "none": no language; else an ISO 639-3 code of sonicpy.langcodes.
+            lang: None: guess; "none": no language; else what `sonicpy.langcodes.language_code` returns.
 
         Raises:
             UnicodeEncodeError: the text holds a lone surrogate.
@@ -147,9 +147,10 @@ class Lexer:
             text = turkish.folded(text)
         if lang is None:
             lang = self._guesser.guess(text)
-        analyzer = self._storing.get(lang)
+        code = lang if lang in by_code else None  # any tag may come: not each has an analyzer of its own
+        analyzer = self._storing.get(code)
         if analyzer is None:
-            analyzer = self._storing[lang] = BoundAnalyzer(self._analyzer, stem=self._stem_function(lang))
+            analyzer = self._storing[code] = BoundAnalyzer(self._analyzer, stem=self._stem_function(code))
         return analyzer.analyze(text)
 
     def _lex_guessed(self, guesser: SonicGuesser, text: str) -> Terms:
@@ -250,7 +251,9 @@ class Lexer:
         return settings
 
     def _bind(self, code: str | None) -> BoundAnalyzer:
-        """Return the analyzer of texts in a language, which all later texts in it share."""
+        """Return the analyzer of texts in a language, which later texts share; languages without a table have one."""
+        if code is not None and code not in by_code:
+            return self._analyzers.get(None) or self._bind(None)
         stops, drops = self._stop_set(code), self._stopwords.mode == "drop"
         analyzer = BoundAnalyzer(self._analyzer, stops, drops, self._stem_function(code), self._segment(code))
         self._analyzers[code] = analyzer
@@ -265,6 +268,8 @@ class Lexer:
         return analyzer
 
     def _stop_set(self, code: str | None) -> StopSet | None:
+        if code not in by_code:
+            code = None
         if code not in self._stop_sets:
             listed = self._list(code) if code else frozenset()
             self._stop_sets[code] = self._as_stop_set(listed)
