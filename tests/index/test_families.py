@@ -12,9 +12,10 @@ import pytest
 
 from sonicpy import Index
 from sonicpy.index.search.accents import fold
-from sonicpy.index.search.families import FAMILY_MAX, Families
+from sonicpy.index.search.families import FAMILY_MAX
 from sonicpy.index.search.matching import Matching
 from tests.index.shorthand import B, C, open_index, push
+from tests.reference.families import family
 
 Answer = TypeVar("Answer")
 
@@ -132,8 +133,8 @@ def _family(index: Index, word: str) -> list[str]:
         return [each.decode() for each in lexicon.family(word.encode(), Matching(None, is_ascii=True))]
 
 
-def test_a_cached_family_learns_new_words(tmp_path: Path) -> None:
-    """However words come and go, with commits or inside a batch, a cached family finds what a fresh one finds."""
+def test_a_family_learns_new_words(tmp_path: Path) -> None:
+    """However words come and go, with commits or inside a batch, a family is what comparing all words finds."""
     chance = random.Random(17)
     stems = ("engin", "résum", "resum", "caf", "motor", "häus", "haus", "двигател")
     endings = ("", "e", "é", "es", "s", "ing", "en", "er", "и", "ь")
@@ -151,23 +152,6 @@ def test_a_cached_family_learns_new_words(tmp_path: Path) -> None:
             if step % 50 == 49:
                 index.consolidate()
             _check_fresh(index, chance.choice(stems) + chance.choice(endings))
-
-
-def test_a_cached_family_outlives_a_consolidation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked_up: list[object] = []
-    original = Families._candidates
-    monkeypatch.setattr(Families, "_candidates", lambda self, *given: looked_up.append(given) or original(self, *given))
-    with open_index(tmp_path, search__query_alternates_try=0) as index:
-        push(index, "one", "engine")
-        assert index.query(C, B, "engine") == ["one"]
-        assert len(looked_up) == 1
-        for number in range(3):
-            with index.batch():
-                push(index, f"form{number}", ("engines", "engined", "engining")[number])
-                assert len(index.query(C, B, "engine")) == 2 + number
-            index.consolidate()
-            assert len(index.query(C, B, "engine")) == 2 + number
-        assert len(looked_up) == 1
 
 
 def _elsewhere(ask: Callable[[], Answer]) -> Answer:
@@ -227,16 +211,15 @@ def _check_fresh(index: Index, word: str) -> None:
     with index.maintainer.engine.read_words(C, B) as lexicon:
         if lexicon is None:
             return
+        held = {each.decode() for each, row in lexicon.reader.lexicon(b"") if row.df}
         for matching in (
             Matching(None, is_ascii=True),
             Matching("eng", is_ascii=True),
             Matching("rus", is_ascii=False),
         ):
-            cached = list(lexicon.family(word.encode(), matching))
-            fresh = list(Families().of(lexicon.reader, word.encode(), matching, lambda: None))
-            rows = {each: row for each, row in zip(cached, lexicon.reader.words(cached), strict=True) if row and row.df}
-            held = {each for each, row in zip(fresh, lexicon.reader.words(fresh), strict=True) if row and row.df}
-            assert rows.keys() == held, word
+            found = {each.decode() for each in lexicon.family(word.encode(), matching)}
+            algorithms, own = matching.algorithms(word), matching.own_letters(word)
+            assert found & held == family(held, word, algorithms, own), (word, matching)
 
 
 @pytest.mark.parametrize(

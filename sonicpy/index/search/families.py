@@ -1,24 +1,23 @@
 """Families: the words of a bucket that a typed word stands for, because they have its stem or differ only in accents.
 
-Nothing is stored for it. The candidates are the words that begin as the typed word's stems do, with or without marks on
-their letters, and behind an elided word (l'homme); those that share a stem or the folded form with it are its family.
-What this misses: forms that differ from their stem before its last letter (went, men), and what stands behind the first
-CANDIDATES_MAX candidates.
-
-A family is cached. As words are pushed, only the new ones are compared with it.
+Nothing is stored for it. Walks over the word graph and the pending words find the words that are the typed one but for
+accents, and the candidates: those that begin as its stems do, with or without marks on their letters, also behind an
+elided word (l'homme). Those that share a stem with it are its family, too. This misses forms that differ from their
+stem before its last letter (went, men), and what stands behind the first CANDIDATES_MAX candidates.
 """
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress
+from functools import lru_cache
+from itertools import compress
 from typing import NamedTuple
 
 import Stemmer
 
-from sonicpy._native.held import Held
 from sonicpy._native.stem_ends import StemEnds
-from sonicpy.index.search.accents import APOSTROPHES, fold, goes_on, is_spelled, spellings, unmarked
+from sonicpy._native.word_source import WordSource
+from sonicpy._native.word_walks import find_words
+from sonicpy.index.search.accents import fold, folding, is_spelled, unmarked
 from sonicpy.index.search.matching import (
     ARTICLES,
     BEHIND_MIN,
@@ -30,26 +29,20 @@ from sonicpy.index.search.matching import (
     Matching,
     script_of,
 )
-from sonicpy.index.search.new_words import NewWords, first_letters
 from sonicpy.index.search.stem_ends import stem_ends
-from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.known_pending import KnownPending
-from sonicpy.store.views.bucket_reader import BucketReader
 
 CANDIDATES_MAX = 512
-"""Words that begin as a family does and are compared with it, at most: it bounds the time for short words."""
-FAMILIES_MAX = 10_000
-"""Families in the cache, at most; about 500 bytes each."""
+"""Words that begin as a stem does and are compared with it, at most: it bounds the time for short words."""
+KIN_CACHED = 10_000
+"""Typed words whose stems are remembered, at most; about 1 KB each."""
 FAMILY_MAX = 16
 """Words of a family, at most, beside the typed one: each is a list of postings to walk."""
 WORD_CHARACTERS_MAX = 40
 """Longer words have no family."""
 FAMILY_LETTERS_MIN = 2
 """Shorter words have no family: stems of one letter draw together what has nothing in common (o, oe, oing)."""
-
-LONG_BYTES = 24
-"""A family of a longer word may have words of more than WORD_BYTES_MAX, which never become pending: it is looked up
-afresh once the terms of the bucket have changed."""
+SPELLED = 99
+"""More votes than there are algorithms: of words that differ only in accents."""
 
 
 class _Stem(NamedTuple):
@@ -59,12 +52,14 @@ class _Stem(NamedTuple):
         algorithm: Snowball's.
         folded: the stem, folded.
         beginning: how words of the stem begin, as far as the typed word does so.
+        near: longer beginnings, where too many words begin so.
         ends: which words of the letters a to z may have the stem; None: all that begin so.
     """
 
     algorithm: str
     folded: str
     beginning: str
+    near: tuple[str, ...]
     ends: StemEnds | None
 
 
@@ -76,51 +71,19 @@ class _Kin:
         folded: the typed word, folded.
         own: see `fold`.
         stems: its stems.
-        start: the typed word as the beginnings of candidates are folded.
         kept: letters that stay as they are in beginnings: those of `own` that no form of a word brings.
-        prefixes: the beginnings of candidates.
-        keys: the first letters of these, for `NewWords`.
-        near: longer beginnings, where too many words begin as the prefixes do.
         before: what may stand before a word of the family: elided words with their apostrophes, or articles.
     """
 
     folded: str
     own: str | None
     stems: tuple[_Stem, ...]
-    start: str
     kept: str | None
-    prefixes: tuple[str, ...]
-    keys: tuple[str, ...]
-    near: tuple[str, ...]
     before: tuple[str, ...]
 
-    def holds(self, stemmers: "Stemmers", words: Sequence[str]) -> list[bytes]:
-        """Return the words of the family among some words."""
-        # Most words are ASCII letters alone: nothing stands before them, and they are folded already.
-        own, folded = self.own, self.folded
-        plain = [word for word in words if word.isascii() and word.isalpha()]
-        others = [] if len(plain) == len(words) else list(set(words).difference(plain))
-        cores = [_core(word, self.before) for word in others]
-        found = {word for word, core in zip(others, cores, strict=True) if fold(core, own) == folded}
-        if folded in plain:
-            found.add(folded)
-        for algorithm, stem, beginning, ends in self.stems:
-            if ends is None:
-                begun = [word for word in plain if word.startswith(beginning)]
-            else:
-                begun = ends.may_have(plain, stem)
-            stems = self._stems(stemmers[algorithm], begun)
-            if stem in stems:
-                found.update(compress(begun, map(stem.__eq__, stems)))
-            if others:
-                stems = self._stems(stemmers[algorithm], cores)
-                found.update(compress(others, map(stem.__eq__, stems)))
-        return sorted(map(str.encode, found))
-
-    def _stems(self, stemmer: Stemmer.Stemmer, words: list[str]) -> list[str]:
-        """Return the stems of some words, folded."""
-        stems = stemmer.stemWords(words)
-        return stems if all(map(str.isascii, stems)) else [fold(stem, self.own) for stem in stems]
+    def patterns(self, beginnings: Iterable[str]) -> list[bytes]:
+        """Return some beginnings, and what they are behind all that may stand before a word."""
+        return [(before + each).encode() for each in beginnings for before in ("", *self.before)]
 
 
 class Stemmers(dict[str, Stemmer.Stemmer]):
@@ -132,173 +95,91 @@ class Stemmers(dict[str, Stemmer.Stemmer]):
         return stemmer
 
 
-_Moment = tuple[int, tuple[int, int] | None, int]
-"""The state that a family was looked up in: `pending_seq`, for long words `next_term` and `total_length`, and how often
-the store had undone changes."""
+_stemmers = Stemmers()
 
 
-class _Family(NamedTuple):
-    """A family in the cache: bytes, strings and numbers, and what others hold, too. The garbage collector would have to
-    look through all lists and objects of thousands of families.
-
-    Attributes:
-        words: of it, but the typed one.
-        prefixes, keys: of its kin, see `_Kin`.
-        moment: it was looked up or refreshed at.
-        new: the new words of the bucket; None: they are not known.
-        taken: how many of them it was compared with.
-    """
-
-    words: tuple[bytes, ...]
-    prefixes: tuple[str, ...]
-    keys: tuple[str, ...]
-    moment: _Moment
-    new: NewWords | None
-    taken: int
+def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) -> dict[bytes, int]:
+    """Return the words of some sources that a word stands for, itself included, and how many algorithms draw each to
+    it; SPELLED: it differs only in accents. No object may hold some of the words."""
+    kin = _kin_of(word, matching)
+    if kin is None:
+        return {}
+    among = list(sources)
+    spelled = find_words(among, kin.patterns([kin.folded]), folding(kin.own))
+    votes = {each: SPELLED for each in map(_word_in, spelled) if is_spelled(each.decode())}
+    for stem in kin.stems:
+        for each in _forms(among, kin, stem):
+            votes[each] = votes.get(each, 0) + 1
+    return votes
 
 
-_Key = tuple[int, bytes, str | None, bool, _Moment | None]
-"""Of a family: the bucket, the typed word, its `Matching`, and the moment where the reader is behind others."""
+def _forms(sources: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:
+    """Return the words that an algorithm draws to a stem."""
+    found = _candidates(sources, kin, stem, [stem.beginning])
+    if len(found) >= CANDIDATES_MAX:
+        found |= _candidates(sources, kin, stem, stem.near)
+    if not found:
+        return set()
+    words = list(found)
+    texts = b"\n".join(words).decode().split("\n")
+    cores = [
+        text if text.isalpha() and text.isascii() else _core(text.partition("\0")[0], kin.before) for text in texts
+    ]
+    stems = _stemmers[stem.algorithm].stemWords(cores)
+    if not all(map(str.isascii, stems)):
+        stems = [fold(each, kin.own) for each in stems]
+    forms = compress(zip(words, cores, strict=True), map(stem.folded.__eq__, stems))
+    return {_word_in(word) for word, core in forms if is_spelled(core)}
 
 
-class Families:
-    """The families of words that queries asked for, of all buckets of an index.
+def _candidates(sources: list[WordSource], kin: _Kin, stem: _Stem, beginnings: Sequence[str]) -> dict[bytes, int]:
+    """Return the first words that begin so, some behind the part that leads to them."""
+    return find_words(
+        sources, kin.patterns(beginnings), folding(kin.kept), begins=True, spelled=True, most=CANDIDATES_MAX,
+        ends=stem.ends, stem=stem.folded.encode() if stem.ends is not None else b"",
+    )  # fmt: skip
+
+
+def _word_in(found: bytes) -> bytes:
+    """Return the word that a walk found, perhaps by a part of it."""
+    return found.rpartition(b"\0")[2]
+
+
+@lru_cache(KIN_CACHED)
+def _kin_of(word: bytes, matching: Matching) -> _Kin | None:
+    """Return what the family of a word shares; None: it has none."""
+    whole = word.decode()
+    if len(whole) > WORD_CHARACTERS_MAX or not is_spelled(whole):
+        return None
+    algorithms = matching.algorithms(whole)
+    if not algorithms and script_of(whole) not in SCRIPTS_WITH_MARKS:
+        return None
+    own = matching.own_letters(whole)
+    before = ELIDED.get(algorithms, ARTICLES if script_of(whole) == "ARABIC" else ())
+    text = _core(whole, before)
+    folded = fold(text, own)
+    if len(folded) < FAMILY_LETTERS_MIN:
+        return None
+    if len(folded) < BEHIND_MIN or (before is not ARTICLES and folded[0] not in ELIDES):
+        before = ()
+    kept = own and "".join(letter for letter in own if not any(letter in _brought(name) for name in algorithms))
+    start = fold(text, kept)
+    return _Kin(folded, own, tuple(_stem(text, start, own, name) for name in algorithms), kept, before)
+
+
+def _stem(text: str, start: str, own: str | None, algorithm: str) -> _Stem:
+    """Return a stem of a word.
 
     Args:
-        recoveries: returns how often the store has undone changes.
+        start: the word as the beginnings of candidates are folded.
+        own: see `fold`.
     """
-
-    def __init__(self, recoveries: Callable[[], int] = int) -> None:
-        self._recoveries = recoveries
-        self._stemmers = Stemmers()
-        self._cached: dict[_Key, _Family] = {}
-        self._held: dict[tuple[int, tuple[str, ...]], tuple[_Moment, list[bytes]]] = {}
-        """By bucket and what may stand before words: at which moment which of these beginnings words had."""
-        self._new: dict[int, tuple[int, NewWords]] = {}
-        """By bucket, with how often the store had undone changes."""
-        self._refreshing = threading.Lock()
-
-    def of(
-        self, reader: BucketReader, word: bytes, matching: Matching, pending: Callable[[], KnownPending | None]
-    ) -> tuple[bytes, ...]:
-        """Return the other words of a bucket that a word stands for, at most FAMILY_MAX; no object may hold some.
-
-        Args:
-            pending: see `View.growing_pending_words`.
-        """
-        state = reader.state
-        terms = (state.next_term, state.total_length) if len(word) > LONG_BYTES else None
-        moment = (state.pending_seq, terms, self._recoveries())
-        key: _Key = (state.bucket, word, matching.code, matching.is_ascii, None)
-        cached = self._cached.get(key)
-        if cached is not None and cached.moment == moment:
-            return cached.words
-        new, taken, is_behind = self._new_words(state, pending())
-        if is_behind:  # others have read later words, and may have found words gone: what is cached is theirs
-            key = (*key[:-1], moment)
-            cached = self._cached.get(key)
-            if cached is not None:
-                return cached.words
-        family = None if cached is None or new is None else self._refreshed(cached, word, matching, new, taken, moment)
-        if family is None:
-            kin = self._kin(word, matching)
-            words = [] if kin is None else kin.holds(self._stemmers, self._candidates(reader, kin, moment))
-            words = [each for each in words if each != word]
-            prefixes, keys = ((), ()) if kin is None else (kin.prefixes, kin.keys)
-            family = _Family(nearest_words(word, words), prefixes, keys, moment, new, taken)
-        if len(self._cached) >= FAMILIES_MAX:
-            self._cached.clear()
-            self._held.clear()
-            self._new.clear()
-        self._cached[key] = family
-        return family.words
-
-    def _new_words(self, state: BucketState, pending: KnownPending | None) -> tuple[NewWords | None, int, bool]:
-        """Return the new words of a bucket, None if they are not known; how many they are, and whether the reader of a
-        state is behind the last of them."""
-        if pending is None:
-            return None, 0, False
-        with Held(self._refreshing):
-            recoveries, known = self._new.get(state.bucket, (-1, None))
-            if known is None or recoveries != self._recoveries() or not known.refresh(pending, state):
-                known = NewWords(pending, state, ARTICLES)
-                self._new[state.bucket] = self._recoveries(), known
-            return known, len(known), state.pending_seq < known.seq
-
-    def _refreshed(
-        self, family: _Family, word: bytes, matching: Matching, new: NewWords, taken: int, moment: _Moment
-    ) -> _Family | None:
-        """Return a cached family with the words that are new; None: it has to be looked up.
-
-        Args:
-            taken: how many new words there are; perhaps more by now.
-        """
-        if new is not family.new or moment[1] != family.moment[1]:
-            return None
-        words = family.words
-        known = [each for each in new.beginning(family.keys, family.taken) if _may_begin(each, family.prefixes)]
-        kin = self._kin(word, matching) if known else None
-        if kin is not None:
-            begun = [each for each in known if _begins(each, kin)]
-            if len(begun) > CANDIDATES_MAX:
-                return None
-            found = kin.holds(self._stemmers, begun) if begun else []
-            words = tuple(sorted({*words, *found} - {word}))
-            if found and len(words) >= FAMILY_MAX:  # objects may hold some no more, and others that were left out
-                return None
-        return _Family(words, family.prefixes, family.keys, moment, new, taken)
-
-    def _kin(self, word: bytes, matching: Matching) -> _Kin | None:
-        """Return what the family of a word shares; None: it has none."""
-        whole = word.decode()
-        if len(whole) > WORD_CHARACTERS_MAX or not is_spelled(whole):
-            return None
-        algorithms = matching.algorithms(whole)
-        if not algorithms and script_of(whole) not in SCRIPTS_WITH_MARKS:
-            return None
-        own = matching.own_letters(whole)
-        before = ELIDED.get(algorithms, ARTICLES if script_of(whole) == "ARABIC" else ())
-        text = _core(whole, before)
-        folded = fold(text, own)
-        if len(folded) < FAMILY_LETTERS_MIN:
-            return None
-        if len(folded) < BEHIND_MIN or (before is not ARTICLES and folded[0] not in ELIDES):
-            before = ()
-        kept = own and "".join(letter for letter in own if not any(letter in _brought(name) for name in algorithms))
-        start = fold(text, kept)
-        stems = tuple(self._stem(text, start, own, name) for name in algorithms)
-        prefixes = _shortest({stem.beginning for stem in stems} or {start})
-        near = {start, *(each for stem in stems for each in _ends(stem.folded))}.difference(prefixes)
-        keys = tuple(sorted(set(map(first_letters, prefixes))))
-        return _Kin(folded, own, stems, start, kept, prefixes, keys, tuple(sorted(near)), before)
-
-    def _stem(self, text: str, start: str, own: str | None, algorithm: str) -> _Stem:
-        stem = fold(self._stemmers[algorithm].stemWord(text), own)
-        ends = stem_ends(algorithm, stem)
-        is_plain = start.isascii() and start.isalpha() and stem.isascii() and stem
-        if not is_plain or ends is None or not ends.may_have([start], stem):
-            ends = None
-        return _Stem(algorithm, stem, _shared(start, _beginning(stem, algorithm)), ends)
-
-    def _candidates(self, reader: BucketReader, kin: _Kin, moment: _Moment) -> list[str]:
-        """Return words that begin as a family does, with or without marks; some twice."""
-        found: list[str] = []
-        for before in (b"", *self._begun(reader, kin.before, moment)):
-            starts = (spellings(reader.word_from, kin.start, len(prefix), kin.kept, before) for prefix in kin.prefixes)
-            if not _add_words(found, reader, chain.from_iterable(starts)):
-                near = (spellings(reader.word_from, each, len(each), kin.kept, before) for each in kin.near)
-                _add_words(found, reader, chain.from_iterable(near))
-        return found
-
-    def _begun(self, reader: BucketReader, before: tuple[str, ...], moment: _Moment) -> list[bytes]:
-        """Return those of what may stand before a word with which words of the bucket begin."""
-        if not before:
-            return []
-        key = reader.state.bucket, before
-        known = self._held.get(key)
-        if known is None or known[0] != moment:
-            known = self._held[key] = moment, [each for each in _written(before) if goes_on(reader.word_from, each)]
-        return known[1]
+    stem = fold(_stemmers[algorithm].stemWord(text), own)
+    ends = stem_ends(algorithm, stem)
+    is_plain = start.isascii() and start.isalpha() and stem.isascii() and stem
+    if not is_plain or ends is None or not ends.may_have([start], stem):
+        ends = None
+    return _Stem(algorithm, stem, _shared(start, _beginning(stem, algorithm)), (start, *_ends(stem)), ends)
 
 
 def _core(word: str, before: tuple[str, ...]) -> str:
@@ -312,24 +193,8 @@ def _core(word: str, before: tuple[str, ...]) -> str:
     return behind
 
 
-def _shortest(beginnings: set[str]) -> tuple[str, ...]:
-    """Return the beginnings that do not begin with another one, in their order."""
-    return tuple(
-        sorted(one for one in beginnings if not any(one != other and one.startswith(other) for other in beginnings))
-    )
-
-
 def _brought(algorithm: str) -> frozenset[str]:
     return MARKS_OF_FORMS.get(algorithm, frozenset())
-
-
-def _may_begin(word: str, prefixes: tuple[str, ...]) -> bool:
-    """Return whether `_begins` has to be asked: words of ASCII letters alone begin as they are written."""
-    return word.startswith(prefixes) or not (word.isascii() and word.isalpha())
-
-
-def _begins(word: str, kin: _Kin) -> bool:
-    return fold(_core(word, kin.before), kin.kept).startswith(kin.prefixes) and is_spelled(word)
 
 
 def _beginning(stem: str, algorithm: str) -> str:
@@ -376,26 +241,3 @@ def nearest_words(word: bytes, words: list[bytes]) -> tuple[bytes, ...]:
     if len(words) > FAMILY_MAX:
         words = sorted(words, key=lambda each: (abs(len(each) - len(word)), each))[:FAMILY_MAX]
     return tuple(sorted(words))
-
-
-def _written(before: tuple[str, ...]) -> Iterator[bytes]:
-    """Yield what may stand before a word as it is written: with either apostrophe, or without."""
-    for each in before:
-        if each.endswith("'"):
-            yield from ((each[:-1] + apostrophe).encode() for apostrophe in APOSTROPHES)
-        else:
-            yield each.encode()
-
-
-def _add_words(found: list[str], reader: BucketReader, beginnings: Iterator[bytes]) -> bool:
-    """Add the words with these beginnings; return whether these are all, not the first CANDIDATES_MAX."""
-    left = CANDIDATES_MAX
-    longest = 4 * WORD_CHARACTERS_MAX
-    for beginning in beginnings:
-        words = reader.words_with(beginning, left)[:left]
-        left -= len(words)
-        texts = [word.decode() for word in words if len(word) <= longest]
-        found += [text for text in texts if text.isalpha() or is_spelled(text)]
-        if left <= 0:
-            return False
-    return True

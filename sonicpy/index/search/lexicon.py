@@ -8,18 +8,23 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
+from sonicpy._native.word_source import SortedWords, WordSource
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
-from sonicpy.index.search.families import Families
+from sonicpy.index.search.families import FAMILY_MAX, family_of, nearest_words
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics, most_likely
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View
 
-PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 65_536
-"""Buckets whose pending words are cached for comparison, and words of all of them, at most: about 8 MB."""
+PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
+"""Buckets whose pending words are cached for walks, and words of all of them, at most: about 10 MB."""
+LONG_BYTES = 24
+"""A longer word may stand for words of more than WORD_BYTES_MAX, which neither graphs nor pending words hold."""
+LONG_LETTERS, LONG_WORDS_MAX = 8, 512
+"""How many of its letters such words begin with, and how many are read at most."""
 
 
 class Lexicons:
@@ -37,7 +42,7 @@ class Lexicons:
         self._recoveries = recoveries
         self._pending: dict[int, tuple[tuple[int, int, int], PendingWords]] = {}
         self._pending_words = 0
-        self.families = Families(recoveries)
+        self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}
 
     def of(self, view: View, collection: str, bucket: str) -> "Lexicon | None":
         """Return the words of a bucket, or None if there is no such bucket."""
@@ -68,6 +73,16 @@ class Lexicons:
             self._pending_words = len(words)
         self._pending[state.bucket] = (moment, words)
         return words
+
+    def stand_in(self, reader: BucketReader) -> WordSource:
+        """Return the words of a bucket whose graph cannot be read, from the store, and perhaps some that are gone."""
+        state = reader.state
+        moment = (state.lexicon_version, self._recoveries())
+        cached = self._stand_ins.get(state.bucket)
+        if cached is None or cached[0] != moment:
+            words = SortedWords([word for word, _ in reader.lexicon(b"") if len(word) <= WORD_BYTES_MAX])
+            cached = self._stand_ins[state.bucket] = moment, words
+        return cached[1]
 
 
 class Lexicon(Statistics):
@@ -160,6 +175,26 @@ class Lexicon(Statistics):
         return found
 
     def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
-        """Return the other words that a word stands for; see `Families.of`."""
+        """Return the other words that a word stands for, at most FAMILY_MAX; no object may hold some."""
+        found = [each for each in family_of(self.sources(word), word, matching) if each != word]
+        if len(found) > FAMILY_MAX:  # those that are gone take no place
+            found = [each for each, _ in self.held(found)]
+        return nearest_words(word, found)
+
+    def sources(self, word: bytes = b"") -> list[WordSource]:
+        """Return all words for walks; some may be gone: their rows tell.
+
+        Args:
+            word: a typed word; words that are too long for a graph are there if they begin as it does.
+        """
         state = self.reader.state
-        return self._lexicons.families.of(self.reader, word, matching, lambda: self._view.growing_pending_words(state))
+        found: list[WordSource] = []
+        if state.lexicon_version:
+            graph = self._graph
+            found.append(self._lexicons.stand_in(self.reader) if graph is None else graph.source)
+        if state.pending_seq > state.graph_seq:
+            found.append(self._lexicons.pending(self._view, state).words)
+        if len(word) > LONG_BYTES:
+            begun = self.reader.words_with(word.decode()[:LONG_LETTERS].encode(), LONG_WORDS_MAX)
+            found.append(SortedWords([each for each in begun if len(each) > WORD_BYTES_MAX]))
+        return found
