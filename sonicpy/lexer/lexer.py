@@ -8,7 +8,7 @@ at any start. In compat mode, and with stopwords.mode = "drop", the lists decide
 """
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import Stemmer
 
@@ -172,6 +172,13 @@ class Lexer:
             analyzer = self._analyzers.get(lang) or self._bind(lang)
             return analyzer.analyze(text), lang
         return self.lex(text, lang), lang
+
+    def languages_of(self, words: Iterable[str]) -> tuple[str, ...]:
+        """Return the languages that the words of a few texts are most likely of, the most likely one first.
+
+        None are: no list of stop words has any of them, or this is compat mode.
+        """
+        return self._guesser.languages_of(words) if isinstance(self._guesser, LanguageGuesser) else ()
 
     def language(self, text: str, lang: str | None) -> tuple[str | None, str]:
         """Return the language that `lex` takes a text to be in, and what decided: "given", or the guesser's reason."""

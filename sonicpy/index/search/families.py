@@ -12,24 +12,26 @@ from functools import lru_cache
 from itertools import compress
 from typing import NamedTuple
 
-import Stemmer
-
 from sonicpy._native.stem_ends import StemEnds
 from sonicpy._native.word_source import WordSource
 from sonicpy._native.word_walks import find_words
-from sonicpy.index.search.accents import fold, folding, is_spelled, unmarked
+from sonicpy.index.search.accents import ZWNJ, fold, folding, is_spelled, respelled, respelling, unmarked
 from sonicpy.index.search.matching import (
     ARTICLES,
     BEHIND_MIN,
     ELIDED,
+    ELIDED_ANYWHERE,
     ELIDES,
     MARKS_OF_FORMS,
+    PREFIXES,
     SCRIPTS_WITH_MARKS,
     VOICED,
     Matching,
     script_of,
 )
 from sonicpy.index.search.stem_ends import stem_ends
+from sonicpy.lexer.endings import ENDINGS
+from sonicpy.lexer.stemmers import Stemmers
 
 CANDIDATES_MAX = 512
 """Words that begin as a stem does and are compared with it, at most: it bounds the time for short words."""
@@ -39,10 +41,25 @@ FAMILY_MAX = 16
 """Words of a family, at most, beside the typed one: each is a list of postings to walk."""
 WORD_CHARACTERS_MAX = 40
 """Longer words have no family."""
+DOUBLED_LETTERS = 3
+"""Of the shortest Dutch stem with two vowels for one."""
 FAMILY_LETTERS_MIN = 2
 """Shorter words have no family: stems of one letter draw together what has nothing in common (o, oe, oing)."""
-SPELLED = 99
-"""More votes than there are algorithms: of words that differ only in accents."""
+
+
+class Family(NamedTuple):
+    """The other words that a typed word stands for.
+
+    Attributes:
+        words: they surely do.
+        doubtful: they do if they are in the language of the stemmer that made them, or if marks do not matter.
+    """
+
+    words: tuple[bytes, ...]
+    doubtful: tuple[bytes, ...]
+
+
+NO_FAMILY = Family((), ())
 
 
 class _Stem(NamedTuple):
@@ -51,14 +68,14 @@ class _Stem(NamedTuple):
     Attributes:
         algorithm: Snowball's.
         folded: the stem, folded.
-        beginning: how words of the stem begin, as far as the typed word does so.
+        beginnings: how words of the stem begin, as far as the typed word does so.
         near: longer beginnings, where too many words begin so.
         ends: which words of the letters a to z may have the stem; None: all that begin so.
     """
 
     algorithm: str
     folded: str
-    beginning: str
+    beginnings: tuple[str, ...]
     near: tuple[str, ...]
     ends: StemEnds | None
 
@@ -69,15 +86,21 @@ class _Kin:
 
     Attributes:
         folded: the typed word, folded.
+        respelled: see `respelled`; None: it has no other spelling.
         own: see `fold`.
-        stems: its stems.
+        stems: its stems; those behind `sure` are by doubtful stemmers.
+        sure: how many are by sure stemmers.
+        may_agree: see `Stemming`.
         kept: letters that stay as they are in beginnings: those of `own` that no form of a word brings.
         before: what may stand before a word of the family: elided words with their apostrophes, or articles.
     """
 
     folded: str
+    respelled: str | None
     own: str | None
     stems: tuple[_Stem, ...]
+    sure: int
+    may_agree: bool
     kept: str | None
     before: tuple[str, ...]
 
@@ -86,36 +109,41 @@ class _Kin:
         return [(before + each).encode() for each in beginnings for before in ("", *self.before)]
 
 
-class Stemmers(dict[str, Stemmer.Stemmer]):
-    """Snowball's algorithms by name, each made when it is needed first."""
-
-    def __missing__(self, algorithm: str) -> Stemmer.Stemmer:
-        # Without PyStemmer's own cache: where words seldom come again, it takes longer than stemming.
-        stemmer = self[algorithm] = Stemmer.Stemmer(algorithm, 0)
-        return stemmer
-
-
 _stemmers = Stemmers()
 
 
-def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) -> dict[bytes, int]:
-    """Return the words of some sources that a word stands for, itself included, and how many algorithms draw each to
-    it; SPELLED: it differs only in accents. No object may hold some of the words."""
+def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) -> tuple[set[bytes], set[bytes]]:
+    """Return the words of some sources that a word surely stands for, and those that it may stand for, itself included.
+    No object may hold some of the words."""
     kin = _kin_of(word, matching)
     if kin is None:
-        return {}
+        return set(), set()
     among = list(sources)
-    spelled = find_words(among, kin.patterns([kin.folded]), folding(kin.own))
-    votes = {each: SPELLED for each in map(_word_in, spelled) if is_spelled(each.decode())}
-    for stem in kin.stems:
-        for each in _forms(among, kin, stem):
-            votes[each] = votes.get(each, 0) + 1
-    return votes
+    words = _drawn(among, kin)
+    forms = [_forms(among, kin, stem) for stem in kin.stems[kin.sure :]]
+    if kin.may_agree and forms:
+        words |= forms[0].intersection(set().union(*forms[1:]))
+    doubtful = set().union(*forms)
+    if kin.respelled is not None:
+        found = find_words(among, [kin.respelled.encode()], respelling())
+        doubtful |= {each for each in map(_word_in, found) if is_spelled(each.decode())}
+    if kin.own != "":
+        wide = _kin_of(word, matching, is_wide=True)
+        assert wide is not None
+        doubtful |= _drawn(among, wide)
+    return words, doubtful - words
+
+
+def _drawn(sources: list[WordSource], kin: _Kin) -> set[bytes]:
+    """Return the words that differ only in accents, and those that a sure stemmer draws to the same stem."""
+    spelled = find_words(sources, kin.patterns([kin.folded]), folding(kin.own))
+    found = {each for each in map(_word_in, spelled) if is_spelled(each.decode())}
+    return found.union(*(_forms(sources, kin, stem) for stem in kin.stems[: kin.sure]))
 
 
 def _forms(sources: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:
     """Return the words that an algorithm draws to a stem."""
-    found = _candidates(sources, kin, stem, [stem.beginning])
+    found = _candidates(sources, kin, stem, stem.beginnings)
     if len(found) >= CANDIDATES_MAX:
         found |= _candidates(sources, kin, stem, stem.near)
     if not found:
@@ -125,7 +153,7 @@ def _forms(sources: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:
     cores = [
         text if text.isalpha() and text.isascii() else _core(text.partition("\0")[0], kin.before) for text in texts
     ]
-    stems = _stemmers[stem.algorithm].stemWords(cores)
+    stems = _stemmers[stem.algorithm](cores)
     if not all(map(str.isascii, stems)):
         stems = [fold(each, kin.own) for each in stems]
     forms = compress(zip(words, cores, strict=True), map(stem.folded.__eq__, stems))
@@ -146,25 +174,48 @@ def _word_in(found: bytes) -> bytes:
 
 
 @lru_cache(KIN_CACHED)
-def _kin_of(word: bytes, matching: Matching) -> _Kin | None:
-    """Return what the family of a word shares; None: it has none."""
+def _kin_of(word: bytes, matching: Matching, *, is_wide: bool = False) -> _Kin | None:
+    """Return what the family of a word shares; None: it has none.
+
+    Args:
+        is_wide: no letter keeps its marks.
+    """
     whole = word.decode()
     if len(whole) > WORD_CHARACTERS_MAX or not is_spelled(whole):
         return None
-    algorithms = matching.algorithms(whole)
-    if not algorithms and script_of(whole) not in SCRIPTS_WITH_MARKS:
+    stemming, script = matching.stemming(whole), script_of(whole)
+    names = (*stemming.sure, *stemming.doubtful)
+    if not names and script not in SCRIPTS_WITH_MARKS:
         return None
-    own = matching.own_letters(whole)
-    before = ELIDED.get(algorithms, ARTICLES if script_of(whole) == "ARABIC" else ())
+    own = "" if is_wide else matching.own_letters(whole)
+    before = _before(names, script)
     text = _core(whole, before)
     folded = fold(text, own)
-    if len(folded) < FAMILY_LETTERS_MIN:
+    if len(folded) < (1 if script == "HANGUL" else FAMILY_LETTERS_MIN):
         return None
     if len(folded) < BEHIND_MIN or (before is not ARTICLES and folded[0] not in ELIDES):
         before = ()
-    kept = own and "".join(letter for letter in own if not any(letter in _brought(name) for name in algorithms))
+    kept = own and "".join(letter for letter in own if not any(letter in _brought(name) for name in names))
     start = fold(text, kept)
-    return _Kin(folded, own, tuple(_stem(text, start, own, name) for name in algorithms), kept, before)
+    stems = tuple(_stem(text, start, own, name) for name in names)
+    return _Kin(
+        folded,
+        respelled(text) if script == "LATIN" else None,
+        own,
+        stems,
+        len(stemming.sure),
+        stemming.may_agree,
+        kept,
+        before,
+    )
+
+
+def _before(names: Sequence[str], script: str) -> tuple[str, ...]:
+    """Return what may stand before a word that some algorithms stem."""
+    if script == "ARABIC":
+        return ARTICLES
+    elided = [ELIDED[name] for name in names if name in ELIDED]
+    return elided[0] if len(names) == len(elided) == 1 else ELIDED_ANYWHERE if elided else ()
 
 
 def _stem(text: str, start: str, own: str | None, algorithm: str) -> _Stem:
@@ -174,17 +225,35 @@ def _stem(text: str, start: str, own: str | None, algorithm: str) -> _Stem:
         start: the word as the beginnings of candidates are folded.
         own: see `fold`.
     """
-    stem = fold(_stemmers[algorithm].stemWord(text), own)
+    stem = fold(_stemmers[algorithm]([text])[0], own)
     ends = stem_ends(algorithm, stem)
     is_plain = start.isascii() and start.isalpha() and stem.isascii() and stem
     if not is_plain or ends is None or not ends.may_have([start], stem):
         ends = None
-    return _Stem(algorithm, stem, _shared(start, _beginning(stem, algorithm)), (start, *_ends(stem)), ends)
+    return _Stem(algorithm, stem, _beginnings(start, stem, algorithm), (start, *_ends(stem)), ends)
+
+
+def _beginnings(start: str, stem: str, algorithm: str) -> tuple[str, ...]:
+    """Return with what words of a stem begin, as far as the typed word does so, or behind a prefix."""
+    beginning, prefixes = _beginning(stem, algorithm), PREFIXES.get(algorithm, ())
+    behind = (start[len(prefix) :] for prefix, _ in prefixes if start.startswith(prefix))
+    shared = max((_shared(each, beginning) for each in (start, *behind)), key=beginning.startswith)
+    follows = ((prefix, shared[1:] if shared[0] in lost else shared) for prefix, lost in prefixes)
+    return (shared, *_ways(stem, algorithm), *(prefix + rest for prefix, rest in follows))
+
+
+def _ways(stem: str, algorithm: str) -> tuple[str, ...]:
+    """Return in which ways a short Dutch stem begins words: with two vowels, or with one (een, enige)."""
+    is_short = algorithm == "dutch" and len(stem) == DOUBLED_LETTERS and _is_doubled(stem)
+    return (stem, stem[:-2] + stem[-1]) if is_short else ()
 
 
 def _core(word: str, before: tuple[str, ...]) -> str:
-    """Return a word as its stem is taken: with straight apostrophes, without points, and without what is before it."""
-    plain = unmarked(word)
+    """Return a word as its stem is taken: with straight apostrophes, without points, and without what is before it.
+
+    It keeps the sign that separates the parts of Persian words, by which the stemmer knows them.
+    """
+    plain = unmarked(word, but=ZWNJ)
     if not before or not plain.startswith(before):
         return plain
     behind = plain[max(len(each) for each in before if plain.startswith(each)) :]
@@ -201,9 +270,11 @@ def _beginning(stem: str, algorithm: str) -> str:
     """Return with what words of a stem begin.
 
     The last letter of a stem may stand for another one (carri, use; in Dutch huis, huizen), in Dutch two vowels for one
-    (maan, manen).
+    (maan, manen). Light stemmers change it in short words, too.
     """
-    if algorithm == "dutch" and _is_doubled(stem):
+    if algorithm in ENDINGS and len(stem) > 2:
+        return stem[:-1]
+    if algorithm == "dutch" and len(stem) > DOUBLED_LETTERS and _is_doubled(stem):
         return stem[:-2]
     if algorithm == "dutch" and len(stem) > 2 and stem[-1] in VOICED:
         return stem[:-1]
@@ -211,7 +282,7 @@ def _beginning(stem: str, algorithm: str) -> str:
 
 
 def _is_doubled(stem: str) -> bool:
-    return len(stem) > 3 and stem[-3] == stem[-2] and stem[-2] in "aeou" and stem[-1] not in "aeiou"
+    return len(stem) >= DOUBLED_LETTERS and stem[-3] == stem[-2] and stem[-2] in "aeou" and stem[-1] not in "aeiou"
 
 
 def _ends(stem: str) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ class Word(NamedTuple):
     @property
     def how(self) -> str:
         """How it was found: "exact", "form", "completion" or "correction"."""
-        return "form" if self.word != self.slot.words[0] else self.slot.how
+        return "form" if self.slot.how == "exact" and self.word != self.slot.words[0] else self.slot.how
 
 
 MadeOf = tuple[list[tuple[Word, int, float]], int, float]
