@@ -86,21 +86,15 @@ class _Kin:
 
     Attributes:
         folded: the typed word, folded.
-        respelled: see `respelled`; None: it has no other spelling.
         own: see `fold`.
-        stems: its stems; those behind `sure` are by doubtful stemmers.
-        sure: how many are by sure stemmers.
-        may_agree: see `Stemming`.
+        stems: its stems.
         kept: letters that stay as they are in beginnings: those of `own` that no form of a word brings.
         before: what may stand before a word of the family: elided words with their apostrophes, or articles.
     """
 
     folded: str
-    respelled: str | None
     own: str | None
     stems: tuple[_Stem, ...]
-    sure: int
-    may_agree: bool
     kept: str | None
     before: tuple[str, ...]
 
@@ -113,32 +107,52 @@ _stemmers = Stemmers()
 
 
 def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) -> tuple[set[bytes], set[bytes]]:
-    """Return the words of some sources that a word surely stands for, and those that it may stand for, itself included.
+    """Return the words of some sources that a word surely stands for, and those that it may stand for, perhaps itself.
     No object may hold some of the words."""
-    kin = _kin_of(word, matching)
-    if kin is None:
+    text = word.decode()
+    if len(text) > WORD_CHARACTERS_MAX or not is_spelled(text):
         return set(), set()
     among = list(sources)
-    words = _drawn(among, kin)
-    forms = [_forms(among, kin, stem) for stem in kin.stems[kin.sure :]]
-    if kin.may_agree and forms:
-        words |= forms[0].intersection(set().union(*forms[1:]))
-    doubtful = set().union(*forms)
-    if kin.respelled is not None:
-        found = find_words(among, [kin.respelled.encode()], respelling())
-        doubtful |= {each for each in map(_word_in, found) if is_spelled(each.decode())}
-    if kin.own != "":
-        wide = _kin_of(word, matching, is_wide=True)
-        assert wide is not None
-        doubtful |= _drawn(among, wide)
-    return words, doubtful - words
+    (sure, doubtful, may_agree), own = matching.stemming(text), matching.own_letters(text)
+    if may_agree:
+        words, doubtful_words = _agreed(among, _kin_of(text, doubtful, own))
+    else:
+        words = _drawn(among, _kin_of(text, sure, own))
+        doubtful_words = _drawn(among, _kin_of(text, doubtful, own)) if doubtful else set()
+    if own != "":
+        doubtful_words |= _drawn(among, _kin_of(text, sure, ""))
+    return words, (doubtful_words | _respelled(among, text)) - words
 
 
-def _drawn(sources: list[WordSource], kin: _Kin) -> set[bytes]:
-    """Return the words that differ only in accents, and those that a sure stemmer draws to the same stem."""
-    spelled = find_words(sources, kin.patterns([kin.folded]), folding(kin.own))
-    found = {each for each in map(_word_in, spelled) if is_spelled(each.decode())}
-    return found.union(*(_forms(sources, kin, stem) for stem in kin.stems[: kin.sure]))
+def _drawn(sources: list[WordSource], kin: _Kin | None) -> set[bytes]:
+    """Return the words that differ only in accents, and those that a stemmer draws to the same stem."""
+    if kin is None:
+        return set()
+    return _spelled(sources, kin).union(*(_forms(sources, kin, stem) for stem in kin.stems))
+
+
+def _agreed(sources: list[WordSource], kin: _Kin | None) -> tuple[set[bytes], set[bytes]]:
+    """Return the words that differ only in accents or that the first stemmer and another one draw to the same stem, and
+    those that any does."""
+    if kin is None:
+        return set(), set()
+    forms = [_forms(sources, kin, stem) for stem in kin.stems]
+    every = set().union(*forms)
+    return _spelled(sources, kin) | (forms[0] & set().union(*forms[1:]) if forms else every), every
+
+
+def _spelled(sources: list[WordSource], kin: _Kin) -> set[bytes]:
+    found = find_words(sources, kin.patterns([kin.folded]), folding(kin.own))
+    return {each for each in map(_word_in, found) if is_spelled(each.decode())}
+
+
+def _respelled(sources: list[WordSource], text: str) -> set[bytes]:
+    """Return the words that are the same with two letters for one that has a mark."""
+    two = respelled(text) if script_of(text) == "LATIN" else None
+    if two is None:
+        return set()
+    found = find_words(sources, [two.encode()], respelling())
+    return {each for each in map(_word_in, found) if is_spelled(each.decode())}
 
 
 def _forms(sources: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:
@@ -174,20 +188,16 @@ def _word_in(found: bytes) -> bytes:
 
 
 @lru_cache(KIN_CACHED)
-def _kin_of(word: bytes, matching: Matching, *, is_wide: bool = False) -> _Kin | None:
+def _kin_of(whole: str, names: tuple[str, ...], own: str | None) -> _Kin | None:
     """Return what the family of a word shares; None: it has none.
 
     Args:
-        is_wide: no letter keeps its marks.
+        names: of the stemmers.
+        own: see `fold`.
     """
-    whole = word.decode()
-    if len(whole) > WORD_CHARACTERS_MAX or not is_spelled(whole):
-        return None
-    stemming, script = matching.stemming(whole), script_of(whole)
-    names = (*stemming.sure, *stemming.doubtful)
+    script = script_of(whole)
     if not names and script not in SCRIPTS_WITH_MARKS:
         return None
-    own = "" if is_wide else matching.own_letters(whole)
     before = _before(names, script)
     text = _core(whole, before)
     folded = fold(text, own)
@@ -197,17 +207,7 @@ def _kin_of(word: bytes, matching: Matching, *, is_wide: bool = False) -> _Kin |
         before = ()
     kept = own and "".join(letter for letter in own if not any(letter in _brought(name) for name in names))
     start = fold(text, kept)
-    stems = tuple(_stem(text, start, own, name) for name in names)
-    return _Kin(
-        folded,
-        respelled(text) if script == "LATIN" else None,
-        own,
-        stems,
-        len(stemming.sure),
-        stemming.may_agree,
-        kept,
-        before,
-    )
+    return _Kin(folded, own, tuple(_stem(text, start, own, name) for name in names), kept, before)
 
 
 def _before(names: Sequence[str], script: str) -> tuple[str, ...]:
