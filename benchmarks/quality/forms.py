@@ -2,9 +2,9 @@
 
     python -m benchmarks.quality forms
 
-Each bucket holds the sentences of one language. Each word of them is asked for, and the objects that hold another word of
-its stem are counted, without LANG and with it. In a bucket of English texts, and in one of bare English words, the forms
-that English does not make are counted.
+Each bucket holds the sentences of one language. Words of them are asked for, and the objects that hold another word of
+the same stem are counted, without LANG and with it. In a bucket of English texts, and in one of bare English words, the
+forms that English does not make are counted.
 """
 
 import random
@@ -62,8 +62,8 @@ def forms_table(data: Path) -> str:
     for name, pushed in (("English texts", english_texts(data, words)), ("bare English words", words)):
         strange, whole = strange_forms(pushed, words)
         lines.append(
-            f"In a bucket of {name}, {strange / COMMONEST:.1%} of {COMMONEST:,} words have a form that English does not "
-            f"make; {whole} of them have one that counts as the word."
+            f"In a bucket of {name}, {strange / COMMONEST:.1%} of {COMMONEST:,} words have a form that English does "
+            f"not make; {whole} of them have one that counts as the word."
         )
     return "\n".join(lines)
 
@@ -83,9 +83,7 @@ def forms_found(code: str, texts: list[str], algorithm: str) -> Found:
     asked = sorted(word for forms in stems.values() if len(forms) > 1 for word in forms)
     there = without = given = 0
     with sonicpy.open(":memory:", ONLY_FORMS) as index:
-        index.push_many(
-            ((str(number), text) for number, text in enumerate(texts)), collection="forms", bucket=code
-        )
+        index.push_many(((str(number), text) for number, text in enumerate(texts)), collection="forms", bucket=code)
         index.consolidate()
         for word in random.Random(1).sample(asked, min(ASKED, len(asked))):
             others = stems[stemmer.stemWord(word)] - {word}
@@ -109,9 +107,7 @@ def strange_forms(texts: Iterable[str], words: list[str]) -> tuple[int, int]:
     stemmer = Stemmer.Stemmer("english", 0)
     strange = whole = 0
     with sonicpy.open(":memory:", ONLY_FORMS) as index:
-        index.push_many(
-            ((str(number), text) for number, text in enumerate(texts)), collection="forms", bucket="eng"
-        )
+        index.push_many(((str(number), text) for number, text in enumerate(texts)), collection="forms", bucket="eng")
         index.consolidate()
         for word in [word for word in words if len(word) > 3][:COMMONEST]:
             forms = [form for form in forms_in(index, word) if stemmer.stemWord(form) != stemmer.stemWord(word)]
@@ -127,7 +123,7 @@ def forms_in(index: Index, word: str) -> list[str]:
 
 
 def _counts_as(index: Index, word: str, form: str) -> bool:
-    """Return whether an object that holds a form, and not the word, is said to hold every word: its score is above 3."""
+    """Return whether an object that holds a form, and not the word, is said to hold every word: it scores 3 or more."""
     holders = set(index.query("forms", "eng", form, limit=2**16, stem=False))
     holders -= set(index.query("forms", "eng", word, limit=2**16, stem=False))
     return any(hit in holders and (hit.score or 0) >= 3 for hit in index.query("forms", "eng", word, limit=2**16))

@@ -18,6 +18,7 @@ from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
 from sonicpy.index.search.explain import Analysed, explain
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.plan import without_last
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.langcodes import NO_LANGUAGE
@@ -254,6 +255,9 @@ class Answers:
             raise not_unicode("text", error) from error
         if not len(terms) and not self._engine.is_compat:
             terms = lexed(self._engine.lexer.lex_plain, text)
+        settings = self.config.search
+        if terms.last >= 0 and not (search.complete and settings.complete and settings.query_alternates_try):
+            terms = without_last(terms)
         if not search.stem or code == NO_LANGUAGE or self.config.search.stemming == "off":
             return terms, None
         return terms, Matching(code, text.isascii(), is_given=lang is not None)

@@ -12,7 +12,7 @@ for these alone.
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from sonicpy._native.bits cimport lowest_bit
 from sonicpy._native.letter_folding cimport Folded, Folding, folded_of
@@ -81,6 +81,8 @@ cdef struct Walk:
     int distance
     bint swaps  # two neighbours that are swapped are one error
     bint spelled  # only words of letters and apostrophes, as far as ASCII goes
+    const uint8_t *besides  # words that begin with these bytes are left out; NULL: none are
+    int besides_size
     bint begins  # words that begin as the pattern does, too
     int64_t budget  # letters that may still be looked at; below zero the walk ends
     int64_t wanted  # words that may still be collected
@@ -302,6 +304,8 @@ cdef void arrive(Walk *self, const Child *child, const State *state, int depth, 
     """Collect what ends or goes on with a letter, if it is near enough, and go on if more can be."""
     cdef int found = accepted(self, state)
     self.word[depth] = child.label
+    if self.besides != NULL and depth + 1 == self.besides_size and not memcmp(self.word, self.besides, depth + 1):
+        return
     if self.begins:
         best = min(best, found)
         if best <= self.distance:
@@ -389,7 +393,7 @@ cdef void add(Walk *self, int size, int distance) noexcept nogil:
 
 def find_words(
     list sources not None, list patterns not None, Folding folding not None, *, int distance=0, bint begins=False,
-    bint swaps=True, bint spelled=False, int64_t most=100_000, int64_t budget=EDGE_BUDGET, StemEnds ends=None, bytes stem=b"",
+    bint swaps=True, bint spelled=False, bytes besides=b"", int64_t most=100_000, int64_t budget=EDGE_BUDGET, StemEnds ends=None, bytes stem=b"",
 ) -> dict:
     """Return the words that are some folded letters, or begin so, each with its distance from them.
 
@@ -401,6 +405,7 @@ def find_words(
         begins: words that begin so, too.
         swaps: a swap of two neighbours is one error; else it is two.
         spelled: only words whose characters of ASCII are small letters and apostrophes.
+        besides: leave out words that begin with these bytes, spelled so, if there are any.
         most: end after so many words of a pattern in a source.
         budget: letters that may be looked at for a pattern in a source.
         ends: which words of the letters a to z may have a stem; None: all.
@@ -424,6 +429,8 @@ def find_words(
     memset(&walk, 0, sizeof(Walk))
     walk.pattern, walk.table, walk.ends = &read, &table, &kept
     walk.distance, walk.begins, walk.swaps, walk.spelled = distance, begins, swaps, spelled
+    if besides:
+        walk.besides, walk.besides_size = <const uint8_t *> besides, <int> len(besides)
     try:
         for pattern in patterns:
             if not is_utf8(<const uint8_t *> pattern, len(pattern)):

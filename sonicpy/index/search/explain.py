@@ -175,9 +175,7 @@ def _alternates(typed: bytes, slot: Slot, rows: dict[bytes, TermInfo], *, is_sco
     for word in slot.words:
         row = rows.get(word)
         if row is not None and word != typed:
-            how = slot.how
-            if how == "exact":
-                how = "spelling" if word == slot.words[0] else "form"
+            how = slot.how if slot.how != "exact" else "form" if word != slot.words[0] else "spelling"
             yield Alternate(word.decode(), how, slot.edits, row.df, row.df, slot.weight if is_scored else None)
 
 

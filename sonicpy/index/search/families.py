@@ -187,6 +187,17 @@ def _word_in(found: bytes) -> bytes:
     return found.rpartition(b"\0")[2]
 
 
+def nearest_parts(found: dict[bytes, int]) -> dict[bytes, int]:
+    """Return the words that a walk found, each with its smallest distance, perhaps that of a part of it."""
+    if not any(b"\0" in each for each in found):
+        return found
+    words: dict[bytes, int] = {}
+    for each, its in found.items():
+        word = _word_in(each)
+        words[word] = min(its, words.get(word, its))
+    return words
+
+
 @lru_cache(KIN_CACHED)
 def _kin_of(whole: str, names: tuple[str, ...], own: str | None) -> _Kin | None:
     """Return what the family of a word shares; None: it has none.

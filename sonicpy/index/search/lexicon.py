@@ -9,19 +9,23 @@ from itertools import islice
 
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.word_source import SortedWords, WordSource
+from sonicpy._native.word_walks import find_words
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
-from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, nearest_words
+from sonicpy.index.search.accents import fold, folding
+from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, nearest_parts, nearest_words
 from sonicpy.index.search.languages import BucketLanguages
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.statistics import Statistics, most_likely
+from sonicpy.index.search.statistics import Statistics, most_frequent, most_likely
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View
 
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
 """Buckets whose pending words are cached for walks, and words of all of them, at most: about 10 MB."""
+BEGUN_MAX = 20_000
+"""Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
 LONG_BYTES = 24
 """A longer word may stand for words of more than WORD_BYTES_MAX, which neither graphs nor pending words hold."""
 LONG_LETTERS, LONG_WORDS_MAX = 8, 512
@@ -204,18 +208,42 @@ class Lexicon(Statistics):
             found = [each for each, _ in self.held(found)]
         return nearest_words(word, found)
 
-    def sources(self, word: bytes = b"") -> list[WordSource]:
+    def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
+        """Return the words that begin as a word does; see `Statistics`."""
+        words = self._begun(word, distance)
+        return most_frequent([(each, row, words[each]) for each, row in self.held(list(words))])
+
+    def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that begin as a word does, spelled otherwise; see `Statistics`."""
+        return self.held(list(self._begun(word, 0, besides=word)))
+
+    def _begun(self, word: bytes, distance: int, besides: bytes = b"") -> dict[bytes, int]:
+        """Return the words that begin so, with their distances; perhaps some that are gone."""
+        if len(word) > WORD_BYTES_MAX:
+            return {}
+        pattern = fold(word.decode(), "").encode()
+        sources = self.sources(is_live=self.live, has_stand_in=distance == 0)
+        return nearest_parts(
+            find_words(sources, [pattern], folding(""), distance=distance, begins=True, besides=besides, most=BEGUN_MAX)
+        )
+
+    def sources(self, word: bytes = b"", *, is_live: bool = True, has_stand_in: bool = True) -> list[WordSource]:
         """Return all words for walks; some may be gone: their rows tell.
 
         Args:
             word: a typed word; words that are too long for a graph are there if they begin as it does.
+            is_live: words that became pending since the graph was built are there.
+            has_stand_in: where the graph cannot be read, the words of the store are there.
         """
         state = self.reader.state
         found: list[WordSource] = []
         if state.lexicon_version:
             graph = self._graph
-            found.append(self._lexicons.stand_in(self.reader) if graph is None else graph.source)
-        if state.pending_seq > state.graph_seq:
+            if graph is not None:
+                found.append(graph.source)
+            elif has_stand_in:
+                found.append(self._lexicons.stand_in(self.reader))
+        if is_live and state.pending_seq > state.graph_seq:
             found.append(self._lexicons.pending(self._view, state).words)
         if len(word) > LONG_BYTES:
             begun = self.reader.words_with(word.decode()[:LONG_LETTERS].encode(), LONG_WORDS_MAX)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Plan, Slot
-from sonicpy._native.terms import PART, SPECIAL, STOP
+from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy._native.word_break import is_unspaced_letter
 
 __all__ = ["Clause", "Plan", "Slot", "of_plain", "to_plain", "why_not_expanded"]
@@ -50,6 +50,11 @@ def why_not_expanded(plan: Plan, clause: Clause, flags: int, df: int, *, only_st
     if not plan.enough:
         return NEVER
     return ENOUGH_FOUND if 0 < plan.enough <= df else TOO_MANY_WORDS
+
+
+def without_last(terms: Terms) -> Terms:
+    """Return the same terms, but the text does not end in one of them."""
+    return Terms(terms.words, terms.counts, terms.flags, terms.typed)
 
 
 # -- for JSON ----------------------------------------------------------------------------------------------------------

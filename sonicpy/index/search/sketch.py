@@ -11,6 +11,7 @@ from sonicpy._native.completions import likely_of_all
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.terms import PART, SPECIAL, Terms
 from sonicpy.config import Config
+from sonicpy.index.search.beginnings import edits_of_beginning
 from sonicpy.index.search.expansion import EXAMINED, edits_allowed
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
@@ -25,12 +26,14 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Match
     sketch = _Sketcher(lexicon)
     enough = config.search.alternates_below
     without = without_family(terms)
-    for term, flags in zip(terms.words, terms.flags, strict=True):
+    for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True)):
         held = sketch.add(term)
         if flags & (SPECIAL | PART):
             continue
         if matching is not None and not flags & without:
             held += sketch.add_family(term, matching)
+        if number == terms.last:
+            sketch.add_beginnings(term, edits_of_beginning(len(term.decode())) if held < enough else 0)
         if held < enough:  # else the whole bucket has enough, too
             sketch.add_others(term, EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
     if matching is not None:
@@ -48,8 +51,9 @@ def common_languages(sketches: Sequence[Sketch]) -> tuple[str, ...]:
 
 
 def pack_completions(lexicon: Lexicon, term: bytes) -> bytes | None:
-    """Return the completions that a part holds, packed, for `likely_completions`; None: they are those of a graph."""
-    if not lexicon.live:
+    """Return the completions that a part holds, packed, for `likely_completions`; None: they are those of a graph, or
+    some differ in accents."""
+    if not lexicon.live or lexicon.variants(term):
         return None
     return lexicon.reader.packed_completions(term, COMPLETIONS_EXAMINED) if len(term) <= WORD_BYTES_MAX else b"\0"
 
@@ -57,8 +61,10 @@ def pack_completions(lexicon: Lexicon, term: bytes) -> bytes | None:
 def sketch_suggest(lexicon: Lexicon, term: bytes) -> Sketch:
     """Return what a part knows of the words that complete or correct a word."""
     sketch = _Sketcher(lexicon)
+    length = len(term.decode())
     sketch.add(term)
-    sketch.add_others(term, COMPLETIONS_EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
+    sketch.add_others(term, COMPLETIONS_EXAMINED, edits_allowed(length), transpositions=True)
+    sketch.add_beginnings(term, edits_of_beginning(length))
     return sketch.sketch
 
 
@@ -67,7 +73,7 @@ class _Sketcher:
         self._lexicon = lexicon
         length = lexicon.reader.state.total_length
         self.sketch: Sketch = {**NO_SKETCH, "objects": lexicon.objects, "length": length}
-        for key in ("words", "families", "doubtful", "completed", "corrected"):
+        for key in ("words", "families", "doubtful", "completed", "corrected", "begun"):
             self.sketch[key] = {}
 
     def add(self, word: bytes) -> int:
@@ -101,6 +107,13 @@ class _Sketcher:
         held = self._lexicon.held(near)
         self.sketch["corrected"][word.decode()] = [(each.decode(), near[each]) for each, _ in held]
         for each, row in held:
+            self._note(each, row)
+
+    def add_beginnings(self, word: bytes, edits: int) -> None:
+        """Add the words that begin as a word does, but for some errors."""
+        found = self._lexicon.beginnings(word, edits)
+        self.sketch["begun"][word.decode()] = [(each.decode(), its) for each, _, its in found]
+        for each, row, _ in found:
             self._note(each, row)
 
     def _note(self, word: bytes, row: TermInfo) -> int:
