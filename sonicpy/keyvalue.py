@@ -450,9 +450,8 @@ def check_kind(folder: Path, size_max: int) -> None:
     """Raise StoreError if a folder holds something else, such as an index: opening it would add our tables to it."""
     opening = partial(Environment, folder, size_max, sync=False, read_only=True, tables=TABLES)
     with Opened(opening) as environment, environment.reading() as transaction:
-        # Where our table is missing, this is the list of all tables.
-        names = set(transaction.keys(KEYVALUE, b""))
-    if not names <= {*TABLES, FORMAT_KEY}:
+        names = transaction.table_names()
+    if not names <= set(TABLES):
         raise StoreError(f"{folder} holds no table of keys and values, but an index: choose another folder")
 
 

@@ -260,7 +260,7 @@ class Answers:
             terms = without_last(terms)
         if not search.stem or code == NO_LANGUAGE or self.config.search.stemming == "off":
             return terms, None
-        return terms, Matching(code, text.isascii())
+        return terms, Matching(code, text.isascii(), is_given=lang is not None)
 
     def _word_prefix(self, prefix: str) -> bytes:
         """Return letters in the form that words have."""

@@ -8,7 +8,7 @@ at any start. In compat mode, and with stopwords.mode = "drop", the lists decide
 """
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import Stemmer
 
@@ -118,7 +118,7 @@ class Lexer:
         """Return the distinct terms of a query; stop words are flagged, or left out where the settings drop them.
 
         Args:
-            lang: None: guess; "none": no language; else an ISO 639-3 code of sonicpy.langcodes.
+            lang: None: guess; "none": no language; else what `sonicpy.langcodes.language_code` returns.
 
         Raises:
             UnicodeEncodeError: the text holds a lone surrogate.
@@ -147,9 +147,10 @@ class Lexer:
             text = turkish.folded(text)
         if lang is None:
             lang = self._guesser.guess(text)
-        analyzer = self._storing.get(lang)
+        code = lang if lang in by_code else None  # any tag may come: not each has an analyzer of its own
+        analyzer = self._storing.get(code)
         if analyzer is None:
-            analyzer = self._storing[lang] = BoundAnalyzer(self._analyzer, stem=self._stem_function(lang))
+            analyzer = self._storing[code] = BoundAnalyzer(self._analyzer, stem=self._stem_function(code))
         return analyzer.analyze(text)
 
     def _lex_guessed(self, guesser: SonicGuesser, text: str) -> Terms:
@@ -171,6 +172,13 @@ class Lexer:
             analyzer = self._analyzers.get(lang) or self._bind(lang)
             return analyzer.analyze(text), lang
         return self.lex(text, lang), lang
+
+    def languages_of(self, words: Iterable[str]) -> tuple[str, ...]:
+        """Return the languages that the words of a few texts are most likely of, the most likely one first.
+
+        None are: no list of stop words has any of them, or this is compat mode.
+        """
+        return self._guesser.languages_of(words) if isinstance(self._guesser, LanguageGuesser) else ()
 
     def language(self, text: str, lang: str | None) -> tuple[str | None, str]:
         """Return the language that `lex` takes a text to be in, and what decided: "given", or the guesser's reason."""
@@ -250,7 +258,9 @@ class Lexer:
         return settings
 
     def _bind(self, code: str | None) -> BoundAnalyzer:
-        """Return the analyzer of texts in a language, which all later texts in it share."""
+        """Return the analyzer of texts in a language, which later texts share; languages without a table have one."""
+        if code is not None and code not in by_code:
+            return self._analyzers.get(None) or self._bind(None)
         stops, drops = self._stop_set(code), self._stopwords.mode == "drop"
         analyzer = BoundAnalyzer(self._analyzer, stops, drops, self._stem_function(code), self._segment(code))
         self._analyzers[code] = analyzer
@@ -265,6 +275,8 @@ class Lexer:
         return analyzer
 
     def _stop_set(self, code: str | None) -> StopSet | None:
+        if code not in by_code:
+            code = None
         if code not in self._stop_sets:
             listed = self._list(code) if code else frozenset()
             self._stop_sets[code] = self._as_stop_set(listed)

@@ -20,8 +20,10 @@ from sonicpy.store.disk.boot_mark import refuse_unrecovered
 from sonicpy.store.disk.change_board import ChangeBoard
 from sonicpy.store.disk.environment import DATA_FILE, Environment
 from sonicpy.store.disk.folder import LMDB_LOCK_FILE, ReaderLock, holds_store
+from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.reader import StoreReader
-from sonicpy.store.rows.meta import FORMAT, check_analyzer, check_format
+from sonicpy.store.rows.meta import FORMAT, check_analyzer, check_format, uses_of
+from sonicpy.store.rows.uses import check_known
 from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
 from sonicpy.store.views.view import View
 
@@ -69,7 +71,7 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
                 self._closers.append(self._reader_lock.release)
             environment = Environment(folder, map_bytes, read_only=True, unlocked=unlocked, access=access)
             self._closers.append(environment.close)
-            _check_made_with(folder, environment, analyzer)
+            self._uses = _check_made_with(folder, environment, analyzer)
             super().__init__(folder, environment, postings_max_bytes, access)
         except BaseException:
             insist(self._release)
@@ -95,6 +97,20 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
         """End idle transactions of older commits: the writer cannot use pages again that they show."""
         if self._board is not None:
             self._environment.follow(self._board.committed)
+
+    def show(self, transaction: Transaction) -> View:
+        """Return a view of a new read transaction.
+
+        Raises:
+            StoreError: a newer version has written what this one does not know, or not as it has opened the store.
+        """
+        names = uses_of(transaction)
+        if names != self._uses:
+            check_known(names, f"the store {self.folder}")
+            if self._environment.lacks_tables:
+                raise StoreError(f"a newer sonicpy has changed the store {self.folder} meanwhile: open it again")
+            self._uses = names
+        return super().show(transaction)
 
     def reading(self, then: Callable[..., Any] | None = None, *args: Any) -> AbstractContextManager[Any]:
         """Return the context manager for a read of the last commit; see `StoreReader.reading`."""
@@ -151,12 +167,14 @@ class ReadOnlyStore(StoreReader, RefusesChanges):
             del self._closers[-1]
 
 
-def _check_made_with(folder: Path, environment: Environment, analyzer: Mapping[str, str]) -> None:
+def _check_made_with(folder: Path, environment: Environment, analyzer: Mapping[str, str]) -> frozenset[str]:
+    """Return the names of what the store uses. Raises StoreError if it cannot be read with this analysis of texts."""
     with environment.reading() as transaction:
         if FORMAT.read(transaction) is None:
             raise StoreError(f"another process is creating the store in {folder}: try again")
         check_format(transaction)
         check_analyzer(folder, transaction, analyzer)
+        return uses_of(transaction)
 
 
 def may_write(folder: Path, access: Access = PRIVATE) -> bool:

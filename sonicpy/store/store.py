@@ -53,11 +53,11 @@ from sonicpy.store.disk.transaction import DROPPED, PENDING, MapFull
 from sonicpy.store.reader import StoreReader
 from sonicpy.store.rows.meta import (
     FORMAT,
-    FORMAT_VERSION,
+    OLDER_FORMATS,
     POSITION,
-    READABLE_FORMATS,
     check_analyzer,
     check_format,
+    note_format,
     read_position,
     write_identity,
 )
@@ -130,7 +130,6 @@ class Store(StoreReader):
             self._closers.append(environment.close)
             super().__init__(folder, environment, postings_max_bytes, access)
             lock.watch(store_folder.LMDB_LOCK_FILE, folder / store_folder.LMDB_LOCK_FILE)
-            self._transactions = environment.transactions
             self._postings_max_bytes = postings_max_bytes
             self.durability = durability
             self.stamp = 0
@@ -615,19 +614,26 @@ class Store(StoreReader):
             with Held(self._syncing):
                 pass
 
-    def _open(self) -> None:
-        with self._environment.reading() as transaction:
+    def _convert(self) -> None:
+        """Convert the tables of a store of an older version; refuse another one as it is."""
+        environment = self._environment
+        with environment.reading() as transaction:
             found = FORMAT.read(transaction)
             self._is_new = found is None
-            self._notes_format = found in READABLE_FORMATS[:-1]
+            self._notes_format = found in OLDER_FORMATS
             is_old = is_convertible(transaction)
-        if is_old:
-            Conversion(self.folder, self._environment, self._analyzer).run()
-            self.was_converted = True
-        with self._environment.reading() as transaction:
-            if not self._is_new:
+            if not self._is_new and not is_old:
                 check_format(transaction)
                 check_analyzer(self.folder, transaction, self._analyzer)
+        if is_old:
+            Conversion(self.folder, environment, self._analyzer).run()
+            self.was_converted = True
+        environment.add_tables()
+
+    def _open(self) -> None:
+        self._convert()
+        self._transactions = self._environment.transactions
+        with self._environment.reading() as transaction:
             self._committed_position = read_position(transaction)
         self._recover(None, from_log_end=self._committed_position)
         # Replay, commit, sync, then a new segment: nothing is ever appended behind a record that may be damaged, and a
@@ -656,7 +662,7 @@ class Store(StoreReader):
                 if self._is_new:
                     write_identity(view.transaction, self._analyzer)
                 elif self._notes_format:
-                    FORMAT.write(view.transaction, str(FORMAT_VERSION))
+                    note_format(view.transaction)
                 number = view.transaction.number
                 left = None if self._open_cache is None else self._open_cache.left_to_commit()
                 self.view = None

@@ -345,7 +345,7 @@ def test_readers_say_to_open_it_for_writing_once(tmp_path: Path, is_begun: bool)
     folder, _ = unpack("default", tmp_path)
     if is_begun:
         half_converted(folder)
-    sentence = r"^the store has format version 3, this sonicpy reads 4 and 5: open it for writing once, .* converts it$"
+    sentence = r"^the store has format version 3, this sonicpy reads 4, 5 and 6: open it for writing once, .* it$"
     with pytest.raises(StoreError, match=sentence):
         sonicpy.open(folder, config("default"), read_only=True)
     with pytest.raises(StoreError, match=sentence):
@@ -368,7 +368,7 @@ def test_a_backup_of_format_3(tmp_path: Path) -> None:
     digest = hashlib.blake2b(content, digest_size=32).digest()
     (backup / BACKUP_FILE).write_bytes(content + SEAL.pack(MAGIC, FORMAT_VERSION, digest))
     sentence = (
-        r"^the backup has format version 3, this sonicpy reads 4 and 5: restore it with the version that wrote it"
+        r"^the backup has format version 3, this sonicpy reads 4, 5 and 6: restore it with the version that wrote it"
     )
     with pytest.raises(StoreError, match=sentence):
         verify_backup(backup)

@@ -7,7 +7,18 @@ import pytest
 
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.disk.transaction import META
-from sonicpy.store.rows.meta import ANALYZER, CHANGES, CONVERSION, FORMAT, KEYS, NEXT_BUCKET, POSITION, REPLICA, MetaKey
+from sonicpy.store.rows.meta import (
+    ANALYZER,
+    CHANGES,
+    CONVERSION,
+    FORMAT,
+    KEYS,
+    NEXT_BUCKET,
+    POSITION,
+    REPLICA,
+    USES,
+    MetaKey,
+)
 from tests.store.shorthand import open_store, push
 
 FORMAT_PAGE = Path(__file__).parents[2] / "docs" / "storage-format.md"
@@ -20,6 +31,7 @@ VALUES: dict[bytes, tuple[Any, bytes]] = {
     CONVERSION.name: ((3, 300), b"\3\xac\x02"),
     CHANGES.name: (b"\7" + bytes(7), b"\7" + bytes(7)),
     REPLICA.name: ({"position": 3, "chain": "0f"}, b'{"chain": "0f", "position": 3}'),
+    USES.name: ({"tags", "facts"}, b'["facts", "tags"]'),
 }
 DAMAGED: dict[bytes, list[bytes]] = {
     ANALYZER.name: [b"", b"\xff{", b"[]"],
@@ -27,6 +39,7 @@ DAMAGED: dict[bytes, list[bytes]] = {
     NEXT_BUCKET.name: [b"", b"\x80", b"\1\2"],
     CONVERSION.name: [b"", b"\x80", b"\1"],
     REPLICA.name: [b"", b"\xff{", b"[]"],
+    USES.name: [b"", b"\xff{", b"{}", b"[1]", b'"facts"'],
 }
 
 
@@ -51,7 +64,7 @@ def test_a_store_has_these_rows_and_no_other(tmp_path: Path) -> None:
     store.commit()
     with store.snapshot() as view:
         assert sorted(name for name, _ in view.transaction.rows(META, b"")) == sorted(
-            key.name for key in KEYS if key not in (CONVERSION, REPLICA)
+            key.name for key in KEYS if key not in (CONVERSION, REPLICA, USES)
         )
     store.close()
 

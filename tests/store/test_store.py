@@ -228,11 +228,11 @@ def test_another_analysis_is_refused_by_the_name_of_its_key(tmp_path: Path) -> N
 
 def test_another_format_version_is_refused(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    store.maintain(lambda view: FORMAT.write(view.transaction, "6"))
+    store.maintain(lambda view: FORMAT.write(view.transaction, "7"))
     store.close()
     for _ in range(2):
         with pytest.raises(
-            StoreError, match="format version 6, this sonicpy reads 4 and 5: export it with the version"
+            StoreError, match="format version 7, this sonicpy reads 4, 5 and 6: export it with the version"
         ):
             open_store(tmp_path)
 

@@ -4,7 +4,7 @@ Live words come from the sorted table of words, corrections from the graph file 
 everything comes from the graph file.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
@@ -14,7 +14,8 @@ from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.search.accents import fold, folding
-from sonicpy.index.search.families import FAMILY_MAX, family_of, nearest_parts, nearest_words
+from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, nearest_parts, nearest_words
+from sonicpy.index.search.languages import BucketLanguages
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics, most_frequent, most_likely
 from sonicpy.store.rows.bucket_state import BucketState
@@ -33,6 +34,10 @@ LONG_LETTERS, LONG_WORDS_MAX = 8, 512
 """How many of its letters such words begin with, and how many are read at most."""
 
 
+def _unknown(words: Iterable[str]) -> tuple[str, ...]:
+    return ()
+
+
 class Lexicons:
     """The graphs and pending words of all buckets of an index.
 
@@ -40,15 +45,24 @@ class Lexicons:
         live: words are found from the moment they are pushed; else after a consolidation.
         recoveries: returns how often the store has undone changes: after that, an equal `pending_seq` may stand for
             other words.
+        languages_of: see `Lexer.languages_of`.
     """
 
-    def __init__(self, pool: GraphPool, *, live: bool, recoveries: Callable[[], int] = int) -> None:
+    def __init__(
+        self,
+        pool: GraphPool,
+        *,
+        live: bool,
+        recoveries: Callable[[], int] = int,
+        languages_of: Callable[[Iterable[str]], tuple[str, ...]] = _unknown,
+    ) -> None:
         self.pool = pool
         self.live = live
         self.recoveries = recoveries
+        self.languages = BucketLanguages(languages_of, recoveries)
         self._pending: dict[int, tuple[tuple[int, int, int], PendingWords]] = {}
         self._pending_words = 0
-        self.families: dict[tuple[int, bytes, Matching], tuple[tuple[int, ...], tuple[bytes, ...]]] = {}
+        self.families: dict[tuple[int, bytes, Matching], tuple[tuple[int, ...], Family]] = {}
         """By bucket, typed word and how it leads to others: as of which moment which words it stands for."""
         self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}
 
@@ -182,21 +196,31 @@ class Lexicon(Statistics):
             return sorted({**dict(found), **dict(more)}.items(), key=lambda match: (match[1], match[0]))
         return found
 
-    def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
-        """Return the other words that a word stands for, at most FAMILY_MAX; no object may hold some."""
-        state, families = self.reader.state, self._lexicons.families
-        moment = (state.lexicon_version, state.pending_seq, state.next_term, self._lexicons.recoveries())
-        key = (state.bucket, word, matching)
-        cached = families.get(key)
+    def family(self, word: bytes, matching: Matching) -> Family:
+        """Return the other words that a word stands for, at most FAMILY_MAX of either kind; no object may hold some."""
+        state, lexicons = self.reader.state, self._lexicons
+        matching = matching._replace(languages=self.languages_for(matching))
+        moment = (state.lexicon_version, state.pending_seq, state.next_term, lexicons.recoveries())
+        cached = lexicons.families.get((state.bucket, word, matching))
         if cached is not None and cached[0] == moment:
             return cached[1]
-        found = [each for each in family_of(self.sources(word), word, matching) if each != word]
+        surely, perhaps = family_of(self.sources(word), word, matching)
+        family = Family(self._nearest(word, surely), self._nearest(word, perhaps))
+        if max(len(surely), len(perhaps)) <= FAMILY_MAX:  # else it depends on which of them objects hold
+            if len(lexicons.families) >= FAMILIES_MAX:
+                lexicons.families.clear()
+            lexicons.families[state.bucket, word, matching] = moment, family
+        return family
+
+    def languages_for(self, matching: Matching) -> tuple[str, ...]:
+        """Return the languages of the bucket for a query: those that it names, or those of the bucket's texts."""
+        return matching.languages or self._lexicons.languages.of(self.reader)
+
+    def _nearest(self, word: bytes, among: set[bytes]) -> tuple[bytes, ...]:
+        found = [each for each in among if each != word]
         if len(found) > FAMILY_MAX:  # those that are gone take no place
-            return nearest_words(word, [each for each, _ in self.held(found)])
-        if len(families) >= FAMILIES_MAX:
-            families.clear()
-        families[key] = moment, (words := tuple(sorted(found)))
-        return words
+            found = [each for each, _ in self.held(found)]
+        return nearest_words(word, found)
 
     def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
         """Return the words that begin as a word does; see `Statistics`."""

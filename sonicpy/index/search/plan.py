@@ -89,7 +89,8 @@ def _rows(clause: Clause) -> Iterator[list[Any]]:
         if place == 0 and (forms or slot.exact_weight or slot.weight != clause.weight):
             own = [slot.weight, slot.exact_weight]
         weight = slot.weight if place else clause.weight
-        yield [clause.term, typed, weight, slot.how, slot.edits, *(role if not place else (False, True)), *own]
+        how = "completion" if slot.how == "form" else slot.how  # "form" means more words of the slot before
+        yield [clause.term, typed, weight, how, slot.edits, *(role if not place else (False, True)), *own]
         for form in forms:
             yield [clause.term, form, slot.weight, "form", 0, False, role[1], 0.0, 0.0]
 

@@ -9,7 +9,7 @@ from sonicpy.store.care.verify import table_faults
 from sonicpy.store.disk.check_process import faults_in_child
 from sonicpy.store.disk.environment import DATA_FILE, Environment
 from sonicpy.store.disk.page_check import page_faults
-from sonicpy.store.rows.meta import FORMAT, READABLE_FORMATS
+from sonicpy.store.rows.meta import is_readable
 from sonicpy.store.rows.tables import miscounted_tables
 
 
@@ -47,7 +47,7 @@ def faults(folder: Path, *, compare: bool) -> Iterator[str]:
         try:
             with environment.reading() as transaction:
                 yield from miscounted_tables(transaction)
-                if compare and FORMAT.read(transaction) in READABLE_FORMATS:
+                if compare and is_readable(transaction):
                     yield from table_faults(transaction)
         finally:
             environment.close()

@@ -48,6 +48,7 @@ from sonicpy.store.rows.meta import (
     NEXT_BUCKET,
     ORDER,
     check_analyzer,
+    note_format,
 )
 from sonicpy.store.rows.numbered_terms import terms_numbered
 from sonicpy.store.views.write_cache import WriteCache
@@ -125,6 +126,7 @@ class Conversion:
             self._folder, CONVERTED_FORMAT, FORMAT_VERSION, self._objects_done, self._objects,
         )  # fmt: skip
         start = reported = time.monotonic()
+        self._environment.add_tables()
         while self._do(self._step):
             now = time.monotonic()
             if now >= reported + REPORT_SECONDS:
@@ -184,7 +186,7 @@ class Conversion:
         first_new, next_iid = progress
         old = self._next_old(view.transaction, first_new)
         if old is None:
-            FORMAT.write(view.transaction, str(FORMAT_VERSION))
+            note_format(view.transaction)
             view.transaction.delete(META, CONVERSION.name)
             return False
         if not next_iid and view.transaction.first(DROPPED, b"") is not None and sweep(view, SWEPT_ROWS):

@@ -69,6 +69,7 @@ class Restoration:
             StoreError: it could not be written.
         """
         drop_staged(self._store)
+        self._do(_using(self._source.uses()))
         for number, (_, state) in enumerate(self._scopes):
             self._do(_staging(_staged(number), state))
             for table in BUCKET_TABLES:
@@ -133,6 +134,14 @@ class Restoration:
 
 def _staged(number: int) -> Scope:
     return Scope(STAGING, str(number))
+
+
+def _using(names: frozenset[str]) -> Step:
+    def use(view: WriteView) -> None:
+        for name in sorted(names):
+            view.require(name)
+
+    return use
 
 
 def _staging(scope: Scope, source: BucketState) -> Step:

@@ -27,6 +27,7 @@ from sonicpy.store.disk.transaction import (
     BUCKETS,
     COMMON,
     DROPPED,
+    FACTS,
     IMPACTS,
     LENGTHS,
     OBJECTS,
@@ -40,6 +41,7 @@ from sonicpy.store.disk.transaction import (
     Transaction,
 )
 from sonicpy.store.disk.why import Why
+from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import (
     BUCKET_MAX,
@@ -54,7 +56,7 @@ from sonicpy.store.rows.keys import (
     word_key,
 )
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, read_lengths
-from sonicpy.store.rows.meta import ANALYZER, FORMAT, KEYS, NEXT_BUCKET, POSITION
+from sonicpy.store.rows.meta import ANALYZER, FORMAT, KEYS, LISTED_FORMAT, NEXT_BUCKET, POSITION, uses_of
 from sonicpy.store.rows.names import name_hash, stored_names
 from sonicpy.store.rows.numbered_terms import all_terms, terms_numbered
 from sonicpy.store.rows.tables import buckets_in, miscounted_table, miscounted_tables
@@ -62,6 +64,7 @@ from sonicpy.store.views.view import View
 
 NUMBER_BYTES = 5
 """Of a term id and of an IID in a key."""
+FACT_KIND_BYTES = 1
 ALWAYS_THERE = (FORMAT, ANALYZER, POSITION)
 """Rows of `meta` that every store has from its first commit on."""
 
@@ -134,6 +137,16 @@ def _meta_faults(transaction: Transaction) -> Iterator[str]:
         except StoreDamaged as error:
             if key is not NEXT_BUCKET:  # the numbers of buckets are compared with it
                 yield str(error)
+    yield from _uses_faults(transaction)
+
+
+def _uses_faults(transaction: Transaction) -> Iterator[str]:
+    try:
+        names, found = uses_of(transaction), FORMAT.read(transaction)
+    except StoreDamaged:  # `_meta_faults` names the row
+        return
+    if (found == str(LISTED_FORMAT)) != bool(names):
+        yield f"meta has format version {found}, and its row 'uses' names {uses.listed(sorted(names)) or 'nothing'}"
 
 
 def _number_faults(transaction: Transaction, states: dict[Scope, BucketState]) -> Iterator[str]:
@@ -189,6 +202,7 @@ class _BucketCheck:
             self._posting_faults(),
             self._holder_faults(),
             self._pending_faults(),
+            self._fact_faults(),
             self._counter_faults(),
         )
 
@@ -408,6 +422,13 @@ class _BucketCheck:
             elif number in numbers:
                 yield f"pending word {_shown(key)} has the number {number} of another one"
             numbers.add(number)
+
+    def _fact_faults(self) -> Iterator[str]:
+        keys = [key for key, _ in self._rows(FACTS)]
+        if any(len(key) != FACT_KIND_BYTES for key in keys):
+            yield f"facts has rows with the keys {', '.join(key.hex() for key in keys)}; a kind is one byte"
+        if keys and uses.FACTS not in uses_of(self._transaction):
+            yield f"facts has {len(keys)} rows, and the row 'uses' of meta does not name the table"
 
     def _counter_faults(self) -> Iterator[str]:
         for name, counted in (("objects", self._objects), ("total_length", self._total_length)):

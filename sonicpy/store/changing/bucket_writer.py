@@ -42,6 +42,10 @@ class BucketWriter:
         ).push
         """Gives an object the terms of a text; see `PushWriter.push`."""
 
+    def set_fact(self, kind: int, value: bytes | None) -> None:
+        """Note something of the bucket as a whole; see `WriteView.set_fact`."""
+        self._view.set_fact(self._state.bucket, kind, value)
+
     def pop(self, oid: str, words: list[bytes]) -> int:
         """Take words from an object; return how many shown ones went. The object goes with its last word."""
         self._view.flush_term_rows()

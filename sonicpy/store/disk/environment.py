@@ -29,8 +29,9 @@ from sonicpy._native.readers import OpenTransactions, Reading
 from sonicpy.errors import StoreError, StoreLocked
 from sonicpy.files import PRIVATE, Access, open_new
 from sonicpy.store.disk.checkpoint import Checkpoints
+from sonicpy.store.disk.partial_transaction import PartialTransaction
 from sonicpy.store.disk.platform import make_folder
-from sonicpy.store.disk.transaction import TABLE_NAMES, Transaction, translated
+from sonicpy.store.disk.transaction import TABLE_NAMES, Tables, Transaction, translated
 
 MAX_READERS: Final = 512
 DATA_FILE: Final = "data.mdb"
@@ -134,7 +135,8 @@ class Environment:
 
     def _begin(self, env: lmdb.Environment, tables: Sequence[bytes], *, saves: bool) -> None:
         """Save a checkpoint before the first commit, which may use pages again; open the tables."""
-        self._opened: list[lmdb._Database] = []
+        self._names = tables
+        self._opened: Tables = []
         # Where another process writes, every read needs a new transaction.
         self.transactions = _transactions(env, self._opened, 0 if self._read_only else IDLE_MAX)
         self._page_bytes: int = env.stat()["psize"]
@@ -142,7 +144,10 @@ class Environment:
             work = partial(_pin, env), partial(_sync_data, env)
             self._checkpoints = Checkpoints(self._folder, self.data_file, *work, self._access)
             self._checkpoints.save()
-        self._opened += [self._open_table(name, create=not self._read_only) for name in tables]
+        is_new = not self._read_only and self._open_table(tables[0], create=False) is None
+        self._opened += [self._open_table(name, create=is_new) for name in tables]
+        if self.lacks_tables:
+            self.transactions = _transactions(env, self._opened, 0)
         env.reader_check()
 
     def _has_left_slots(self) -> bool:
@@ -154,15 +159,27 @@ class Environment:
         self._env.begin().abort()
         return any(reader.process == os.getpid() for reader in self._slots())
 
-    def _open_table(self, name: bytes, *, create: bool) -> lmdb._Database:
-        """Open a table. One that may not be created and is missing gives the main table, which has none of our rows.
+    @property
+    def lacks_tables(self) -> bool:
+        """Whether an older version made it, and `add_tables` was not called since: what is missing is empty."""
+        return None in self._opened
 
-        Stores of older formats have fewer tables: the caller reads their format and refuses them.
-        """
+    def add_tables(self) -> None:
+        """Make the tables that an older version did not have; before anybody reads or writes. Raises StoreError."""
+        if not self.lacks_tables:
+            return
+        try:
+            self._opened[:] = [self._open_table(name, create=True) for name in self._names]
+        except lmdb.Error as error:
+            raise translated(error) from error
+        self.transactions = _transactions(self._env, self._opened, IDLE_MAX)
+
+    def _open_table(self, name: bytes, *, create: bool) -> "lmdb._Database | None":
+        """Open a table; None: it is missing, and may not be created."""
         try:
             return self._env.open_db(name, create=create)
         except lmdb.NotFoundError:
-            return self._env.open_db(None, create=False)
+            return None
         except lmdb.MapFullError:  # LMDB maps just what a file that is larger than `map_bytes` uses
             self._set_map_bytes(2 * self.map_bytes())
             return self._env.open_db(name, create=create)
@@ -400,11 +417,10 @@ class Environment:
         self.transactions.leave_to_parent()
 
 
-def _transactions(
-    env: lmdb.Environment, tables: "list[lmdb._Database]", idle_max: int
-) -> "OpenTransactions[Transaction]":
+def _transactions(env: lmdb.Environment, tables: Tables, idle_max: int) -> "OpenTransactions[Transaction]":
     # None of these refers to an Environment: who forgets that closes LMDB.
-    begin, wrap, use_new_size = partial(_begin, env), partial(Transaction, tables), partial(_use_new_size, env)
+    kind = PartialTransaction if None in tables else Transaction
+    begin, wrap, use_new_size = partial(_begin, env), partial(kind, tables), partial(_use_new_size, env)
     return OpenTransactions(idle_max, begin, wrap, lmdb.MapResizedError, use_new_size)
 
 
@@ -464,8 +480,7 @@ def wait_for_readers(open: "OpenTransactions[Transaction]", besides: int | None 
 def same_process_id(folder: Path) -> str:
     """Return what to say when LMDB refuses the id of this process, by which it tells the slots of readers apart.
 
-    Only a process of another pid namespace can have it, too. To get round that would damage what that one reads: an
-    environment that is closed clears all slots with its id.
+    Only a process of another pid namespace can have it, too, whose slots a closed environment would clear.
     """
     return (
         f"the store {folder} is open in a process of another pid namespace, such as another container with the same "

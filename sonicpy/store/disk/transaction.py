@@ -31,18 +31,21 @@ OIDS: Final = 10
 PENDING: Final = 11
 DROPPED: Final = 12
 REMOVED: Final = 13
+FACTS: Final = 14
 
 TABLE_NAMES: Final = (
     b"meta", b"scopes", b"buckets", b"words", b"common", b"terms", b"postings", b"impacts", b"objects", b"lengths",
-    b"oids", b"pending", b"doomed", b"removed",
+    b"oids", b"pending", b"doomed", b"removed", b"facts",
 )  # fmt: skip
 
 # The tables whose keys begin with a bucket id: what goes when a bucket is flushed.
-BUCKET_TABLES: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTHS, OIDS, PENDING, REMOVED)
+BUCKET_TABLES: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTHS, OIDS, PENDING, REMOVED, FACTS)
 
 CLOSED: Final = "closed/deleted/dropped"  # in lmdb's message for a transaction that was open when all was closed
 
 Row = tuple[bytes, bytes]
+Tables = list["lmdb._Database | None"]
+"""Handles by the numbers above. None: the table is missing, and only a `PartialTransaction` may be made."""
 
 
 class MapFull(StoreFull):
@@ -67,15 +70,27 @@ class Transaction:
 
     __slots__ = ("_cursors", "_tables", "_txn", "began_after", "cached_view", "write")
 
-    def __init__(self, tables: list[lmdb._Database], txn: lmdb.Transaction, write: bool, commits: int = 0) -> None:
+    def __init__(self, tables: "Tables", txn: lmdb.Transaction, write: bool, commits: int = 0) -> None:
         self.began_after = commits
         """How many commits this process had made when it began."""
         self.cached_view: CachedView | None = None
         """For the next reader of the same snapshot."""
         self._txn = txn
-        self._tables = tables
+        self._tables = cast("list[lmdb._Database]", tables)
         self._cursors: list[lmdb.Cursor | None] = [None] * len(tables)
         self.write = write
+
+    def is_missing(self, table: int) -> bool:
+        """Return whether the environment does not have a table: an older version made it."""
+        return cast("Tables", self._tables)[table] is None
+
+    def table_names(self) -> set[bytes]:
+        """Return the names of all tables of the environment, also of those that another program made."""
+        try:
+            with self._txn.cursor() as cursor:
+                return set(cursor.iternext(values=False))  # type: ignore[arg-type]
+        except lmdb.Error as error:
+            raise translated(error) from error
 
     @property
     def number(self) -> int:

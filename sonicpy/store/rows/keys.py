@@ -13,6 +13,7 @@
     oids       bucket u32 | smallest hash of the slice u40
     pending    as words
     removed    bucket u32 | IID u40 | number of the part u32
+    facts      bucket u32 | kind u8
     doomed     bucket u32        (dropped buckets whose rows are still to be deleted)
 
 The packers of the hot path are native (sonicpy._native.keys); the others are here.
@@ -32,6 +33,8 @@ __all__ = [
     "bucket_key",
     "bucket_of",
     "collection_prefix",
+    "fact_key",
+    "fact_kind",
     "iid_of",
     "is_staged",
     "length_key",
@@ -90,6 +93,16 @@ def scope_of(key: bytes) -> Scope:
 def is_staged(scope: Scope) -> bool:
     """Return whether a bucket is still being restored."""
     return scope.collection == STAGING
+
+
+def fact_key(bucket: int, kind: int) -> bytes:
+    """Return the key of a fact of a bucket; kinds are numbers of 8 bits."""
+    return bucket_key(bucket) + bytes((kind,))
+
+
+def fact_kind(key: bytes) -> int:
+    """Return the kind that a key of `facts` names."""
+    return key[4]
 
 
 def block_position(key: bytes) -> int:

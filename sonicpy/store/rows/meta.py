@@ -4,7 +4,7 @@ To add one, add a `MetaKey` to KEYS; `docs/storage-format.md` has to name it in 
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -13,12 +13,17 @@ from typing import Any, Generic, TypeVar
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.disk.transaction import META, Transaction
+from sonicpy.store.rows.uses import KNOWN, check_known, unknown
 
 Value = TypeVar("Value")
 
 FORMAT_VERSION = 5
-READABLE_FORMATS = ("4", "5")
-"""The formats that this version reads. It writes rows of the last one."""
+"""The format of a store that uses nothing of `uses.KNOWN`."""
+LISTED_FORMAT = 6
+"""The format of all others: the row `uses` names what is in use."""
+OLDER_FORMATS = ("4",)
+"""The formats that are read, and that the first commit turns into today's."""
+READABLE_FORMATS = (*OLDER_FORMATS, str(FORMAT_VERSION), str(LISTED_FORMAT))
 CONVERTED_FORMAT = 3
 """The format that `store.convert` reads."""
 
@@ -98,6 +103,17 @@ def _unpack_settings(row: bytes) -> Mapping[str, str]:
     return settings
 
 
+def _pack_names(names: Collection[str]) -> bytes:
+    return json.dumps(sorted(names)).encode()
+
+
+def _unpack_names(row: bytes) -> frozenset[str]:
+    names = json.loads(row)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("it is no list of names")
+    return frozenset(names)
+
+
 FORMAT: MetaKey[str] = MetaKey(b"format", _pack_text, _unpack_text)
 """The format version of the store. Missing while the store is being created."""
 ANALYZER: MetaKey[Mapping[str, str]] = MetaKey(b"analyser", _pack_settings, _unpack_settings)
@@ -141,17 +157,52 @@ REPLICA: MetaKey[Mapping[str, Any]] = MetaKey(b"replica", _pack_settings, _unpac
 CHANGES: MetaKey[bytes] = MetaKey(b"changes", bytes, bytes)
 """The changes of the last commits; `store.changes` packs them. Missing in a store that an older version wrote last."""
 
-KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET, CONVERSION, REPLICA, CHANGES)
+USES: MetaKey[Collection[str]] = MetaKey(b"uses", _pack_names, _unpack_names)
+"""The names, of `uses.KNOWN`, of the rules, fields and tables in use. Missing in a store that uses none."""
+
+KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET, CONVERSION, REPLICA, CHANGES, USES)
+
+
+def uses_of(transaction: Transaction) -> frozenset[str]:
+    """Return the names of what a store uses beyond format 5."""
+    return frozenset(USES.read(transaction) or ())
+
+
+def require(transaction: Transaction, name: str) -> None:
+    """Note, in the transaction that uses it first, that a store uses a rule, a field or a table.
+
+    Args:
+        name: a key of `uses.KNOWN`.
+
+    Raises:
+        KeyError: it is none.
+        StoreError: as `Transaction.put` does.
+    """
+    KNOWN[name]
+    names = uses_of(transaction)
+    if name not in names:
+        USES.write(transaction, names | {name})
+        note_format(transaction)
+
+
+def note_format(transaction: Transaction) -> None:
+    """Note the format of a store: whether it has a list of what it uses."""
+    FORMAT.write(transaction, str(LISTED_FORMAT if uses_of(transaction) else FORMAT_VERSION))
+
+
+def is_readable(transaction: Transaction) -> bool:
+    """Return whether this version reads the store."""
+    return FORMAT.read(transaction) in READABLE_FORMATS and not unknown(uses_of(transaction))
 
 
 def write_identity(transaction: Transaction, analyzer: Mapping[str, str]) -> None:
     """Note the format and the analyzer of a new store."""
-    FORMAT.write(transaction, str(FORMAT_VERSION))
+    note_format(transaction)
     ANALYZER.write(transaction, analyzer)
 
 
 def check_format(transaction: Transaction, what: str = "the store", advice: str = OPEN_ONCE) -> None:
-    """Raise StoreError unless the store has a format that this version reads.
+    """Raise StoreError unless this version reads the format of the store, and knows all that it uses.
 
     Args:
         what: "the store" or "the backup", for the message.
@@ -161,8 +212,9 @@ def check_format(transaction: Transaction, what: str = "the store", advice: str 
     if found not in READABLE_FORMATS:
         if found != str(CONVERTED_FORMAT):
             advice = "export it with the version that wrote it and import it here"
-        known = " and ".join(READABLE_FORMATS)
+        known = f"{', '.join(READABLE_FORMATS[:-1])} and {READABLE_FORMATS[-1]}"
         raise StoreError(f"{what} has format version {found or 'none'}, this sonicpy reads {known}: {advice}")
+    check_known(uses_of(transaction), what)
 
 
 def check_analyzer(folder: Path, transaction: Transaction, analyzer: Mapping[str, str]) -> None:

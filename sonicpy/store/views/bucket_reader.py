@@ -40,6 +40,10 @@ class BucketReader:
         """
         raise NotImplementedError
 
+    def fact(self, kind: int) -> bytes | None:
+        """Return what is noted of the bucket as a whole under a kind, a number of 8 bits; None: nothing."""
+        return self._view.fact(self.state.bucket, kind)
+
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:
         """Return the row of each term, None for a term that no object holds."""
         keys = [word_key(self.state.bucket, term) for term in terms]

@@ -107,6 +107,8 @@ class SnapshotCache:
         self.names: dict[int, dict[int, bytes]] = {} if before is None else before.names
         """By bucket, those that its `BucketCache` holds: an IID means one object for ever."""
         self.states: dict[tuple[str, str], BucketState | None] = {}
+        self.facts: dict[tuple[int, int], bytes | None] = {}
+        """By bucket and kind, as `states` those of this commit alone."""
         self.buckets: dict[int, tuple[int, BucketCache]] = {}
         """By bucket, with the number of the commit for which they hold."""
         self.pending: dict[int, KnownPending] = {} if before is None else before.pending
@@ -228,6 +230,18 @@ class Snapshot(View):
             states.clear()
         state = states[scope] = super().bucket(collection, bucket)
         return state
+
+    def fact(self, bucket: int, kind: int) -> bytes | None:
+        """Return what is noted of a bucket, by its number, under a kind; None: nothing."""
+        facts, key = self.snapshot_cache.facts, (bucket, kind)
+        try:
+            return facts[key]
+        except KeyError:
+            pass
+        if len(facts) >= BUCKETS_MAX:
+            facts.clear()
+        value = facts[key] = super().fact(bucket, kind)
+        return value
 
     def lengths(self, state: BucketState) -> bytes | bytearray:
         """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""

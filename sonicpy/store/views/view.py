@@ -10,12 +10,31 @@ from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
 from sonicpy._native.word_range import WordRange
 from sonicpy.ids import Scope
 from sonicpy.store.disk.pages import ROWS_MAX, pages
-from sonicpy.store.disk.transaction import BUCKETS, DROPPED, META, OBJECTS, PENDING, SCOPES, WORDS, Row, Transaction
+from sonicpy.store.disk.transaction import (
+    BUCKETS,
+    DROPPED,
+    FACTS,
+    META,
+    OBJECTS,
+    PENDING,
+    SCOPES,
+    WORDS,
+    Row,
+    Transaction,
+)
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.keys import STAGING, after_collection, collection_prefix, scope_key, scope_of
+from sonicpy.store.rows.keys import (
+    STAGING,
+    after_collection,
+    collection_prefix,
+    fact_key,
+    fact_kind,
+    scope_key,
+    scope_of,
+)
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.lengths import read_lengths
-from sonicpy.store.rows.meta import ANALYZER, BY_ASSOCIATION, EMPTIED, ORDER
+from sonicpy.store.rows.meta import ANALYZER, BY_ASSOCIATION, EMPTIED, ORDER, uses_of
 from sonicpy.store.rows.names import find_new, stored_names
 from sonicpy.store.rows.word_rows import stored_word_keys_from, stored_word_range, stored_words, stored_words_from
 
@@ -117,6 +136,18 @@ class View:
             found.add(collection.encode())
             row = self.transaction.first(SCOPES, after_collection(collection))
         return len(found)
+
+    def uses(self) -> frozenset[str]:
+        """Return the names of what the store uses beyond format 5, of `uses.KNOWN`."""
+        return uses_of(self.transaction)
+
+    def fact(self, bucket: int, kind: int) -> bytes | None:
+        """Return what is noted of a bucket, by its number, under a kind; None: nothing."""
+        return self.transaction.get(FACTS, fact_key(bucket, kind))
+
+    def facts(self, bucket: int) -> dict[int, bytes]:
+        """Return all that is noted of a bucket, by kind."""
+        return {fact_kind(key): value for key, value in self.transaction.rows(FACTS, bucket_key(bucket))}
 
     def lengths(self, state: BucketState) -> bytes | bytearray:
         """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""

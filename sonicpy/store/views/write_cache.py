@@ -63,11 +63,16 @@ class NewestRow(BufferedRow):
 
 
 class BucketWriteCache:
-    """The cache of one bucket; None: it was not read yet."""
+    """The cache of one bucket; None: it was not read yet.
 
-    __slots__ = ("lengths", "names", "newest")
+    Attributes:
+        facts: those that no row holds yet, by kind; None: the row is to go.
+    """
+
+    __slots__ = ("facts", "lengths", "names", "newest")
 
     def __init__(self) -> None:
+        self.facts: dict[int, bytes | None] = {}
         self.lengths: Lengths | None = None
         self.newest: NewestRow | None = None
         self.names: NewNames | None = None

@@ -19,6 +19,7 @@ from sonicpy.store.disk.transaction import (
     BUCKETS,
     COMMON,
     DROPPED,
+    FACTS,
     LENGTHS,
     META,
     OBJECTS,
@@ -29,12 +30,13 @@ from sonicpy.store.disk.transaction import (
     Transaction,
 )
 from sonicpy.store.disk.why import Why
+from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import Touched
-from sonicpy.store.rows.keys import length_key, object_key, scope_key
+from sonicpy.store.rows.keys import fact_key, length_key, object_key, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
-from sonicpy.store.rows.meta import CHANGES, EMPTIED, take_bucket_id
+from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
 from sonicpy.store.rows.numbered_terms import put_terms
 from sonicpy.store.rows.removals import Removals
@@ -85,6 +87,7 @@ class WriteView(View):
         self._states = cache.states
         self._changed_states: set[tuple[str, str]] = set()
         self._changed_buckets: set[int] = set()  # rows of these may still have to be written
+        self._required: set[str] = set()  # names that `meta` lists already
 
     def add_terms(self, bucket: int, terms: list[tuple[int, bytes]]) -> None:
         """Add (term id, term) pairs of new words, by rising term id: sixteen share a row, which is written once."""
@@ -211,6 +214,33 @@ class WriteView(View):
         self.transaction.put(SCOPES, scope_key(*new), state.pack())
         self.transaction.put(BUCKETS, bucket_key(state.bucket), scope_key(*new))
 
+    def require(self, name: str) -> None:
+        """Note that this transaction uses a rule, a field or a table of `uses.KNOWN`; see `meta.require`."""
+        if name not in self._required:
+            require(self.transaction, name)
+            self._required.add(name)
+
+    def fact(self, bucket: int, kind: int) -> bytes | None:
+        """Return what is noted of a bucket, by its number, under a kind; None: nothing."""
+        waiting = self._write_cache.of(bucket).facts
+        return waiting[kind] if kind in waiting else super().fact(bucket, kind)
+
+    def facts(self, bucket: int) -> dict[int, bytes]:
+        """Return all that is noted of a bucket, by kind."""
+        self._put_facts(bucket)
+        return super().facts(bucket)
+
+    def set_fact(self, bucket: int, kind: int, value: bytes | None) -> None:
+        """Note something of a bucket, by its number, that exists; it becomes a row at the commit.
+
+        Args:
+            kind: a number of 8 bits.
+            value: None: nothing is noted any more.
+        """
+        self.require(uses.FACTS)
+        self._changed_buckets.add(bucket)
+        self._write_cache.of(bucket).facts[kind] = value
+
     def lengths(self, state: BucketState) -> bytearray:
         """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""
         return self._lengths(state.bucket).packed
@@ -334,6 +364,7 @@ class WriteView(View):
         self._flush_states()
         for bucket in changed:
             self._put_lengths(bucket)
+            self._put_facts(bucket)
         self._changed_buckets.clear()
         self._write_cache.shrink()
 
@@ -353,6 +384,15 @@ class WriteView(View):
             else:
                 rows.append((key, packed))
         self.transaction.put_many(LENGTHS, rows)
+
+    def _put_facts(self, bucket: int) -> None:
+        waiting = self._write_cache.of(bucket).facts
+        for kind, value in waiting.items():
+            if value is None:
+                self.transaction.delete(FACTS, fact_key(bucket, kind))
+            else:
+                self.transaction.put(FACTS, fact_key(bucket, kind), value)
+        waiting.clear()
 
     def _flush_states(self) -> None:
         self.transaction.put_many(

@@ -19,7 +19,7 @@ from sonicpy.index.search.expansion import expansions
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import NOTHING_LEFT_OUT
 from sonicpy.index.search.planners.completions import Fills, complete, last_of, never
-from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of
+from sonicpy.index.search.planners.forms import EXPANDED_WORDS, add_doubtful, families_of
 from sonicpy.index.search.statistics import Statistics
 
 SHARE_STRENGTH = 2.5
@@ -45,8 +45,9 @@ def plan_bm25(
     enough = search.alternates_below
     families = families_of(statistics, terms, matching)
     clauses = plan_terms(
-        terms, statistics.rows(terms.words), statistics.objects, enough, EXPANDED_WORDS, families or None
+        terms, statistics.rows(terms.words), statistics.objects, enough, EXPANDED_WORDS, families.words or None
     )
+    add_doubtful(clauses, families.doubtful, statistics.objects)
     last = last_of(clauses, terms)
     if search.query_alternates_try and are_expandable(clauses):
         for clause in clauses:

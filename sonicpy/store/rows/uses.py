@@ -1,0 +1,41 @@
+"""The names of what a store, a log, an export or an entry of a cluster may use beyond format 5: rules, fields, tables.
+
+A name is noted where its first use is written, and never taken back. Whoever finds a name that is not in KNOWN refuses
+the whole, in one sentence that names it: an older version never reads a part of what a newer one wrote.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from sonicpy.errors import StoreError
+
+FACTS: Final = "facts"
+
+KNOWN: Final[dict[str, str]] = {
+    FACTS: "the table `facts`: what holds for a bucket as a whole",
+}
+"""Each name with what it stands for."""
+
+
+def unknown(names: Iterable[str]) -> list[str]:
+    """Return those of some names that this version does not know, sorted."""
+    return sorted(set(names) - KNOWN.keys())
+
+
+def check_known(names: Iterable[str], holder: str) -> None:
+    """Raise StoreError if a name is not known.
+
+    Args:
+        holder: "the store", for the message.
+    """
+    if strange := unknown(names):
+        raise StoreError(f"{holder} uses {listed(strange)}, unknown to this sonicpy: {INSTALL}")
+
+
+INSTALL: Final = "install the version that wrote it, or a later one"
+"""The advice for whoever finds a name that is not known."""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names for a sentence."""
+    return " and ".join(map(repr, names))
