@@ -62,7 +62,7 @@ class Answers:
         terms, matching = self._query_terms(search)
         with self._engine.read_words(search.collection, search.bucket) as lexicon:
             if lexicon is None:
-                return Hits(total=0 if search.total else None)
+                return Hits(total=0, whole=0) if search.total else Hits()
             return query_hits(lexicon, terms, self.config, search, matching)
 
     def find_ids(self, search: Search) -> list[str]:

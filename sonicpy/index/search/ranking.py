@@ -13,6 +13,7 @@ from sonicpy.config import Config, SearchConfig
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, bind, find
+from sonicpy.index.search.plan import only_whole
 from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.index.search.planners.completions import Fills, never
 from sonicpy.index.search.planners.newest import plan_newest
@@ -67,6 +68,17 @@ def carry_out(
     plan = planner(lexicon, terms, config.search, matching, fills)
     part = filled[0] if filled else find(bind(plan, lexicon.reader, window), wanted, total=total)
     return plan, part
+
+
+def count_whole(lexicon: Lexicon, plan: Plan, part: Part | SonicPart, config: Config) -> int | None:
+    """Return how many objects answer a query by whole words, not by completions or corrections alone; None: the number
+    of all objects was not asked for, or the ranking does not tell."""
+    if not isinstance(part, Part):
+        return None
+    whole = only_whole(plan)
+    if whole is None or part.total is None:
+        return part.total
+    return find(bind(whole, lexicon.reader, config.store.kv.retain_word_objects), 0, total=True).total
 
 
 def may_fill(plan: Plan, wanted: int) -> bool:
