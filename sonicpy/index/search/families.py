@@ -246,6 +246,8 @@ def _stem(text: str, start: str, own: str | None, algorithm: str) -> _Stem:
 def _beginnings(start: str, stem: str, algorithm: str) -> tuple[str, ...]:
     """Return with what words of a stem begin, as far as the typed word does so, or behind a prefix."""
     beginning, prefixes = _beginning(stem, algorithm), PREFIXES.get(algorithm, ())
+    if not prefixes and algorithm != "dutch":
+        return (_shared(start, beginning),)
     behind = (start[len(prefix) :] for prefix, _ in prefixes if start.startswith(prefix))
     shared = max((_shared(each, beginning) for each in (start, *behind)), key=beginning.startswith)
     follows = ((prefix, shared[1:] if shared[0] in lost else shared) for prefix, lost in prefixes)
