@@ -81,11 +81,11 @@ def _add_corrections(
     statistics: Statistics, clause: Clause, word: bytes, taken: set[bytes], search: SearchConfig
 ) -> None:
     """Add words that the typed one may be with typing errors, then those that may begin so."""
-    add_expansions(clause, corrections(statistics, word, search.query_alternates_try, taken), statistics.objects)
-    taken.update(each for slot in clause.slots for each in slot.words)
     most = edits_of_beginning(len(word.decode()))
     if clause.holders:  # a word that is held has seldom two errors, and looking for them takes long
         most = min(most, 1)
+    add_expansions(clause, corrections(statistics, word, search.query_alternates_try, taken), statistics.objects)
+    taken.update(each for slot in clause.slots for each in slot.words)
     near = statistics.beginnings(word, most) if most else []
     likeliest = likeliest_beginnings(word, near, taken)
     for edits in sorted({its for _, _, its in likeliest}):
