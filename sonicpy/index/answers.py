@@ -62,7 +62,7 @@ class Answers:
         terms, matching = self._query_terms(search)
         with self._engine.read_words(search.collection, search.bucket) as lexicon:
             if lexicon is None:
-                return Hits(total=0 if search.total else None)
+                return Hits(total=0, whole=0) if search.total else Hits()
             return query_hits(lexicon, terms, self.config, search, matching)
 
     def find_ids(self, search: Search) -> list[str]:
@@ -260,7 +260,7 @@ class Answers:
             terms = without_last(terms)
         if not search.stem or code == NO_LANGUAGE or self.config.search.stemming == "off":
             return terms, None
-        return terms, Matching(code, text.isascii())
+        return terms, Matching(code, text.isascii(), is_given=lang is not None)
 
     def _word_prefix(self, prefix: str) -> bytes:
         """Return letters in the form that words have."""

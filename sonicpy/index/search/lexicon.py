@@ -4,7 +4,7 @@ Live words come from the sorted table of words, corrections from the graph file 
 everything comes from the graph file.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
@@ -14,7 +14,8 @@ from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.search.accents import fold, folding
-from sonicpy.index.search.families import FAMILY_MAX, family_of, joined_with, nearest_parts, nearest_words
+from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, joined_with, nearest_parts, nearest_words
+from sonicpy.index.search.languages import BucketLanguages
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics, most_frequent, most_likely
 from sonicpy.store.rows.bucket_state import BucketState
@@ -23,12 +24,18 @@ from sonicpy.store.views.view import View
 
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
 """Buckets whose pending words are cached for walks, and words of all of them, at most: about 10 MB."""
+FAMILIES_MAX = 10_000
+"""Families in the cache, at most; about 300 bytes each."""
 BEGUN_MAX = 20_000
 """Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
 LONG_BYTES = 24
 """A longer word may stand for words of more than WORD_BYTES_MAX, which neither graphs nor pending words hold."""
 LONG_LETTERS, LONG_WORDS_MAX = 8, 512
 """How many of its letters such words begin with, and how many are read at most."""
+
+
+def _unknown(words: Iterable[str]) -> tuple[str, ...]:
+    return ()
 
 
 class Lexicons:
@@ -38,14 +45,25 @@ class Lexicons:
         live: words are found from the moment they are pushed; else after a consolidation.
         recoveries: returns how often the store has undone changes: after that, an equal `pending_seq` may stand for
             other words.
+        languages_of: see `Lexer.languages_of`.
     """
 
-    def __init__(self, pool: GraphPool, *, live: bool, recoveries: Callable[[], int] = int) -> None:
+    def __init__(
+        self,
+        pool: GraphPool,
+        *,
+        live: bool,
+        recoveries: Callable[[], int] = int,
+        languages_of: Callable[[Iterable[str]], tuple[str, ...]] = _unknown,
+    ) -> None:
         self.pool = pool
         self.live = live
-        self._recoveries = recoveries
+        self.recoveries = recoveries
+        self.languages = BucketLanguages(languages_of, recoveries)
         self._pending: dict[int, tuple[tuple[int, int, int], PendingWords]] = {}
         self._pending_words = 0
+        self.families: dict[tuple[int, bytes, Matching], tuple[tuple[int, ...], Family]] = {}
+        """By bucket, typed word and how it leads to others: as of which moment which words it stands for."""
         self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}
 
     def of(self, view: View, collection: str, bucket: str) -> "Lexicon | None":
@@ -63,7 +81,7 @@ class Lexicons:
 
     def pending(self, view: View, state: BucketState) -> PendingWords:
         """Return the words that appeared or vanished since the graph was built."""
-        moment = (state.pending_seq, state.graph_seq, self._recoveries())
+        moment = (state.pending_seq, state.graph_seq, self.recoveries())
         cached = self._pending.get(state.bucket)
         if cached is not None and cached[0] == moment:
             return cached[1]
@@ -81,7 +99,7 @@ class Lexicons:
     def stand_in(self, reader: BucketReader) -> WordSource:
         """Return the words of a bucket whose graph cannot be read, from the store, and perhaps some that are gone."""
         state = reader.state
-        moment = (state.lexicon_version, self._recoveries())
+        moment = (state.lexicon_version, self.recoveries())
         cached = self._stand_ins.get(state.bucket)
         if cached is None or cached[0] != moment:
             words = SortedWords([word for word, _ in reader.lexicon(b"") if len(word) <= WORD_BYTES_MAX])
@@ -178,9 +196,28 @@ class Lexicon(Statistics):
             return sorted({**dict(found), **dict(more)}.items(), key=lambda match: (match[1], match[0]))
         return found
 
-    def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
-        """Return the other words that a word stands for, at most FAMILY_MAX; no object may hold some."""
-        found = [each for each in family_of(self.sources(word), word, matching) if each != word]
+    def family(self, word: bytes, matching: Matching) -> Family:
+        """Return the other words that a word stands for, at most FAMILY_MAX of either kind; no object may hold some."""
+        state, lexicons = self.reader.state, self._lexicons
+        matching = matching._replace(languages=self.languages_for(matching))
+        moment = (state.lexicon_version, state.pending_seq, state.next_term, lexicons.recoveries())
+        cached = lexicons.families.get((state.bucket, word, matching))
+        if cached is not None and cached[0] == moment:
+            return cached[1]
+        surely, perhaps = family_of(self.sources(word), word, matching)
+        family = Family(self._nearest(word, surely), self._nearest(word, perhaps))
+        if max(len(surely), len(perhaps)) <= FAMILY_MAX:  # else it depends on which of them objects hold
+            if len(lexicons.families) >= FAMILIES_MAX:
+                lexicons.families.clear()
+            lexicons.families[state.bucket, word, matching] = moment, family
+        return family
+
+    def languages_for(self, matching: Matching) -> tuple[str, ...]:
+        """Return the languages of the bucket for a query: those that it names, or those of the bucket's texts."""
+        return matching.languages or self._lexicons.languages.of(self.reader)
+
+    def _nearest(self, word: bytes, among: set[bytes]) -> tuple[bytes, ...]:
+        found = [each for each in among if each != word]
         if len(found) > FAMILY_MAX:  # those that are gone take no place
             found = [each for each, _ in self.held(found)]
         return nearest_words(word, found)

@@ -62,6 +62,19 @@ def without_last(terms: Terms) -> Terms:
     return Terms(terms.words, terms.counts, terms.flags, terms.typed)
 
 
+def only_whole(plan: Plan) -> Plan | None:
+    """Return a plan for the words of a query and their forms alone; None: it is no other one."""
+    if all(slot.how == "exact" for clause in plan.clauses for slot in clause.slots):
+        return None
+    clauses = [
+        Clause(clause.term, clause.role, clause.weight, [slot for slot in clause.slots if slot.how == "exact"])
+        for clause in plan.clauses
+    ]
+    return Plan(
+        clauses, plan.average, plan.exponent, full_first=plan.full_first, left_out=plan.left_out, enough=plan.enough
+    )
+
+
 # -- for JSON ----------------------------------------------------------------------------------------------------------
 
 
@@ -94,8 +107,9 @@ def _rows(clause: Clause) -> Iterator[list[Any]]:
         if place == 0 and (forms or slot.exact_weight or slot.weight != clause.weight):
             own = [slot.weight, slot.exact_weight]
         weight = slot.weight if place else clause.weight
-        edits = SPELLED_OTHERWISE if place and slot.how == "exact" else slot.edits
-        yield [clause.term, typed, weight, slot.how, edits, *(role if not place else (False, True)), *own]
+        how = "completion" if slot.how == "form" else slot.how  # "form" means more words of the slot before
+        edits = SPELLED_OTHERWISE if place and how == "exact" else slot.edits
+        yield [clause.term, typed, weight, how, edits, *(role if not place else (False, True)), *own]
         for form in forms:
             yield [clause.term, form, slot.weight, "form", 0, False, role[1], 0.0, 0.0]
 

@@ -12,7 +12,7 @@ from sonicpy._native.nearest import nearest_held
 from sonicpy._native.term_rows import TermInfo, held_words
 from sonicpy._native.varint import pack_varints
 from sonicpy.index.search.accents import fold
-from sonicpy.index.search.families import nearest_words
+from sonicpy.index.search.families import Family, nearest_words
 from sonicpy.index.search.matching import Matching
 
 CORRECTIONS_EXAMINED = 512
@@ -28,14 +28,15 @@ holders: 3 to 6 measure alike."""
 
 Sketch = dict[str, Any]
 """The statistics of a bucket, or of a part of one, for JSON: objects, length (the sum of their lengths), words {word:
-[objects, hidden]}, families, joined, completed, corrected and begun {word: [words]}; to each correction, and to each word
-that begins so, belongs its distance."""
+[objects, hidden]}, families, doubtful, joined, completed, corrected and begun {word: [words]}; to each correction, and to
+each word that begins so, belongs its distance."""
 
 NO_SKETCH: Sketch = {
     "objects": 0,
     "length": 0,
     "words": {},
     "families": {},
+    "doubtful": {},
     "joined": {},
     "completed": {},
     "corrected": {},
@@ -64,7 +65,7 @@ class Statistics(Protocol):
         """Return how many objects hold each of some words; None: no object does."""
         ...
 
-    def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
+    def family(self, word: bytes, matching: Matching) -> Family:
         """Return the other words that a word stands for."""
         ...
 
@@ -158,6 +159,7 @@ class SummedStatistics(Statistics):
         self._total_length: int = sum(sketch["length"] for sketch in sketches)
         self._families = _united(sketches, "families")
         self._joined = _united(sketches, "joined")
+        self._doubtful = _united(sketches, "doubtful")
         self._completed = _united(sketches, "completed")
         self._corrected = _distances(sketches, "corrected")
         self._begun = _distances(sketches, "begun")
@@ -177,9 +179,11 @@ class SummedStatistics(Statistics):
         """Return how many objects hold each of some words, as far as it is known; None: no object does."""
         return [self._rows.get(word) for word in words]
 
-    def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
-        """Return the other words that a word stands for, at most FAMILY_MAX."""
-        return nearest_words(word, self._families.get(word, []))
+    def family(self, word: bytes, matching: Matching) -> Family:
+        """Return the other words that a word stands for, at most FAMILY_MAX of either kind."""
+        words = self._families.get(word, [])
+        doubtful = [each for each in self._doubtful.get(word, []) if each not in words]
+        return Family(nearest_words(word, words), nearest_words(word, doubtful))
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
         """Return the words that are known to have a word as a part."""
@@ -252,7 +256,7 @@ def _counted(sketches: Sequence[Sketch]) -> dict[bytes, TermInfo]:
 def _united(sketches: Sequence[Sketch], key: str) -> dict[bytes, list[bytes]]:
     found: dict[bytes, set[bytes]] = {}
     for sketch in sketches:
-        for word, others in sketch.get(key, {}).items():
+        for word, others in sketch.get(key, {}).items():  # a node of version 1.0 has no doubtful forms
             found.setdefault(word.encode(), set()).update(each.encode() for each in others)
     return {word: list(others) for word, others in found.items()}
 

@@ -86,25 +86,28 @@ def complete_address(statistics: Statistics, clauses: list[Clause], terms: Terms
 def _completions(word: bytes, found: Held, weight: float, objects: int) -> Iterator[Slot]:
     """Yield completions as lists: words that are hardly longer than the typed one, longer ones, the longest."""
     length = len(word.decode())
-    lists: list[list[tuple[bytes, TermInfo]]] = [[] for _ in (*LONGER, None)]
-    for each in found:
-        more = len(each[0].decode()) - length
-        lists[sum(more > most for most in LONGER)].append(each)
+    lists: tuple[list[bytes], ...] = ([], [], [])
+    for each, _ in found:
+        more = (len(each) if each.isascii() else len(each.decode())) - length
+        lists[(more > LONGER[0]) + (more > LONGER[1])].append(each)
     weight = min(weight, _idf_of(found, objects))
     longer = (0, *LONGER)
     for place, held in enumerate(lists):
         if held:
             share = COMPLETION_SHARE * length / (length + longer[place] + 1)
-            yield Slot(tuple(each for each, _ in held), share * weight, how="completion")
+            yield Slot(tuple(held), share * weight, how="completion")
 
 
 def _add_corrections(
     statistics: Statistics, clause: Clause, word: bytes, taken: set[bytes], search: SearchConfig
 ) -> None:
     """Add words that the typed one may be with typing errors, then those that may begin so."""
+    most = edits_of_beginning(len(word.decode()))
+    if clause.holders:  # a word that is held has seldom two errors, and looking for them takes long
+        most = min(most, 1)
     add_expansions(clause, corrections(statistics, word, search.query_alternates_try, taken), statistics.objects)
     taken.update(each for slot in clause.slots for each in slot.words)
-    near = statistics.beginnings(word, edits_of_beginning(len(word.decode())))
+    near = statistics.beginnings(word, most) if most else []
     likeliest = likeliest_beginnings(word, near, taken)
     for edits in sorted({its for _, _, its in likeliest}):
         held = [(each, row) for each, row, its in likeliest if its == edits]
@@ -128,4 +131,4 @@ def _misspelt(held: Held, edits: int, weight: float, objects: int) -> Iterator[S
 
 def _idf_of(held: Held, objects: int) -> float:
     """Return the weight of some words as if they were one."""
-    return idf(objects, min(sum(row.df for _, row in held), objects))
+    return idf(objects, min(sum([row.df for _, row in held]), objects))
