@@ -226,6 +226,8 @@ class Lexicon(Statistics):
         """Return the words that have a word, or one of its family, as a part; no object may hold some."""
         graph = self._graph
         sources = self.part_sources()
+        if matching is not None:
+            matching = matching._replace(languages=self.languages_for(matching))
         found = joined_with(sources, word, matching) if sources else set()
         if graph is not None:
             found.update(graph.begun(word))
