@@ -7,12 +7,13 @@ everything comes from the graph file.
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
+from sonicpy._native.term_rows import SONIC_BYTES_MAX, WORD_BYTES_MAX, TermInfo, shown_bytes
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.search.families import Families, Matching
 from sonicpy.index.search.statistics import Statistics, most_likely
+from sonicpy.rules import counts_letters
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View
@@ -79,6 +80,12 @@ class Lexicon(Statistics):
         self._lexicons = lexicons
         self._view = view
 
+    def _is_too_long(self, word: bytes) -> bool:
+        """Return whether no word of the bucket that is shown begins so."""
+        if len(word) <= SONIC_BYTES_MAX:
+            return False
+        return shown_bytes(word, letters=counts_letters(self.reader.rules)) > SONIC_BYTES_MAX
+
     @property
     def _graph(self) -> WordGraph | None:
         """The graph, asked of the pool at each use: the pool closes graphs that are not used."""
@@ -113,7 +120,7 @@ class Lexicon(Statistics):
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
         """Yield the words that begin with `prefix` in byte order, itself included; only those behind `after`."""
-        if len(prefix) > WORD_BYTES_MAX:
+        if self._is_too_long(prefix):
             return iter(())
         if self.live:
             return (word for word, row in self.reader.lexicon(prefix, after[:WORD_BYTES_MAX]) if row.live)
@@ -125,7 +132,7 @@ class Lexicon(Statistics):
         """Return the first `most` completions, without those that no object holds, with their rows, in byte order."""
         if not self.live:
             return self.held(islice(self.completions(prefix), most))
-        if len(prefix) > WORD_BYTES_MAX:
+        if self._is_too_long(prefix):
             return []
         return list(islice((found for found in self.reader.lexicon(prefix) if found[1].live), most))
 
@@ -133,7 +140,7 @@ class Lexicon(Statistics):
         """Return at most `limit` of the first `examined` completions: `word` itself, then the most frequent ones."""
         if not self.live:
             return most_likely(word, self.completed(word, examined), limit)
-        return self.reader.likely_words(word, limit, examined) if len(word) <= WORD_BYTES_MAX else []
+        return [] if self._is_too_long(word) else self.reader.likely_words(word, limit, examined)
 
     def corrections(
         self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
@@ -146,7 +153,7 @@ class Lexicon(Statistics):
             transpositions: a swap of two neighbours is one edit, not two.
             of_long: also if `word` is longer than any word of the graph.
         """
-        if distance == 0 or (len(word) > WORD_BYTES_MAX and not of_long):
+        if distance == 0 or (not of_long and self._is_too_long(word)):
             return []
         graph, state = self._graph, self.reader.state
         found = [] if graph is None else graph.correct(word, distance, transpositions=transpositions).matches
