@@ -34,12 +34,13 @@ LAST_KIND = ROOT / GENERATED / "kind"  # of the modules beside the sources: anot
 MODULES = [
     "add_terms", "admitted", "analyzer", "bm25", "bucket", "bucket_cache", "completions", "corrector",
     "dense_records", "edit_automaton", "explained", "find", "graph", "graph_builder", "held", "hits", "ids",
-    "impact_rows", "keys", "language", "length_masks", "lengths", "lines", "merged_list", "name_map", "name_rows",
-    "nearest", "numbered_terms", "object_change", "object_record", "object_scores", "object_table", "objects",
-    "plain", "plan", "postings", "query_state", "quoting", "readers", "records", "remove_terms", "replies",
-    "score_bounds", "slot_scores", "sonic_table", "stem_ends", "stop_set", "stop_votes", "stored_postings",
-    "term_cache", "term_rows", "term_windows", "terms", "turn", "varint", "walk", "walk_choice", "wanted_blocks",
-    "window_bounds", "window_choice", "window_scores", "word_break", "word_range",
+    "impact_rows", "keys", "language", "length_masks", "lengths", "letter_folding", "lines", "merged_list",
+    "name_map", "name_rows", "nearest", "numbered_terms", "object_change", "object_record", "object_scores",
+    "object_table", "objects", "plain", "plan", "postings", "query_state", "quoting", "readers", "records",
+    "remove_terms", "replies", "score_bounds", "slot_scores", "sonic_table", "stem_ends", "stop_set",
+    "stop_votes", "stored_postings", "term_cache", "term_rows", "term_windows", "terms", "turn", "varint",
+    "walk", "walk_choice", "wanted_blocks", "window_bounds", "window_choice", "window_scores", "word_break",
+    "word_range", "word_source", "word_walks",
 ]  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,

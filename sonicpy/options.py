@@ -187,6 +187,14 @@ STEM = Option(
     "words also stand for their other forms, where `search.stemming` allows it", is_ours=True, is_dropped=True,
 )  # fmt: skip
 TOTAL = Option("total", Switch(), False, "TOTAL(1)", "also return the number of all objects that answer", is_ours=True)
+WHOLE = Option(
+    "whole", Switch(), False, "WHOLE(1)", "with TOTAL(1), also return how many of these objects hold whole words",
+    is_ours=True, is_argument=False,
+)  # fmt: skip
+COMPLETE = Option(
+    "complete", Switch(), True, "COMPLETE(0)",
+    "the last word also stands for the words that begin so, unless a blank follows it", is_ours=True, is_dropped=True,
+)  # fmt: skip
 PREFIX = Option("prefix", Name(), "", "PREFIX(<letters>)", "only those that begin with it", is_ours=True)
 AFTER = Option(
     "after", Name(), None, "AFTER(<name>)", "only those behind this one, such as the last of the page before",
@@ -200,8 +208,8 @@ POSITION = Option(
 PAGE = LIMIT._replace(default=100)
 
 OPTIONS: dict[str, tuple[Option, ...]] = {
-    "QUERY": (LIMIT, OFFSET, LANG, SCORES, STEM, TOTAL),
-    "EXPLAIN": (LIMIT, LANG, STEM),
+    "QUERY": (LIMIT, OFFSET, LANG, SCORES, STEM, TOTAL, COMPLETE, WHOLE),
+    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE),
     "SUGGEST": (LIMIT._replace(default=5),),
     "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)")),
     "COLLECTIONS": (PAGE, AFTER._replace(usage="AFTER(<collection>)")),

@@ -21,6 +21,8 @@ class Search(NamedTuple):
         scores: the scores are wanted, too.
         stem: words also stand for their other forms, where search.stemming allows it.
         total: the number of all objects that answer is wanted, too.
+        complete: the last word also stands for the words that begin so, where search.complete allows it.
+        whole: with `total`, the number of those that hold whole words is wanted, too.
     """
 
     collection: str
@@ -32,6 +34,8 @@ class Search(NamedTuple):
     scores: bool = False
     stem: bool = True
     total: bool = False
+    complete: bool = True
+    whole: bool = False
 
     @property
     def scope(self) -> Scope:
@@ -41,7 +45,7 @@ class Search(NamedTuple):
     @property
     def question(self) -> "Search":
         """The same search without its page and without what is wanted: searches with one question have one plan."""
-        return Search(self.collection, self.bucket, self.text, 0, 0, self.lang, stem=self.stem)
+        return Search(self.collection, self.bucket, self.text, 0, 0, self.lang, stem=self.stem, complete=self.complete)
 
 
 class ExplainOptions(TypedDict, total=False):
@@ -50,6 +54,7 @@ class ExplainOptions(TypedDict, total=False):
     limit: int
     lang: str | None
     stem: bool
+    complete: bool
 
 
 class QueryOptions(ExplainOptions, total=False):

@@ -2,7 +2,8 @@
 
     SONIC_BIN=/path/to/sonic python -m benchmarks.quality [PART ...] [--data ../shared/data] [--typos 5000] [--tables F]
 
-Parts: finding, relevance, typos, languages, window, guesses, pieces, extras (default: all). Needs the extra [eval].
+Parts: finding, forms, relevance, typos, typing, languages, window, guesses, pieces, extras (default: all). Needs the
+extra [eval].
 """
 
 import argparse
@@ -14,9 +15,11 @@ from pathlib import Path
 from benchmarks.as_csv import markdown_as_csv
 from benchmarks.quality import variants
 from benchmarks.quality.finding import finding_table
+from benchmarks.quality.forms import forms_table
 from benchmarks.quality.peers import stemming_engines
 from benchmarks.quality.systems import OURS, all_systems
 from benchmarks.quality.tables import languages_table, relevance_table, typos_table
+from benchmarks.quality.typing import typing_tables
 from sonicpy.evaluation import languages, relevance, typos
 from sonicpy.evaluation.inputs import Collection, Sentences, Typos, read_inputs, read_rows, read_words
 from tests.support.paths import SHARED
@@ -85,8 +88,10 @@ def window_of_one(data: Path, _: int) -> str:
 
 PARTS: dict[str, Callable[[Path, int], str]] = {
     "finding": lambda data, _: finding_table(data),
+    "forms": lambda data, _: forms_table(data),
     "relevance": relevance_of_all,
     "typos": typos_of_all,
+    "typing": lambda data, _: typing_tables(data),
     "languages": languages_of_all,
     "window": window_of_one,
     "guesses": lambda data, _: variants.language_table(collections(data)),

@@ -7,6 +7,7 @@ class QueryState:
     plan: Plan
     reader: BucketReader
     rows: list[TermInfo | None]
+    newest: int
     made_bytes: int
     def __init__(
         self,

@@ -136,6 +136,7 @@ class SearchConfig(Section):
     ranking: Ranking = "bm25"
     live_words: Switch = True
     stemming: Stemming = "auto"
+    complete: Switch = True
     alternates_below: Count = 10
     suggest_order: SuggestOrder = "likely"
     query_limit_default: Limit = 10

@@ -30,6 +30,7 @@ SWITCH = TypeAdapter(bool)
 SONIC_DEFAULTS: dict[str, object] = {
     "channel.inet": ("[::1]:1491",),
     "normalization.unicode_normalization": "none",
+    "search.complete": False,
     "search.live_words": False,
     "search.ranking": "sonic",
     "search.stemming": "off",

@@ -1,12 +1,17 @@
-"""Words added since the graph file was built: few, so a correction compares them one by one."""
+"""Words added since the graph file was built, in one sorted array that is walked as a graph is."""
 
 import threading
 from collections.abc import Sequence
 
-from rapidfuzz.distance import OSA, Levenshtein
-from rapidfuzz.process import extract
-
 from sonicpy._native.held import Held
+from sonicpy._native.letter_folding import Folding
+from sonicpy._native.word_source import SortedWords
+from sonicpy._native.word_walks import find_words
+
+AS_TYPED = Folding({})
+"""Corrections compare letters as they are."""
+NO_BUDGET = 2**62
+"""No word that is near enough is missing, however many are pending."""
 
 
 class PendingWords:
@@ -14,27 +19,27 @@ class PendingWords:
 
     Args:
         source: a list that only grows; `refresh` adds the words that were appended to it.
+
+    Attributes:
+        words: those that were taken, for walks.
     """
 
     def __init__(self, source: Sequence[bytes]) -> None:
         self.source = source
+        self.words = SortedWords([])
         self._taken = 0
-        self._words: set[str] = set()
-        self._by_length: dict[int, list[str]] = {}  # in characters
         self._refreshing = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._words)
+        return len(self.words)
 
     def refresh(self) -> None:
         """Add the words that were appended to the source. Other threads may append some meanwhile."""
         with Held(self._refreshing):
             end = len(self.source)
-            for word in map(bytes.decode, self.source[self._taken : end]):
-                if word not in self._words:  # last: what is among them can be found
-                    self._by_length.setdefault(len(word), []).append(word)
-                    self._words.add(word)
-            self._taken = end
+            if end > self._taken:
+                self.words.add(list(self.source[self._taken : end]))
+                self._taken = end
 
     def correct(self, word: bytes, distance: int, *, transpositions: bool) -> list[tuple[bytes, int]]:
         """Return the words within an edit distance of `word`, with their distances, in no order.
@@ -44,11 +49,7 @@ class PendingWords:
             distance: the largest edit distance, in characters.
             transpositions: a swap of two neighbours counts as one error; else as two.
         """
-        scorer = OSA.distance if transpositions else Levenshtein.distance
-        typed = word.decode()
-        found = []
-        for length in range(len(typed) - distance, len(typed) + distance + 1):  # others are farther away
-            words = self._by_length.get(length)
-            if words:
-                found += extract(typed, words, scorer=scorer, score_cutoff=distance, limit=None)
-        return [(match.encode(), int(edits)) for match, edits, _ in found]
+        found = find_words(
+            [self.words], [word], AS_TYPED, distance=distance, swaps=transpositions, budget=NO_BUDGET, most=NO_BUDGET
+        )
+        return list(found.items())

@@ -16,8 +16,9 @@ from sonicpy.index.engine import Engine
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
 from sonicpy.index.search.explain import Analysed, explain
-from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.plan import without_last
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.langcodes import NO_LANGUAGE
@@ -63,7 +64,7 @@ class Answers:
         with self._engine.read_words(search.collection, search.bucket) as lexicon:
             terms, matching = self._query_terms(search, self._lexer(lexicon))
             if lexicon is None:
-                return Hits(total=0 if search.total else None)
+                return Hits(total=0, whole=0) if search.total else Hits()
             return query_hits(lexicon, terms, self.config, search, matching)
 
     def find_ids(self, search: Search) -> list[str]:
@@ -269,9 +270,12 @@ class Answers:
             raise not_unicode("text", error) from error
         if not len(terms) and not self._engine.is_compat:
             terms = lexed(lexer.lex_plain, text)
+        settings = self.config.search
+        if terms.last >= 0 and not (search.complete and settings.complete and settings.query_alternates_try):
+            terms = without_last(terms)
         if not search.stem or code == NO_LANGUAGE or self.config.search.stemming == "off":
             return terms, None
-        return terms, Matching(code, text.isascii())
+        return terms, Matching(code, text.isascii(), is_given=lang is not None)
 
 
 def _word_prefix(lexer: Lexer, prefix: str) -> bytes:

@@ -100,7 +100,12 @@ class Engine:
         try:
             self._guard = guard(self, claim)
             store = self.store = self._open_store(folder, claim)
-            self.lexicons = Lexicons(self.graphs, live=self.live_words, recoveries=lambda: store.recoveries)
+            self.lexicons = Lexicons(
+                self.graphs,
+                live=self.live_words,
+                recoveries=lambda: store.recoveries,
+                languages_of=self.lexer.languages_of,
+            )
             self._drop_leftovers()
             claim.is_open = True
         except BaseException:

@@ -5,6 +5,7 @@ Invariant: the answer is a code of the table of languages or None, and only the 
 
 import math
 import unicodedata
+from collections.abc import Iterable
 
 from sonicpy._native.language import UNCLEAR, ClearTexts, Detector
 from sonicpy.data import LANGUAGE_PROFILES
@@ -37,6 +38,12 @@ class LanguageGuesser:
         """Read the words now, which takes tens of milliseconds, and not when the first text needs them."""
         if self._words is None:
             self._words = LanguageWords(self._stopwords)
+
+    def languages_of(self, words: Iterable[str]) -> tuple[str, ...]:
+        """Return the languages that some words are most likely of; see `LanguageWords.languages`."""
+        self.prepare()
+        assert self._words is not None
+        return self._words.languages(words)
 
     def guess(self, text: str) -> str | None:
         """Return the language of `text`, or None if it is too short, has no letters, or is in none of the table."""

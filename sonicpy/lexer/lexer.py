@@ -8,7 +8,7 @@ at any start. In compat mode, and with stopwords.mode = "drop", the lists decide
 """
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 
 import Stemmer
@@ -81,6 +81,7 @@ class Lexer:
         self._guesser = self._sonic_guesser or LanguageGuesser(self._lists)
         self._stop_sets: dict[str | None, StopSet | None] = {}
         self._stemmers: dict[str, Stemmer.Stemmer] = {}
+        self._known = {*by_code, NO_LANGUAGE}
         self._by_rules = {self.rules: self}
         self._bind_none()
 
@@ -151,7 +152,7 @@ class Lexer:
         """Return the distinct terms of a query; stop words are flagged, or left out where the settings drop them.
 
         Args:
-            lang: None: guess; "none": no language; else an ISO 639-3 code of sonicpy.langcodes.
+            lang: None: guess; "none": no language; else what `sonicpy.langcodes.language_code` returns.
 
         Raises:
             UnicodeEncodeError: the text holds a lone surrogate.
@@ -180,11 +181,12 @@ class Lexer:
             text = turkish.folded(text)
         if lang is None:
             lang = self._guesser.guess(text)
-        analyzer = self._storing.get(lang)
+        code = lang if lang in self._known else None  # any tag may come: not each has an analyzer
+        analyzer = self._storing.get(code)
         if analyzer is None:
-            stops, drops = (self._stop_set(lang), True) if self._lists_decide else (None, False)
-            stem = self._stem_function(lang)
-            analyzer = self._storing[lang] = BoundAnalyzer(self._analyzer, stops, drops, stem, joints=True)
+            stops, drops = (self._stop_set(code), True) if self._lists_decide else (None, False)
+            stem = self._stem_function(code)
+            analyzer = self._storing[code] = BoundAnalyzer(self._analyzer, stops, drops, stem, joints=True)
         return analyzer.analyze(text)
 
     def _lex_guessed(self, guesser: SonicGuesser, text: str) -> Terms:
@@ -206,6 +208,13 @@ class Lexer:
             analyzer = self._analyzers.get(lang) or self._bind(lang)
             return analyzer.analyze(text), lang
         return self.lex(text, lang), lang
+
+    def languages_of(self, words: Iterable[str]) -> tuple[str, ...]:
+        """Return the languages that the words of a few texts are most likely of, the most likely one first.
+
+        None are: no list of stop words has any of them, or this is compat mode.
+        """
+        return self._guesser.languages_of(words) if isinstance(self._guesser, LanguageGuesser) else ()
 
     def language(self, text: str, lang: str | None) -> tuple[str | None, str]:
         """Return the language that `lex` takes a text to be in, and what decided: "given", or the guesser's reason."""
@@ -285,7 +294,9 @@ class Lexer:
         return settings
 
     def _bind(self, code: str | None) -> BoundAnalyzer:
-        """Return the analyzer of texts in a language, which all later texts in it share."""
+        """Return the analyzer of texts in a language, which later texts share; languages without a table have one."""
+        if code is not None and code not in by_code:
+            return self._analyzers.get(None) or self._bind(None)
         stops, drops = self._stop_set(code), self._stopwords.mode == "drop"
         analyzer = BoundAnalyzer(self._analyzer, stops, drops, self._stem_function(code), self._segment(code))
         self._analyzers[code] = analyzer
@@ -300,6 +311,8 @@ class Lexer:
         return analyzer
 
     def _stop_set(self, code: str | None) -> StopSet | None:
+        if code not in by_code:
+            code = None
         if code not in self._stop_sets:
             listed = self._list(code) if code else frozenset()
             self._stop_sets[code] = self._as_stop_set(listed)

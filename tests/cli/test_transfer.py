@@ -136,7 +136,7 @@ BAD: list[tuple[bytes, str]] = [
     (b'{"id": 1, "text": NaN}', "its text is missing: 'text' is null"),
     (b'{"id": 1, "text": {}}', "its field 'text' is neither a text nor a number"),
     (b'{"id": 1, "text": "\\ud800"}', "its text is not UTF-8"),
-    (b'{"id": 1, "text": "x", "lang": "xx"}', "'xx' is not a language: allowed are a code or tag such as en, eng"),
+    (b'{"id": 1, "text": "x", "lang": "x"}', "'x' is not a language: allowed are a code or tag such as en, eng"),
     (b'{"id": 1, "text": "x", "bucket": "a b"}', "bucket is 'a b'; allowed are 1 to 128 ASCII characters"),
     (b'{"id": 1, "terms": {"x": 0}}', "the frequency of 'x' is not 1 to 255"),
     (b'{"id": 1, "terms": {"x": 1}, "hidden": 7}', "its field 'hidden' is not an object of words and numbers"),

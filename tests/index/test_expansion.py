@@ -13,6 +13,7 @@ from sonicpy import Index
 from sonicpy.index.search.lexicon import Lexicon
 from tests.index.shorthand import B, C, found, open_index, push
 from tests.reference.word_graph import edit_distance
+from tests.reference.word_walks import distance_of
 from tests.support.examples import examples
 
 
@@ -71,7 +72,8 @@ class TestOrder:
             push(index, "one", "keybaord")
             push(index, "two", "keybarod")
             push(index, "none", "keybarodx")
-            assert found(index, "keyboard") == ["one", "two"]
+            assert found(index, "keyboard") == ["one", "two", "none"], "the last one only begins so"
+            assert found(index, "keyboard ") == ["one", "two"]
 
     def test_an_object_counts_for_its_best_word_only(self, tmp_path: Path) -> None:
         with opened(tmp_path) as index:
@@ -134,13 +136,14 @@ class TestEdits:
 
 
 class TestCompletions:
-    def test_those_that_most_objects_hold_are_tried(self, tmp_path: Path) -> None:
+    def test_of_a_word_before_the_last_those_that_most_objects_hold_are_tried(self, tmp_path: Path) -> None:
         with opened(tmp_path, budget=1) as index:
             for number, (one, other) in enumerate(product(ascii_lowercase[:7], repeat=2)):
                 push(index, f"rare{number}", f"plan{one}{other}")
             for number in range(3):
                 push(index, f"common{number}", "planting")
-            assert found(index, "plan") == ["common2", "common1", "common0"]
+            assert found(index, "plan ") == ["common2", "common1", "common0"]
+            assert len(found(index, "plan")) == 52, "the last word stands for all"
 
     def test_the_rarest_is_not_the_first(self, tmp_path: Path) -> None:
         with opened(tmp_path) as index:
@@ -169,13 +172,14 @@ class TestBudget:
             for oid, word in (("a", "planets"), ("b", "planetary"), ("c", "planer")):
                 push(index, oid, word)
                 push(index, f"{oid}{oid}", word)
-            assert len(found(index, "planet")) == 2 * objects
+            assert len(found(index, "planet ")) == 2 * objects
 
     def test_completions_are_paid_first(self, tmp_path: Path) -> None:
         with opened(tmp_path, 2) as index:
             for word in ("planer", "planetary", "planets", "plane"):
                 push(index, word, word)
-            assert set(found(index, "planet")) == {"planets", "planetary"}
+            assert set(found(index, "planet ")) == {"planets", "planetary"}
+            assert found(index, "planet") == ["planets", "planetary", "plane", "planer"], "the last word has no budget"
 
     def test_each_word_has_its_own(self, tmp_path: Path) -> None:
         with opened(tmp_path, 1) as index:
@@ -266,13 +270,13 @@ class TestEnough:
             push(index, "completed", "planets")
             expected = [f"exact{number}" for number in (4, 3, 2, 1, 0)] + ["completed"] * (below == 6)
             for limit, offset in ((1, 0), (5, 0), (6, 0), (100, 0), (2, 3), (3, 4), (3, 6)):
-                assert found(index, "planet", limit, offset) == expected[offset : offset + limit]
-                hits = index.query(C, B, "planet", limit=limit, offset=offset, lang="none", total=True)
+                assert found(index, "planet ", limit, offset) == expected[offset : offset + limit]
+                hits = index.query(C, B, "planet ", limit=limit, offset=offset, lang="none", total=True)
                 assert hits.total == len(expected)
             tried: list[bytes] = []
             monkeypatch.setattr(Lexicon, "likely", lambda self, word, *args: tried.append(word) or [])
             monkeypatch.setattr(Lexicon, "corrections", lambda self, word, *args, **more: tried.append(word) or [])
-            found(index, "planet", limit=100)
+            found(index, "planet ", limit=100)
             assert tried == [b"planet", b"planet"] * (below == 6)
 
     @pytest.mark.parametrize("objects", [9, 10])
@@ -282,7 +286,7 @@ class TestEnough:
             for number in range(objects):
                 push(index, f"o{number}", "engine engines")
             push(index, "completed", "engineroom")
-            answer = index.query_ids(C, B, "engine", lang="eng", limit=100)
+            answer = index.query_ids(C, B, "engine ", lang="eng", limit=100)
             assert len(answer) == objects + (objects == 9)
             assert ("completed" in answer) == (objects == 9)
 
@@ -320,7 +324,8 @@ class TestNewest:
         with opened(tmp_path, search__ranking="newest") as index:
             push(index, "exact", "anker")
             push(index, "longer", "ankern")
-            assert found(index, "anker") == ["exact"]
+            assert found(index, "anker ") == ["exact"]
+            assert found(index, "anker") == ["exact", "longer"], "a completion is below the word"
             assert found(index, "anke") == ["longer", "exact"]
 
 
@@ -342,12 +347,17 @@ def best_kind(typed: list[str], held: list[str]) -> int:
     kinds = [3]
     for word in typed:
         edits = 0 if len(word) < 4 else 1 if len(word) < 7 else 2
+        most = 0 if word != typed[-1] or len(word) < 4 else 1 if len(word) < 8 else 2
         for known in held:
             if known == word:
                 kinds.append(0)
             elif known.startswith(word):
                 kinds.append(1)
-            elif edit_distance(word, known, True) <= edits:
+            elif (
+                edit_distance(word, known, True) <= edits
+                or most
+                and distance_of(word, list(known), most, begins=True) <= most
+            ):
                 kinds.append(2)
     return min(kinds)
 

@@ -8,10 +8,12 @@ import pytest
 
 from sonicpy import Index
 from sonicpy.errors import StoreFull
+from sonicpy.index.search.accents import fold
 from sonicpy.store.disk.log import Log
 from tests.index.living_words import WORDS, Living, check_gone, check_living
 from tests.index.shorthand import B, C, found, open_index, push
 from tests.reference.word_graph import edit_distance
+from tests.reference.word_walks import distance_of
 
 IDS = [word.script for word in WORDS]
 
@@ -137,10 +139,13 @@ class Model:
 
     def suggestions(self, typed: str) -> set[str]:
         edits = 0 if len(typed) < 4 else 1 if len(typed) < 7 else 2 if len(typed) < 10 else 3
+        beginning = 0 if len(typed) < 4 else 1 if len(typed) < 8 else 2
+        letters = [fold(letter, "") for letter in typed]
         return {
             word
             for word in self.words()
-            if word.startswith(typed) or (edits and edit_distance(typed, word, True) <= edits)
+            if distance_of("".join(letters), [fold(each, "") for each in word], beginning, begins=True) <= beginning
+            or (edits and edit_distance(typed, word, True) <= edits)
         }
 
 

@@ -9,7 +9,8 @@ from libc.stdint cimport UINT64_MAX, uint64_t
 from sonicpy._native.admitted cimport count_admitted, keys_to_count
 from sonicpy._native.bm25 cimport B, K1
 from sonicpy._native.explained cimport parts_of_all
-from sonicpy._native.plan cimport R_BRINGS, Plan, words_of
+from sonicpy._native.plan cimport R_BRINGS, Clause, Plan, Slot, words_of
+from sonicpy._native.postings cimport BLOCK_POSTINGS
 from sonicpy._native.query_state cimport (
     QueryState,
     check_unstarted,
@@ -21,28 +22,79 @@ from sonicpy._native.query_state cimport (
     put_term,
 )
 from sonicpy._native.score_bounds cimport begin_bounds
+from sonicpy._native.stored_postings cimport unite
+from sonicpy._native.term_rows cimport TermInfo, is_common
 from sonicpy._native.term_windows cimport find_all_windows, find_merged
 from sonicpy._native.top_k cimport EXACT, Kind, ScoredObject, begin_top, empty_top, page_start, sort_top
 from sonicpy._native.walk cimport begin_walk, lookups_worth, walk
-from sonicpy._native.wanted_blocks cimport ask_for_missing, end_asking, give_blocks, keys_asked
+from sonicpy._native.wanted_blocks cimport (
+    ask_for_missing,
+    ask_for_objects,
+    end_asking,
+    give_blocks,
+    keys_asked,
+)
 from sonicpy._native.window_scores cimport score_windows
 
+cdef enum:
+    UNITED_MIN = 4  # words of a slot whose postings are put together
 
-def bind(Plan plan not None, reader, uint64_t window=0) -> QueryState:
+
+def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False) -> QueryState:
     """Give a plan to a bucket: return the query that is to be answered there, with the postings of its words.
 
     Args:
         reader: of the bucket.
         window: how many of its newest objects each word finds; 0: all.
+        apart: each word has a list of its own, so that `parts` names it; else the rare words of a slot may share one.
     """
     cdef list rows = reader.words(words_of(plan))
-    cdef list present = [row for row in rows if row is not None]
+    cdef list lists = [None] * len(rows)
     cdef QueryState query = QueryState(
         reader.length_masks(), plan.average, K1, B, plan.exponent, full_first=plan.full_first
     )
-    query.plan, query.reader, query.rows = plan, reader, rows
-    put_plan(query, plan, rows, reader.postings_within(present, window) if window else reader.postings_of(present))
+    query.plan, query.reader, query.rows, query.newest = plan, reader, rows, window
+    if not apart and (window == 0 or window >= BLOCK_POSTINGS):
+        unite_rare(plan, reader, rows, lists)
+    find_lists(reader, rows, lists, window)
+    put_plan(query, plan, lists)
     return query
+
+
+cdef int unite_rare(Plan plan, reader, list rows, list lists) except -1:
+    """Put the postings of the rare words of a slot of many words together, in the place of the first of them; the others
+    have none (False)."""
+    cdef Clause clause
+    cdef Slot slot
+    cdef Py_ssize_t at = 0, word
+    cdef TermInfo row
+    cdef list rare
+    for clause in plan.clauses:
+        for slot in clause.slots:
+            if slot.kind != EXACT and len(slot.words) >= UNITED_MIN:
+                rare = []
+                for word in range(at, at + len(slot.words)):
+                    row = rows[word]
+                    if row is not None and not is_common(&row._word):
+                        lists[word] = False
+                        rare.append(word)
+                if rare:
+                    lists[<Py_ssize_t> rare[0]] = unite(
+                        reader.state.bucket, [rows[word] for word in rare], reader.lengths()
+                    )
+            at += len(slot.words)
+    return 0
+
+
+cdef int find_lists(reader, list rows, list lists, uint64_t window) except -1:
+    """Find the postings of the words that have none yet."""
+    cdef list places = [at for at in range(len(rows)) if lists[at] is None and rows[at] is not None]
+    cdef list words = [rows[at] for at in places]
+    cdef list found = reader.postings_within(words, window) if window else reader.postings_of(words)
+    cdef Py_ssize_t number
+    for number in range(len(places)):
+        lists[<Py_ssize_t> places[number]] = found[number]
+    return 0
 
 
 def find_top(QueryState query not None, uint64_t wanted, *, bint total=False) -> tuple:
@@ -223,10 +275,17 @@ def parts(QueryState query not None, list iids not None, Py_ssize_t listed_max) 
     """Return, for each of some objects that were found, what its score is made of.
 
     Args:
+        query: that `bind` returned, `apart`, or whose postings were read as far as these objects need them.
         listed_max: at most `listed_max` parts of each object are listed one by one, the largest ones.
 
     Returns:
         ([(number of the word, in the order in which they were added, tf, part of the score)], number of other
         parts, their sum).
     """
+    if query.reader is not None:
+        query.asked_count = 0
+        ask_for_objects(query, iids)
+        keys = keys_asked(query)
+        if keys:
+            give_blocks(query, query.reader.read_blocks(keys))
     return parts_of_all(query, iids, listed_max)

@@ -67,6 +67,7 @@ from sonicpy._native.automaton cimport (
 )
 from sonicpy._native.corrector cimport Corrections, correct
 from sonicpy._native.short_nodes cimport short_nodes
+from sonicpy._native.word_source cimport WordSource
 
 import os
 import zlib
@@ -132,8 +133,12 @@ cdef class PackedGraph:
 
     Raises:
         DamagedGraph: this is no graph, or it is incomplete or damaged.
+
+    Attributes:
+        source: the words, for the walks of `word_walks`.
     """
     cdef object _owner
+    cdef readonly WordSource source
     cdef Automata _automata
     cdef const uint8_t *_signs
     cdef readonly uint32_t bucket
@@ -167,6 +172,10 @@ cdef class PackedGraph:
         self._signs = self._automata.backward + read_u32(start + 40)
         check_automaton(self._automata.forward, read_u32(start + 32), self._automata.forward_root)
         check_automaton(self._automata.backward, read_u32(start + 40), self._automata.backward_root)
+        self.source = WordSource.__new__(WordSource)
+        self.source._owner = content
+        self.source.words.nodes = self._automata.forward
+        self.source.words.root = self._automata.forward_root
 
     def __len__(self) -> int:
         return self._count

@@ -113,6 +113,7 @@ cdef class QueryState:
     cdef readonly Plan plan  # that `bind` gave to a bucket
     cdef readonly object reader
     cdef readonly list rows  # of the words of the plan
+    cdef readonly uint64_t newest  # how many of its newest objects each word finds; 0: all
     cdef LengthMasks masks
     cdef PackedLengths packed
     cdef double *norms  # by packed length
@@ -211,7 +212,7 @@ cdef int put_term(QueryState query, double weight, int role) except -1
 cdef int put_slot(QueryState query, double weight, double exact_weight, Kind kind) except -1
 cdef int put_source(QueryState query, StoredPostings stored) except -1
 cdef int end_slot(QueryState query) except -1
-cdef int put_plan(QueryState query, Plan plan, list rows, list postings) except -1
+cdef int put_plan(QueryState query, Plan plan, list lists) except -1
 cdef int check_unstarted(QueryState query) except -1
 cdef int open_sources(QueryState query) except -1
 

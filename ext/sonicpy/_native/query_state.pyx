@@ -143,28 +143,28 @@ cdef int end_slot(QueryState query) except -1:
     return 0
 
 
-cdef int put_plan(QueryState query, Plan plan, list rows, list postings) except -1:
+cdef int put_plan(QueryState query, Plan plan, list lists) except -1:
     """Add the clauses of a plan.
 
     Args:
-        rows: of the words of the plan, in their order; None: no object holds the word.
-        postings: StoredPostings of each row.
+        lists: StoredPostings of the words of the plan, in their order; None: no object holds the word; False: those of
+            the words before it in its slot are its own, too.
     """
     cdef Clause clause
     cdef PlannedSlot slot
-    cdef Py_ssize_t word, at = 0, read = 0, first
+    cdef Py_ssize_t word, at = 0, read
     for clause in plan.clauses:
         put_term(query, clause.weight, clause.role)
         for slot in clause.slots:
-            first = read
+            read = 0
             for word in range(len(slot.words)):
-                if rows[at] is not None:
-                    if read == first:  # a part of a bucket may lack the word that was typed
+                if lists[at] is not None and lists[at] is not False:
+                    if not read:  # a part of a bucket may lack the word that was typed
                         put_slot(query, slot.weight, slot.exact_weight if word == 0 else 0.0, slot.kind)
-                    put_source(query, postings[read])
+                    put_source(query, lists[at])
                     read += 1
                 at += 1
-            if read > first:
+            if read:
                 end_slot(query)
     return 0
 

@@ -15,10 +15,6 @@ cdef extern from "Python.h":
     unsigned char* PyUnicode_1BYTE_DATA(object)
 
 
-cdef enum:
-    LETTERS = 32  # a letter from a to z by its last five bits, 0 for none
-
-
 @cython.final
 cdef class StemEnds:
     """The endings that an algorithm takes off words of the letters a to z, and puts in the place of a last letter.
@@ -27,9 +23,6 @@ cdef class StemEnds:
         taken: with what begins what it takes off: two letters, or one, or "" for words that are their own stems.
         changed: by the last letter of stems, the letters in its place in some words that have these stems.
     """
-
-    cdef uint8_t _taken[LETTERS * LETTERS]  # by pairs of letters
-    cdef uint8_t _changed[LETTERS * LETTERS]
 
     def __init__(self, taken not None, dict changed not None) -> None:
         cdef bytes letters
@@ -77,10 +70,6 @@ cdef class StemEnds:
                 continue
             found.append(word)
         return found
-
-
-cdef inline Py_ssize_t pair_of(uint8_t first, uint8_t second) noexcept:
-    return (first & LETTERS - 1) * LETTERS + (second & LETTERS - 1)
 
 
 cdef inline const unsigned char *ascii_of(str text) except NULL:

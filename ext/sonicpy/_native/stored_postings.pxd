@@ -6,7 +6,7 @@ from sonicpy._native.bm25 cimport PackedLengths, packed_length
 from sonicpy._native.dense_block cimport is_dense, read_dense
 from sonicpy._native.extremes cimport Extremes
 from sonicpy._native.impacts cimport Block, Impacts
-from sonicpy._native.postings cimport BLOCK_POSTINGS
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting
 from sonicpy._native.varint cimport get_varint, unzigzag
 from sonicpy._native.windows cimport WINDOW_BITS, Gathered, Holders
 
@@ -48,6 +48,7 @@ cdef class StoredPostings:
     cdef Py_ssize_t _size_bytes
 
     cdef int make_blocks(self, Py_ssize_t count) except -1
+    cdef int make_own(self, const Posting *postings, Py_ssize_t count, lengths) except -1
     cdef void take_impacts(self, const Impacts *impacts) noexcept nogil
     cdef object damaged(self, Py_ssize_t number)
     cdef int put_block(self, Py_ssize_t number, bytes packed) except -1
@@ -103,6 +104,7 @@ cdef inline bint is_in_windows(
     return True
 
 
+cdef StoredPostings unite(uint32_t bucket, list words, lengths)
 cdef Windows windows_of(list postings, Py_ssize_t window_count)
 cdef StoredPostings first_of(list postings)
 cdef tuple key_of_words(list postings)

@@ -22,7 +22,8 @@ from sonicpy._native.impacts cimport Block, Impacts, take_impact
 from sonicpy._native.keys cimport block_key
 from sonicpy._native.memory cimport grown, zeroed
 from sonicpy._native.merged_list cimport MergedList
-from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, write_block
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, read_block, write_block
+from sonicpy._native.term_rows cimport TermInfo
 from sonicpy._native.windows cimport (
     LARGE_WINDOWS,
     ROW_BYTES,
@@ -130,8 +131,7 @@ cdef class StoredPostings:
             DamagedBytes: a block cannot be read, or the blocks hold fewer than `df` postings that count.
         """
         cdef StoredPostings self = StoredPostings(bucket, term_id, 0, [], b"", 0, lengths)
-        cdef PackedLengths packed = lengths_of(lengths)
-        cdef Py_ssize_t count = 0, number, place
+        cdef Py_ssize_t count = 0
         cdef Posting *postings = <Posting *> malloc((len(blocks) * BLOCK_POSTINGS + 1) * sizeof(Posting))
         cdef bytes one
         if postings == NULL:
@@ -143,21 +143,29 @@ cdef class StoredPostings:
             count -= skipped
             if <uint64_t> count < df:
                 raise miscounted(df, count)
-            self.df, self.has_own_blocks = df, True
+            self.df = df
             memmove(postings, postings + skipped, count * sizeof(Posting))
             qsort(postings, count, sizeof(Posting), by_iid)
-            self.make_blocks((count + BLOCK_POSTINGS - 1) // BLOCK_POSTINGS)
-            for number in range(1, self.block_count):
-                self.blocks[number].lower = <uint32_t> postings[number * BLOCK_POSTINGS].iid
-            for number in range(self.block_count):
-                place = number * BLOCK_POSTINGS
-                self.put_block(number, write_block(postings + place, <int> min(count - place, BLOCK_POSTINGS)))
-                self.bound_block(number, &packed)
-                self.take_impacts(&self.blocks[number].impacts)
-            self.make_windows(&packed)
+            self.make_own(postings, count, lengths)
         finally:
             free(postings)
         return self
+
+    cdef int make_own(self, const Posting *postings, Py_ssize_t count, lengths) except -1:
+        """Make the blocks of some postings, which stand in no rows."""
+        cdef PackedLengths packed = lengths_of(lengths)
+        cdef Py_ssize_t number, place
+        self.has_own_blocks = True
+        self.make_blocks((count + BLOCK_POSTINGS - 1) // BLOCK_POSTINGS)
+        for number in range(1, self.block_count):
+            self.blocks[number].lower = <uint32_t> postings[number * BLOCK_POSTINGS].iid
+        for number in range(self.block_count):
+            place = number * BLOCK_POSTINGS
+            self.put_block(number, write_block(postings + place, <int> min(count - place, BLOCK_POSTINGS)))
+            self.bound_block(number, &packed)
+            self.take_impacts(&self.blocks[number].impacts)
+        self.make_windows(&packed)
+        return 0
 
     cdef void take_impacts(self, const Impacts *impacts) noexcept nogil:
         cdef int number
@@ -362,6 +370,46 @@ cdef class StoredPostings:
 
     cdef object damaged(self, Py_ssize_t number):
         return DamagedBytes(f"the block of postings from object {self.blocks[number].lower} on cannot be read")
+
+
+cdef StoredPostings unite(uint32_t bucket, list words, lengths):
+    """Return the postings of rare words, all of which stand in the rows of the words, as if they were one word.
+
+    Args:
+        words: TermInfo of each.
+        lengths: of all objects, packed, by IID.
+
+    Raises:
+        DamagedBytes: some cannot be read.
+    """
+    cdef StoredPostings self = StoredPostings(bucket, 0, 0, [], b"", 0, lengths)
+    cdef Posting *postings = <Posting *> malloc((len(words) * BLOCK_POSTINGS + 1) * sizeof(Posting))
+    cdef Py_ssize_t count = 0, at, kept = 0
+    cdef int read
+    cdef TermInfo word
+    if postings == NULL:
+        raise MemoryError
+    try:
+        for word in words:
+            read = read_block(
+                <const uint8_t *> PyBytes_AS_STRING(word._row) + word._tail_at,
+                PyBytes_GET_SIZE(word._row) - word._tail_at, postings + count,
+            )
+            if read < 0:
+                raise DamagedBytes("the postings in the row of a word cannot be read")
+            count += read
+        qsort(postings, count, sizeof(Posting), by_iid)
+        for at in range(count):
+            if kept and postings[kept - 1].iid == postings[at].iid:
+                postings[kept - 1].tf = min(postings[kept - 1].tf + postings[at].tf, <uint32_t> UINT8_MAX)
+            else:
+                postings[kept] = postings[at]
+                kept += 1
+        self.df = kept
+        self.make_own(postings, kept, lengths)
+    finally:
+        free(postings)
+    return self
 
 
 cdef object miscounted(uint64_t df, Py_ssize_t count):

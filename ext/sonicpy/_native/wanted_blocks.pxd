@@ -15,6 +15,7 @@ cdef list keys_asked(QueryState query)
 cdef bint ask_for_all(QueryState query) except -1
 cdef int ask_for_missing(QueryState query) except -1
 cdef int ask(QueryState query, Py_ssize_t source, Py_ssize_t block) except -1
+cdef int ask_for_objects(QueryState query, list iids) except -1
 cdef int give_blocks(QueryState query, list rows) except -1
 cdef int limit_in(QueryState query, int64_t window) noexcept nogil
 cdef Py_ssize_t count_blocks(QueryState query, Py_ssize_t number) noexcept nogil

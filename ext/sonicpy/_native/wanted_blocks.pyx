@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from sonicpy._native.bm25 cimport packed_length
 from sonicpy._native.impacts cimport Block
-from sonicpy._native.list_lookup cimport block_for, is_missing
+from sonicpy._native.list_lookup cimport Source, block_for, is_missing
 from sonicpy._native.memory cimport reserve
 from sonicpy._native.merged_list cimport LOW_BITS, Merged, part_at
 from sonicpy._native.query_state cimport (
@@ -74,6 +74,20 @@ cdef int ask_for_missing(QueryState query) except -1:
     for number in range(query.source_count):
         for block in range(query.sources[number].count):
             ask(query, number, block)
+    return 0
+
+
+cdef int ask_for_objects(QueryState query, list iids) except -1:
+    """Ask for all blocks that may hold some objects."""
+    cdef Py_ssize_t number, block
+    cdef const Source *source
+    cdef uint32_t iid
+    for number in range(query.source_count):
+        source = &query.sources[number]
+        for iid in iids:
+            block = block_for(source, iid, source.count - 1)
+            if block >= 0:
+                ask(query, number, block)
     return 0
 
 

@@ -1,21 +1,13 @@
-"""Spellings that count as one word: a word without its accents, and how a bucket spells its beginning.
+"""Spellings that count as one word: a word without its accents.
 
 Besides accents this takes off the vowel points of Arabic and Hebrew, and what nobody sees: soft hyphens and joiners.
 All apostrophes are one. A language keeps the letters that it counts as its own.
 """
 
 import unicodedata
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
-WordFrom = Callable[[bytes], bytes | None]
-"""Returns the first word of a bucket that is not before some bytes; see `BucketReader.word_from`."""
-
-SPELLINGS_MAX = 16
-"""Spellings of one beginning that are looked for, at most."""
-LETTER_BYTES_MAX = 4
-"""Bytes of a letter in UTF-8, at most."""
+from sonicpy._native.letter_folding import Folding
 
 
 def _letters(*ranges: tuple[int, int]) -> str:
@@ -34,7 +26,9 @@ _ARABIC_POINTS = _letters(
 )  # fmt: skip
 """Among them the line that lengthens a word, U+0640."""
 _SOFT_HYPHEN = "\u00ad"
-_JOINERS = "\u200c\u200d"
+ZWNJ = "\u200c"
+"""It separates the parts of Persian words."""
+_JOINERS = ZWNJ + "\u200d"
 APOSTROPHES = "'\u2019"
 """Those that people type and that programs put in their place."""
 _OTHER_APOSTROPHES = "\u02bb\u02bc\u2018\u2019"
@@ -46,7 +40,12 @@ _PLAIN = {
 }  # fmt: skip
 """Letters that Unicode does not take apart into a letter and accents, or whose marks are no accents elsewhere."""
 
+_TWO_LETTERS = {"å": "aa", "ä": "ae", "ö": "oe", "ø": "oe", "ü": "ue"}
+"""Letters of Germanic languages, and how those write them who lack the keys."""
+
 _SEEN = str.maketrans(dict.fromkeys(_OTHER_APOSTROPHES, "'") | dict.fromkeys(_SOFT_HYPHEN + _JOINERS))
+_CHANGING = (*_PLAIN, *_letters((0xC0, 0x24F), (0x370, 0x3FF), (0x1E00, 0x1FFE)))
+"""The letters that may have marks, and those that are others without theirs."""
 _UNMARKED = _SEEN | str.maketrans(dict.fromkeys(_ACCENTS + _HEBREW_POINTS + _ARABIC_POINTS))
 
 
@@ -64,9 +63,15 @@ def is_spelled(word: str) -> bool:
     )
 
 
-def unmarked(word: str) -> str:
-    """Return a word in NFC without the marks that stand beside its letters, with straight apostrophes."""
-    return word if word.isascii() else word.translate(_UNMARKED)
+def unmarked(word: str, but: str = "") -> str:
+    """Return a word in NFC without the marks that stand beside its letters, with straight apostrophes.
+
+    Args:
+        but: a mark that stays.
+    """
+    if word.isascii():
+        return word
+    return word.translate({**_UNMARKED, ord(but): but} if but and but in word else _UNMARKED)
 
 
 def fold(word: str, own: str | None) -> str:
@@ -97,94 +102,33 @@ def _folded_letter(letter: str) -> str:
     return apart[0] + "".join(mark for mark in apart[1:] if mark not in _MARKS)
 
 
-def spellings(word_from: WordFrom, folded: str, size: int, own: str | None, before: bytes) -> list[bytes]:
-    """Return the ways in which the first letters of a folded word are spelled in a bucket, with and without marks.
+def respelled(word: str) -> str | None:
+    """Return a word with two letters for each that is written so where its mark is missing (Müller, Mueller).
 
-    Letters with marks, and marks, are found by leaping: one look-up for each tells whether any follows there.
+    None: it has no such letters, neither one nor two.
+    """
+    if word.isascii() and not any(two in word for two in _TWO_LETTERS.values()):
+        return None
+    two = "".join(_TWO_LETTERS.get(letter, letter) for letter in word)
+    return None if two == word and not word.isascii() else fold(two, "")
+
+
+@lru_cache(1)
+def respelling() -> Folding:
+    """Return what `respelled` does as a table of letters, for walks over words."""
+    return folding("", but=tuple(_TWO_LETTERS.items()))
+
+
+@lru_cache(64)
+def folding(own: str | None, but: tuple[tuple[str, str], ...] = ()) -> Folding:
+    """Return `fold` as a table of letters, for walks over words.
 
     Args:
-        size: how many letters of the word.
         own: see `fold`.
-        before: what stands before these letters.
+        but: letters that become others.
     """
+    marks = {chr(point): plain or "" for point, plain in _UNMARKED.items()}
     if own is None:
-        return [before + folded[:size].encode()]
-    found: list[bytes] = []
-    branches = [(before, 0)]
-    while branches and len(found) < SPELLINGS_MAX:
-        spelled, at = branches.pop()
-        is_marked = at > 0 or spelled != before
-        while at < size:
-            letter = folded[at]
-            if variants := _variants(letter):
-                follows = word_from(spelled + variants[0])
-                if follows is not None and follows.startswith(spelled):
-                    forks = [
-                        (spelled + variant, at + len(plain))
-                        for variant in _marked(word_from, spelled, variants, follows)
-                        if (marked := variant.decode()) not in own
-                        and folded.startswith(plain := _folded_letter(marked), at)
-                    ]
-                    branches += forks
-                    if forks and not goes_on(word_from, spelled + letter.encode()):
-                        break  # where words go on with a mark, often none goes on without
-            spelled += letter.encode()
-            at += 1
-        else:
-            if not is_marked or goes_on(word_from, spelled):
-                found.append(spelled)
-    return found
-
-
-def goes_on(word_from: WordFrom, start: bytes) -> bool:
-    """Return whether any word of a bucket begins so."""
-    word = word_from(start)
-    return word is not None and word.startswith(start)
-
-
-def _marked(word_from: WordFrom, spelled: bytes, variants: tuple[bytes, ...], follows: bytes | None) -> Iterator[bytes]:
-    """Yield those of the variants of a letter that follow the beginning of a word in a bucket.
-
-    Args:
-        follows: the first word that is not before the beginning and the first variant.
-    """
-    size = len(spelled)
-    while follows is not None and follows.startswith(spelled):
-        # Of a very long word the store has the beginning and a hash, which is no UTF-8.
-        passed = follows[size : size + LETTER_BYTES_MAX].decode(errors="ignore")[0].encode()
-        place = bisect_left(variants, passed)
-        if place < len(variants) and variants[place] == passed:
-            yield passed
-            place += 1
-        if place == len(variants):
-            return
-        follows = word_from(spelled + variants[place])
-
-
-def _variants(letter: str) -> tuple[bytes, ...]:
-    """Return the letters that fold to a letter or begin to, é to e, œ to oe, and the marks that may stand before it."""
-    return _VARIANTS.get(letter) or _MARKS_BY_BLOCK.get(ord(letter) >> 8, ())
-
-
-def _encoded(letters: Iterable[str]) -> tuple[bytes, ...]:
-    """Return letters in UTF-8, in their order."""
-    return tuple(sorted(letter.encode() for letter in letters))
-
-
-def _all_variants() -> dict[str, tuple[bytes, ...]]:
-    found: dict[str, set[str]] = {"'": set(_OTHER_APOSTROPHES)}
-    for letter in (*_PLAIN, *_letters((0xC0, 0x24F), (0x370, 0x3FF), (0x1E00, 0x1FFE))):
-        if letter.islower() or letter in _PLAIN:
-            found.setdefault(_folded_letter(letter)[0], set()).add(letter)
-    marks = {base: {mark.decode() for mark in _MARKS_BY_BLOCK.get(ord(base) >> 8, ())} for base in found if base != "'"}
-    return {base: _encoded((letters | marks.get(base, set())) - {base}) for base, letters in found.items()}
-
-
-_MARKS_BY_BLOCK = {
-    **dict.fromkeys((0x00, 0x01, 0x03, 0x04), _encoded(_SOFT_HYPHEN + _ACCENTS)),
-    0x05: _encoded(_SOFT_HYPHEN + _HEBREW_POINTS),
-    0x06: _encoded(_SOFT_HYPHEN + _ARABIC_POINTS + _JOINERS),
-}
-"""Marks that may stand before a letter by the high byte of its code point: Latin, Greek, Cyrillic, Hebrew, Arabic."""
-_VARIANTS = _all_variants()
-"""By letter, in the order of UTF-8."""
+        return Folding(marks)
+    letters = {letter: plain for letter in _CHANGING if (plain := _folded_letter(letter)) != letter}
+    return Folding({letter: plain for letter, plain in (marks | letters | dict(but)).items() if letter not in own})

@@ -90,9 +90,14 @@ def expansions(
         yield Expansion(word, row, 0.9 * length / len(word.decode()), "completion")
         taken.add(word)
         found += row.df
-    budget -= len(taken) - 1 - len(family)
-    if found >= wanted or budget == 0:
+    if found < wanted:
+        yield from corrections(statistics, term, budget - (len(taken) - 1 - len(family)), taken)
+
+
+def corrections(statistics: Statistics, term: bytes, budget: int, taken: Collection[bytes]) -> Iterator[Expansion]:
+    """Yield at most `budget` corrections of `term`, best first, but for those that are taken."""
+    if budget <= 0:
         return
-    matches = statistics.corrections(term, edits_allowed(length), transpositions=True)
+    matches = statistics.corrections(term, edits_allowed(len(term.decode())), transpositions=True)
     for word, row, distance in statistics.nearest(term, matches, budget, besides=taken)[:budget]:
         yield Expansion(word, row, 0.5 / distance, "correction", distance)

@@ -1,116 +1,65 @@
 """Families: the words of a bucket that a typed word stands for, because they have its stem or differ only in accents.
 
-Nothing is stored for it. The candidates are the words that begin as the typed word's stems do, with or without marks on
-their letters, and behind an elided word (l'homme); those that share a stem or the folded form with it are its family.
-What this misses: forms that differ from their stem before its last letter (went, men), and what stands behind the first
-CANDIDATES_MAX candidates.
-
-A family is cached. As words are pushed, only the new ones are compared with it.
+Nothing is stored for it. Walks over the word graph and the pending words find the words that are the typed one but for
+accents, and the candidates: those that begin as its stems do, with or without marks on their letters, also behind an
+elided word (l'homme). Those that share a stem with it are its family, too. This misses forms that differ from their
+stem before its last letter (went, men), and what stands behind the first CANDIDATES_MAX candidates.
 """
 
-import threading
-import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress
+from functools import lru_cache
+from itertools import compress
 from typing import NamedTuple
 
-import Stemmer
-
-from sonicpy._native.held import Held
 from sonicpy._native.stem_ends import StemEnds
-from sonicpy.index.search.accents import APOSTROPHES, fold, goes_on, is_spelled, spellings, unmarked
-from sonicpy.index.search.new_words import NewWords, first_letters
+from sonicpy._native.word_source import WordSource
+from sonicpy._native.word_walks import find_words
+from sonicpy.index.search.accents import ZWNJ, fold, folding, is_spelled, respelled, respelling, unmarked
+from sonicpy.index.search.matching import (
+    ARTICLES,
+    BEHIND_MIN,
+    ELIDED,
+    ELIDED_ANYWHERE,
+    ELIDES,
+    MARKS_OF_FORMS,
+    PREFIXES,
+    SCRIPTS_WITH_MARKS,
+    VOICED,
+    Matching,
+    script_of,
+)
 from sonicpy.index.search.stem_ends import stem_ends
-from sonicpy.lexer.languages import by_code
-from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.known_pending import KnownPending
-from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.lexer.endings import ENDINGS
+from sonicpy.lexer.stemmers import Stemmers
 
 CANDIDATES_MAX = 512
-"""Words that begin as a family does and are compared with it, at most: it bounds the time for short words."""
-FAMILIES_MAX = 10_000
-"""Families in the cache, at most; about 500 bytes each."""
+"""Words that begin as a stem does and are compared with it, at most: it bounds the time for short words."""
+KIN_CACHED = 10_000
+"""Typed words whose stems are remembered, at most; about 1 KB each."""
 FAMILY_MAX = 16
 """Words of a family, at most, beside the typed one: each is a list of postings to walk."""
 WORD_CHARACTERS_MAX = 40
 """Longer words have no family."""
+DOUBLED_LETTERS = 3
+"""Of the shortest Dutch stem with two vowels for one."""
 FAMILY_LETTERS_MIN = 2
 """Shorter words have no family: stems of one letter draw together what has nothing in common (o, oe, oing)."""
 
-ANY_LATIN = ("english", "french", "german", "italian", "portuguese", "spanish")
-"""The algorithms, together, for Latin words of a query whose language is not known: few pairs of words that one of them
-draws together would be kept apart by the right one."""
 
-OWN_LETTERS = {
-    **dict.fromkeys(("swe", "fin", "est"), "åäö"),
-    **dict.fromkeys(("dan", "nob"), "æøå"),
-    **dict.fromkeys(("deu", "hun"), "äöü"),
-    **dict.fromkeys(("tur", "aze"), "çşğıöü"),
-    **dict.fromkeys(("spa", "glg"), "ñ"),
-    "ron": "ăâî",  # ș and ț are written with a cedilla, too, as are Turkish letters
-}
-"""Letters with marks that a language counts as its own: they are not the same as the letters without."""
-
-MARKS_OF_FORMS = {"german": frozenset("äöü")}
-"""By algorithm, letters with marks that inflection brings (Haus, Häuser); the algorithm takes them off for the stem."""
-
-MARKS_MATTER = frozenset(("pol", "ces", "slk", "hrv", "lit", "vie"))
-"""Languages in which a word that is typed with marks is meant with them."""
-
-ELIDED = {
-    ("french",): ("c'", "d'", "j'", "jusqu'", "l'", "lorsqu'", "m'", "n'", "puisqu'", "qu'", "s'", "t'"),
-    ("italian",): ("all'", "d'", "dall'", "dell'", "l'", "nell'", "quell'", "quest'", "sull'", "un'"),
-    ("catalan",): ("d'", "l'", "m'", "n'", "s'", "t'"),
-    ANY_LATIN: ("all'", "d'", "dell'", "l'", "qu'"),
-}
-"""By algorithms, words that lose their vowel before another one and are written with it. Where the language is unknown,
-those of names and titles, because each takes a look-up."""
-ELIDES = frozenset("aehiouy")
-"""Letters with which a word begins that another one is elided before."""
-SCRIPTS_WITH_MARKS = ("LATIN", "GREEK", "CYRILLIC", "HEBREW", "ARABIC")
-"""Scripts whose words have a family without an algorithm, too: those that differ only in accents or points."""
-ARTICLES = ("ال", "بال", "فال", "كال", "لل", "وال")
-"""The prefixes that Arabic writes together with a noun: the article, alone and behind prepositions."""
-LONG_BYTES = 24
-"""A family of a longer word may have words of more than WORD_BYTES_MAX, which never become pending: it is looked up
-afresh once the terms of the bucket have changed."""
-VOICED = {"f": "v", "s": "z"}
-"""Letters at the end of a Dutch stem that become others where an ending follows: brief, brieven."""
-BEHIND_MIN = 3
-"""Letters that stand behind an elided word or an article, at least: l'on is a word of its own."""
-
-
-class Matching(NamedTuple):
-    """How the words of one query lead to families.
+class Family(NamedTuple):
+    """The other words that a typed word stands for.
 
     Attributes:
-        code: the language of the query; None: unknown.
-        is_ascii: the query is ASCII, which makes a guessed language other than English doubtful.
+        words: they surely do.
+        doubtful: they do if they are in the language of the stemmer that made them, or if marks do not matter.
     """
 
-    code: str | None
-    is_ascii: bool
-
-    def algorithms(self, word: str) -> tuple[str, ...]:
-        """Return the Snowball algorithms that stem a word of the query."""
-        known = None if self.code is None else by_code[self.code].stemmer
-        if known is not None:
-            return (known,)
-        script = _script(word)
-        if self.code is None and script in ("CYRILLIC", "GREEK"):
-            return ("russian" if script == "CYRILLIC" else "greek",)
-        return ANY_LATIN if script == "LATIN" and (self.code is None or self.is_ascii) else ()
-
-    def own_letters(self, word: str) -> str | None:
-        """Return the letters that keep their marks; None: all do."""
-        if self.code in MARKS_MATTER and not word.isascii():
-            return None
-        return OWN_LETTERS.get(self.code or "", "")
+    words: tuple[bytes, ...]
+    doubtful: tuple[bytes, ...]
 
 
-def _script(word: str) -> str:
-    return "LATIN" if word[0] < "\u0250" else unicodedata.name(word[0], "").partition(" ")[0]
+NO_FAMILY = Family((), ())
 
 
 class _Stem(NamedTuple):
@@ -119,13 +68,15 @@ class _Stem(NamedTuple):
     Attributes:
         algorithm: Snowball's.
         folded: the stem, folded.
-        beginning: how words of the stem begin, as far as the typed word does so.
+        beginnings: how words of the stem begin, as far as the typed word does so.
+        near: longer beginnings, where too many words begin so.
         ends: which words of the letters a to z may have the stem; None: all that begin so.
     """
 
     algorithm: str
     folded: str
-    beginning: str
+    beginnings: tuple[str, ...]
+    near: tuple[str, ...]
     ends: StemEnds | None
 
 
@@ -137,234 +88,182 @@ class _Kin:
         folded: the typed word, folded.
         own: see `fold`.
         stems: its stems.
-        start: the typed word as the beginnings of candidates are folded.
         kept: letters that stay as they are in beginnings: those of `own` that no form of a word brings.
-        prefixes: the beginnings of candidates.
-        keys: the first letters of these, for `NewWords`.
-        near: longer beginnings, where too many words begin as the prefixes do.
         before: what may stand before a word of the family: elided words with their apostrophes, or articles.
     """
 
     folded: str
     own: str | None
     stems: tuple[_Stem, ...]
-    start: str
     kept: str | None
-    prefixes: tuple[str, ...]
-    keys: tuple[str, ...]
-    near: tuple[str, ...]
     before: tuple[str, ...]
 
-    def holds(self, stemmers: "Stemmers", words: Sequence[str]) -> list[bytes]:
-        """Return the words of the family among some words."""
-        # Most words are ASCII letters alone: nothing stands before them, and they are folded already.
-        own, folded = self.own, self.folded
-        plain = [word for word in words if word.isascii() and word.isalpha()]
-        others = [] if len(plain) == len(words) else list(set(words).difference(plain))
-        cores = [_core(word, self.before) for word in others]
-        found = {word for word, core in zip(others, cores, strict=True) if fold(core, own) == folded}
-        if folded in plain:
-            found.add(folded)
-        for algorithm, stem, beginning, ends in self.stems:
-            if ends is None:
-                begun = [word for word in plain if word.startswith(beginning)]
-            else:
-                begun = ends.may_have(plain, stem)
-            stems = self._stems(stemmers[algorithm], begun)
-            if stem in stems:
-                found.update(compress(begun, map(stem.__eq__, stems)))
-            if others:
-                stems = self._stems(stemmers[algorithm], cores)
-                found.update(compress(others, map(stem.__eq__, stems)))
-        return sorted(map(str.encode, found))
-
-    def _stems(self, stemmer: Stemmer.Stemmer, words: list[str]) -> list[str]:
-        """Return the stems of some words, folded."""
-        stems = stemmer.stemWords(words)
-        return stems if all(map(str.isascii, stems)) else [fold(stem, self.own) for stem in stems]
+    def patterns(self, beginnings: Iterable[str]) -> list[bytes]:
+        """Return some beginnings, and what they are behind all that may stand before a word."""
+        return [(before + each).encode() for each in beginnings for before in ("", *self.before)]
 
 
-class Stemmers(dict[str, Stemmer.Stemmer]):
-    """Snowball's algorithms by name, each made when it is needed first."""
-
-    def __missing__(self, algorithm: str) -> Stemmer.Stemmer:
-        # Without PyStemmer's own cache: where words seldom come again, it takes longer than stemming.
-        stemmer = self[algorithm] = Stemmer.Stemmer(algorithm, 0)
-        return stemmer
+_stemmers = Stemmers()
 
 
-_Moment = tuple[int, tuple[int, int] | None, int]
-"""The state that a family was looked up in: `pending_seq`, for long words `next_term` and `total_length`, and how often
-the store had undone changes."""
+def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) -> tuple[set[bytes], set[bytes]]:
+    """Return the words of some sources that a word surely stands for, and those that it may stand for, perhaps itself.
+    No object may hold some of the words."""
+    text = word.decode()
+    if len(text) > WORD_CHARACTERS_MAX or not is_spelled(text):
+        return set(), set()
+    among = list(sources)
+    (sure, doubtful, may_agree), own = matching.stemming(text), matching.own_letters(text)
+    if may_agree:
+        words, doubtful_words = _agreed(among, _kin_of(text, doubtful, own))
+    else:
+        words = _drawn(among, _kin_of(text, sure, own))
+        doubtful_words = _drawn(among, _kin_of(text, doubtful, own)) if doubtful else set()
+    if own != "":
+        doubtful_words |= _drawn(among, _kin_of(text, sure, ""))
+    return words, (doubtful_words | _respelled(among, text)) - words
 
 
-class _Family(NamedTuple):
-    """A family in the cache: bytes, strings and numbers, and what others hold, too. The garbage collector would have to
-    look through all lists and objects of thousands of families.
-
-    Attributes:
-        words: of it, but the typed one.
-        prefixes, keys: of its kin, see `_Kin`.
-        moment: it was looked up or refreshed at.
-        new: the new words of the bucket; None: they are not known.
-        taken: how many of them it was compared with.
-    """
-
-    words: tuple[bytes, ...]
-    prefixes: tuple[str, ...]
-    keys: tuple[str, ...]
-    moment: _Moment
-    new: NewWords | None
-    taken: int
+def _drawn(sources: list[WordSource], kin: _Kin | None) -> set[bytes]:
+    """Return the words that differ only in accents, and those that a stemmer draws to the same stem."""
+    if kin is None:
+        return set()
+    return _spelled(sources, kin).union(*(_forms(sources, kin, stem) for stem in kin.stems))
 
 
-_Key = tuple[int, bytes, str | None, bool, _Moment | None]
-"""Of a family: the bucket, the typed word, its `Matching`, and the moment where the reader is behind others."""
+def _agreed(sources: list[WordSource], kin: _Kin | None) -> tuple[set[bytes], set[bytes]]:
+    """Return the words that differ only in accents or that the first stemmer and another one draw to the same stem, and
+    those that any does."""
+    if kin is None:
+        return set(), set()
+    forms = [_forms(sources, kin, stem) for stem in kin.stems]
+    every = set().union(*forms)
+    return _spelled(sources, kin) | (forms[0] & set().union(*forms[1:]) if forms else every), every
 
 
-class Families:
-    """The families of words that queries asked for, of all buckets of an index.
+def _spelled(sources: list[WordSource], kin: _Kin) -> set[bytes]:
+    found = find_words(sources, kin.patterns([kin.folded]), folding(kin.own))
+    return {each for each in map(_word_in, found) if is_spelled(each.decode())}
+
+
+def _respelled(sources: list[WordSource], text: str) -> set[bytes]:
+    """Return the words that are the same with two letters for one that has a mark."""
+    two = respelled(text) if script_of(text) == "LATIN" else None
+    if two is None:
+        return set()
+    found = find_words(sources, [two.encode()], respelling())
+    return {each for each in map(_word_in, found) if is_spelled(each.decode())}
+
+
+def _forms(sources: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:
+    """Return the words that an algorithm draws to a stem."""
+    found = _candidates(sources, kin, stem, stem.beginnings)
+    if len(found) >= CANDIDATES_MAX:
+        found |= _candidates(sources, kin, stem, stem.near)
+    if not found:
+        return set()
+    stemmer = _stemmers[stem.algorithm]
+    joined = b"\n".join(found).decode()
+    texts = joined.split("\n")
+    if not kin.before and joined.isascii() and "\0" not in joined:  # most words: they are stemmed as they are
+        return set(compress(found, map(stem.folded.__eq__, stemmer(texts))))
+    cores = [_core(text.partition("\0")[0], kin.before) for text in texts]
+    stems = [fold(each, kin.own) for each in stemmer(cores)]
+    forms = compress(zip(found, cores, strict=True), map(stem.folded.__eq__, stems))
+    return {_word_in(word) for word, core in forms if is_spelled(core)}
+
+
+def _candidates(sources: list[WordSource], kin: _Kin, stem: _Stem, beginnings: Sequence[str]) -> dict[bytes, int]:
+    """Return the first words that begin so, some behind the part that leads to them."""
+    return find_words(
+        sources, kin.patterns(beginnings), folding(kin.kept), begins=True, spelled=True, most=CANDIDATES_MAX,
+        ends=stem.ends, stem=stem.folded.encode() if stem.ends is not None else b"",
+    )  # fmt: skip
+
+
+def _word_in(found: bytes) -> bytes:
+    """Return the word that a walk found, perhaps by a part of it."""
+    return found.rpartition(b"\0")[2]
+
+
+def nearest_parts(found: dict[bytes, int]) -> dict[bytes, int]:
+    """Return the words that a walk found, each with its smallest distance, perhaps that of a part of it."""
+    if not any(b"\0" in each for each in found):
+        return found
+    words: dict[bytes, int] = {}
+    for each, its in found.items():
+        word = _word_in(each)
+        words[word] = min(its, words.get(word, its))
+    return words
+
+
+@lru_cache(KIN_CACHED)
+def _kin_of(whole: str, names: tuple[str, ...], own: str | None) -> _Kin | None:
+    """Return what the family of a word shares; None: it has none.
 
     Args:
-        recoveries: returns how often the store has undone changes.
+        names: of the stemmers.
+        own: see `fold`.
     """
+    script = script_of(whole)
+    if not names and script not in SCRIPTS_WITH_MARKS:
+        return None
+    before = _before(names, script)
+    text = _core(whole, before)
+    folded = fold(text, own)
+    if len(folded) < (1 if script == "HANGUL" else FAMILY_LETTERS_MIN):
+        return None
+    if len(folded) < BEHIND_MIN or (before is not ARTICLES and folded[0] not in ELIDES):
+        before = ()
+    kept = own and "".join(letter for letter in own if not any(letter in _brought(name) for name in names))
+    start = fold(text, kept)
+    return _Kin(folded, own, tuple(_stem(text, start, own, name) for name in names), kept, before)
 
-    def __init__(self, recoveries: Callable[[], int] = int) -> None:
-        self._recoveries = recoveries
-        self._stemmers = Stemmers()
-        self._cached: dict[_Key, _Family] = {}
-        self._held: dict[tuple[int, tuple[str, ...]], tuple[_Moment, list[bytes]]] = {}
-        """By bucket and what may stand before words: at which moment which of these beginnings words had."""
-        self._new: dict[int, tuple[int, NewWords]] = {}
-        """By bucket, with how often the store had undone changes."""
-        self._refreshing = threading.Lock()
 
-    def of(
-        self, reader: BucketReader, word: bytes, matching: Matching, pending: Callable[[], KnownPending | None]
-    ) -> tuple[bytes, ...]:
-        """Return the other words of a bucket that a word stands for, at most FAMILY_MAX; no object may hold some.
+def _before(names: Sequence[str], script: str) -> tuple[str, ...]:
+    """Return what may stand before a word that some algorithms stem."""
+    if script == "ARABIC":
+        return ARTICLES
+    elided = [ELIDED[name] for name in names if name in ELIDED]
+    return elided[0] if len(names) == len(elided) == 1 else ELIDED_ANYWHERE if elided else ()
 
-        Args:
-            pending: see `View.growing_pending_words`.
-        """
-        state = reader.state
-        terms = (state.next_term, state.total_length) if len(word) > LONG_BYTES else None
-        moment = (state.pending_seq, terms, self._recoveries())
-        key: _Key = (state.bucket, word, matching.code, matching.is_ascii, None)
-        cached = self._cached.get(key)
-        if cached is not None and cached.moment == moment:
-            return cached.words
-        new, taken, is_behind = self._new_words(state, pending())
-        if is_behind:  # others have read later words, and may have found words gone: what is cached is theirs
-            key = (*key[:-1], moment)
-            cached = self._cached.get(key)
-            if cached is not None:
-                return cached.words
-        family = None if cached is None or new is None else self._refreshed(cached, word, matching, new, taken, moment)
-        if family is None:
-            kin = self._kin(word, matching)
-            words = [] if kin is None else kin.holds(self._stemmers, self._candidates(reader, kin, moment))
-            words = [each for each in words if each != word]
-            prefixes, keys = ((), ()) if kin is None else (kin.prefixes, kin.keys)
-            family = _Family(nearest_words(word, words), prefixes, keys, moment, new, taken)
-        if len(self._cached) >= FAMILIES_MAX:
-            self._cached.clear()
-            self._held.clear()
-            self._new.clear()
-        self._cached[key] = family
-        return family.words
 
-    def _new_words(self, state: BucketState, pending: KnownPending | None) -> tuple[NewWords | None, int, bool]:
-        """Return the new words of a bucket, None if they are not known; how many they are, and whether the reader of a
-        state is behind the last of them."""
-        if pending is None:
-            return None, 0, False
-        with Held(self._refreshing):
-            recoveries, known = self._new.get(state.bucket, (-1, None))
-            if known is None or recoveries != self._recoveries() or not known.refresh(pending, state):
-                known = NewWords(pending, state, ARTICLES)
-                self._new[state.bucket] = self._recoveries(), known
-            return known, len(known), state.pending_seq < known.seq
+def _stem(text: str, start: str, own: str | None, algorithm: str) -> _Stem:
+    """Return a stem of a word.
 
-    def _refreshed(
-        self, family: _Family, word: bytes, matching: Matching, new: NewWords, taken: int, moment: _Moment
-    ) -> _Family | None:
-        """Return a cached family with the words that are new; None: it has to be looked up.
+    Args:
+        start: the word as the beginnings of candidates are folded.
+        own: see `fold`.
+    """
+    stem = fold(_stemmers[algorithm]([text])[0], own)
+    ends = stem_ends(algorithm, stem)
+    is_plain = start.isascii() and start.isalpha() and stem.isascii() and stem
+    if not is_plain or ends is None or not ends.may_have([start], stem):
+        ends = None
+    return _Stem(algorithm, stem, _beginnings(start, stem, algorithm), (start, *_ends(stem)), ends)
 
-        Args:
-            taken: how many new words there are; perhaps more by now.
-        """
-        if new is not family.new or moment[1] != family.moment[1]:
-            return None
-        words = family.words
-        known = [each for each in new.beginning(family.keys, family.taken) if _may_begin(each, family.prefixes)]
-        kin = self._kin(word, matching) if known else None
-        if kin is not None:
-            begun = [each for each in known if _begins(each, kin)]
-            if len(begun) > CANDIDATES_MAX:
-                return None
-            found = kin.holds(self._stemmers, begun) if begun else []
-            words = tuple(sorted({*words, *found} - {word}))
-            if found and len(words) >= FAMILY_MAX:  # objects may hold some no more, and others that were left out
-                return None
-        return _Family(words, family.prefixes, family.keys, moment, new, taken)
 
-    def _kin(self, word: bytes, matching: Matching) -> _Kin | None:
-        """Return what the family of a word shares; None: it has none."""
-        whole = word.decode()
-        if len(whole) > WORD_CHARACTERS_MAX or not is_spelled(whole):
-            return None
-        algorithms = matching.algorithms(whole)
-        if not algorithms and _script(whole) not in SCRIPTS_WITH_MARKS:
-            return None
-        own = matching.own_letters(whole)
-        before = ELIDED.get(algorithms, ARTICLES if _script(whole) == "ARABIC" else ())
-        text = _core(whole, before)
-        folded = fold(text, own)
-        if len(folded) < FAMILY_LETTERS_MIN:
-            return None
-        if len(folded) < BEHIND_MIN or (before is not ARTICLES and folded[0] not in ELIDES):
-            before = ()
-        kept = own and "".join(letter for letter in own if not any(letter in _brought(name) for name in algorithms))
-        start = fold(text, kept)
-        stems = tuple(self._stem(text, start, own, name) for name in algorithms)
-        prefixes = _shortest({stem.beginning for stem in stems} or {start})
-        near = {start, *(each for stem in stems for each in _ends(stem.folded))}.difference(prefixes)
-        keys = tuple(sorted(set(map(first_letters, prefixes))))
-        return _Kin(folded, own, stems, start, kept, prefixes, keys, tuple(sorted(near)), before)
+def _beginnings(start: str, stem: str, algorithm: str) -> tuple[str, ...]:
+    """Return with what words of a stem begin, as far as the typed word does so, or behind a prefix."""
+    beginning, prefixes = _beginning(stem, algorithm), PREFIXES.get(algorithm, ())
+    behind = (start[len(prefix) :] for prefix, _ in prefixes if start.startswith(prefix))
+    shared = max((_shared(each, beginning) for each in (start, *behind)), key=beginning.startswith)
+    follows = ((prefix, shared[1:] if shared[0] in lost else shared) for prefix, lost in prefixes)
+    return (shared, *_ways(stem, algorithm), *(prefix + rest for prefix, rest in follows))
 
-    def _stem(self, text: str, start: str, own: str | None, algorithm: str) -> _Stem:
-        stem = fold(self._stemmers[algorithm].stemWord(text), own)
-        ends = stem_ends(algorithm, stem)
-        is_plain = start.isascii() and start.isalpha() and stem.isascii() and stem
-        if not is_plain or ends is None or not ends.may_have([start], stem):
-            ends = None
-        return _Stem(algorithm, stem, _shared(start, _beginning(stem, algorithm)), ends)
 
-    def _candidates(self, reader: BucketReader, kin: _Kin, moment: _Moment) -> list[str]:
-        """Return words that begin as a family does, with or without marks; some twice."""
-        found: list[str] = []
-        for before in (b"", *self._begun(reader, kin.before, moment)):
-            starts = (spellings(reader.word_from, kin.start, len(prefix), kin.kept, before) for prefix in kin.prefixes)
-            if not _add_words(found, reader, chain.from_iterable(starts)):
-                near = (spellings(reader.word_from, each, len(each), kin.kept, before) for each in kin.near)
-                _add_words(found, reader, chain.from_iterable(near))
-        return found
-
-    def _begun(self, reader: BucketReader, before: tuple[str, ...], moment: _Moment) -> list[bytes]:
-        """Return those of what may stand before a word with which words of the bucket begin."""
-        if not before:
-            return []
-        key = reader.state.bucket, before
-        known = self._held.get(key)
-        if known is None or known[0] != moment:
-            known = self._held[key] = moment, [each for each in _written(before) if goes_on(reader.word_from, each)]
-        return known[1]
+def _ways(stem: str, algorithm: str) -> tuple[str, ...]:
+    """Return in which ways a short Dutch stem begins words: with two vowels, or with one (een, enige)."""
+    is_short = algorithm == "dutch" and len(stem) == DOUBLED_LETTERS and _is_doubled(stem)
+    return (stem, stem[:-2] + stem[-1]) if is_short else ()
 
 
 def _core(word: str, before: tuple[str, ...]) -> str:
-    """Return a word as its stem is taken: with straight apostrophes, without points, and without what is before it."""
-    plain = unmarked(word)
+    """Return a word as its stem is taken: with straight apostrophes, without points, and without what is before it.
+
+    It keeps the sign that separates the parts of Persian words, by which the stemmer knows them.
+    """
+    plain = unmarked(word, but=ZWNJ)
     if not before or not plain.startswith(before):
         return plain
     behind = plain[max(len(each) for each in before if plain.startswith(each)) :]
@@ -373,33 +272,19 @@ def _core(word: str, before: tuple[str, ...]) -> str:
     return behind
 
 
-def _shortest(beginnings: set[str]) -> tuple[str, ...]:
-    """Return the beginnings that do not begin with another one, in their order."""
-    return tuple(
-        sorted(one for one in beginnings if not any(one != other and one.startswith(other) for other in beginnings))
-    )
-
-
 def _brought(algorithm: str) -> frozenset[str]:
     return MARKS_OF_FORMS.get(algorithm, frozenset())
-
-
-def _may_begin(word: str, prefixes: tuple[str, ...]) -> bool:
-    """Return whether `_begins` has to be asked: words of ASCII letters alone begin as they are written."""
-    return word.startswith(prefixes) or not (word.isascii() and word.isalpha())
-
-
-def _begins(word: str, kin: _Kin) -> bool:
-    return fold(_core(word, kin.before), kin.kept).startswith(kin.prefixes) and is_spelled(word)
 
 
 def _beginning(stem: str, algorithm: str) -> str:
     """Return with what words of a stem begin.
 
     The last letter of a stem may stand for another one (carri, use; in Dutch huis, huizen), in Dutch two vowels for one
-    (maan, manen).
+    (maan, manen). Light stemmers change it in short words, too.
     """
-    if algorithm == "dutch" and _is_doubled(stem):
+    if algorithm in ENDINGS and len(stem) > 2:
+        return stem[:-1]
+    if algorithm == "dutch" and len(stem) > DOUBLED_LETTERS and _is_doubled(stem):
         return stem[:-2]
     if algorithm == "dutch" and len(stem) > 2 and stem[-1] in VOICED:
         return stem[:-1]
@@ -407,7 +292,7 @@ def _beginning(stem: str, algorithm: str) -> str:
 
 
 def _is_doubled(stem: str) -> bool:
-    return len(stem) > 3 and stem[-3] == stem[-2] and stem[-2] in "aeou" and stem[-1] not in "aeiou"
+    return len(stem) >= DOUBLED_LETTERS and stem[-3] == stem[-2] and stem[-2] in "aeou" and stem[-1] not in "aeiou"
 
 
 def _ends(stem: str) -> tuple[str, ...]:
@@ -437,26 +322,3 @@ def nearest_words(word: bytes, words: list[bytes]) -> tuple[bytes, ...]:
     if len(words) > FAMILY_MAX:
         words = sorted(words, key=lambda each: (abs(len(each) - len(word)), each))[:FAMILY_MAX]
     return tuple(sorted(words))
-
-
-def _written(before: tuple[str, ...]) -> Iterator[bytes]:
-    """Yield what may stand before a word as it is written: with either apostrophe, or without."""
-    for each in before:
-        if each.endswith("'"):
-            yield from ((each[:-1] + apostrophe).encode() for apostrophe in APOSTROPHES)
-        else:
-            yield each.encode()
-
-
-def _add_words(found: list[str], reader: BucketReader, beginnings: Iterator[bytes]) -> bool:
-    """Add the words with these beginnings; return whether these are all, not the first CANDIDATES_MAX."""
-    left = CANDIDATES_MAX
-    longest = 4 * WORD_CHARACTERS_MAX
-    for beginning in beginnings:
-        words = reader.words_with(beginning, left)[:left]
-        left -= len(words)
-        texts = [word.decode() for word in words if len(word) <= longest]
-        found += [text for text in texts if text.isalpha() or is_spelled(text)]
-        if left <= 0:
-            return False
-    return True

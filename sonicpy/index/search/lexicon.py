@@ -4,22 +4,39 @@ Live words come from the sorted table of words, corrections from the graph file 
 everything comes from the graph file.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
-from sonicpy._native.term_rows import SONIC_BYTES_MAX, WORD_BYTES_MAX, TermInfo, shown_bytes
+from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, shown_bytes
+from sonicpy._native.word_source import SortedWords, WordSource
+from sonicpy._native.word_walks import find_words
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
-from sonicpy.index.search.families import Families, Matching
-from sonicpy.index.search.statistics import Statistics, most_likely
+from sonicpy.index.search.accents import fold, folding
+from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, nearest_parts, nearest_words
+from sonicpy.index.search.languages import BucketLanguages
+from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.statistics import Statistics, most_frequent, most_likely
 from sonicpy.rules import counts_letters
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View
 
-PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 65_536
-"""Buckets whose pending words are cached for comparison, and words of all of them, at most: about 8 MB."""
+PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
+"""Buckets whose pending words are cached for walks, and words of all of them, at most: about 10 MB."""
+FAMILIES_MAX = 10_000
+"""Families in the cache, at most; about 300 bytes each."""
+BEGUN_MAX = 20_000
+"""Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
+LONG_BYTES = 24
+"""A longer word may stand for words that are too long to be shown, which neither graphs nor pending words hold."""
+LONG_LETTERS, LONG_WORDS_MAX = 8, 512
+"""How many of its letters such words begin with, and how many are read at most."""
+
+
+def _unknown(words: Iterable[str]) -> tuple[str, ...]:
+    return ()
 
 
 class Lexicons:
@@ -29,15 +46,26 @@ class Lexicons:
         live: words are found from the moment they are pushed; else after a consolidation.
         recoveries: returns how often the store has undone changes: after that, an equal `pending_seq` may stand for
             other words.
+        languages_of: see `Lexer.languages_of`.
     """
 
-    def __init__(self, pool: GraphPool, *, live: bool, recoveries: Callable[[], int] = int) -> None:
+    def __init__(
+        self,
+        pool: GraphPool,
+        *,
+        live: bool,
+        recoveries: Callable[[], int] = int,
+        languages_of: Callable[[Iterable[str]], tuple[str, ...]] = _unknown,
+    ) -> None:
         self.pool = pool
         self.live = live
-        self._recoveries = recoveries
+        self.recoveries = recoveries
+        self.languages = BucketLanguages(languages_of, recoveries)
         self._pending: dict[int, tuple[tuple[int, int, int], PendingWords]] = {}
         self._pending_words = 0
-        self.families = Families(recoveries)
+        self.families: dict[tuple[int, bytes, Matching], tuple[tuple[int, ...], Family]] = {}
+        """By bucket, typed word and how it leads to others: as of which moment which words it stands for."""
+        self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}
 
     def of(self, view: View, collection: str, bucket: str) -> "Lexicon | None":
         """Return the words of a bucket, or None if there is no such bucket."""
@@ -54,7 +82,7 @@ class Lexicons:
 
     def pending(self, view: View, state: BucketState) -> PendingWords:
         """Return the words that appeared or vanished since the graph was built."""
-        moment = (state.pending_seq, state.graph_seq, self._recoveries())
+        moment = (state.pending_seq, state.graph_seq, self.recoveries())
         cached = self._pending.get(state.bucket)
         if cached is not None and cached[0] == moment:
             return cached[1]
@@ -69,6 +97,23 @@ class Lexicons:
         self._pending[state.bucket] = (moment, words)
         return words
 
+    def stand_in(self, reader: BucketReader) -> WordSource:
+        """Return the words of a bucket whose graph cannot be read, from the store, and perhaps some that are gone."""
+        state = reader.state
+        moment = (state.lexicon_version, self.recoveries())
+        cached = self._stand_ins.get(state.bucket)
+        if cached is None or cached[0] != moment:
+            words = SortedWords([word for word, _ in reader.lexicon(b"") if not is_too_long(reader, word)])
+            cached = self._stand_ins[state.bucket] = moment, words
+        return cached[1]
+
+
+def is_too_long(reader: BucketReader, word: bytes) -> bool:
+    """Return whether no word of a bucket that is shown begins so."""
+    if len(word) <= SONIC_BYTES_MAX:
+        return False
+    return shown_bytes(word, letters=counts_letters(reader.rules)) > SONIC_BYTES_MAX
+
 
 class Lexicon(Statistics):
     """The words of one bucket inside one transaction, and its statistics."""
@@ -81,10 +126,7 @@ class Lexicon(Statistics):
         self._view = view
 
     def _is_too_long(self, word: bytes) -> bool:
-        """Return whether no word of the bucket that is shown begins so."""
-        if len(word) <= SONIC_BYTES_MAX:
-            return False
-        return shown_bytes(word, letters=counts_letters(self.reader.rules)) > SONIC_BYTES_MAX
+        return is_too_long(self.reader, word)
 
     @property
     def _graph(self) -> WordGraph | None:
@@ -123,7 +165,7 @@ class Lexicon(Statistics):
         if self._is_too_long(prefix):
             return iter(())
         if self.live:
-            return (word for word, row in self.reader.lexicon(prefix, after[:WORD_BYTES_MAX]) if row.live)
+            return (word for word, row in self.reader.lexicon(prefix, after) if row.live)
         graph = self._graph
         found = graph.completions(prefix) if graph is not None else iter(())
         return (word for word in found if word > after) if after else found
@@ -165,7 +207,70 @@ class Lexicon(Statistics):
             return sorted({**dict(found), **dict(more)}.items(), key=lambda match: (match[1], match[0]))
         return found
 
-    def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
-        """Return the other words that a word stands for; see `Families.of`."""
+    def family(self, word: bytes, matching: Matching) -> Family:
+        """Return the other words that a word stands for, at most FAMILY_MAX of either kind; no object may hold some."""
+        state, lexicons = self.reader.state, self._lexicons
+        matching = matching._replace(languages=self.languages_for(matching))
+        moment = (state.lexicon_version, state.pending_seq, state.next_term, lexicons.recoveries())
+        cached = lexicons.families.get((state.bucket, word, matching))
+        if cached is not None and cached[0] == moment:
+            return cached[1]
+        surely, perhaps = family_of(self.sources(word), word, matching)
+        family = Family(self._nearest(word, surely), self._nearest(word, perhaps))
+        if max(len(surely), len(perhaps)) <= FAMILY_MAX:  # else it depends on which of them objects hold
+            if len(lexicons.families) >= FAMILIES_MAX:
+                lexicons.families.clear()
+            lexicons.families[state.bucket, word, matching] = moment, family
+        return family
+
+    def languages_for(self, matching: Matching) -> tuple[str, ...]:
+        """Return the languages of the bucket for a query: those that it names, or those of the bucket's texts."""
+        return matching.languages or self._lexicons.languages.of(self.reader)
+
+    def _nearest(self, word: bytes, among: set[bytes]) -> tuple[bytes, ...]:
+        found = [each for each in among if each != word]
+        if len(found) > FAMILY_MAX:  # those that are gone take no place
+            found = [each for each, _ in self.held(found)]
+        return nearest_words(word, found)
+
+    def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
+        """Return the words that begin as a word does; see `Statistics`."""
+        words = self._begun(word, distance)
+        return most_frequent([(each, row, words[each]) for each, row in self.held(list(words))])
+
+    def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that begin as a word does, spelled otherwise; see `Statistics`."""
+        return self.held(list(self._begun(word, 0, besides=word)))
+
+    def _begun(self, word: bytes, distance: int, besides: bytes = b"") -> dict[bytes, int]:
+        """Return the words that begin so, with their distances; perhaps some that are gone."""
+        if self._is_too_long(word):
+            return {}
+        pattern = fold(word.decode(), "").encode()
+        sources = self.sources(is_live=self.live, has_stand_in=distance == 0)
+        return nearest_parts(
+            find_words(sources, [pattern], folding(""), distance=distance, begins=True, besides=besides, most=BEGUN_MAX)
+        )
+
+    def sources(self, word: bytes = b"", *, is_live: bool = True, has_stand_in: bool = True) -> list[WordSource]:
+        """Return all words for walks; some may be gone: their rows tell.
+
+        Args:
+            word: a typed word; words that are too long for a graph are there if they begin as it does.
+            is_live: words that became pending since the graph was built are there.
+            has_stand_in: where the graph cannot be read, the words of the store are there.
+        """
         state = self.reader.state
-        return self._lexicons.families.of(self.reader, word, matching, lambda: self._view.growing_pending_words(state))
+        found: list[WordSource] = []
+        if state.lexicon_version:
+            graph = self._graph
+            if graph is not None:
+                found.append(graph.source)
+            elif has_stand_in:
+                found.append(self._lexicons.stand_in(self.reader))
+        if is_live and state.pending_seq > state.graph_seq:
+            found.append(self._lexicons.pending(self._view, state).words)
+        if len(word) > LONG_BYTES:
+            begun = self.reader.words_with(word.decode()[:LONG_LETTERS].encode(), LONG_WORDS_MAX)
+            found.append(SortedWords([each for each in begun if self._is_too_long(each)]))
+        return found

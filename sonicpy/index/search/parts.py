@@ -20,6 +20,8 @@ __all__ = ["bind", "find", "merge"]
 WHOLLY = 3
 """The whole number of the score of an object that holds every word as typed; 2 stands for some of the words, 1 for
 completions, 0 for corrections."""
+FULL = 0
+"""The kind of an object that holds every word."""
 HIGHEST_SHARE = 0.999999
 """The highest fraction of a score: it does not round up to the next whole number when six digits of it are written."""
 
@@ -47,7 +49,8 @@ class Word(NamedTuple):
     @property
     def how(self) -> str:
         """How it was found: "exact", "form", "completion" or "correction"."""
-        return "form" if self.word != self.slot.words[0] else self.slot.how
+        is_form = self.slot.how == "exact" and self.word != self.slot.words[0]
+        return "form" if is_form else self.slot.how
 
 
 MadeOf = tuple[list[tuple[Word, int, float]], int, float]
@@ -95,6 +98,10 @@ class Part:
         found = self.found[offset : offset + limit]
         return self._reader.oids([iid for iid, _, _ in found]), found
 
+    def is_full(self, wanted: int) -> bool:
+        """Return whether it found as many objects as wanted that hold every word."""
+        return len(self.found) >= wanted and all(kind == FULL for _, kind, _ in self.found)
+
     def parts(self, iids: list[int], listed_max: int) -> list[MadeOf]:
         """Return what the scores of objects that were found are made of.
 
@@ -102,9 +109,10 @@ class Part:
             listed_max: at most this many parts of an object are listed one by one, the largest ones.
         """
         words = self._words_held()
+        apart = bind(self._query.plan, self._reader, self._query.newest, apart=True)
         return [
             ([(words[number], tf, part) for number, tf, part in listed], others, others_sum)
-            for listed, others, others_sum in parts(self._query, iids, listed_max)
+            for listed, others, others_sum in parts(apart, iids, listed_max)
         ]
 
     def _words_held(self) -> list[Word]:

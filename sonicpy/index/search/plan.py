@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Plan, Slot
-from sonicpy._native.terms import PART, SPECIAL, STOP
+from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy._native.word_break import is_unspaced_letter
 
 __all__ = ["Clause", "Plan", "Slot", "of_plain", "to_plain", "why_not_expanded"]
@@ -52,6 +52,24 @@ def why_not_expanded(plan: Plan, clause: Clause, flags: int, df: int, *, only_st
     return ENOUGH_FOUND if 0 < plan.enough <= df else TOO_MANY_WORDS
 
 
+def without_last(terms: Terms) -> Terms:
+    """Return the same terms, but the text does not end in one of them."""
+    return Terms(terms.words, terms.counts, terms.flags, terms.typed)
+
+
+def only_whole(plan: Plan) -> Plan | None:
+    """Return a plan for the words of a query and their forms alone; None: it is no other one."""
+    if all(slot.how == "exact" for clause in plan.clauses for slot in clause.slots):
+        return None
+    clauses = [
+        Clause(clause.term, clause.role, clause.weight, [slot for slot in clause.slots if slot.how == "exact"])
+        for clause in plan.clauses
+    ]
+    return Plan(
+        clauses, plan.average, plan.exponent, full_first=plan.full_first, left_out=plan.left_out, enough=plan.enough
+    )
+
+
 # -- for JSON ----------------------------------------------------------------------------------------------------------
 
 
@@ -84,7 +102,8 @@ def _rows(clause: Clause) -> Iterator[list[Any]]:
         if place == 0 and (forms or slot.exact_weight or slot.weight != clause.weight):
             own = [slot.weight, slot.exact_weight]
         weight = slot.weight if place else clause.weight
-        yield [clause.term, typed, weight, slot.how, slot.edits, *(role if not place else (False, True)), *own]
+        how = "completion" if slot.how == "form" else slot.how  # "form" means more words of the slot before
+        yield [clause.term, typed, weight, how, slot.edits, *(role if not place else (False, True)), *own]
         for form in forms:
             yield [clause.term, form, slot.weight, "form", 0, False, role[1], 0.0, 0.0]
 

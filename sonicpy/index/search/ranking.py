@@ -5,22 +5,42 @@ newest   planners/newest.py
 sonic    sonic.py, whose plan is made while it is carried out
 """
 
-from collections.abc import Callable
+from typing import Protocol
 
-from sonicpy._native.plan import Plan
+from sonicpy._native.plan import BRINGS, Plan
 from sonicpy._native.terms import Terms
 from sonicpy.config import Config, SearchConfig
-from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, bind, find
+from sonicpy.index.search.plan import only_whole
 from sonicpy.index.search.planners.bm25 import plan_bm25
+from sonicpy.index.search.planners.completions import Fills, never
 from sonicpy.index.search.planners.newest import plan_newest
 from sonicpy.index.search.sonic import SonicPart, rank_sonic
 from sonicpy.index.search.statistics import Statistics
 
-Planner = Callable[[Statistics, Terms, SearchConfig, Matching | None], Plan]
-"""Arguments: what is known of the objects, the terms of the query, the settings, how words lead to families (None: no
-word has one)."""
+
+class Planner(Protocol):
+    """Makes the plan of a query."""
+
+    def __call__(
+        self,
+        statistics: Statistics,
+        terms: Terms,
+        search: SearchConfig,
+        matching: Matching | None,
+        fills: Fills = never,
+    ) -> Plan:
+        """Return the plan.
+
+        Args:
+            statistics: what is known of the objects.
+            matching: how words lead to families; None: no word has one.
+            fills: see `Fills`.
+        """
+        ...
+
 
 PLANNERS: dict[str, Planner] = {"bm25": plan_bm25, "newest": plan_newest}
 """By the setting search.ranking."""
@@ -34,5 +54,35 @@ def carry_out(
     planner = PLANNERS.get(config.search.ranking)
     if planner is None:
         return rank_sonic(lexicon, terms, config)
-    plan = planner(lexicon, terms, config.search, matching)
-    return plan, find(bind(plan, lexicon.reader, config.store.kv.retain_word_objects), wanted, total=total)
+    window = config.store.kv.retain_word_objects
+    filled: list[Part] = []
+
+    def fills(plan: Plan) -> bool:
+        """Objects that hold every word come first, and score the same with completions: they may fill the page."""
+        if not total and may_fill(plan, wanted):
+            part = find(bind(plan, lexicon.reader, window), wanted)
+            if part.is_full(wanted):
+                filled.append(part)
+        return bool(filled)
+
+    plan = planner(lexicon, terms, config.search, matching, fills)
+    part = filled[0] if filled else find(bind(plan, lexicon.reader, window), wanted, total=total)
+    return plan, part
+
+
+def count_whole(lexicon: Lexicon, plan: Plan, part: Part | SonicPart, config: Config) -> int | None:
+    """Return how many objects answer a query by whole words, not by completions or corrections alone; None: the number
+    of all objects was not asked for, or the ranking does not tell."""
+    if not isinstance(part, Part):
+        return None
+    whole = only_whole(plan)
+    if whole is None or part.total is None:
+        return part.total
+    return find(bind(whole, lexicon.reader, config.store.kv.retain_word_objects), 0, total=True).total
+
+
+def may_fill(plan: Plan, wanted: int) -> bool:
+    """Return whether as many objects as wanted may hold every word of a plan, as far as the plan tells."""
+    return plan.full_first and all(
+        clause.holders * len(clause.slots[0].words) >= wanted for clause in plan.clauses if clause.role & BRINGS
+    )

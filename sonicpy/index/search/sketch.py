@@ -11,12 +11,14 @@ from sonicpy._native.completions import likely_of_all
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.terms import PART, SPECIAL, Terms
 from sonicpy.config import Config
+from sonicpy.index.search.beginnings import edits_of_beginning
 from sonicpy.index.search.expansion import EXAMINED, edits_allowed
-from sonicpy.index.search.families import Matching
 from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.forms import without_family
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED
+from sonicpy.store.rows.languages import LANGUAGES, add_counted, languages_in
 
 
 def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Matching | None) -> Sketch:
@@ -24,20 +26,34 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Match
     sketch = _Sketcher(lexicon)
     enough = config.search.alternates_below
     without = without_family(terms)
-    for term, flags in zip(terms.words, terms.flags, strict=True):
+    for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True)):
         held = sketch.add(term)
         if flags & (SPECIAL | PART):
             continue
         if matching is not None and not flags & without:
             held += sketch.add_family(term, matching)
+        if number == terms.last:
+            sketch.add_beginnings(term, edits_of_beginning(len(term.decode())) if held < enough else 0)
         if held < enough:  # else the whole bucket has enough, too
             sketch.add_others(term, EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
+    if matching is not None:
+        sketch.add_languages(matching)
     return sketch.sketch
 
 
+def common_languages(sketches: Sequence[Sketch]) -> tuple[str, ...]:
+    """Return the languages of a spread bucket, by the texts of all parts; none: they are not known, or each part has
+    taken the same ones."""
+    counted = add_counted(sketch.get("counted", "").encode() for sketch in sketches)
+    languages = languages_in(counted)
+    asked = [sketch["languages"] for sketch in sketches if "languages" in sketch]
+    return languages if any(each != list(languages) for each in asked) else ()
+
+
 def pack_completions(lexicon: Lexicon, term: bytes) -> bytes | None:
-    """Return the completions that a part holds, packed, for `likely_completions`; None: they are those of a graph."""
-    if not lexicon.live:
+    """Return the completions that a part holds, packed, for `likely_completions`; None: they are those of a graph, or
+    some differ in accents."""
+    if not lexicon.live or lexicon.variants(term):
         return None
     return lexicon.reader.packed_completions(term, COMPLETIONS_EXAMINED) if len(term) <= WORD_BYTES_MAX else b"\0"
 
@@ -45,8 +61,10 @@ def pack_completions(lexicon: Lexicon, term: bytes) -> bytes | None:
 def sketch_suggest(lexicon: Lexicon, term: bytes) -> Sketch:
     """Return what a part knows of the words that complete or correct a word."""
     sketch = _Sketcher(lexicon)
+    length = len(term.decode())
     sketch.add(term)
-    sketch.add_others(term, COMPLETIONS_EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
+    sketch.add_others(term, COMPLETIONS_EXAMINED, edits_allowed(length), transpositions=True)
+    sketch.add_beginnings(term, edits_of_beginning(length))
     return sketch.sketch
 
 
@@ -55,7 +73,7 @@ class _Sketcher:
         self._lexicon = lexicon
         length = lexicon.reader.state.total_length
         self.sketch: Sketch = {**NO_SKETCH, "objects": lexicon.objects, "length": length}
-        for key in ("words", "families", "completed", "corrected"):
+        for key in ("words", "families", "doubtful", "completed", "corrected", "begun"):
             self.sketch[key] = {}
 
     def add(self, word: bytes) -> int:
@@ -64,11 +82,20 @@ class _Sketcher:
         return 0 if row is None else self._note(word, row)
 
     def add_family(self, word: bytes, matching: Matching) -> int:
-        """Add the family of a word; return how many objects hold its words, each word for itself."""
-        family = list(self._lexicon.family(word, matching))
-        self.sketch["families"][word.decode()] = [each.decode() for each in family]
-        rows = zip(family, self._lexicon.rows(family), strict=True)
+        """Add the family of a word; return how many objects hold its sure words, each for itself."""
+        words, doubtful = map(list, self._lexicon.family(word, matching))
+        self.sketch["families"][word.decode()] = [each.decode() for each in words]
+        self.sketch["doubtful"][word.decode()] = [each.decode() for each in doubtful]
+        for each, row in zip(doubtful, self._lexicon.rows(doubtful), strict=True):
+            if row is not None:
+                self._note(each, row)
+        rows = zip(words, self._lexicon.rows(words), strict=True)
         return sum(self._note(each, row) for each, row in rows if row is not None)
+
+    def add_languages(self, matching: Matching) -> None:
+        """Add the counts of the part's texts by language, and the languages that its families are of."""
+        self.sketch["counted"] = (self._lexicon.reader.fact(LANGUAGES) or b"").decode()
+        self.sketch["languages"] = list(self._lexicon.languages_for(matching))
 
     def add_others(self, word: bytes, completed: int, edits: int, *, transpositions: bool) -> None:
         """Add completions and corrections."""
@@ -80,6 +107,13 @@ class _Sketcher:
         held = self._lexicon.held(near)
         self.sketch["corrected"][word.decode()] = [(each.decode(), near[each]) for each, _ in held]
         for each, row in held:
+            self._note(each, row)
+
+    def add_beginnings(self, word: bytes, edits: int) -> None:
+        """Add the words that begin as a word does, but for some errors."""
+        found = self._lexicon.beginnings(word, edits)
+        self.sketch["begun"][word.decode()] = [(each.decode(), its) for each, _, its in found]
+        for each, row, _ in found:
             self._note(each, row)
 
     def _note(self, word: bytes, row: TermInfo) -> int:

@@ -11,22 +11,35 @@ from typing import Any, Protocol
 from sonicpy._native.nearest import nearest_held
 from sonicpy._native.term_rows import TermInfo, held_words
 from sonicpy._native.varint import pack_varints
-from sonicpy.index.search.families import Matching, nearest_words
+from sonicpy.index.search.families import Family, nearest_words
+from sonicpy.index.search.matching import Matching
 
 CORRECTIONS_EXAMINED = 512
 """Corrections of one word whose rows are read, at most: it bounds the time for words with very many neighbours."""
 
 CORRECTIONS_COMPARED = 60
 """Corrections of one distance that are compared with the typed word, at most, the most frequent ones."""
+BEGINNINGS_MAX = 2_000
+"""Words that begin as a typed one and stand for it, at most, the most frequent ones."""
 LETTER_WORTH = 4.0
 """Measured on lists of misspellings, as what a typed letter counts that a correction keeps beside the logarithm of its
 holders: 3 to 6 measure alike."""
 
 Sketch = dict[str, Any]
 """The statistics of a bucket, or of a part of one, for JSON: objects, length (the sum of their lengths), words {word:
-[objects, hidden]}, families, completed and corrected {word: [words]}; to each correction belongs its distance."""
+[objects, hidden]}, families, doubtful, completed, corrected and begun {word: [words]}; to each correction, and to each
+word that begins so, belongs its distance."""
 
-NO_SKETCH: Sketch = {"objects": 0, "length": 0, "words": {}, "families": {}, "completed": {}, "corrected": {}}
+NO_SKETCH: Sketch = {
+    "objects": 0,
+    "length": 0,
+    "words": {},
+    "families": {},
+    "doubtful": {},
+    "completed": {},
+    "corrected": {},
+    "begun": {},
+}
 """The statistics of a part without the bucket."""
 
 
@@ -50,7 +63,7 @@ class Statistics(Protocol):
         """Return how many objects hold each of some words; None: no object does."""
         ...
 
-    def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
+    def family(self, word: bytes, matching: Matching) -> Family:
         """Return the other words that a word stands for."""
         ...
 
@@ -79,6 +92,19 @@ class Statistics(Protocol):
             transpositions: a swap of two neighbours is one edit, not two.
             of_long: also if `word` is longer than any word that is corrected.
         """
+        ...
+
+    def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
+        """Return the words that begin as a word does, without accents, with their rows and with the fewest errors of
+        such a beginning, in no order; at most BEGINNINGS_MAX, those that most objects hold.
+
+        Args:
+            distance: errors that a beginning may have.
+        """
+        ...
+
+    def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return those of the words that begin as a word does, without accents, that are spelled otherwise there."""
         ...
 
     def held(self, words: Iterable[bytes]) -> list[tuple[bytes, TermInfo]]:
@@ -118,8 +144,10 @@ class SummedStatistics(Statistics):
         self._objects: int = sum(sketch["objects"] for sketch in sketches)
         self._total_length: int = sum(sketch["length"] for sketch in sketches)
         self._families = _united(sketches, "families")
+        self._doubtful = _united(sketches, "doubtful")
         self._completed = _united(sketches, "completed")
-        self._corrected = _distances(sketches)
+        self._corrected = _distances(sketches, "corrected")
+        self._begun = _distances(sketches, "begun")
         self._rows = _counted(sketches)
 
     @property
@@ -136,9 +164,11 @@ class SummedStatistics(Statistics):
         """Return how many objects hold each of some words, as far as it is known; None: no object does."""
         return [self._rows.get(word) for word in words]
 
-    def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
-        """Return the other words that a word stands for, at most FAMILY_MAX."""
-        return nearest_words(word, self._families.get(word, []))
+    def family(self, word: bytes, matching: Matching) -> Family:
+        """Return the other words that a word stands for, at most FAMILY_MAX of either kind."""
+        words = self._families.get(word, [])
+        doubtful = [each for each in self._doubtful.get(word, []) if each not in words]
+        return Family(nearest_words(word, words), nearest_words(word, doubtful))
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
         """Return the completions that are known, in byte order."""
@@ -161,6 +191,23 @@ class SummedStatistics(Statistics):
             ((each, its) for each, its in found.items() if its <= distance), key=lambda match: (match[1], match[0])
         )
 
+    def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
+        """Return the words that are known to begin so."""
+        begun = self._begun.get(word, {})
+        near = {each: its for each, its in begun.items() if its <= distance}
+        return most_frequent([(each, row, near[each]) for each, row in self.held(sorted(near))])
+
+    def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that are known to begin so, but spelled otherwise."""
+        return [(each, row) for each, row, _ in self.beginnings(word, 0) if not each.startswith(word)]
+
+
+def most_frequent(found: list[tuple[bytes, TermInfo, int]]) -> list[tuple[bytes, TermInfo, int]]:
+    """Return the first BEGINNINGS_MAX of some beginnings: those that most objects hold, in byte order among equals."""
+    if len(found) <= BEGINNINGS_MAX:
+        return found
+    return sorted(found, key=lambda each: (-each[1].df, each[0]))[:BEGINNINGS_MAX]
+
 
 def most_likely(word: bytes, completed: list[tuple[bytes, TermInfo]], limit: int) -> list[bytes]:
     """Return at most `limit` of some completions: `word` itself, then those that most objects hold."""
@@ -181,14 +228,16 @@ def _counted(sketches: Sequence[Sketch]) -> dict[bytes, TermInfo]:
 def _united(sketches: Sequence[Sketch], key: str) -> dict[bytes, list[bytes]]:
     found: dict[bytes, set[bytes]] = {}
     for sketch in sketches:
-        for word, others in sketch[key].items():
+        for word, others in sketch.get(key, {}).items():  # a node of version 1.0 has no doubtful forms
             found.setdefault(word.encode(), set()).update(each.encode() for each in others)
     return {word: list(others) for word, others in found.items()}
 
 
-def _distances(sketches: Sequence[Sketch]) -> dict[bytes, dict[bytes, int]]:
+def _distances(sketches: Sequence[Sketch], key: str) -> dict[bytes, dict[bytes, int]]:
     found: dict[bytes, dict[bytes, int]] = {}
     for sketch in sketches:
-        for word, others in sketch["corrected"].items():
-            found.setdefault(word.encode(), {}).update((each.encode(), its) for each, its in others)
+        for word, others in sketch.get(key, {}).items():
+            known = found.setdefault(word.encode(), {})
+            for each, its in others:
+                known[each.encode()] = min(its, known.get(each.encode(), its))
     return found

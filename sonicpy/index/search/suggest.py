@@ -3,27 +3,49 @@
 from itertools import islice
 from operator import itemgetter
 
+from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginnings
 from sonicpy.index.search.expansion import corrections_by_sonic, edits_allowed
 from sonicpy.index.search.scripts import continues_in_script
-from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, Statistics
+from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, Statistics, most_likely
 
 COMPLETIONS_EXAMINED = 2000
 """Completions compared to find the likely ones, at most: it bounds the time of a one-letter prefix."""
-WORD = itemgetter(0)
+WORD, DISTANCE = itemgetter(0), itemgetter(2)
 """Of a correction."""
 
 
 def suggest_likely(statistics: Statistics, word: bytes, limit: int) -> list[bytes]:
     """Return at most `limit` words: itself, then its completions by frequency, then corrections, nearest first.
 
-    Corrections of one distance are ordered by frequency, then by likeness to `word`, then by bytes.
+    Completions may differ from the word in accents, corrections may be of a beginning. Corrections of one distance are
+    ordered by likeness to `word` and by frequency, those of whole words first.
     """
-    words = statistics.likely(word, limit, COMPLETIONS_EXAMINED)
-    if len(words) == limit:
+    words = _completed(statistics, word, limit)
+    if len(words) >= limit:
         return words
-    matches = statistics.corrections(word, edits_allowed(len(word.decode())), transpositions=True)
-    corrected = statistics.nearest(word, matches, limit - len(words), besides=words)
-    return words + list(map(WORD, corrected[: limit - len(words)]))
+    return [*words, *_corrected(statistics, word, limit - len(words), set(words))]
+
+
+def _completed(statistics: Statistics, word: bytes, limit: int) -> list[bytes]:
+    """Return the word and its completions. Who types accents means them: the others come last then."""
+    words = statistics.likely(word, limit, COMPLETIONS_EXAMINED)
+    variants = statistics.variants(word)
+    if not variants:
+        return words
+    if word.isascii():
+        return most_likely(word, [*statistics.held(words), *variants], limit)
+    taken = set(words)
+    return [*words, *most_likely(word, [each for each in variants if each[0] not in taken], limit - len(words))]
+
+
+def _corrected(statistics: Statistics, word: bytes, wanted: int, taken: set[bytes]) -> list[bytes]:
+    length = len(word.decode())
+    matches = statistics.corrections(word, edits_allowed(length), transpositions=True)
+    whole = statistics.nearest(word, matches, wanted, besides=taken)[:wanted]
+    taken.update(map(WORD, whole))
+    begun = likeliest_beginnings(word, statistics.beginnings(word, edits_of_beginning(length)), taken)
+    near = sorted([*whole, *begun], key=DISTANCE)  # stable: whole words are the first ones
+    return list(map(WORD, near[:wanted]))
 
 
 def suggest_alphabetical(statistics: Statistics, word: bytes, limit: int, typed_bytes: int) -> list[bytes]:

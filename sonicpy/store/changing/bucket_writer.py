@@ -19,7 +19,6 @@ from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.bucket_reader import find_object
 from sonicpy.store.views.write_view import WriteView
 
-
 JOINT = b"\2"
 """The byte before each part of a word in camelCase in a hidden term."""
 

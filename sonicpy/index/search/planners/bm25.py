@@ -16,9 +16,10 @@ from sonicpy._native.plan import (
 from sonicpy._native.terms import Terms
 from sonicpy.config import SearchConfig
 from sonicpy.index.search.expansion import expansions
-from sonicpy.index.search.families import Matching
+from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import NOTHING_LEFT_OUT
-from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of
+from sonicpy.index.search.planners.completions import Fills, complete, last_of, never
+from sonicpy.index.search.planners.forms import EXPANDED_WORDS, add_doubtful, families_of
 from sonicpy.index.search.statistics import Statistics
 
 SHARE_STRENGTH = 2.5
@@ -29,7 +30,9 @@ FULL_FIRST_MAX = 4
 """Content terms of a query, at most, for which objects that hold all of them come first."""
 
 
-def plan_bm25(statistics: Statistics, terms: Terms, search: SearchConfig, matching: Matching | None = None) -> Plan:
+def plan_bm25(
+    statistics: Statistics, terms: Terms, search: SearchConfig, matching: Matching | None = None, fills: Fills = never
+) -> Plan:
     """Return the plan of a query.
 
     Special words are required, except in a sentence; stop words add to what others find, and are searched where others
@@ -37,17 +40,29 @@ def plan_bm25(statistics: Statistics, terms: Terms, search: SearchConfig, matchi
 
     Args:
         matching: how words lead to families; None: no word has one.
+        fills: see `Fills`.
     """
     enough = search.alternates_below
     families = families_of(statistics, terms, matching)
     clauses = plan_terms(
-        terms, statistics.rows(terms.words), statistics.objects, enough, EXPANDED_WORDS, families or None
+        terms, statistics.rows(terms.words), statistics.objects, enough, EXPANDED_WORDS, families.words or None
     )
+    add_doubtful(clauses, families.doubtful, statistics.objects)
+    last = last_of(clauses, terms)
     if search.query_alternates_try and are_expandable(clauses):
         for clause in clauses:
-            if clause.is_expandable:
+            if clause.is_expandable and clause is not last:
                 _expand(statistics, clause, enough, search.query_alternates_try)
+    if last is not None:
+        plan = _plan(statistics, clauses, terms, enough)
+        if fills(plan):
+            return plan
+        complete(statistics, last, clauses, search)
     let_stop_words_search(clauses)
+    return _plan(statistics, clauses, terms, enough)
+
+
+def _plan(statistics: Statistics, clauses: list[Clause], terms: Terms, enough: int) -> Plan:
     size = content_size(clauses, terms.flags)
     return Plan(
         clauses,

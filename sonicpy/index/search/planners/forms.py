@@ -1,20 +1,37 @@
 """The families of a query's terms, with the rows of their words."""
 
+from collections.abc import Iterable
 from itertools import islice
+from typing import NamedTuple
 
+from sonicpy._native.plan import BRINGS, Clause, add_forms
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
-from sonicpy.index.search.families import Matching
+from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics
 
 EXPANDED_WORDS = 16
 """Words of one query that are expanded: each is compared with all pending words, and a line holds thousands."""
 
 
-def families_of(
-    statistics: Statistics, terms: Terms, matching: Matching | None
-) -> dict[int, list[tuple[bytes, TermInfo]]]:
-    """Return the other words that a term stands for, each with its row, by the number of the term.
+Held = dict[int, list[tuple[bytes, TermInfo]]]
+"""By the number of a term, other words that objects hold, each with its row."""
+
+
+class Families(NamedTuple):
+    """The other words that the terms of a query stand for.
+
+    Attributes:
+        words: they surely do.
+        doubtful: they may, see `Family`.
+    """
+
+    words: Held
+    doubtful: Held
+
+
+def families_of(statistics: Statistics, terms: Terms, matching: Matching | None) -> Families:
+    """Return the other words that the terms of a query stand for.
 
     Special words, and parts of runs without blanks, have no family; stop words have one where a query holds nothing
     else.
@@ -23,21 +40,36 @@ def families_of(
         matching: how words lead to families; None: no word has one.
     """
     if matching is None:
-        return {}
+        return Families({}, {})
     without = without_family(terms)
     families = {
-        number: words
+        number: statistics.family(term, matching)
         for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True))
-        if not flags & without and (words := statistics.family(term, matching))
+        if not flags & without
     }
-    if not families:
+    return Families(
+        _held(statistics, {number: family.words for number, family in families.items() if family.words}),
+        _held(statistics, {number: family.doubtful for number, family in families.items() if family.doubtful}),
+    )
+
+
+def _held(statistics: Statistics, others: dict[int, tuple[bytes, ...]]) -> Held:
+    """Return those words that objects hold; numbers without any are left out."""
+    if not others:
         return {}
-    rows = iter(statistics.rows([word for words in families.values() for word in words]))
+    rows = iter(statistics.rows([word for words in others.values() for word in words]))
     held = {
         number: [(word, row) for word, row in zip(words, islice(rows, len(words)), strict=True) if row and row.df]
-        for number, words in families.items()
+        for number, words in others.items()
     }
-    return {number: family for number, family in held.items() if family}
+    return {number: words for number, words in held.items() if words}
+
+
+def add_doubtful(clauses: Iterable[Clause], doubtful: Held, objects: int) -> None:
+    """Add doubtful forms to the clauses of their terms, but for stop words that only add to what others find."""
+    for clause in clauses if doubtful else ():
+        if clause.term in doubtful and clause.role & BRINGS:
+            add_forms(clause, doubtful[clause.term], objects)
 
 
 def without_family(terms: Terms) -> int:

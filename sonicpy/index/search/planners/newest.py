@@ -1,17 +1,20 @@
 """The plan of the ranking "newest": objects that hold all words, newest object first."""
 
-from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Plan, Slot, add_expansions
+from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Plan, Slot, add_expansions, add_forms
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy._native.word_break import is_unspaced_letter
 from sonicpy.config import SearchConfig
 from sonicpy.index.search.expansion import expansions
-from sonicpy.index.search.families import Matching
+from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import IN_PAIRS, IS_STOP
+from sonicpy.index.search.planners.completions import Fills, complete, never
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of
 from sonicpy.index.search.statistics import Statistics
 
 
-def plan_newest(statistics: Statistics, terms: Terms, search: SearchConfig, matching: Matching | None = None) -> Plan:
+def plan_newest(
+    statistics: Statistics, terms: Terms, search: SearchConfig, matching: Matching | None = None, fills: Fills = never
+) -> Plan:
     """Return the plan of a query: it finds the objects that hold every word, or an expansion of a word that no object
     holds.
 
@@ -19,7 +22,9 @@ def plan_newest(statistics: Statistics, terms: Terms, search: SearchConfig, matc
 
     Args:
         matching: how words lead to families; None: no word has one.
+        fills: not asked: objects that hold a completion stand among those that hold the word.
     """
+    last: Clause | None = None
     only_stops = all(flags & STOP for flags in terms.flags)
     pairs = [term for term, flags in zip(terms.words, terms.flags, strict=True) if flags & PART]
     clauses: list[Clause] = []
@@ -35,15 +40,21 @@ def plan_newest(statistics: Statistics, terms: Terms, search: SearchConfig, matc
         if not flags & PART and any(pair in term for pair in pairs):
             left_out[number] = IN_PAIRS  # a longer run may be split otherwise, but holds its pairs
             continue
-        family = families.get(number, [])
+        family = families.words.get(number, [])
         is_held = bool(family) or (row is not None and row.df > 0)
         is_word = not (flags & (SPECIAL | PART) or (flags & STOP and is_unspaced_letter(term)))
         is_expandable = is_word and not is_held and expanded < EXPANDED_WORDS
         slot = Slot((term, *(form for form, _ in family)), 0.0)
         clause = Clause(number, BRINGS | REQUIRED, 0.0, [slot], is_expandable=is_expandable)
         clauses.append(clause)
-        if is_expandable:
+        if not is_held and number in families.doubtful:
+            add_forms(clause, families.doubtful[number], statistics.objects)
+        if number == terms.last and is_word:
+            last = clause
+        elif is_expandable:
             expanded += 1
             others = expansions(statistics, term, 0, search.alternates_below, search.query_alternates_try)
             add_expansions(clause, others, statistics.objects)
+    if last is not None:
+        complete(statistics, last, clauses, search)
     return Plan(clauses, statistics.average_length, 0.0, full_first=False, left_out=left_out, enough=1)

@@ -1,0 +1,114 @@
+"""Words as walks go through them: those of an automaton belong to its graph, sorted ones are kept here.
+
+A word may stand in a source with what leads to it: `part NUL word` is found by the beginning of `part`.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.stdlib cimport free
+from libc.string cimport memcmp, memcpy, memmove
+
+from sonicpy._native.memory cimport grown
+
+cdef enum:
+    SIZE_MAX = 240  # bytes of a word: walks keep as many
+
+
+cdef class WordSource:
+    """The words of an automaton, or of nothing; walks go through it (word_walks.pyx)."""
+
+
+cdef class SortedWords(WordSource):
+    """Words in byte order, each once. More can be added, none taken away.
+
+    Args:
+        words: UTF-8; those of more than 240 bytes are left out.
+    """
+    cdef Py_ssize_t _used, _letters_room, _starts_room, _sizes_room
+
+    def __init__(self, list words not None):
+        self.add(words)
+
+    def __dealloc__(self):
+        free(self.words.letters)
+        free(self.words.starts)
+        free(self.words.sizes)
+
+    def __len__(self) -> int:
+        return self.words.count
+
+    def __contains__(self, bytes word not None) -> bool:
+        cdef uint32_t place = self.place_of(word)
+        return place < self.words.count and self.order(place, word) == 0
+
+    def all(self) -> list:
+        """Return the words in byte order."""
+        cdef uint32_t number
+        return [
+            PyBytes_FromStringAndSize(<char *> self.words.letters + self.words.starts[number], self.words.sizes[number])
+            for number in range(self.words.count)
+        ]
+
+    def add(self, list words not None) -> None:
+        """Add words; those that are there already stay as they are."""
+        cdef Py_ssize_t number, left, end
+        cdef uint32_t place
+        cdef bytes word
+        cdef list fresh = [], places = []
+        for word in sorted(set(words)):
+            place = self.place_of(word)
+            if PyBytes_GET_SIZE(word) <= SIZE_MAX and not (place < self.words.count and self.order(place, word) == 0):
+                fresh.append(word)
+                places.append(place)
+        if not fresh:
+            return
+        left = len(fresh)
+        end = self.words.count
+        self.make_room(end + left, fresh)
+        while left:  # from behind: what stands behind a new word moves up by the number of new ones before it
+            left -= 1
+            place = places[left]
+            memmove(self.words.starts + place + left + 1, self.words.starts + place, (end - place) * sizeof(uint32_t))
+            memmove(self.words.sizes + place + left + 1, self.words.sizes + place, (end - place) * sizeof(uint16_t))
+            self.put(place + left, fresh[left])
+            end = place
+        self.words.count += <uint32_t> len(fresh)
+
+    cdef int make_room(self, Py_ssize_t count, list words) except -1:
+        cdef Py_ssize_t size = self._used
+        for word in words:
+            size += PyBytes_GET_SIZE(word)
+        if size > <Py_ssize_t> 0xFFFFFFFF:
+            raise MemoryError
+        self.words.letters = <uint8_t *> grown(self.words.letters, &self._letters_room, size, 1)
+        self.words.starts = <uint32_t *> grown(self.words.starts, &self._starts_room, count, sizeof(uint32_t))
+        self.words.sizes = <uint16_t *> grown(self.words.sizes, &self._sizes_room, count, sizeof(uint16_t))
+        return 0
+
+    cdef int put(self, Py_ssize_t place, bytes word) except -1:
+        self.words.starts[place] = <uint32_t> self._used
+        self.words.sizes[place] = <uint16_t> PyBytes_GET_SIZE(word)
+        memcpy(self.words.letters + self._used, PyBytes_AS_STRING(word), PyBytes_GET_SIZE(word))
+        self._used += PyBytes_GET_SIZE(word)
+        return 0
+
+    cdef uint32_t place_of(self, bytes word) except? 0xFFFFFFFF:
+        """Return the place of the first word that is not before another one."""
+        cdef uint32_t first = 0, last = self.words.count, middle
+        while first < last:
+            middle = first + (last - first >> 1)
+            if self.order(middle, word) < 0:
+                first = middle + 1
+            else:
+                last = middle
+        return first
+
+    cdef int order(self, uint32_t place, bytes word) except? -2:
+        """Return whether the word at a place is before another one (-1), the same (0), or behind it."""
+        cdef Py_ssize_t one = self.words.sizes[place], other = PyBytes_GET_SIZE(word)
+        cdef int found = memcmp(
+            self.words.letters + self.words.starts[place], PyBytes_AS_STRING(word), min(one, other)
+        )
+        if found == 0:
+            return (one > other) - (one < other)
+        return 1 if found > 0 else -1

@@ -1,0 +1,487 @@
+"""Walks over the words of a bucket: those that are, or begin as, some folded letters, with or without typing errors.
+
+A walk reads a word letter by letter, each as it is folded (letter_folding.pyx), and steps through the bit-parallel NFA of
+Wu and Manber ("Fast text searching allowing errors", 1992): bit j of row[e] says that what was read is the first j letters
+of the pattern with e errors. Where the last bit is set, all words that go on from there begin as the pattern does. A swap
+of two neighbours is one error, where that is asked for (optimal string alignment), or two (Levenshtein).
+
+Where no error may be made any more, only the letters of the pattern lead on, and those that fold to them: the walk looks
+for these alone.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memcmp, memcpy, memset
+
+from sonicpy._native.bits cimport lowest_bit
+from sonicpy._native.letter_folding cimport Folded, Folding, folded_of
+from sonicpy._native.memory cimport reserve
+from sonicpy._native.stem_ends cimport StemEnds, pair_of
+from sonicpy._native.utf8 cimport character_bytes, decode, is_utf8, lead_bits, lead_byte
+from sonicpy._native.word_source cimport (
+    Child,
+    Children,
+    Spot,
+    WordSource,
+    Words,
+    find_child,
+    is_empty,
+    next_child,
+    open_spot,
+    root_of,
+    skip_to,
+)
+
+cdef enum:
+    DISTANCE_MAX = 3
+    LETTERS_MAX = 60  # of a pattern: a bit each and one for the end, in 64
+    BYTES_MAX = 256  # of a word
+    NOT_FOUND = DISTANCE_MAX + 1
+    LETTERS_OF_ENDS = 3  # of a word, which StemEnds look at
+
+EDGE_BUDGET = 200_000
+"""Letters that one walk looks at by default, at most: about a millisecond."""
+
+
+cdef struct Pattern:
+    uint64_t first[128]  # by ASCII letter: bit j: it is at place j of the pattern
+    uint32_t points[LETTERS_MAX]
+    int size
+    bint is_ascii
+
+
+cdef struct State:
+    # Bit j of swap[e]: the last letter is at place j + 1 of the pattern, and what was read before it is the first j with
+    # e - 1 errors; if the letter at place j comes next, the two were swapped.
+    uint64_t row[DISTANCE_MAX + 1]
+    uint64_t swap[DISTANCE_MAX + 1]
+
+
+cdef struct Ends:  # see `StemEnds`
+    const uint8_t *taken  # NULL: every word may have the stem
+    const uint8_t *changed
+    uint8_t stem[BYTES_MAX]
+    int before  # letters of the stem before its last one
+
+
+cdef struct Table:  # of a Folding
+    const uint8_t *pages
+    const uint16_t *numbers
+    const Folded *folded
+    const bint *leads
+    const bint *seconds
+
+
+cdef struct Walk:
+    const Pattern *pattern
+    const Words *words
+    const Table *table
+    const Ends *ends
+    int distance
+    bint swaps  # two neighbours that are swapped are one error
+    bint spelled  # only words of letters and apostrophes, as far as ASCII goes
+    const uint8_t *besides  # words that begin with these bytes are left out; NULL: none are
+    int besides_size
+    bint begins  # words that begin as the pattern does, too
+    int64_t budget  # letters that may still be looked at; below zero the walk ends
+    int64_t wanted  # words that may still be collected
+    bint failed  # there was no memory
+    uint8_t word[BYTES_MAX]  # the bytes on the path of the walk
+    uint8_t *letters  # of the words that were found,
+    Py_ssize_t used, letters_room
+    uint8_t *marks  # for each, its number of bytes and its distance
+    Py_ssize_t marked, marks_room
+
+
+# -- stepping ------------------------------------------------------------------------------------------------------
+
+cdef bint read_pattern(Pattern *self, const uint8_t *text, Py_ssize_t size) noexcept nogil:
+    """Read valid UTF-8; False: it has too many characters."""
+    cdef Py_ssize_t at = 0
+    cdef int width
+    memset(self, 0, sizeof(Pattern))
+    self.is_ascii = True
+    while at < size:
+        if self.size == LETTERS_MAX:
+            return False
+        self.points[self.size] = decode(text, at, &width)
+        if self.points[self.size] < 0x80:
+            self.first[self.points[self.size]] |= <uint64_t> 1 << self.size
+        else:
+            self.is_ascii = False
+        self.size += 1
+        at += width
+    return True
+
+
+cdef inline uint64_t places_of(const Pattern *self, uint32_t point) noexcept nogil:
+    """Return the places of a character in the pattern, as bits."""
+    cdef uint64_t found = 0
+    cdef int place
+    if point < 0x80:
+        return self.first[point]
+    if not self.is_ascii:
+        for place in range(self.size):
+            found |= <uint64_t> (self.points[place] == point) << place
+    return found
+
+
+cdef inline void step_over(const Walk *self, const State *old, uint32_t point, State *new) noexcept nogil:
+    """Read one more letter."""
+    cdef uint64_t mask = places_of(self.pattern, point), reached
+    cdef uint64_t all_places = (<uint64_t> 2 << self.pattern.size) - 1
+    cdef int errors
+    new.row[0] = (old.row[0] & mask) << 1
+    new.swap[0] = 0
+    for errors in range(1, self.distance + 1):
+        reached = ((old.row[errors] & mask) | old.row[errors - 1] | new.row[errors - 1]) << 1
+        reached |= (old.swap[errors] & mask) << 2
+        new.row[errors] = (reached | old.row[errors - 1]) & all_places
+        new.swap[errors] = old.row[errors - 1] & mask >> 1 if self.swaps else 0
+
+
+cdef inline int accepted(const Walk *self, const State *state) noexcept nogil:
+    """Return with how few errors what was read is the pattern; NOT_FOUND: it is not."""
+    cdef int errors
+    for errors in range(self.distance + 1):
+        if state.row[errors] >> self.pattern.size & 1:
+            return errors
+    return NOT_FOUND
+
+
+cdef inline bint leads_on(const State *state, int most) noexcept nogil:
+    """Return whether the pattern may still be read with at most `most` errors."""
+    cdef uint64_t some = 0
+    cdef int errors
+    for errors in range(most + 1):
+        some |= state.row[errors] | state.swap[errors]
+    return some != 0
+
+
+# -- the walk ------------------------------------------------------------------------------------------------------
+
+cdef void visit(Walk *self, Spot spot, const State *state, int depth, int best) noexcept nogil:
+    """Look at what goes on at a spot that whole letters lead to.
+
+    Args:
+        best: with how few errors what was read begins as the pattern does; NOT_FOUND: it does not.
+    """
+    cdef Children children
+    cdef Child child
+    cdef int most = min(self.distance, best - 1)
+    if depth >= BYTES_MAX - 4 or self.budget < 0 or self.wanted <= 0:
+        return
+    open_spot(&children, self.words, spot, depth)
+    if not self.begins and accepted(self, state) <= self.distance and find_child(&children, 0, &child):
+        collect(self, &child, depth, accepted(self, state))
+    if best <= self.distance or (most > 0 and leads_on(state, most - 1)):
+        visit_all(self, &children, state, depth, best)
+    else:
+        visit_wanted(self, &children, state, state.row[most] | state.swap[most], depth, best)
+
+
+cdef void visit_all(Walk *self, Children *children, const State *state, int depth, int best) noexcept nogil:
+    """Follow every letter: an error may still be made, or each of them is behind a beginning that is near enough."""
+    cdef Child child
+    while next_child(children, &child):
+        self.budget -= 1
+        if child.label == 0:
+            if best <= self.distance:
+                collect(self, &child, depth, best)
+        elif child.label < 0x80:
+            read_letter(self, &child, child.label, state, depth, best)
+        else:
+            spell_all(self, &child, lead_bits(child.label), character_bytes(child.label) - 1, state, depth, best)
+
+
+cdef void visit_wanted(
+    Walk *self, Children *children, const State *state, uint64_t wanted, int depth, int best
+) noexcept nogil:
+    """Follow the letters of the pattern at some places, and those that fold to other ones."""
+    cdef Child child
+    cdef uint32_t point
+    wanted &= (<uint64_t> 1 << self.pattern.size) - 1
+    while wanted:
+        point = self.pattern.points[lowest_bit(wanted)]
+        wanted &= ~places_of(self.pattern, point)
+        self.budget -= 1
+        if find_child(children, lead_byte(point), &child):
+            spell(self, &child, point, state, depth, best)
+    skip_to(children, 0xC0)
+    while next_child(children, &child):
+        self.budget -= 1
+        if self.table.leads[child.label]:
+            spell_folded(self, &child, state, depth, best)
+
+
+cdef void spell(
+    Walk *self, Child *child, uint32_t point, const State *state, int depth, int best
+) noexcept nogil:
+    """Follow the other bytes of a character, the first of which leads to `child`, and read it."""
+    cdef Children children
+    cdef int missing = character_bytes(child.label) - 1
+    while missing:
+        if not child.goes_on:
+            return
+        self.word[depth] = child.label
+        depth += 1
+        open_spot(&children, self.words, child.spot, depth)
+        missing -= 1
+        if not find_child(&children, <uint8_t> (0x80 | point >> 6 * missing & 0x3F), child):
+            return
+    read_letter(self, child, point, state, depth, best)
+
+
+cdef void spell_folded(Walk *self, const Child *lead, const State *state, int depth, int best) noexcept nogil:
+    """Read the characters that begin with a byte and are folded to others."""
+    cdef Children children
+    cdef Child child
+    cdef int width = character_bytes(lead.label)
+    if not lead.goes_on or width > 3:
+        return
+    self.word[depth] = lead.label
+    open_spot(&children, self.words, lead.spot, depth + 1)
+    while next_child(&children, &child):
+        self.budget -= 1
+        if self.table.seconds[lead.label << 6 | child.label & 0x3F]:
+            spell_rest(
+                self, &child, lead_bits(lead.label) << 6 | child.label & 0x3F, width - 2, True, state, depth + 1, best
+            )
+
+
+cdef void spell_all(
+    Walk *self, const Child *child, uint32_t begun, int missing, const State *state, int depth, int best
+) noexcept nogil:
+    """Read all characters that begin with the bytes up to `child`; `missing` bytes are still to come."""
+    spell_rest(self, child, begun, missing, False, state, depth, best)
+
+
+cdef void spell_rest(
+    Walk *self, const Child *last, uint32_t begun, int missing, bint only_folded, const State *state, int depth,
+    int best,
+) noexcept nogil:
+    cdef Children children
+    cdef Child child
+    if missing == 0:
+        if not only_folded or folded_of(self.table.pages, self.table.numbers, self.table.folded, begun) != NULL:
+            read_letter(self, last, begun, state, depth, best)
+        return
+    if not last.goes_on:
+        return
+    self.word[depth] = last.label
+    open_spot(&children, self.words, last.spot, depth + 1)
+    while next_child(&children, &child):
+        self.budget -= 1
+        spell_rest(self, &child, begun << 6 | child.label & 0x3F, missing - 1, only_folded, state, depth + 1, best)
+
+
+cdef void read_letter(
+    Walk *self, const Child *child, uint32_t point, const State *state, int depth, int best
+) noexcept nogil:
+    """Read a character, whose last byte leads to `child`, as it is folded."""
+    cdef const Folded *folded
+    cdef State states[2]
+    cdef int place
+    if point < 0x80:
+        step_over(self, state, point, &states[0])
+        arrive(self, child, &states[0], depth, best)
+        return
+    folded = folded_of(self.table.pages, self.table.numbers, self.table.folded, point)
+    if folded == NULL:
+        step_over(self, state, point, &states[0])
+        arrive(self, child, &states[0], depth, best)
+        return
+    states[0] = state[0]
+    for place in range(folded.count):
+        step_over(self, &states[place & 1], folded.points[place], &states[place + 1 & 1])
+        if self.begins:  # the pattern may end inside what a letter is folded to
+            best = min(best, accepted(self, &states[place + 1 & 1]))
+    arrive(self, child, &states[folded.count & 1], depth, best)
+
+
+cdef void arrive(Walk *self, const Child *child, const State *state, int depth, int best) noexcept nogil:
+    """Collect what ends or goes on with a letter, if it is near enough, and go on if more can be."""
+    cdef int found = accepted(self, state)
+    self.word[depth] = child.label
+    if self.besides != NULL and depth + 1 == self.besides_size and not memcmp(self.word, self.besides, depth + 1):
+        return
+    if self.begins:
+        best = min(best, found)
+        if best <= self.distance:
+            if not leads_on(state, best - 1):
+                collect(self, child, depth, best)
+                return
+            found = best
+    if child.ends_word and found <= self.distance:
+        add(self, depth + 1, found)
+    if child.goes_on and leads_on(state, min(self.distance, best - 1)):
+        visit(self, child.spot, state, depth + 1, best)
+
+
+# -- collecting ----------------------------------------------------------------------------------------------------
+
+cdef void collect(Walk *self, const Child *first, int depth, int distance) noexcept nogil:
+    """Collect the word that ends with a letter, and all that go on behind it."""
+    cdef Children children
+    cdef Child child
+    cdef bint spelled = self.spelled
+    if spelled and not is_spelled(first.label):
+        if first.label:
+            return
+        self.spelled = False  # of a word, the part counts that leads to it
+    self.word[depth] = first.label
+    depth += 1
+    if first.ends_word:
+        add(self, depth, distance)
+    if not first.goes_on or depth == BYTES_MAX or self.budget < 0 or self.wanted <= 0:
+        self.spelled = spelled
+        return
+    if self.ends.taken != NULL and depth == self.ends.before + LETTERS_OF_ENDS and not may_have(self, depth):
+        return
+    open_spot(&children, self.words, first.spot, depth)
+    while next_child(&children, &child):
+        self.budget -= 1
+        collect(self, &child, depth, distance)
+    self.spelled = spelled
+
+
+cdef inline bint is_spelled(uint8_t label) noexcept nogil:
+    return label >= 0x80 or c'a' <= label <= c'z' or label == c"'"
+
+
+cdef bint may_have(const Walk *self, int size) noexcept nogil:
+    """Return whether the word of which `size` bytes are known may have the stem; see `StemEnds`."""
+    cdef const Ends *ends = self.ends
+    cdef uint8_t first, second
+    cdef int place
+    for place in range(min(size, ends.before + LETTERS_OF_ENDS)):
+        if not c'a' <= self.word[place] <= c'z':
+            return True
+    if size <= ends.before:
+        return False
+    for place in range(ends.before):
+        if self.word[place] != ends.stem[place]:
+            return False
+    if self.word[ends.before] != ends.stem[ends.before]:
+        return ends.changed[pair_of(ends.stem[ends.before], self.word[ends.before])]
+    first = self.word[ends.before + 1] if size > ends.before + 1 else 0
+    second = self.word[ends.before + 2] if size > ends.before + 2 else 0
+    return ends.taken[pair_of(first, second)]
+
+
+cdef void add(Walk *self, int size, int distance) noexcept nogil:
+    """Take a word whose bytes are on the path."""
+    if self.wanted <= 0 or (self.ends.taken != NULL and not may_have(self, size)):
+        return
+    if not (
+        reserve(<void **> &self.letters, &self.letters_room, self.used + size, 1)
+        and reserve(<void **> &self.marks, &self.marks_room, self.marked + 2, 1)
+    ):
+        self.failed = True
+        self.wanted = 0
+        return
+    memcpy(self.letters + self.used, self.word, size)
+    self.marks[self.marked] = <uint8_t> size
+    self.marks[self.marked + 1] = <uint8_t> distance
+    self.used += size
+    self.marked += 2
+    self.wanted -= 1
+
+
+# -- asking --------------------------------------------------------------------------------------------------------
+
+def find_words(
+    list sources not None, list patterns not None, Folding folding not None, *, int distance=0, bint begins=False,
+    bint swaps=True, bint spelled=False, bytes besides=b"", int64_t most=100_000, int64_t budget=EDGE_BUDGET, StemEnds ends=None, bytes stem=b"",
+) -> dict:
+    """Return the words that are some folded letters, or begin so, each with its distance from them.
+
+    Args:
+        sources: of words, WordSource.
+        patterns: folded words, UTF-8, of at most 60 characters: longer ones find nothing.
+        folding: how the letters of words are folded.
+        distance: errors that a word, or its beginning, may have, 0 to 3.
+        begins: words that begin so, too.
+        swaps: a swap of two neighbours is one error; else it is two.
+        spelled: only words whose characters of ASCII are small letters and apostrophes.
+        besides: leave out words that begin with these bytes, spelled so, if there are any.
+        most: end after so many words of a pattern in a source.
+        budget: letters that may be looked at for a pattern in a source.
+        ends: which words of the letters a to z may have a stem; None: all.
+        stem: of these letters, at least one, where `ends` are given.
+
+    Raises:
+        ValueError: the distance is out of range, a pattern is not UTF-8, or the stem is empty.
+    """
+    cdef Pattern read
+    cdef Ends kept
+    cdef Table table
+    cdef Walk walk
+    cdef dict found = {}
+    cdef WordSource source
+    cdef bytes pattern
+    if not 0 <= distance <= DISTANCE_MAX:
+        raise ValueError(f"a distance is 0 to {DISTANCE_MAX}, not {distance}")
+    read_ends(&kept, ends, stem)
+    table.pages, table.numbers, table.folded = folding.pages, folding.numbers, folding.folded
+    table.leads, table.seconds = folding.leads, folding.seconds
+    memset(&walk, 0, sizeof(Walk))
+    walk.pattern, walk.table, walk.ends = &read, &table, &kept
+    walk.distance, walk.begins, walk.swaps, walk.spelled = distance, begins, swaps, spelled
+    if besides:
+        walk.besides, walk.besides_size = <const uint8_t *> besides, <int> len(besides)
+    try:
+        for pattern in patterns:
+            if not is_utf8(<const uint8_t *> pattern, len(pattern)):
+                raise ValueError(f"a word is UTF-8, not {pattern!r}")
+            if not read_pattern(&read, pattern, len(pattern)):
+                continue
+            for source in sources:
+                walk.words, walk.budget, walk.wanted = &source.words, budget, most
+                walk_through(&walk)
+                if walk.failed:
+                    raise MemoryError
+                take_found(&walk, found)
+        return found
+    finally:
+        free(walk.letters)
+        free(walk.marks)
+
+
+cdef int read_ends(Ends *self, StemEnds ends, bytes stem) except -1:
+    self.taken = NULL
+    if ends is not None:
+        if not 0 < len(stem) <= BYTES_MAX:
+            raise ValueError(f"a stem has 1 to {BYTES_MAX} letters, not {len(stem)}")
+        self.taken, self.changed = ends._taken, ends._changed
+        memcpy(self.stem, <const uint8_t *> stem, len(stem))
+        self.before = <int> len(stem) - 1
+    return 0
+
+
+cdef void walk_through(Walk *self) noexcept nogil:
+    cdef State state
+    cdef Spot root = root_of(self.words)
+    cdef int errors
+    memset(&state, 0, sizeof(State))
+    state.row[0] = 1
+    for errors in range(1, self.distance + 1):
+        state.row[errors] = state.row[errors - 1] | state.row[errors - 1] << 1
+    if not is_empty(self.words, root):
+        visit(self, root, &state, 0, accepted(self, &state) if self.begins else NOT_FOUND)
+
+
+cdef int take_found(Walk *self, dict found) except -1:
+    """Put the words that were found into a dict, each with its smallest distance."""
+    cdef Py_ssize_t number, at = 0
+    cdef bytes word
+    for number in range(self.marked // 2):
+        word = PyBytes_FromStringAndSize(<const char *> self.letters + at, self.marks[2 * number])
+        at += self.marks[2 * number]
+        distance = self.marks[2 * number + 1]
+        known = found.get(word)
+        if known is None or distance < known:
+            found[word] = distance
+    self.used = self.marked = 0
+    return 0
