@@ -61,5 +61,6 @@ class PushWriter:
         lengths: Lengths,
         tables: PushTables,
         by_association: bool = False,
+        letters: bool = False,
     ) -> None: ...
     def push(self, oid: str, terms: Terms, *, new: bool = False) -> bool: ...

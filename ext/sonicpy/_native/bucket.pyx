@@ -81,6 +81,7 @@ cdef class PushWriter:
         lengths: of all objects.
         tables: `sonicpy.store.changing.bucket_tables.BucketTables`, which reads and writes the rows that are not cached.
         by_association: the order of the bucket's lists; else by objects.
+        letters: words are shown up to 40 letters, not bytes.
     """
     cdef Counters _counters
     cdef TermCache _terms
@@ -88,7 +89,7 @@ cdef class PushWriter:
     cdef BufferedRow _newest
     cdef Lengths _lengths
     cdef object _tables
-    cdef bint _by_association
+    cdef bint _by_association, _letters
 
     def __cinit__(
         self,
@@ -99,6 +100,7 @@ cdef class PushWriter:
         Lengths lengths not None,
         tables not None,
         bint by_association=False,
+        bint letters=False,
     ):
         self._counters = counters
         self._terms = terms
@@ -107,6 +109,7 @@ cdef class PushWriter:
         self._lengths = lengths
         self._tables = tables
         self._by_association = by_association
+        self._letters = letters
 
     def push(self, str oid not None, Terms terms not None, *, bint new=False) -> bool:
         """Give an object (created if it is missing) the terms of a text; return False if `new` left it alone.
@@ -143,7 +146,8 @@ cdef class PushWriter:
         else:
             iid, record = found
         change = begin_add_terms(
-            counters.bucket, iid, terms, record, counters.next_term, self._terms, self._by_association
+            counters.bucket, iid, terms, record, counters.next_term, self._terms, self._by_association,
+            self._letters,
         )
         if not self.change_postings(change, found is None):
             return True

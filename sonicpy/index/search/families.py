@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import compress
 from typing import NamedTuple
 
+from sonicpy._native.letter_folding import Folding
 from sonicpy._native.parts import word_of
 from sonicpy._native.stem_ends import StemEnds
 from sonicpy._native.word_source import WordSource
@@ -31,6 +32,7 @@ from sonicpy.index.search.matching import (
     script_of,
 )
 from sonicpy.index.search.stem_ends import stem_ends
+from sonicpy.lexer import variants
 from sonicpy.lexer.endings import ENDINGS
 from sonicpy.lexer.stemmers import Stemmers
 
@@ -149,7 +151,10 @@ def _spelled(sources: list[WordSource], kin: _Kin) -> set[bytes]:
 
 def _respelled(sources: list[WordSource], text: str) -> set[bytes]:
     """Return the words that are the same with two letters for one that has a mark."""
-    two = respelled(text) if script_of(text) == "LATIN" else None
+    script = script_of(text)
+    if script in variants.SCRIPTS:
+        return set(find_words(sources, [each.encode() for each in variants.patterns(text)], variant_folding()))
+    two = respelled(text) if script == "LATIN" else None
     if two is None:
         return set()
     found = find_words(sources, [two.encode()], respelling())
@@ -171,6 +176,12 @@ def joined_with(sources: Sequence[WordSource], word: bytes, matching: Matching |
         return set(map(word_of, find_words(among, [word + b"\0"], folding(None), begins=True)))
     words = set(map(word_of, find_words(among, [kin.folded.encode() + b"\0"], folding(kin.own), begins=True)))
     return words.union(*(_forms(among, kin, stem) for stem in kin.stems))
+
+
+@lru_cache(1)
+def variant_folding() -> Folding:
+    """Return the letters that are the same in other spellings, for walks over words."""
+    return Folding(variants.foldings())
 
 
 def _forms(sources: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:

@@ -22,10 +22,10 @@ def apply_pushes(view: WriteView, pushes: Sequence[PushTerms], *, new: bool) -> 
     left_out = []
     try:
         for place, push in enumerate(pushes):
-            collection, bucket, oid, terms, _ = push
+            collection, bucket, oid, terms, _, rules = push
             if view.removals:
                 settle(view, push)
-            if not writer_of(view, collection, bucket).push(oid, terms, new=new):
+            if not writer_of(view, collection, bucket, rules).push(oid, terms, new=new):
                 left_out.append(place)
     except (DamagedBytes, OverflowError) as error:
         raise _store_error(error) from error
@@ -45,8 +45,8 @@ def apply_mutation(view: WriteView, mutation: Mutation, *, in_steps: bool = Fals
         if view.removals:
             settle(view, mutation)
         if isinstance(mutation, PushTerms):
-            collection, bucket, oid, terms, _ = mutation
-            writer_of(view, collection, bucket).push(oid, terms)
+            collection, bucket, oid, terms, _, rules = mutation
+            writer_of(view, collection, bucket, rules).push(oid, terms)
             return 0
         return _remove(view, mutation, in_steps)
     except (DamagedBytes, OverflowError) as error:
@@ -65,8 +65,8 @@ def apply_mutations(view: WriteView, mutations: Sequence[Mutation]) -> list[int]
             if view.removals:
                 settle(view, mutation)
             if isinstance(mutation, PushTerms):
-                collection, bucket, oid, terms, _ = mutation
-                writer_of(view, collection, bucket).push(oid, terms)
+                collection, bucket, oid, terms, _, rules = mutation
+                writer_of(view, collection, bucket, rules).push(oid, terms)
                 answers.append(0)
             else:
                 answers.append(_remove(view, mutation, in_steps=False))

@@ -6,6 +6,7 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
+from sonicpy.rules import FIRST, counts_letters
 from sonicpy.store.changing.bucket_tables import BucketTables
 from sonicpy.store.disk.transaction import COMMON, POSTINGS, REMOVED, WORDS
 from sonicpy.store.disk.why import Why
@@ -17,6 +18,9 @@ from sonicpy.store.rows.removals import removed_key
 from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.bucket_reader import find_object
 from sonicpy.store.views.write_view import WriteView
+
+JOINT = b"\2"
+"""The byte before each part of a word in camelCase in a hidden term."""
 
 
 class BucketWriter:
@@ -31,6 +35,9 @@ class BucketWriter:
         self._state = state
         self._transaction = view.transaction
         self._tables = BucketTables(view, state)
+        self.rules = view.rules(state.bucket)
+        """By which its texts are cut."""
+        self._letters = counts_letters(self.rules)
         self.push = PushWriter(
             state,
             view.terms,
@@ -39,6 +46,7 @@ class BucketWriter:
             view.lengths_to_change(state.bucket),
             self._tables,
             view.by_association,
+            self._letters,
         ).push
         """Gives an object the terms of a text; see `PushWriter.push`."""
 
@@ -52,7 +60,8 @@ class BucketWriter:
         found = find_object(self._view, self._state, oid)
         if found is None or (self._view.by_association and not len(found[1])):
             return 0  # Sonic's POP leaves an object alone that never held a word
-        return self._remove(*found, words)
+        iid, record = found
+        return self._remove(iid, record, self._with_joints(record, words) if self._letters else words)
 
     def flush_object(self, oid: str) -> int:
         """Delete an object; return how many shown words it held."""
@@ -93,7 +102,9 @@ class BucketWriter:
         record = ObjectRecord.unpack(part, self._view.by_association)
         self._view.flush_term_rows()
         self._tables.note_rewritten([term_id for term_id, *_ in record.terms()])
-        change = RemoveTerms(self._state.bucket, iid, self._words(record), record, self._view.by_association)
+        change = RemoveTerms(
+            self._state.bucket, iid, self._words(record), record, self._view.by_association, self._letters
+        )
         self._change_words(change)
         if change.turned:
             self._note_vanished(change, Why.ORPHANED)
@@ -103,6 +114,12 @@ class BucketWriter:
             self._drop_object(iid, record)
             del self._view.removals.objects[self._state.bucket, record.oid.decode()]
 
+    def _with_joints(self, record: ObjectRecord, words: list[bytes]) -> list[bytes]:
+        """Return words and the hidden terms of an object that name the parts of one of them, in whatever capitals."""
+        gone = set(words)
+        joints = (word for word in self._words(record) if word.startswith(JOINT) and word.replace(JOINT, b"") in gone)
+        return words + [word for word in joints if word not in gone]
+
     def _words(self, record: ObjectRecord) -> list[bytes]:
         term_ids = [term_id for term_id, *_ in record.terms()]
         return list(terms_numbered(self._transaction, self._state.bucket, term_ids).values())
@@ -110,7 +127,7 @@ class BucketWriter:
     def _remove(self, iid: int, record: ObjectRecord, words: list[bytes]) -> int:
         state = self._state
         self._tables.note_rewritten([term_id for term_id, *_ in record.terms()])  # the other words gain impacts
-        change = RemoveTerms(state.bucket, iid, words, record, self._view.by_association)
+        change = RemoveTerms(state.bucket, iid, words, record, self._view.by_association, self._letters)
         self._change_words(change)
         if change.turned:
             self._note_vanished(change, Why.ORPHANED if len(record) == change.removed else Why.POPPED)
@@ -161,9 +178,14 @@ class BucketWriter:
         self._state.objects -= 1
 
 
-def writer_of(view: WriteView, collection: str, bucket: str) -> BucketWriter:
-    """Return the writer of a bucket that is about to change; create the bucket if it is missing."""
+def writer_of(view: WriteView, collection: str, bucket: str, rules: int = FIRST) -> BucketWriter:
+    """Return the writer of a bucket that is about to change; create the bucket if it is missing.
+
+    Args:
+        rules: of a new bucket.
+    """
     writer: BucketWriter | None = view.writer_cache.get((collection, bucket))
     if writer is None:
-        writer = view.writer_cache[collection, bucket] = BucketWriter(view, view.bucket_to_change(collection, bucket))
+        state = view.bucket_to_change(collection, bucket, rules)
+        writer = view.writer_cache[collection, bucket] = BucketWriter(view, state)
     return writer

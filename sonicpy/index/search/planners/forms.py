@@ -11,7 +11,11 @@ from sonicpy.index.search.families import Family
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.numbers import same_numbers
 from sonicpy.index.search.statistics import Statistics
+from sonicpy.lexer.variants import spellings
 
+HAN_OR_KANA = 0xE3
+"""The first byte of a letter of Han or kana in UTF-8, at least."""
+PAIR_LETTERS, PAIR_BYTES_MAX = 2, 8
 EXPANDED_WORDS = 16
 """Words of one query that are expanded: each is compared with all pending words, and a line holds thousands."""
 
@@ -47,10 +51,24 @@ def families_of(statistics: Statistics, terms: Terms, matching: Matching | None)
         for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True))
         if (family := _others(statistics, term, None if flags & without else matching)) is not None
     }
-    return Families(
-        _held(statistics, {number: family.words for number, family in families.items() if family.words}),
-        _held(statistics, {number: family.doubtful for number, family in families.items() if family.doubtful}),
-    )
+    doubtful = {number: family.doubtful for number, family in families.items() if family.doubtful}
+    if matching is not None:
+        doubtful |= _spelled(terms)
+    words = {number: family.words for number, family in families.items() if family.words}
+    return Families(_held(statistics, words), _held(statistics, doubtful))
+
+
+def _spelled(terms: Terms) -> dict[int, tuple[bytes, ...]]:
+    """Return the other spellings of letters and pairs of letters without blanks, which walks over words do not find."""
+    return {
+        number: found for number, term in enumerate(terms.words) if term[0] >= HAN_OR_KANA and (found := spelled(term))
+    }
+
+
+def spelled(term: bytes) -> tuple[bytes, ...]:
+    """Return the other spellings of one or two letters of Han or kana."""
+    letters = term.decode() if term[0] >= HAN_OR_KANA and len(term) <= PAIR_BYTES_MAX else ""
+    return tuple(map(str.encode, spellings(letters))) if 0 < len(letters) <= PAIR_LETTERS else ()
 
 
 def _held(statistics: Statistics, others: dict[int, tuple[bytes, ...]]) -> Held:
