@@ -21,8 +21,9 @@ Held = Sequence[tuple[bytes, TermInfo]]
 
 LONGER = (2, 5)
 """How many letters more the words of the first lists of completions have, at most; the last list has all others."""
-COMPLETION_SHARE = 0.9
-"""Of the weight of the typed word, what a completion counts that is hardly longer."""
+COMPLETION_SHARES = (0.9, 0.8, 0.7)
+"""Of the weight of the typed word, what the completions of these lists count: an object that holds all words, one of
+them as a completion, comes before those that lack a word."""
 LIKELIEST = (4, 16)
 """How many of the likeliest words with typing errors are in the first lists."""
 LIKELIEST_SHARES = (0.45, 0.4, 0.35)
@@ -55,11 +56,20 @@ def complete(statistics: Statistics, last: Clause, clauses: list[Clause], search
     apart = [each for each in found if each[0] not in others]
     if apart or last.holders:  # john jo: whoever types it looks for another word than john
         found = apart
+        last.slots[1:] = filter(None, (_without(slot, others) for slot in last.slots[1:]))
     last.slots.extend(_completions(word, found, last.weight, statistics.objects))
     if last.is_expandable and last.holders + sum(row.df for _, row in found) < search.alternates_below:
         taken.update(each for each, _ in found)
         _add_corrections(statistics, last, word, taken, search)
     add_expansions(last, (), statistics.objects)
+
+
+def _without(slot: Slot, words: set[bytes]) -> Slot | None:
+    """Return a slot without some words; None: nothing is left."""
+    if words.isdisjoint(slot.words):
+        return slot
+    left = tuple(word for word in slot.words if word not in words)
+    return Slot(left, slot.weight, slot.exact_weight, slot.how, slot.edits) if left else None
 
 
 def _completions(word: bytes, found: Held, weight: float, objects: int) -> Iterator[Slot]:
@@ -70,10 +80,8 @@ def _completions(word: bytes, found: Held, weight: float, objects: int) -> Itera
         more = (len(each) if each.isascii() else len(each.decode())) - length
         lists[(more > LONGER[0]) + (more > LONGER[1])].append(each)
     weight = min(weight, _idf_of(found, objects))
-    longer = (0, *LONGER)
-    for place, held in enumerate(lists):
+    for share, held in zip(COMPLETION_SHARES, lists, strict=True):
         if held:
-            share = COMPLETION_SHARE * length / (length + longer[place] + 1)
             yield Slot(tuple(held), share * weight, how="completion")
 
 
