@@ -22,6 +22,8 @@ class Analyzer:
         rules_special: bool = False,
         whole_pieces: bool = False,
         stops_in_any_form: bool = False,
+        rules: int = 1,
+        prepares: bool = False,
     ) -> None: ...
 
 @final
@@ -33,5 +35,6 @@ class BoundAnalyzer:
         drop_stops: bool = False,
         stem: Callable[[str], str] | None = None,
         segment: Callable[[str], list[str]] | None = None,
+        joints: bool = False,
     ) -> Self: ...
     def analyze(self, text: str) -> Terms: ...

@@ -9,6 +9,7 @@ at any start. In compat mode, and with stopwords.mode = "drop", the lists decide
 
 import unicodedata
 from collections.abc import Callable, Iterable
+from copy import copy
 
 import Stemmer
 
@@ -29,6 +30,13 @@ Stem = Callable[[str], str]
 VERSION = 2
 """Of the terms that texts give. A store that another version made is refused."""
 
+FIRST_RULES, NEWEST_RULES = 1, 8
+RULES = (FIRST_RULES, NEWEST_RULES)
+"""The rules by which texts are cut in the default mode: 1 those of version 1.0, 8 those of `_native.preparing`.
+
+Each bucket has its own, for good: those that were the newest when it got its first text.
+"""
+
 NO_LANGUAGE = "none"
 """LANG(none): no language and no stop words, not even those that the settings deny."""
 
@@ -47,6 +55,10 @@ class Lexer:
 
     Args:
         compat: do as Sonic does: special words keep their case, and patterns may end inside words.
+        rules: of the default mode; see RULES.
+
+    Attributes:
+        rules: those that this lexer follows.
     """
 
     def __init__(
@@ -56,7 +68,9 @@ class Lexer:
         stopwords: StopwordsConfig,
         *,
         compat: bool,
+        rules: int = NEWEST_RULES,
     ) -> None:
+        self.rules = FIRST_RULES if compat else rules
         self._normalization = normalization
         self._is_stemming = normalization.stemming_enabled  # each typed word asks: a pydantic model takes longer
         self._tokenization = tokenization
@@ -73,11 +87,35 @@ class Lexer:
         self._guesser = self._sonic_guesser or LanguageGuesser(self._lists)
         self._stop_sets: dict[str | None, StopSet | None] = {}
         self._stemmers: dict[str, Stemmer.Stemmer] = {}
+        self._known = {*by_code, NO_LANGUAGE}
+        self._by_rules = {self.rules: self}
+        self._bind_none()
+
+    def _bind_none(self) -> None:
+        """Forget the analyzers of languages, which belong to one analyzer."""
         self._plain = BoundAnalyzer(self._analyzer)
+        self._stores = BoundAnalyzer(self._analyzer, joints=True)
         self._analyzers: dict[str | None, BoundAnalyzer] = {NO_LANGUAGE: self._plain}
-        self._storing: dict[str | None, BoundAnalyzer] = {NO_LANGUAGE: self._plain}
+        self._storing: dict[str | None, BoundAnalyzer] = {NO_LANGUAGE: self._stores}
         self._stemming: dict[str | None, BoundAnalyzer] = {}
         self._any_of: dict[str, BoundAnalyzer] = {}
+
+    def under(self, rules: int) -> "Lexer":
+        """Return the lexer of the same settings that follows other rules; it shares what the rules do not change.
+
+        Raises:
+            KeyError: this version does not know the rules.
+        """
+        found = self._by_rules.get(rules)
+        if found is None:
+            if rules not in RULES or self._compat:
+                raise KeyError(rules)
+            found = copy(self)
+            found.rules = rules
+            found._analyzer = found._default_analyzer()
+            found._bind_none()
+            self._by_rules[rules] = found
+        return found
 
     def _default_analyzer(self) -> Analyzer:
         form, folds = self._normalization.unicode_normalization, self._normalization.diacritic_folding_enabled
@@ -89,6 +127,8 @@ class Lexer:
             split_patterns=self._tokenization.compat_split_special_patterns,
             bigrams=True,
             words_of_run=self._segmenters.words_of_run,
+            rules=self.rules,
+            prepares=self.rules >= NEWEST_RULES and form == "nfkc",
         )
 
     def _sonic_analyzer(self) -> Analyzer:
@@ -138,19 +178,21 @@ class Lexer:
         The language is guessed only if the terms depend on it. Arguments and errors as in `lex`.
         """
         if self._stores_plain:
-            return self._plain.analyze(turkish.folded(text) if lang in turkish.LANGUAGES else text)
+            return self._stores.analyze(turkish.folded(text) if lang in turkish.LANGUAGES else text)
         if lang is None and self._sonic_guesser is not None and not self._is_stemming:
             return self._lex_guessed(self._sonic_guesser, text)
-        if self._lists_decide:
+        if self._compat:
             return self.lex(text, lang)
         if lang in turkish.LANGUAGES:
             text = turkish.folded(text)
         if lang is None:
             lang = self._guesser.guess(text)
-        code = lang if lang in by_code else None  # any tag may come: not each has an analyzer of its own
+        code = lang if lang in self._known else None  # any tag may come: not each has an analyzer
         analyzer = self._storing.get(code)
         if analyzer is None:
-            analyzer = self._storing[code] = BoundAnalyzer(self._analyzer, stem=self._stem_function(code))
+            stops, drops = (self._stop_set(code), True) if self._lists_decide else (None, False)
+            stem = self._stem_function(code)
+            analyzer = self._storing[code] = BoundAnalyzer(self._analyzer, stops, drops, stem, joints=True)
         return analyzer.analyze(text)
 
     def _lex_guessed(self, guesser: SonicGuesser, text: str) -> Terms:
@@ -223,9 +265,9 @@ class Lexer:
         Raises:
             UnicodeEncodeError: the text holds a lone surrogate.
         """
-        found = dict.fromkeys(self._plain.analyze(text).words)
+        found = dict.fromkeys(self._stores.analyze(text).words)
         if not self._compat and (folded := turkish.folded(text)) is not text:
-            found.update(dict.fromkeys(self._plain.analyze(folded).words))
+            found.update(dict.fromkeys(self._stores.analyze(folded).words))
         if self._is_stemming:
             for algorithm in sorted({language.stemmer for language in LANGUAGES if language.stemmer}):
                 stemming = BoundAnalyzer(self._analyzer, stem=self._stemmer(algorithm))

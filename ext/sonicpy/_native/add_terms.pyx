@@ -6,7 +6,7 @@ from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcpy, memmove
 
 from sonicpy._native.keys cimport TERM_KEY_BYTES, block_key, put_big_endian, word_key
-from sonicpy._native.object_change cimport ADD, NOTHING, RAISE, Edit, ObjectChange
+from sonicpy._native.object_change cimport ADD, NOTHING, RAISE, Edit, ObjectChange, is_joint
 from sonicpy._native.object_record cimport Held, ObjectRecord
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, put_posting, read_block, write_block, write_dense_block
 from sonicpy._native.term_cache cimport Entry, TermCache, hash_of, make_room, take_tail
@@ -115,6 +115,7 @@ cdef class AddTerms(ObjectChange):
             edit = &self._edits[number]
             edit.tf = max(<uint8_t> self._counts[number], 1)
             edit.hidden = (<uint8_t> self._flags[number] & F_HIDDEN) != 0
+            edit.is_joint = is_joint(self._words[number])
             if edit.entry == NULL:
                 key = self.word_keys[missing]
                 missing += 1
@@ -176,8 +177,13 @@ cdef class AddTerms(ObjectChange):
         edit.has_row = True
         edit.word.df += 1
         edit.word.hidden_df += edit.hidden
-        edit.held = Held(edit.word.term_id, edit.word.position if self._by_association else 0, edit.tf, edit.hidden)
-        self.length_change += edit.tf
+        edit.held = Held(
+            edit.word.term_id,
+            edit.word.position if self._by_association else 0,
+            0 if edit.is_joint else edit.tf,
+            edit.hidden,
+        )
+        self.length_change += edit.held.tf
         self.changed = True
         if not self.is_in_tail(edit):
             self.need_block(edit)
@@ -190,7 +196,7 @@ cdef class AddTerms(ObjectChange):
             edit.word.hidden_df -= 1
             edit.held.hidden = False
             edit.has_row = self.changed = True
-        if edit.tf > held.tf:
+        if edit.tf > held.tf and not edit.is_joint:
             edit.step = RAISE
             edit.held.tf = edit.tf
             self.length_change += edit.tf - held.tf

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
+from sonicpy._native.joints cimport JOINT
 from sonicpy._native.object_record cimport Held
 from sonicpy._native.term_cache cimport Entry
 from sonicpy._native.term_rows cimport Word
@@ -21,9 +22,15 @@ cdef struct Edit:
     Step step
     uint32_t tf
     bint hidden
+    bint is_joint  # its posting has a tf of 1, the record of the object one of 0
     bint is_new  # the term was not in the bucket
     bint was_live
     bint has_row  # the row is to be written (AddTerms), or the object holds the term (RemoveTerms)
+
+
+cdef inline bint is_joint(bytes word) noexcept:
+    """Return whether a term names the parts of a word in camelCase; it adds nothing to the length of an object."""
+    return len(word) > 0 and (<const char *> word)[0] == JOINT
 
 
 cdef class ObjectChange:

@@ -159,7 +159,7 @@ cdef class RemoveTerms(ObjectChange):
         return rows
 
     cdef bytes left_record(self, list left):
-        """Pack the record with the terms that are left, and note each as (term id, tf)."""
+        """Pack the record with the terms that are left, and note each as (term id, tf of its posting)."""
         cdef Py_ssize_t step, number, kept = 0, old = self._record._count
         cdef set gone = {
             self._edits[number].word.term_id for number in range(self._count) if self._edits[number].has_row
@@ -171,7 +171,7 @@ cdef class RemoveTerms(ObjectChange):
             for step in range(old):
                 if self._record._held[step].term_id not in gone:
                     held[kept] = self._record._held[step]
-                    left.append((held[kept].term_id, held[kept].tf))
+                    left.append((held[kept].term_id, max(held[kept].tf, 1)))
                     kept += 1
             return pack_object(self._record.oid, held, kept, self._by_association)
         finally:
@@ -182,7 +182,7 @@ cdef class RemoveTerms(ObjectChange):
         return None if self._record._count == self.removed else self.left_record([])
 
     def left(self) -> list:
-        """Return (term id, tf) of the terms that the object still holds."""
+        """Return (term id, tf of the posting) of the terms that the object still holds."""
         cdef list left = []
         self.left_record(left)
         return left

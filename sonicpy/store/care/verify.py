@@ -332,7 +332,7 @@ class _BucketCheck:
             self._holders[term_id] += 1
             if hidden:
                 self._hidden[term_id] += 1
-            balance[term_id] += hash((block, iid, tf))
+            balance[term_id] += hash((block, iid, max(tf, 1)))
 
     def _length_faults(self) -> Iterator[str]:
         used = 0
