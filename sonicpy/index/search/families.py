@@ -162,15 +162,15 @@ def _forms(sources: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:
         found |= _candidates(sources, kin, stem, stem.near)
     if not found:
         return set()
-    words = list(found)
-    texts = b"\n".join(words).decode().split("\n")
-    cores = [
-        text if text.isalpha() and text.isascii() else _core(text.partition("\0")[0], kin.before) for text in texts
-    ]
-    stems = _stemmers[stem.algorithm](cores)
-    if not all(map(str.isascii, stems)):
-        stems = [fold(each, kin.own) for each in stems]
-    forms = compress(zip(words, cores, strict=True), map(stem.folded.__eq__, stems))
+    stem_words = _stemmers[stem.algorithm]
+    joined = b"\n".join(found).decode()
+    texts = joined.split("\n")
+    if not kin.before and joined.isascii() and "\0" not in joined:  # most words: they are stemmed as they are
+        stems = stem_words(texts)
+        return set(compress(found, map(stem.folded.__eq__, stems)))
+    cores = [_core(text.partition("\0")[0], kin.before) for text in texts]
+    stems = [fold(each, kin.own) for each in stem_words(cores)]
+    forms = compress(zip(found, cores, strict=True), map(stem.folded.__eq__, stems))
     return {_word_in(word) for word, core in forms if is_spelled(core)}
 
 

@@ -24,6 +24,8 @@ from sonicpy.store.views.view import View
 
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
 """Buckets whose pending words are cached for walks, and words of all of them, at most: about 10 MB."""
+FAMILIES_MAX = 10_000
+"""Families in the cache, at most; about 300 bytes each."""
 BEGUN_MAX = 20_000
 """Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
 LONG_BYTES = 24
@@ -56,10 +58,12 @@ class Lexicons:
     ) -> None:
         self.pool = pool
         self.live = live
-        self._recoveries = recoveries
+        self.recoveries = recoveries
         self.languages = BucketLanguages(languages_of, recoveries)
         self._pending: dict[int, tuple[tuple[int, int, int], PendingWords]] = {}
         self._pending_words = 0
+        self.families: dict[tuple[int, bytes, Matching], tuple[tuple[int, ...], Family]] = {}
+        """By bucket, typed word and how it leads to others: as of which moment which words it stands for."""
         self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}
 
     def of(self, view: View, collection: str, bucket: str) -> "Lexicon | None":
@@ -77,7 +81,7 @@ class Lexicons:
 
     def pending(self, view: View, state: BucketState) -> PendingWords:
         """Return the words that appeared or vanished since the graph was built."""
-        moment = (state.pending_seq, state.graph_seq, self._recoveries())
+        moment = (state.pending_seq, state.graph_seq, self.recoveries())
         cached = self._pending.get(state.bucket)
         if cached is not None and cached[0] == moment:
             return cached[1]
@@ -95,7 +99,7 @@ class Lexicons:
     def stand_in(self, reader: BucketReader) -> WordSource:
         """Return the words of a bucket whose graph cannot be read, from the store, and perhaps some that are gone."""
         state = reader.state
-        moment = (state.lexicon_version, self._recoveries())
+        moment = (state.lexicon_version, self.recoveries())
         cached = self._stand_ins.get(state.bucket)
         if cached is None or cached[0] != moment:
             words = SortedWords([word for word, _ in reader.lexicon(b"") if len(word) <= WORD_BYTES_MAX])
@@ -195,18 +199,27 @@ class Lexicon(Statistics):
     def family(self, word: bytes, matching: Matching) -> Family:
         """Return the other words that a word stands for, at most FAMILY_MAX of either kind; no object may hold some."""
         matching = matching._replace(languages=self.languages_for(matching))
-        surely, perhaps = family_of(self.sources(word), word, matching)
-        return Family(self._nearest(word, surely), self._nearest(word, perhaps))
+        state, families = self.reader.state, self._lexicons.families
+        moment = (state.lexicon_version, state.pending_seq, state.next_term, self._lexicons.recoveries())
+        key = (state.bucket, word, matching)
+        cached = families.get(key)
+        if cached is not None and cached[0] == moment:
+            return cached[1]
+        surely, perhaps = (each - {word} for each in family_of(self.sources(word), word, matching))
+        if max(len(surely), len(perhaps)) > FAMILY_MAX:  # those that are gone take no place
+            return Family(self._nearest(word, surely), self._nearest(word, perhaps))
+        if len(families) >= FAMILIES_MAX:
+            families.clear()
+        families[key] = moment, (family := Family(tuple(sorted(surely)), tuple(sorted(perhaps))))
+        return family
 
     def languages_for(self, matching: Matching) -> tuple[str, ...]:
         """Return the languages of the bucket for a query: those that it names, or those of the bucket's texts."""
         return matching.languages or self._lexicons.languages.of(self.reader)
 
     def _nearest(self, word: bytes, among: set[bytes]) -> tuple[bytes, ...]:
-        found = [each for each in among if each != word]
-        if len(found) > FAMILY_MAX:  # those that are gone take no place
-            found = [each for each, _ in self.held(found)]
-        return nearest_words(word, found)
+        """Return words that objects hold, those as long as the typed one first."""
+        return nearest_words(word, [each for each, _ in self.held(sorted(among))])
 
     def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
         """Return the words that begin as a word does; see `Statistics`."""
