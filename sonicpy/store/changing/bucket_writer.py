@@ -1,6 +1,5 @@
 """One bucket inside the write transaction: PUSH, POP and FLUSHO change its words, postings and objects."""
 
-from sonicpy._native.bucket import PushWriter
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.remove_terms import RemoveTerms
@@ -31,15 +30,7 @@ class BucketWriter:
         self._state = state
         self._transaction = view.transaction
         self._tables = BucketTables(view, state)
-        self.push = PushWriter(
-            state,
-            view.terms,
-            view.names(state),
-            view.newest(state),
-            view.lengths_to_change(state.bucket),
-            self._tables,
-            view.by_association,
-        ).push
+        self.push = self._tables.push_writer().push
         """Gives an object the terms of a text; see `PushWriter.push`."""
 
     def set_fact(self, kind: int, value: bytes | None) -> None:
@@ -92,7 +83,7 @@ class BucketWriter:
         key, part = rows[0]
         record = ObjectRecord.unpack(part, self._view.by_association)
         self._view.flush_term_rows()
-        self._tables.note_rewritten([term_id for term_id, *_ in record.terms()])
+        self._note_rewritten(record)
         change = RemoveTerms(self._state.bucket, iid, self._words(record), record, self._view.by_association)
         self._change_words(change)
         if change.turned:
@@ -103,13 +94,17 @@ class BucketWriter:
             self._drop_object(iid, record)
             del self._view.removals.objects[self._state.bucket, record.oid.decode()]
 
+    def _note_rewritten(self, record: ObjectRecord) -> None:
+        """Note that the lists of the words of an object change: some lose it, others gain impacts."""
+        self._view.note_rewritten(self._state.bucket, [term_id for term_id, *_ in record.terms()])
+
     def _words(self, record: ObjectRecord) -> list[bytes]:
         term_ids = [term_id for term_id, *_ in record.terms()]
         return list(terms_numbered(self._transaction, self._state.bucket, term_ids).values())
 
     def _remove(self, iid: int, record: ObjectRecord, words: list[bytes]) -> int:
         state = self._state
-        self._tables.note_rewritten([term_id for term_id, *_ in record.terms()])  # the other words gain impacts
+        self._note_rewritten(record)
         change = RemoveTerms(state.bucket, iid, words, record, self._view.by_association)
         self._change_words(change)
         if change.turned:
