@@ -57,5 +57,6 @@ class PushWriter:
         read_blocks: Callable[[list[bytes]], list[tuple[bytes, bytes] | None]],
         write: _Write,
         by_association: bool = False,
+        letters: bool = False,
     ) -> None: ...
     def push(self, oid: str, terms: Terms, *, new: bool = False) -> bool: ...

@@ -24,18 +24,12 @@ from sonicpy.lexer.normalizer import normalizer, sonic_normalizer
 from sonicpy.lexer.segmenters import Segment, Segmenters
 from sonicpy.lexer.sonic_language import CANDIDATES, SonicGuesser, Undecided
 from sonicpy.lexer.stopwords import StopWords
+from sonicpy.rules import FIRST, KNOWN, NEWEST
 
 Stem = Callable[[str], str]
 
 VERSION = 2
 """Of the terms that texts give. A store that another version made is refused."""
-
-FIRST_RULES, NEWEST_RULES = 1, 8
-RULES = (FIRST_RULES, NEWEST_RULES)
-"""The rules by which texts are cut in the default mode: 1 those of version 1.0, 8 those of `_native.preparing`.
-
-Each bucket has its own, for good: those that were the newest when it got its first text.
-"""
 
 NO_LANGUAGE = "none"
 """LANG(none): no language and no stop words, not even those that the settings deny."""
@@ -55,7 +49,7 @@ class Lexer:
 
     Args:
         compat: do as Sonic does: special words keep their case, and patterns may end inside words.
-        rules: of the default mode; see RULES.
+        rules: of `sonicpy.rules`, in the default mode.
 
     Attributes:
         rules: those that this lexer follows.
@@ -68,9 +62,9 @@ class Lexer:
         stopwords: StopwordsConfig,
         *,
         compat: bool,
-        rules: int = NEWEST_RULES,
+        rules: int = NEWEST,
     ) -> None:
-        self.rules = FIRST_RULES if compat else rules
+        self.rules = FIRST if compat else rules
         self._normalization = normalization
         self._is_stemming = normalization.stemming_enabled  # each typed word asks: a pydantic model takes longer
         self._tokenization = tokenization
@@ -108,7 +102,7 @@ class Lexer:
         """
         found = self._by_rules.get(rules)
         if found is None:
-            if rules not in RULES or self._compat:
+            if rules not in KNOWN or self._compat:
                 raise KeyError(rules)
             found = copy(self)
             found.rules = rules
@@ -128,7 +122,7 @@ class Lexer:
             bigrams=True,
             words_of_run=self._segmenters.words_of_run,
             rules=self.rules,
-            prepares=self.rules >= NEWEST_RULES and form == "nfkc",
+            prepares=self.rules >= NEWEST and form == "nfkc",
         )
 
     def _sonic_analyzer(self) -> Analyzer:

@@ -29,10 +29,18 @@ from sonicpy._native.turn import Turn
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull, StoreLocked
 from sonicpy.files import PRIVATE, Access
+from sonicpy.rules import FIRST
 from sonicpy.store.care.convert import Conversion, is_convertible
 from sonicpy.store.care.startup import prepare
-from sonicpy.store.changing.apply import apply_all, apply_push, take_step
-from sonicpy.store.changing.mutations import Mutation, PushTerms, pack_mutation, pack_push, unpack_mutation
+from sonicpy.store.changing.apply import apply_all, take_step
+from sonicpy.store.changing.mutations import (
+    Mutation,
+    PushTerms,
+    RulesDiffer,
+    pack_mutation,
+    pack_push,
+    unpack_mutation,
+)
 from sonicpy.store.changing.sweep import sweep
 from sonicpy.store.disk import folder as store_folder
 from sonicpy.store.disk.background_sync import BackgroundSync
@@ -163,17 +171,22 @@ class Store(StoreReader):
 
         Raises:
             StoreError: it was not carried out; everything applied before it is.
+            RulesDiffer: a PUSH whose bucket has other rules than the text; nothing was changed.
         """
+        if isinstance(mutation, PushTerms):
+            self._check_accepting()
+            self._check_rules((mutation,))
         work = partial(apply_all, in_steps=True) if in_steps else apply_all
         return self._carry_out(pack_mutation(mutation), mutation, work, (mutation,))[0]
 
-    def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None:
+    def push(self, collection: str, bucket: str, oid: str, terms: Terms, rules: int = FIRST) -> None:
         """Carry out PushTerms as `apply` does; where nothing stands in the way without its calls: 2 % of a PUSH.
 
         Raises:
+            RulesDiffer: the bucket has other rules than the text; nothing was changed.
             StoreError: it was not carried out; everything applied before it is.
         """
-        record = pack_push(collection, bucket, oid, terms)
+        record = pack_push(collection, bucket, oid, terms, rules)
         view = self.view  # None, too, when the open transaction is lost
         if (
             view is None
@@ -181,12 +194,12 @@ class Store(StoreReader):
             or self._refusal is not None
             or self._held_back is not None
             or (writer := view.writer_cache.get((collection, bucket))) is None
+            or writer.rules != rules
             or view.removals.objects
             or view.removals.collections
             or len(record) > RECORD_MAX_BYTES
         ):
-            push = collection, bucket, oid, terms
-            self._carry_out(record, push, apply_push, push)
+            self.apply(PushTerms(collection, bucket, oid, terms, rules=rules))
             return
         self.uncommitted += 1  # from before it can be read: see readable_stamp
         self.stamp += 1
@@ -199,8 +212,8 @@ class Store(StoreReader):
             self._recover(error if isinstance(error, StoreError) else None)
             if not isinstance(error, TRIED_AGAIN):
                 raise
-            push = collection, bucket, oid, terms
-            self._carry_out(record, push, apply_push, push)  # which says what is wrong, unless it passes now
+            # This says what is wrong, unless it passes now.
+            self.apply(PushTerms(collection, bucket, oid, terms, rules=rules))
             return
         self.stamp += 1
         self._unsealed.append(record)
@@ -247,8 +260,10 @@ class Store(StoreReader):
 
         Raises:
             StoreError: none of them was carried out; everything applied before them is.
+            RulesDiffer: as `apply`.
         """
         self._check_accepting()
+        self._check_rules(pushes)
         records = [pack_mutation(push) for push in pushes]
         self.uncommitted += len(records)  # from before it can be read: see readable_stamp
         try:
@@ -266,6 +281,18 @@ class Store(StoreReader):
             for push in pushes:
                 self._mark(self._board, push)
         return left_out
+
+    def _check_rules(self, pushes: Sequence[PushTerms]) -> None:
+        """Raise RulesDiffer if a bucket exists and has other rules than a text."""
+        view = self._writing()
+        seen: dict[tuple[str, str], int] = {}
+        for push in pushes:
+            scope = (push.collection, push.bucket)
+            if scope not in seen:
+                state = view.bucket(*scope)
+                seen[scope] = push.rules if state is None else view.rules(state.bucket)
+            if seen[scope] != push.rules:
+                raise RulesDiffer(scope, seen[scope])
 
     def seal(self) -> None:
         """Put what was applied since the last seal into the log.

@@ -88,6 +88,7 @@ cdef class PushWriter:
             words whose lists changed other than at their end, (term id, term) of new words, the keys of words that
             became live, the record of an object that does not belong into the newest row, (key, block) pairs.
         by_association: the order of the bucket's lists; else by objects.
+        letters: words are shown up to 40 letters, not bytes.
     """
     cdef Counters _counters
     cdef TermCache _terms
@@ -95,7 +96,7 @@ cdef class PushWriter:
     cdef BufferedRow _newest
     cdef Lengths _lengths
     cdef object _read_names, _find_among, _read_words, _read_blocks, _write
-    cdef bint _by_association
+    cdef bint _by_association, _letters
 
     def __cinit__(
         self,
@@ -110,6 +111,7 @@ cdef class PushWriter:
         read_blocks not None,
         write not None,
         bint by_association=False,
+        bint letters=False,
     ):
         self._counters = counters
         self._terms = terms
@@ -119,6 +121,7 @@ cdef class PushWriter:
         self._read_names, self._find_among = read_names, find_among
         self._read_words, self._read_blocks, self._write = read_words, read_blocks, write
         self._by_association = by_association
+        self._letters = letters
 
     def push(self, str oid not None, Terms terms not None, *, bint new=False) -> bool:
         """Give an object (created if it is missing) the terms of a text; return False if `new` left it alone.
@@ -157,7 +160,8 @@ cdef class PushWriter:
         else:
             iid, record = found
         change = begin_add_terms(
-            counters.bucket, iid, terms, record, counters.next_term, self._terms, self._by_association
+            counters.bucket, iid, terms, record, counters.next_term, self._terms, self._by_association,
+            self._letters,
         )
         if not self.change_postings(change, found is None):
             return True

@@ -19,7 +19,7 @@ from sonicpy.store.changing.mutations import (
 from sonicpy.store.changing.remove_steps import flush_collection, flush_object, settle, step
 from sonicpy.store.views.write_view import WriteView
 
-Push = tuple[str, str, str, Terms]
+Push = tuple[str, str, str, Terms, int]
 """The fields of PushTerms that have an effect."""
 
 
@@ -32,12 +32,12 @@ def apply_push(view: WriteView, push: Push, new: bool = False) -> int:
     Raises:
         StoreError: the transaction failed; nothing in it can be used any more.
     """
-    collection, bucket, oid, terms = push
+    collection, bucket, oid, terms, rules = push
     removals = view.removals
     try:
         if removals.objects or removals.collections:
             settle(view, collection, bucket, oid)
-        writer = view.writer_cache.get((collection, bucket)) or writer_of(view, collection, bucket)
+        writer = view.writer_cache.get((collection, bucket)) or writer_of(view, collection, bucket, rules)
         return 0 if writer.push(oid, terms, new=new) else 1
     except (DamagedBytes, OverflowError) as error:
         raise _store_error(error) from error
@@ -60,7 +60,7 @@ def apply_all(
     try:
         for mutation in mutations:
             if type(mutation) is PushTerms:
-                answers.append(apply_push(view, mutation[:4], new))
+                answers.append(apply_push(view, (*mutation[:4], mutation.rules), new))
                 continue
             if view.removals:
                 settle(view, *names_of(mutation))

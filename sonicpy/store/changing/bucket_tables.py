@@ -32,8 +32,12 @@ class BucketTables:
         self._transaction = view.transaction
         self._state = state
 
-    def push_writer(self) -> PushWriter:
-        """Return what pushes into the bucket while the transaction lasts."""
+    def push_writer(self, *, letters: bool) -> PushWriter:
+        """Return what pushes into the bucket while the transaction lasts.
+
+        Args:
+            letters: words are shown up to 40 letters, not bytes.
+        """
         view, state, transaction = self._view, self._state, self._transaction
         return PushWriter(
             state,
@@ -47,6 +51,7 @@ class BucketTables:
             self.read_blocks,
             self._write_push,
             view.by_association,
+            letters,
         )
 
     def _write_push(

@@ -5,6 +5,7 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
+from sonicpy.rules import FIRST, counts_letters
 from sonicpy.store.changing.bucket_tables import BucketTables
 from sonicpy.store.disk.transaction import COMMON, POSTINGS, REMOVED, WORDS
 from sonicpy.store.disk.why import Why
@@ -30,7 +31,10 @@ class BucketWriter:
         self._state = state
         self._transaction = view.transaction
         self._tables = BucketTables(view, state)
-        self.push = self._tables.push_writer().push
+        self.rules = view.rules(state.bucket)
+        """By which its texts are cut."""
+        self._letters = counts_letters(self.rules)
+        self.push = self._tables.push_writer(letters=self._letters).push
         """Gives an object the terms of a text; see `PushWriter.push`."""
 
     def set_fact(self, kind: int, value: bytes | None) -> None:
@@ -84,7 +88,9 @@ class BucketWriter:
         record = ObjectRecord.unpack(part, self._view.by_association)
         self._view.flush_term_rows()
         self._note_rewritten(record)
-        change = RemoveTerms(self._state.bucket, iid, self._words(record), record, self._view.by_association)
+        change = RemoveTerms(
+            self._state.bucket, iid, self._words(record), record, self._view.by_association, self._letters
+        )
         self._change_words(change)
         if change.turned:
             self._note_vanished(change, Why.ORPHANED)
@@ -105,7 +111,7 @@ class BucketWriter:
     def _remove(self, iid: int, record: ObjectRecord, words: list[bytes]) -> int:
         state = self._state
         self._note_rewritten(record)
-        change = RemoveTerms(state.bucket, iid, words, record, self._view.by_association)
+        change = RemoveTerms(state.bucket, iid, words, record, self._view.by_association, self._letters)
         self._change_words(change)
         if change.turned:
             self._note_vanished(change, Why.ORPHANED if len(record) == change.removed else Why.POPPED)
@@ -156,9 +162,14 @@ class BucketWriter:
         self._state.objects -= 1
 
 
-def writer_of(view: WriteView, collection: str, bucket: str) -> BucketWriter:
-    """Return the writer of a bucket that is about to change; create the bucket if it is missing."""
+def writer_of(view: WriteView, collection: str, bucket: str, rules: int = FIRST) -> BucketWriter:
+    """Return the writer of a bucket that is about to change; create the bucket if it is missing.
+
+    Args:
+        rules: of a new bucket.
+    """
     writer: BucketWriter | None = view.writer_cache.get((collection, bucket))
     if writer is None:
-        writer = view.writer_cache[collection, bucket] = BucketWriter(view, view.bucket_to_change(collection, bucket))
+        state = view.bucket_to_change(collection, bucket, rules)
+        writer = view.writer_cache[collection, bucket] = BucketWriter(view, state)
     return writer

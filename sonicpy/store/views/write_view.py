@@ -15,6 +15,7 @@ from sonicpy._native.varint import DamagedBytes
 from sonicpy._native.word_range import WordRange
 from sonicpy.errors import StoreDamaged
 from sonicpy.ids import Scope
+from sonicpy.rules import FIRST
 from sonicpy.store.disk.transaction import (
     BUCKETS,
     COMMON,
@@ -30,10 +31,10 @@ from sonicpy.store.disk.transaction import (
     Transaction,
 )
 from sonicpy.store.disk.why import Why
-from sonicpy.store.rows import uses
+from sonicpy.store.rows import facts, uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import Touched
-from sonicpy.store.rows.keys import fact_key, length_key, object_key, scope_key
+from sonicpy.store.rows.keys import bucket_of, fact_key, length_key, object_key, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
 from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
@@ -128,14 +129,21 @@ class WriteView(View):
                 self._states[scope] = state
         return state
 
-    def bucket_to_change(self, collection: str, bucket: str) -> BucketState:
-        """Return the state of a bucket, to be changed; create the bucket if it is missing."""
+    def bucket_to_change(self, collection: str, bucket: str, rules: int = FIRST) -> BucketState:
+        """Return the state of a bucket, to be changed; create the bucket if it is missing.
+
+        Args:
+            rules: of a new bucket.
+        """
         state = self.bucket(collection, bucket)
         scope = (collection, bucket)
         if state is None:
             state = self._states[scope] = BucketState(take_bucket_id(self.transaction))
             self.transaction.put(BUCKETS, bucket_key(state.bucket), scope_key(collection, bucket))
             self.transaction.put(SCOPES, scope_key(collection, bucket), state.pack())
+            if rules != FIRST:
+                self.require(uses.RULES_8)
+                self.set_fact(state.bucket, facts.RULES, facts.pack_rules(rules))
         self._changed_states.add(scope)
         self.touched.setdefault(state.bucket, Touched())
         return state
@@ -321,7 +329,8 @@ class WriteView(View):
 
     def word_range(self, prefix: bytes, most: int) -> WordRange:
         """Return the first `most` words whose keys begin with `prefix`."""
-        return WordRange(self.word_rows_from(prefix, most, prefix), prefix, most)
+        letters = self.counts_letters(bucket_of(prefix))
+        return WordRange(self.word_rows_from(prefix, most, prefix), prefix, most, letters)
 
     def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
         """Return the keys of the same rows, which takes less time."""
