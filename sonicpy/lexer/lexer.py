@@ -23,6 +23,7 @@ from sonicpy.lexer.languages import LANGUAGES, by_code
 from sonicpy.lexer.normalizer import normalizer, sonic_normalizer
 from sonicpy.lexer.segmenters import Segment, Segmenters
 from sonicpy.lexer.sonic_language import CANDIDATES, SonicGuesser, Undecided
+from sonicpy.lexer.stemmers import ALGORITHMS
 from sonicpy.lexer.stopwords import StopWords
 from sonicpy.rules import FIRST, KNOWN, NEWEST
 
@@ -188,6 +189,15 @@ class Lexer:
             stem = self._stem_function(code)
             analyzer = self._storing[code] = BoundAnalyzer(self._analyzer, stops, drops, stem, joints=True)
         return analyzer.analyze(text)
+
+    def note_language(self, terms: Terms, text: str, lang: str | None) -> None:
+        """Note in the terms of a PUSH the language that its bucket is to count: LANG, or a guess.
+
+        Texts whose language the client does not name are guessed if `is_sampled` says so of their object.
+        """
+        code = self._guesser.guess(text) if lang is None else lang
+        if code is not None and (code in by_code or code in ALGORITHMS) and self.rules >= NEWEST:
+            terms.languages = code.encode()
 
     def _lex_guessed(self, guesser: SonicGuesser, text: str) -> Terms:
         """Return what `lex` does without a language, and ask the detector only if its answer can change the terms."""

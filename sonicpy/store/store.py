@@ -207,6 +207,8 @@ class Store(StoreReader):
         view.changes += 1
         try:
             writer.push(oid, terms)
+            if terms.languages:
+                writer.count_languages(terms.languages)
         except BaseException as error:
             self.uncommitted -= 1
             self._recover(error if isinstance(error, StoreError) else None)

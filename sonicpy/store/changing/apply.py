@@ -38,7 +38,11 @@ def apply_push(view: WriteView, push: Push, new: bool = False) -> int:
         if removals.objects or removals.collections:
             settle(view, collection, bucket, oid)
         writer = view.writer_cache.get((collection, bucket)) or writer_of(view, collection, bucket, rules)
-        return 0 if writer.push(oid, terms, new=new) else 1
+        if not writer.push(oid, terms, new=new):
+            return 1
+        if terms.languages:
+            writer.count_languages(terms.languages)
+        return 0
     except (DamagedBytes, OverflowError) as error:
         raise _store_error(error) from error
 

@@ -5,7 +5,7 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
-from sonicpy.rules import FIRST, counts_letters
+from sonicpy.rules import FIRST, NEWEST, counts_letters
 from sonicpy.store.changing.bucket_tables import BucketTables
 from sonicpy.store.disk.transaction import COMMON, POSTINGS, REMOVED, WORDS
 from sonicpy.store.disk.why import Why
@@ -36,6 +36,11 @@ class BucketWriter:
         self._letters = counts_letters(self.rules)
         self.push = self._tables.push_writer(letters=self._letters).push
         """Gives an object the terms of a text; see `PushWriter.push`."""
+
+    def count_languages(self, languages: bytes) -> None:
+        """Count the languages of a text that was pushed, see `Terms.languages`; buckets of old rules count none."""
+        if self.rules >= NEWEST:
+            self._view.count_languages(self._state.bucket, languages)
 
     def set_fact(self, kind: int, value: bytes | None) -> None:
         """Note something of the bucket as a whole; see `WriteView.set_fact`."""

@@ -43,6 +43,15 @@ def pack_languages(counted: dict[str, Counted]) -> bytes:
     return ",".join(f"{code} {texts}{' +' if own else ''}" for code, (texts, own) in entries).encode("ascii")
 
 
+def texts_of(languages: bytes) -> list[tuple[str, int]]:
+    """Return the languages that a change brings, and how many texts of each: `eng`, or `eng 12,deu 3`."""
+    found = []
+    for entry in languages.decode("ascii").split(","):
+        code, _, texts = entry.partition(" ")
+        found.append((code, int(texts or 1)))
+    return found
+
+
 def add_languages(fact: bytes | None, codes: Iterable[tuple[str, int]]) -> bytes:
     """Return a fact to which texts were added.
 
