@@ -83,6 +83,7 @@ class Lexer:
         self._stop_sets: dict[str | None, StopSet | None] = {}
         self._stemmers: dict[str, Stemmer.Stemmer] = {}
         self._known = {*by_code, NO_LANGUAGE}
+        self._counted = {*by_code, *ALGORITHMS}
         self._by_rules = {self.rules: self}
         self._bind_none()
 
@@ -195,8 +196,10 @@ class Lexer:
 
         Texts whose language the client does not name are guessed if `is_sampled` says so of their object.
         """
-        code = self._guesser.guess(text) if lang is None else lang
-        if code is not None and (code in by_code or code in ALGORITHMS) and self.rules >= NEWEST:
+        if self.rules < NEWEST or not isinstance(self._guesser, LanguageGuesser):
+            return
+        code = self._guesser.counted(text) if lang is None else lang
+        if code is not None and code in self._counted:
             terms.languages = code.encode()
 
     def _lex_guessed(self, guesser: SonicGuesser, text: str) -> Terms:

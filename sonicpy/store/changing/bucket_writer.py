@@ -40,7 +40,10 @@ class BucketWriter:
     def count_languages(self, languages: bytes) -> None:
         """Count the languages of a text that was pushed, see `Terms.languages`; buckets of old rules count none."""
         if self.rules >= NEWEST:
-            self._view.count_languages(self._state.bucket, languages)
+            waiting = self._view.languages_waiting(self._state.bucket)
+            if not waiting:
+                self._view.note_languages_wait(self._state.bucket)
+            waiting[languages] = waiting.get(languages, 0) + 1
 
     def set_fact(self, kind: int, value: bytes | None) -> None:
         """Note something of the bucket as a whole; see `WriteView.set_fact`."""

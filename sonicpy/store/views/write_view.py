@@ -36,7 +36,7 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import Touched
 from sonicpy.store.rows.keys import bucket_of, fact_key, length_key, object_key, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
-from sonicpy.store.rows.languages import LANGUAGES, add_languages, texts_of
+from sonicpy.store.rows.languages import LANGUAGES, add_languages
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
 from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
@@ -252,20 +252,22 @@ class WriteView(View):
         self._changed_buckets.add(bucket)
         self._write_cache.of(bucket).facts[kind] = value
 
-    def count_languages(self, bucket: int, languages: bytes) -> None:
-        """Count texts of a bucket, by its number, by language; see `Terms.languages`."""
+    def languages_waiting(self, bucket: int) -> dict[bytes, int]:
+        """Return the languages of texts that the fact does not count yet, see `Terms.languages`, to be added to. The
+        caller says so by `note_languages_wait` before the first one."""
+        return self._write_cache.of(bucket).languages
+
+    def note_languages_wait(self, bucket: int) -> None:
+        """Note that `languages_waiting` of a bucket, by its number, is about to hold something."""
         self.require(uses.FACTS)
         self._changed_buckets.add(bucket)
-        waiting = self._write_cache.of(bucket).languages
-        for code, texts in texts_of(languages):
-            waiting[code] = waiting.get(code, 0) + texts
 
     def _note_languages(self, bucket: int) -> None:
         """Add the texts that wait to the fact of the languages: once a commit, not at each PUSH."""
         cache = self._write_cache.of(bucket)
         if waiting := cache.languages:
             fact = cache.facts[LANGUAGES] if LANGUAGES in cache.facts else super().fact(bucket, LANGUAGES)
-            cache.facts[LANGUAGES] = add_languages(fact, waiting.items())
+            cache.facts[LANGUAGES] = add_languages(fact, waiting)
             waiting.clear()
 
     def lengths(self, state: BucketState) -> bytearray:
