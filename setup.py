@@ -74,7 +74,7 @@ class BuildNative(build_ext):
     def run(self) -> None:
         header = ROOT / GENERATED
         header.mkdir(parents=True, exist_ok=True)
-        unicode.write_header(header / "unicode_tables.h")
+        unicode.write_headers(header)
         LAST_KIND.write_text(KIND)
         super().run()
         package = ROOT / "sonicpy" if self.inplace else Path(self.build_lib) / "sonicpy"

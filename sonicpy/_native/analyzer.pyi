@@ -4,6 +4,8 @@ from typing import Self, final
 from sonicpy._native.stop_set import StopSet
 from sonicpy._native.terms import Terms
 
+def prepared(text: str) -> str: ...
+
 @final
 class Analyzer:
     def __init__(
@@ -22,6 +24,8 @@ class Analyzer:
         rules_special: bool = False,
         whole_pieces: bool = False,
         stops_in_any_form: bool = False,
+        rules: int = 1,
+        prepares: bool = False,
     ) -> None: ...
 
 @final
@@ -33,5 +37,6 @@ class BoundAnalyzer:
         drop_stops: bool = False,
         stem: Callable[[str], str] | None = None,
         segment: Callable[[str], list[str]] | None = None,
+        joints: bool = False,
     ) -> Self: ...
     def analyze(self, text: str) -> Terms: ...

@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 from sonicpy.api.html import html_table
+from sonicpy.rules import ADVICE, FIRST, NEWEST
 
 HOW_GUESSED = {
     "given": "it was given",
@@ -36,7 +37,11 @@ class DetectedLanguage:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The settings that decide which words a text has; `highlight` applies them to another text."""
+    """The settings that decide which words a text has; `highlight` applies them to another text.
+
+    Attributes:
+        rules: of the bucket, by which its texts are cut; see `sonicpy.rules`.
+    """
 
     compat: bool
     unicode_normalization: str
@@ -44,6 +49,7 @@ class Analysis:
     stemming: bool
     special_patterns: bool
     split_special_patterns: bool
+    rules: int = FIRST
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +234,11 @@ def _advice(explained: Explanation) -> Iterator[str]:
     if len(required) > 1 and all(term.kept or term.alternates for term in required):
         newest = ": the ranking newest needs all of them, bm25 also finds objects that hold some"
         yield f"No object holds all required words{newest if explained.ranking == 'newest' else ''}."
+    if explained.objects and explained.analysis.rules < NEWEST and not explained.analysis.compat:
+        yield (
+            f"The bucket has the rules {explained.analysis.rules} of an older version (emoji, m² as m2, digits of other "
+            f"scripts and words of more than 40 bytes are not found as such): {ADVICE}."
+        )
     if explained.unseen_words:
         yield (
             "Some words were pushed after the last consolidation; they are completed and corrected after the next one "

@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 
 import ahocorasick
 
+from sonicpy._native.analyzer import prepared
 from sonicpy._native.terms import PART, STOP
 from sonicpy.api.explanation import Analysis, Explanation
 from sonicpy.config import Config, NormalizationConfig, StopwordsConfig, TokenizationConfig
@@ -19,6 +20,7 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.lexer.folded import Borders, Folded, Span
 from sonicpy.lexer.lexer import NO_LANGUAGE, Lexer
 from sonicpy.lexer.normalizer import normalizer, sonic_normalizer
+from sonicpy.rules import NEWEST
 
 TORN_MAX = 200
 """Characters without a word border in which terms are searched, at most: they are read once for each term."""
@@ -88,7 +90,7 @@ def wanted_words(explanation: Explanation) -> set[str]:
 
 @lru_cache(maxsize=8)
 def _lexer(analysis: Analysis) -> Lexer:
-    return Lexer(*_sections(analysis), StopwordsConfig(mode="weigh"), compat=analysis.compat)
+    return Lexer(*_sections(analysis), StopwordsConfig(mode="weigh"), compat=analysis.compat, rules=analysis.rules)
 
 
 def _sections(analysis: Analysis) -> tuple[NormalizationConfig, TokenizationConfig]:
@@ -125,6 +127,7 @@ class _Reading:
         )
         form = _sections(analysis)[0].unicode_normalization
         whole = sonic_normalizer if analysis.compat else normalizer
+        self._prepares = form == "nfkc" and analysis.rules >= NEWEST
         self._normalize = cache(whole(form, fold_diacritics=analysis.diacritic_folding))
         self._folded = Folded(text, self._fold)
         self._chunks = Borders([0, *(place for match in _CHUNKS.finditer(text) for place in match.span()), len(text)])
@@ -151,7 +154,7 @@ class _Reading:
         if self._analysis.stemming and len(terms := self._terms(piece)) == 1:
             (term,) = terms
             return term
-        return self._normalize(piece)
+        return self._normalize(prepared(piece) if self._prepares else piece)
 
     def _holds(self, span: Span, word: str) -> bool:
         """Return whether the lexer finds `word` at exactly this place."""

@@ -17,6 +17,7 @@ from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_folder, op
 from sonicpy.errors import ConfigError, NotOffered, SonicError
 from sonicpy.index.maintenance.verify import verify_in_child
 from sonicpy.index.report.export import ExportedObject
+from sonicpy.rules import FIRST
 
 FAULTS_FOUND = 1
 
@@ -87,6 +88,8 @@ def _line(exported: ExportedObject) -> str:
     line = asdict(exported)
     if not exported.hidden:
         del line["hidden"]
+    if exported.rules == FIRST:  # as version 1.0 writes it
+        del line["rules"]
     return json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 

@@ -22,6 +22,7 @@ from sonicpy.index.search.plan import without_last
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.langcodes import NO_LANGUAGE
+from sonicpy.lexer.lexer import Lexer
 from sonicpy.options import with_options
 from sonicpy.search import ExplainOptions, QueryOptions, Search, asked
 
@@ -59,8 +60,8 @@ class Answers:
 
     def find_hits(self, search: Search) -> Hits:
         """Return the answer to a search. Raises like `query`."""
-        terms, matching = self._query_terms(search)
         with self._engine.read_words(search.collection, search.bucket) as lexicon:
+            terms, matching = self._query_terms(search, self._lexer(lexicon))
             if lexicon is None:
                 return Hits(total=0, whole=0) if search.total else Hits()
             return query_hits(lexicon, terms, self.config, search, matching)
@@ -72,8 +73,8 @@ class Answers:
         kept = self._kept_answer(search)
         if kept is not None and kept[0] == stamp:
             return kept[2].copy()
-        terms, matching = self._query_terms(search)
         with store.reading(self._engine.lexicons.of, search.collection, search.bucket) as lexicon:
+            terms, matching = self._query_terms(search, self._lexer(lexicon))
             if lexicon is None:
                 return []
             moment = _moment(lexicon)
@@ -90,20 +91,21 @@ class Answers:
 
     def find_reasons(self, search: Search) -> Explanation:
         """Return the reasons for the answer to a search. Raises like `query`."""
-        terms, matching = self._query_terms(search)
-        lexer = self._engine.lexer
-        lang = language_of(search.lang)
-        code, how = lexer.language(search.text, lang)
-        held = set(terms.words)
-        analysed = Analysed(
-            search,
-            DetectedLanguage(code, how),
-            terms,
-            [word for word in lexer.dropped(search.text, lang) if word not in held],
-            frozenset(word for word in terms.words if lexer.is_stop_word(word, code)),
-            matching,
-        )
         with self._engine.read_words(search.collection, search.bucket) as lexicon:
+            lexer = self._lexer(lexicon)
+            terms, matching = self._query_terms(search, lexer)
+            lang = language_of(search.lang)
+            code, how = lexer.language(search.text, lang)
+            held = set(terms.words)
+            analysed = Analysed(
+                search,
+                DetectedLanguage(code, how),
+                terms,
+                [word for word in lexer.dropped(search.text, lang) if word not in held],
+                frozenset(word for word in terms.words if lexer.is_stop_word(word, code)),
+                matching,
+                lexer.rules,
+            )
             return explain(analysed, lexicon, self.config)
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
@@ -145,9 +147,10 @@ class Answers:
         """
         check_names(collection, bucket)
         limit, offset = number_of("limit", limit), number_of("offset", offset)
-        start = self._word_prefix(text_of("prefix", prefix))
+        prefix = text_of("prefix", prefix)
         behind = _encoded("after", "" if after is None else text_of("after", after))
         with self._engine.read_words(collection, bucket) as lexicon:
+            start = _word_prefix(self._lexer(lexicon), prefix)
             found = [] if lexicon is None else lexicon.words(offset, limit, start, behind)
         return [word.decode() for word in found]
 
@@ -227,8 +230,8 @@ class Answers:
             word = text_of("word", word)
         if type(limit) is not int or limit < 0:
             limit = number_of("limit", limit)
-        term, typed_bytes = one_word(lexed(self._engine.lexer.lex_plain, word))
         with self._engine.read_words(collection, bucket) as lexicon:
+            term, typed_bytes = one_word(lexed(self._lexer(lexicon).lex_plain, word))
             if lexicon is None:
                 return [], None
             moment = _moment(lexicon)
@@ -240,8 +243,19 @@ class Answers:
                 found = suggest_alphabetical(lexicon, term, limit, typed_bytes)
         return list(map(bytes.decode, found)), moment
 
-    def _query_terms(self, search: Search) -> tuple[Terms, Matching | None]:
-        """Return the terms of a search, and how they lead to families; None: they have none."""
+    def _lexer(self, lexicon: Lexicon | None) -> Lexer:
+        """Return the lexer of the rules of a bucket; of the newest ones if there is no such bucket."""
+        lexer = self._engine.lexer
+        if lexicon is None or (rules := lexicon.reader.rules) == lexer.rules:
+            return lexer
+        return lexer.under(rules)
+
+    def _query_terms(self, search: Search, lexer: Lexer) -> tuple[Terms, Matching | None]:
+        """Return the terms of a search, and how they lead to families; None: they have none.
+
+        Args:
+            lexer: of the rules of the bucket.
+        """
         collection, bucket, text, lang = search.collection, search.bucket, search.text, search.lang
         if not are_names(collection, bucket):
             check_names(collection, bucket)
@@ -250,11 +264,11 @@ class Answers:
         if lang is not None:
             lang = language_of(lang)
         try:
-            terms, code = self._engine.lexer.lex_query(text, lang)
+            terms, code = lexer.lex_query(text, lang)
         except UnicodeEncodeError as error:
             raise not_unicode("text", error) from error
         if not len(terms) and not self._engine.is_compat:
-            terms = lexed(self._engine.lexer.lex_plain, text)
+            terms = lexed(lexer.lex_plain, text)
         settings = self.config.search
         if terms.last >= 0 and not (search.complete and settings.complete and settings.query_alternates_try):
             terms = without_last(terms)
@@ -262,13 +276,14 @@ class Answers:
             return terms, None
         return terms, Matching(code, text.isascii(), is_given=lang is not None)
 
-    def _word_prefix(self, prefix: str) -> bytes:
-        """Return letters in the form that words have."""
-        if not prefix:
-            return b""
-        _encoded("prefix", prefix)
-        terms = self._engine.lexer.lex_plain(prefix)
-        return terms.words[0] if len(terms) == 1 else prefix.casefold().encode()
+
+def _word_prefix(lexer: Lexer, prefix: str) -> bytes:
+    """Return letters in the form that words have."""
+    if not prefix:
+        return b""
+    _encoded("prefix", prefix)
+    terms = lexer.lex_plain(prefix)
+    return terms.words[0] if len(terms) == 1 else prefix.casefold().encode()
 
 
 def _moment(lexicon: Lexicon) -> Moment:

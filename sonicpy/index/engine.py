@@ -24,7 +24,7 @@ from sonicpy.index.search.lexicon import Lexicon, Lexicons
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care.restore import drop_staged
 from sonicpy.store.changing.any_store import AnyStore, ClosedStore, EndedStore
-from sonicpy.store.changing.mutations import Mutation, PushTerms
+from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, Mutation, PushTerms, RulesDiffer
 from sonicpy.store.disk.registry import Claim, guard
 from sonicpy.store.rows.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
 from sonicpy.store.store import Store
@@ -35,6 +35,8 @@ BATCH_COMMIT = 512
 
 SWEEP_ROWS = 500
 """Rows of flushed buckets that the library deletes in one step."""
+OLDER_MAX = 10_000
+"""Buckets of older rules that are remembered."""
 SWEEP_FILES = 10
 """Graph files of flushed buckets that one step deletes."""
 
@@ -88,6 +90,9 @@ class Engine:
         """Whether words are completed, corrected, listed and counted from the moment they are pushed."""
         self.is_compat = self.config.server.compat == "sonic"
         self.lexer = self._make_lexer()
+        """That of the rules that a new bucket gets."""
+        self._older: dict[tuple[str, str], Lexer] = {}
+        """The lexers of buckets of other rules, as far as they are known."""
         self.folder = Path(path or kv.path)
         """The folder as it was given."""
         folder = self.folder.absolute()  # the program may change its working directory
@@ -167,14 +172,36 @@ class Engine:
             check_names(collection, bucket, oid, compat=self.is_compat)
         return oid
 
-    def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None:
-        """Carry out a PUSH of terms, as `apply` does."""
+    def lexer_of(self, collection: str, bucket: str) -> Lexer:
+        """Return the lexer of the rules that a bucket had when it was last pushed to; the newest ones if it is new."""
+        return self.lexer if not self._older else self._older.get((collection, bucket), self.lexer)
+
+    def lexer_in(self, view: View, collection: str, bucket: str) -> Lexer:
+        """Return the lexer of the rules that a bucket has in a view; of the newest ones if it does not exist."""
+        state = view.bucket(collection, bucket)
+        return self.lexer if state is None else self.lexer.under(view.rules(state.bucket))
+
+    def note_rules(self, other: RulesDiffer) -> None:
+        """Note the rules of a bucket, for `lexer_of`."""
+        if len(self._older) >= OLDER_MAX:
+            self._older.clear()
+        self._older[other.scope] = self.lexer.under(other.rules)
+
+    def push(self, collection: str, bucket: str, oid: str, terms: Terms, rules: int) -> None:
+        """Carry out a PUSH of terms, as `apply` does.
+
+        Args:
+            rules: by which the text was cut.
+
+        Raises:
+            RulesDiffer: the bucket has others; nothing was changed.
+        """
         if self._is_alone:
-            self.store.push(collection, bucket, oid, terms)
+            self.store.push(collection, bucket, oid, terms, rules)
             return
         turn = self.turn
         with turn.hold():  # as `changing`, which would be one call more
-            self.store.push(collection, bucket, oid, terms)
+            self.store.push(collection, bucket, oid, terms, rules)
             if turn.batches or self.is_autocommit:
                 self._finish_change()
 
@@ -187,6 +214,8 @@ class Engine:
         with self.changing():
             # Who commits by itself has nobody else to serve meanwhile.
             result = self.store.apply(mutation, in_steps=not self.is_autocommit)
+            if self._older and isinstance(mutation, FlushBucket | FlushCollection):
+                self._older.clear()  # a bucket that comes again gets the newest rules
             self._finish_change()
             return result
 

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from sonicpy._native.held import insist
-from sonicpy._native.ids import are_names
+from sonicpy._native.ids import are_names, is_sampled
 from sonicpy._native.terms import Terms
 from sonicpy.api.bucket import Bucket
 from sonicpy.api.counted import need_no
@@ -27,7 +27,7 @@ from sonicpy.ids import ObjectName, Scope, check_collection, check_names, object
 from sonicpy.index.answers import Answers, lexed
 from sonicpy.index.engine import Engine
 from sonicpy.index.ingest.push_many import Chunk, push_rows
-from sonicpy.index.ingest.terms import NO_TERMS, packed_terms
+from sonicpy.index.ingest.terms import NO_TERMS, check_rules, packed_terms
 from sonicpy.index.listing import Listing
 from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.report import export, stats, term_stats
@@ -36,7 +36,7 @@ from sonicpy.index.report.stats import Figures
 from sonicpy.index.report.term_stats import ObjectStats, TermStats
 from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.index.settings import Settings, config_of
-from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, PopTerms
+from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, PopTerms, RulesDiffer
 
 logger = logging.getLogger(__name__)
 
@@ -123,7 +123,17 @@ class Index(Answers, Listing):
         if not are_names(collection, bucket, oid):
             check_names(collection, bucket, oid, compat=self._engine.is_compat, new=True)
         engine = self._engine
-        engine.push(collection, bucket, oid, self._lex(engine.lexer.lex_push, text, lang))
+        while True:
+            lexer = engine.lexer_of(collection, bucket)
+            terms = self._lex(lexer.lex_push, text, lang)
+            if lang is not None or is_sampled(oid):
+                lexer.note_language(terms, text, language_of(lang))
+            try:
+                engine.push(collection, bucket, oid, terms, lexer.rules)
+            except RulesDiffer as other:
+                engine.note_rules(other)
+            else:
+                return
 
     def push_terms(
         self,
@@ -132,19 +142,36 @@ class Index(Answers, Listing):
         object: ObjectName,
         terms: Mapping[str, int],
         hidden: Mapping[str, int] = NO_TERMS,
+        rules: int | None = None,
     ) -> None:
         """Add the terms to an object that `holdings` of another index returned for it.
 
         Args:
             terms: words in their normal form, each with its frequency, 1 to 255.
-            hidden: the same of parts of runs without blanks, and of stop words that compat mode keeps.
+            hidden: the same of parts of runs without blanks, and of stop words that compat mode keeps; a frequency may
+                be 0.
+            rules: by which the text was cut, as `holdings` returned them; exports of version 1.0 do not name them,
+                and mean 1. None: those of the bucket.
 
         Raises:
-            CommandError: a name, a term or a frequency is not valid.
-            StoreError: the terms were not stored.
+            CommandError: a name, a term, a frequency or the rules are not valid.
+            StoreError: the terms were not stored; the bucket exists and has other rules.
         """
         oid = self._engine.known_name(collection, bucket, object)  # an old name stays as it is
-        self._engine.push(collection, bucket, oid, packed_terms(terms, hidden))
+        packed = packed_terms(terms, hidden)
+        engine = self._engine
+        if rules is not None:
+            check_rules(rules, compat=engine.is_compat)
+        try:
+            engine.push(collection, bucket, oid, packed, engine.lexer.rules if rules is None else rules)
+        except RulesDiffer as other:
+            if rules is None:
+                engine.push(collection, bucket, oid, packed, other.rules)
+                return
+            raise StoreError(
+                f"the bucket {bucket} of {collection} has the rules {other.rules}, the terms of {oid} were cut by the "
+                f"rules {rules}: import them into another bucket, or flush this one first"
+            ) from other
 
     def push_many(
         self,
@@ -187,7 +214,7 @@ class Index(Answers, Listing):
         touched: set[Scope] = set()
         push_rows(
             read_rows(rows, shape),
-            self._engine.lexer.lex_push,
+            self._engine.lexer_of,
             partial(self._push_chunk, touched),
             self._engine.commit_before_reading,
             report,
@@ -198,7 +225,11 @@ class Index(Answers, Listing):
         return report
 
     def _push_chunk(self, touched: set[Scope], chunk: Chunk, *, new: bool) -> None:
-        self._engine.apply_pushes(chunk, new=new)
+        try:
+            self._engine.apply_pushes(chunk, new=new)
+        except RulesDiffer as other:
+            self._engine.note_rules(other)
+            raise
         some = {Scope(push.collection, push.bucket) for push in chunk.pushes}
         touched |= some
         self.maintainer.consolidate_backlogged(some, BACKLOGS_BETWEEN_CHUNKS)
@@ -206,7 +237,10 @@ class Index(Answers, Listing):
     def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int:
         """Remove the words of a text from an object; return how many were removed. Raises like `push`."""
         oid = self._engine.known_name(collection, bucket, object)
-        words = lexed(self._engine.lexer.lex_every_way, text_of("text", text))
+        text = text_of("text", text)
+        with self._engine.read() as view:
+            lexer = self._engine.lexer_in(view, collection, bucket)
+        words = lexed(lexer.lex_every_way, text)
         # Flags and counts do not matter for a removal.
         return self._engine.apply(
             PopTerms(collection, bucket, oid, Terms(words, b"\1" * len(words), bytes(len(words))))

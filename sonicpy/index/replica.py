@@ -32,11 +32,12 @@ class RecorderEngine(Engine):
         self.config = config
         self.is_compat = config.server.compat == "sonic"
         self.lexer = self._make_lexer()
+        self._older: dict[tuple[str, str], Lexer] = {}
         self.record = b""
 
-    def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None:
+    def push(self, collection: str, bucket: str, oid: str, terms: Terms, rules: int) -> None:
         """Keep the record of a PUSH. Raises like `apply`."""
-        self._keep(pack_push(collection, bucket, oid, terms))
+        self._keep(pack_push(collection, bucket, oid, terms, rules))
 
     def apply(self, mutation: Mutation) -> int:
         """Keep the record of a change; return 0.

@@ -70,13 +70,17 @@ class SpreadParts(Answers):
 class SpreadReader(Answers):
     """Reads texts; it needs no folder."""
 
-    def read_query(self, search: Search) -> tuple[Terms, Matching | None]:
-        """Return the terms of a search, and how they lead to families. Raises as `query`."""
-        return self._query_terms(search)
+    def read_query(self, search: Search, rules: int) -> tuple[Terms, Matching | None]:
+        """Return the terms of a search, and how they lead to families. Raises as `query`.
 
-    def read_word(self, word: str) -> tuple[bytes, int]:
+        Args:
+            rules: of the bucket.
+        """
+        return self._query_terms(search, self._engine.lexer.under(rules))
+
+    def read_word(self, word: str, rules: int) -> tuple[bytes, int]:
         """Return the only word of a text, and how many bytes it had as typed. Raises as `suggest`."""
-        return one_word(lexed(self._engine.lexer.lex_plain, word))
+        return one_word(lexed(self._engine.lexer.under(rules).lex_plain, word))
 
 
 def pack_terms(terms: Terms) -> list[Any]:

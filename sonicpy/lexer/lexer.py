@@ -9,6 +9,7 @@ at any start. In compat mode, and with stopwords.mode = "drop", the lists decide
 
 import unicodedata
 from collections.abc import Callable, Iterable
+from copy import copy
 
 import Stemmer
 
@@ -22,7 +23,9 @@ from sonicpy.lexer.languages import LANGUAGES, by_code
 from sonicpy.lexer.normalizer import normalizer, sonic_normalizer
 from sonicpy.lexer.segmenters import Segment, Segmenters
 from sonicpy.lexer.sonic_language import CANDIDATES, SonicGuesser, Undecided
+from sonicpy.lexer.stemmers import ALGORITHMS
 from sonicpy.lexer.stopwords import StopWords
+from sonicpy.rules import FIRST, KNOWN, NEWEST
 
 Stem = Callable[[str], str]
 
@@ -47,6 +50,10 @@ class Lexer:
 
     Args:
         compat: do as Sonic does: special words keep their case, and patterns may end inside words.
+        rules: of `sonicpy.rules`, in the default mode.
+
+    Attributes:
+        rules: those that this lexer follows.
     """
 
     def __init__(
@@ -56,7 +63,9 @@ class Lexer:
         stopwords: StopwordsConfig,
         *,
         compat: bool,
+        rules: int = NEWEST,
     ) -> None:
+        self.rules = FIRST if compat else rules
         self._normalization = normalization
         self._is_stemming = normalization.stemming_enabled  # each typed word asks: a pydantic model takes longer
         self._tokenization = tokenization
@@ -73,11 +82,36 @@ class Lexer:
         self._guesser = self._sonic_guesser or LanguageGuesser(self._lists)
         self._stop_sets: dict[str | None, StopSet | None] = {}
         self._stemmers: dict[str, Stemmer.Stemmer] = {}
+        self._known = {*by_code, NO_LANGUAGE}
+        self._counted = {*by_code, *ALGORITHMS}
+        self._by_rules = {self.rules: self}
+        self._bind_none()
+
+    def _bind_none(self) -> None:
+        """Forget the analyzers of languages, which belong to one analyzer."""
         self._plain = BoundAnalyzer(self._analyzer)
+        self._stores = BoundAnalyzer(self._analyzer, joints=True)
         self._analyzers: dict[str | None, BoundAnalyzer] = {NO_LANGUAGE: self._plain}
-        self._storing: dict[str | None, BoundAnalyzer] = {NO_LANGUAGE: self._plain}
+        self._storing: dict[str | None, BoundAnalyzer] = {NO_LANGUAGE: self._stores}
         self._stemming: dict[str | None, BoundAnalyzer] = {}
         self._any_of: dict[str, BoundAnalyzer] = {}
+
+    def under(self, rules: int) -> "Lexer":
+        """Return the lexer of the same settings that follows other rules; it shares what the rules do not change.
+
+        Raises:
+            KeyError: this version does not know the rules.
+        """
+        found = self._by_rules.get(rules)
+        if found is None:
+            if rules not in KNOWN or self._compat:
+                raise KeyError(rules)
+            found = copy(self)
+            found.rules = rules
+            found._analyzer = found._default_analyzer()
+            found._bind_none()
+            self._by_rules[rules] = found
+        return found
 
     def _default_analyzer(self) -> Analyzer:
         form, folds = self._normalization.unicode_normalization, self._normalization.diacritic_folding_enabled
@@ -89,6 +123,8 @@ class Lexer:
             split_patterns=self._tokenization.compat_split_special_patterns,
             bigrams=True,
             words_of_run=self._segmenters.words_of_run,
+            rules=self.rules,
+            prepares=self.rules >= NEWEST and form == "nfkc",
         )
 
     def _sonic_analyzer(self) -> Analyzer:
@@ -138,20 +174,33 @@ class Lexer:
         The language is guessed only if the terms depend on it. Arguments and errors as in `lex`.
         """
         if self._stores_plain:
-            return self._plain.analyze(turkish.folded(text) if lang in turkish.LANGUAGES else text)
+            return self._stores.analyze(turkish.folded(text) if lang in turkish.LANGUAGES else text)
         if lang is None and self._sonic_guesser is not None and not self._is_stemming:
             return self._lex_guessed(self._sonic_guesser, text)
-        if self._lists_decide:
+        if self._compat:
             return self.lex(text, lang)
         if lang in turkish.LANGUAGES:
             text = turkish.folded(text)
         if lang is None:
             lang = self._guesser.guess(text)
-        code = lang if lang in by_code else None  # any tag may come: not each has an analyzer of its own
+        code = lang if lang in self._known else None  # any tag may come: not each has an analyzer
         analyzer = self._storing.get(code)
         if analyzer is None:
-            analyzer = self._storing[code] = BoundAnalyzer(self._analyzer, stem=self._stem_function(code))
+            stops, drops = (self._stop_set(code), True) if self._lists_decide else (None, False)
+            stem = self._stem_function(code)
+            analyzer = self._storing[code] = BoundAnalyzer(self._analyzer, stops, drops, stem, joints=True)
         return analyzer.analyze(text)
+
+    def note_language(self, terms: Terms, text: str, lang: str | None) -> None:
+        """Note in the terms of a PUSH the language that its bucket is to count: LANG, or a guess.
+
+        Texts whose language the client does not name are guessed if `is_sampled` says so of their object.
+        """
+        if self.rules < NEWEST or not isinstance(self._guesser, LanguageGuesser):
+            return
+        code = self._guesser.counted(text) if lang is None else lang
+        if code is not None and code in self._counted:
+            terms.languages = code.encode()
 
     def _lex_guessed(self, guesser: SonicGuesser, text: str) -> Terms:
         """Return what `lex` does without a language, and ask the detector only if its answer can change the terms."""
@@ -223,9 +272,9 @@ class Lexer:
         Raises:
             UnicodeEncodeError: the text holds a lone surrogate.
         """
-        found = dict.fromkeys(self._plain.analyze(text).words)
+        found = dict.fromkeys(self._stores.analyze(text).words)
         if not self._compat and (folded := turkish.folded(text)) is not text:
-            found.update(dict.fromkeys(self._plain.analyze(folded).words))
+            found.update(dict.fromkeys(self._stores.analyze(folded).words))
         if self._is_stemming:
             for algorithm in sorted({language.stemmer for language in LANGUAGES if language.stemmer}):
                 stemming = BoundAnalyzer(self._analyzer, stem=self._stemmer(algorithm))

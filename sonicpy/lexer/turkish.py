@@ -23,4 +23,5 @@ def _fold(found: re.Match[str]) -> str:
     chunk = found[0]
     if _NOT_A_WORD.search(chunk):
         return chunk
-    return _DOTTED_CAPITALS.sub("i", chunk).replace("I", "\u0131")
+    folded = _DOTTED_CAPITALS.sub("i", chunk).replace("I", "\u0131")
+    return folded.lower() if chunk.isupper() else folded  # else its other capitals would stand between small letters

@@ -143,7 +143,7 @@ def test_a_dropped_word_does_not_count_for_its_stem() -> None:
 
 
 SPELLINGS = [
-    ({}, "Ｆｕｌｌ ﬁsh Straße ΣΟΦΟΣ ²", "full fish strasse σοφοσ 2", "NFKC and full folding"),
+    ({}, "Ｆｕｌｌ ﬁsh Straße ΣΟΦΟΣ ²", "full fish strasse σοφοσ 2*", "NFKC and full folding"),
     ({}, "cafe\u0301", "caf\u00e9", "composed"),
     ({}, "ABC123 Node.JS", "abc123* node.js*", "special words too"),
     ({"normalization__unicode_normalization": "nfc"}, "Ｆｕｌｌ cafe\u0301", "ｆｕｌｌ caf\u00e9", "NFC composes only"),
@@ -188,7 +188,10 @@ def test_push_and_query_have_the_same_terms(settings: dict[str, Any]) -> None:
     for code, text in sentences(1):
         for lang in {None, "none", "eng", code} & {None, "none", *CODES}:
             pushed, asked = cut.lex_push(text, lang), cut.lex(text, lang)
-            assert (pushed.words, pushed.counts) == (asked.words, asked.counts)
+            joints = [place for place, word in enumerate(pushed.words) if word.startswith(b"\2")]
+            assert not any(pushed.counts[place] for place in joints)
+            counted = [each for each in zip(pushed.words, pushed.counts, strict=True) if each[1]]
+            assert counted == list(zip(asked.words, asked.counts, strict=True))
 
 
 def test_single_letters_of_a_run_stay_hidden() -> None:

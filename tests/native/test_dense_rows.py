@@ -94,7 +94,7 @@ def test_dense_blocks_are_small() -> None:
 # -- records ----------------------------------------------------------------------------------------------------------
 
 term_ids = st.integers(0, 300) | st.integers(0, 2**40 - 1)
-held_terms = st.dictionaries(term_ids, st.tuples(tfs, st.booleans()), max_size=30)
+held_terms = st.dictionaries(term_ids, st.tuples(tfs, st.booleans()) | st.just((0, True)), max_size=30)
 numbered = st.integers(0, 10**4).map(lambda number: b"object:%d" % number)
 oids = st.one_of(
     numbered,
@@ -124,6 +124,7 @@ def shown(row: bytes) -> list[tuple[int, bytes, list[tuple[int, int, bool]]]]:
 @given(rows, st.integers(0, 15))
 @example({0: (b"o9", {}), 1: (b"10", {}), 2: (b"11", {0: (1, True)}), 15: (b"99", {2**40 - 1: (255, True)})}, 3)
 @example({place: (b"%d" % (95 + place), {7: (1, False)}) for place in range(16)}, 9)
+@example({3: (b"camel", {0: (0, True), 1: (1, True), 2: (2, False), 3: (1, False), 9: (0, True)})}, 3)
 def test_dense_rows_are_read_as_the_page_draws_them(
     held: dict[int, tuple[bytes, dict[int, tuple[int, bool]]]], place: int
 ) -> None:

@@ -22,10 +22,13 @@ def last(text: str, lexer: Lexer = LEXER) -> str | None:
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("sunny wea", "wea"), ("sunny wea ", None), ("Sunny", "sunny"), ("", None), ("?!", None), ("wea, sunny.", None),
-        ("john jo john", "john"), ("the", "the"), ("mail to Max.M@example.ne", "example.ne"), ("see 10.0.0.1", "10.0.0.1"),
+        ("sunny wea", "wea"), ("sunny wea ", None), ("Sunny", "sunny"), ("", None), ("?!", None),
+        ("wea, sunny.", None),
+        ("john jo john", "john"), ("the", "the"), ("mail to Max.M@example.ne", "example.ne"),
+        ("see 10.0.0.1", "10.0.0.1"),
         ("12-34", "34"), ("snake_cas", "snake_cas"), ("cafe\u0301", "café"), ("x\u200d", "x\u200d"),
-        ("京都", "京都"), ("in 京都府", "京都府"), ("京都府 ", None), ("Stra\u00dfe", "strasse"), ("+49 30901 23", "23"),
+        ("京都", "京都"), ("in 京都府", "京都府"), ("京都府 ", None), ("Stra\u00dfe", "strasse"),
+        ("+49 30901 23", "23"),
     ],
 )  # fmt: skip
 def test_the_last_word(text: str, word: str | None) -> None:
@@ -38,7 +41,7 @@ def test_a_word_that_is_left_out_is_not_the_last() -> None:
 
 
 @settings(deadline=None, max_examples=examples(150))
-@given(st.text("aB1é \u0301.-_@中の🔥+:/", max_size=9))
+@given(st.text("aB1é \u0301.-_@中の+:/", max_size=9))
 def test_the_last_word_is_the_one_that_letters_behind_it_change(text: str) -> None:
     terms = LEXER.lex(text, "none")
     if terms.last < 0:

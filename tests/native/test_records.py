@@ -37,7 +37,8 @@ def terms_of(rows: list[Row]) -> Terms:
 
 
 changes = st.one_of(
-    st.builds(PushTerms, names, names, names, rows.map(terms_of), windows),
+    st.builds(PushTerms, names, names, names, rows.map(terms_of), windows, st.just(1)),
+    st.builds(PushTerms, names, names, names, rows.map(terms_of), st.just(0), st.sampled_from([2, 8, 300])),
     st.builds(PopTerms, names, names, names, rows.map(terms_of)),
     st.builds(FlushObject, names, names, names),
     st.builds(FlushBucket, names, names),
@@ -53,13 +54,15 @@ pack_record, unpack_record = codec.pack, codec.unpack
 def twin(mutation: Mutation) -> bytes:
     """`RecordCodec.pack`, piece by piece."""
     kind = {PushTerms: 1, PopTerms: 2, FlushObject: 3, FlushBucket: 4, FlushCollection: 5}[type(mutation)]
+    if isinstance(mutation, PushTerms) and mutation.rules > 1:
+        kind = 7
     pieces = [bytes((kind,))]
     for field in mutation._fields:
         if field in ("collection", "bucket", "oid"):
             name = getattr(mutation, field).encode()
             pieces += [pack_varints([len(name)]), name]
     if isinstance(mutation, PushTerms):
-        pieces.append(pack_varints([mutation.window]))
+        pieces.append(pack_varints([mutation.rules if kind == 7 else mutation.window]))
     if isinstance(mutation, PushTerms | PopTerms):
         terms = mutation.terms
         pieces.append(pack_varints([len(terms)]))
@@ -79,7 +82,7 @@ def test_records_are_those_of_the_twin_and_come_back(mutation: Mutation) -> None
     again = unpack_record(record)
     assert (type(again), again) == (type(mutation), mutation)
     if isinstance(mutation, PushTerms):
-        assert codec.pack_push(*mutation[:4]) == twin(mutation._replace(window=0))
+        assert codec.pack_push(*mutation[:4], mutation.rules) == twin(mutation._replace(window=0))
 
 
 class Like(PopTerms):

@@ -96,7 +96,8 @@ def _terms(bits: Bits) -> Iterator[tuple[int, int, bool]]:
         for _ in range(marked):
             place = bits.bits((count - 1).bit_length())
             hidden = bool(any_hidden and bits.bits(1))
-            marks[place] = bits.golomb(0) + 2 - any_hidden, hidden
+            tf = bits.golomb(0) + 2 - any_hidden
+            marks[place] = (0, True) if tf == 1 and not hidden else (tf, hidden)
         if len(marks) < marked or max(marks) >= count:
             raise ValueError("a mark has no place")
     term_id = -1

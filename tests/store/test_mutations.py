@@ -25,7 +25,8 @@ texts = st.lists(st.tuples(st.binary(max_size=300), st.integers(0, 255), st.inte
     lambda rows: Terms([row[0] for row in rows], bytes(row[1] for row in rows), bytes(row[2] for row in rows))
 )
 mutations = st.one_of(
-    st.builds(PushTerms, names, names, names, texts, st.integers(0, 2**40)),
+    st.builds(PushTerms, names, names, names, texts, st.integers(0, 2**40), st.just(1)),
+    st.builds(PushTerms, names, names, names, texts, st.just(0), st.sampled_from([2, 8, 300])),
     st.builds(PopTerms, names, names, names, texts),
     st.builds(FlushObject, names, names, names),
     st.builds(FlushBucket, names, names),
@@ -70,7 +71,7 @@ def test_every_truncation_and_every_tail_is_damage(mutation: Mutation) -> None:
             unpack_mutation(record + tail)
 
 
-@pytest.mark.parametrize("kind", [0, 6, 7, 127, 255])
+@pytest.mark.parametrize("kind", [0, 6, 8, 127, 255])
 def test_an_unknown_kind_is_damage(kind: int) -> None:
     with pytest.raises(StoreDamaged, match=f"unknown kind {kind}"):
         unpack_mutation(bytes((kind,)) + b"\x01c\x01b\x01o" + b"\0")

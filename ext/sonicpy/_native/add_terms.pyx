@@ -6,7 +6,7 @@ from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcpy, memmove
 
 from sonicpy._native.keys cimport TERM_KEY_BYTES, block_key, put_big_endian, word_key
-from sonicpy._native.object_change cimport ADD, NOTHING, RAISE, Edit, ObjectChange
+from sonicpy._native.object_change cimport ADD, NOTHING, RAISE, Edit, ObjectChange, is_joint
 from sonicpy._native.object_record cimport Held, ObjectRecord
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, put_posting, read_block, write_block, write_dense_block
 from sonicpy._native.term_cache cimport Entry, TermCache, hash_of, make_room, take_tail
@@ -33,6 +33,7 @@ cdef class AddTerms(ObjectChange):
         next_term: the next unused term id of the bucket.
         cache: where the rows of words are changed.
         by_association: the order of the bucket's lists; else by objects.
+        letters: words are shown up to 40 letters, not bytes.
     """
 
     def __init__(
@@ -44,8 +45,9 @@ cdef class AddTerms(ObjectChange):
         uint64_t next_term,
         TermCache cache not None,
         bint by_association=False,
+        bint letters=False,
     ):
-        self.set_up(bucket, iid, terms, record, next_term, cache, by_association)
+        self.set_up(bucket, iid, terms, record, next_term, cache, by_association, letters)
 
     cdef int set_up(
         self,
@@ -56,10 +58,11 @@ cdef class AddTerms(ObjectChange):
         uint64_t next_term,
         TermCache cache,
         bint by_association,
+        bint letters,
     ) except -1:
         if not len(terms.words) == len(terms.counts) == len(terms.flags):
             raise ValueError("every word needs a count and flags")
-        self.begin(bucket, iid, list(terms.words), by_association)
+        self.begin(bucket, iid, list(terms.words), by_association, letters)
         self._counts = terms.counts
         self._flags = terms.flags
         self._record = record
@@ -115,6 +118,7 @@ cdef class AddTerms(ObjectChange):
             edit = &self._edits[number]
             edit.tf = max(<uint8_t> self._counts[number], 1)
             edit.hidden = (<uint8_t> self._flags[number] & F_HIDDEN) != 0
+            edit.is_joint = is_joint(self._words[number])
             if edit.entry == NULL:
                 key = self.word_keys[missing]
                 missing += 1
@@ -127,7 +131,7 @@ cdef class AddTerms(ObjectChange):
                 else:
                     self.create(edit, key)
             edit.word = &edit.entry.word
-            edit.was_live = is_live(edit.word, edit.size)
+            edit.was_live = is_live(edit.word, edit.shown)
         self.select_held()
         for number in range(self._count):
             edit = &self._edits[number]
@@ -176,8 +180,13 @@ cdef class AddTerms(ObjectChange):
         edit.has_row = True
         edit.word.df += 1
         edit.word.hidden_df += edit.hidden
-        edit.held = Held(edit.word.term_id, edit.word.position if self._by_association else 0, edit.tf, edit.hidden)
-        self.length_change += edit.tf
+        edit.held = Held(
+            edit.word.term_id,
+            edit.word.position if self._by_association else 0,
+            0 if edit.is_joint else edit.tf,
+            edit.hidden,
+        )
+        self.length_change += edit.held.tf
         self.changed = True
         if not self.is_in_tail(edit):
             self.need_block(edit)
@@ -190,7 +199,7 @@ cdef class AddTerms(ObjectChange):
             edit.word.hidden_df -= 1
             edit.held.hidden = False
             edit.has_row = self.changed = True
-        if edit.tf > held.tf:
+        if edit.tf > held.tf and not edit.is_joint:
             edit.step = RAISE
             edit.held.tf = edit.tf
             self.length_change += edit.tf - held.tf
@@ -365,10 +374,11 @@ cdef AddTerms begin_add_terms(
     uint64_t next_term,
     TermCache cache,
     bint by_association,
+    bint letters,
 ):
     """Return an AddTerms, without what a call from Python costs."""
     cdef AddTerms change = AddTerms.__new__(AddTerms)
-    change.set_up(bucket, iid, terms, record, next_term, cache, by_association)
+    change.set_up(bucket, iid, terms, record, next_term, cache, by_association, letters)
     return change
 
 

@@ -10,15 +10,18 @@ from unicodedata import is_normalized, normalize
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 cimport cython
 
 from sonicpy._native.characters cimport (
-    ALPHABETIC, ALPHANUMERIC, BYTE_KINDS, IN_WORD, NO_ASCII, UNSPACED, properties, properties_at,
+    ALPHABETIC, ALPHANUMERIC, BYTE_KINDS, CAPITAL, IN_WORD, NO_ASCII, UNSPACED, is_ascii_blank, properties, properties_at,
 )
 from sonicpy._native.folding cimport ascii_word_end, fold
+from sonicpy._native.joints cimport JOINT, JOINTS_MAX, find_joints
 from sonicpy._native.patterns cimport PHONE, Match, Scan, begin_scan, next_match
+from sonicpy._native.preparing cimport GROWTH_MAX, SYMBOL, first_changing, prepare, ruled_kind
 from sonicpy._native.stop_set cimport StopSet
 from sonicpy._native.terms cimport F_PART, F_SPECIAL, F_STOP, Collector, Terms, hash_bytes
 from sonicpy._native.utf8 cimport decode
@@ -27,8 +30,12 @@ from sonicpy._native.word_break cimport letter_end, word_end
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
 
+FRACTION_SLASH = "\u2044"  # in a half, whose numbers are hidden words
+
 cdef enum:
     RUN_BYTES = 40  # a longer run without blanks is no word: only its parts are terms
+    NEWER = 8  # the first rules that prepare texts
+    SHARP_LETTERS = 2  # before a #, at most: C#, not issue#
     F_TERM = F_SPECIAL | F_STOP | F_PART
     UNSTEMMED = 128  # only while a piece is on its way: it is of a run without blanks, and stemmers do not know it
 
@@ -57,17 +64,20 @@ cdef class Analyzer:
         rules_special: the rules of the language are for special words, too (as in Sonic).
         whole_pieces: a piece is one word, even if its normal form has blanks in it (as in Sonic).
         stops_in_any_form: a word is a stop word if its NFKC form is one (as in Sonic); the sets hold those forms.
+        rules: 1: those of version 1.0. 8: emoji and some symbols are words, and C++, C# and .NET are, beside c and net.
+        prepares: characters become what ext/tables/prepared.py says before words are cut.
     """
 
     cdef object _normalize, _words_of_run
     cdef Collector _spare  # empty, left by the text before; None while one is analyzed
     cdef bint _always_normalize, _composes, _patterns, _split_patterns, _fold_special, _at_borders, _bigrams
-    cdef bint _marks_are_words, _rules_special, _whole_pieces, _stops_in_any_form
+    cdef bint _marks_are_words, _rules_special, _whole_pieces, _stops_in_any_form, _is_newer, _prepares
 
     def __init__(
         self, normalize, *, bint always_normalize=False, bint composes=True, bint patterns=True,
         bint split_patterns=True, bint fold_special=True, bint at_borders=True, bint bigrams=False, words_of_run=None,
         bint marks_are_words=False, bint rules_special=False, bint whole_pieces=False, bint stops_in_any_form=False,
+        int rules=1, bint prepares=False,
     ):
         self._normalize = normalize
         self._always_normalize = always_normalize
@@ -82,6 +92,8 @@ cdef class Analyzer:
         self._rules_special = rules_special
         self._whole_pieces = whole_pieces
         self._stops_in_any_form = stops_in_any_form
+        self._is_newer = rules >= NEWER
+        self._prepares = prepares
 
 
 @cython.final
@@ -94,23 +106,27 @@ cdef class BoundAnalyzer:
         stem: str -> str for ordinary words, called after stop words are found; None: no stemming.
         segment: str -> list of str that cuts a text instead of UAX #29; every piece is a word, blanks and signs, too
             (as in Sonic).
+        joints: a word in camelCase has a hidden term more, which names its parts: byte 2 before each, in small letters.
+            Its count is 0, so that it adds nothing to the length of an object. Needs the newer rules.
 
     Special words follow none of these rules without `rules_special`, single letters of a run without blanks never.
     """
 
     cdef Analyzer _analyzer
     cdef StopSet _stops
-    cdef bint _drop_stops
+    cdef bint _drop_stops, _joints
     cdef object _stem, _segment
 
     def __cinit__(
-        self, Analyzer analyzer not None, StopSet stops=None, bint drop_stops=False, stem=None, segment=None
+        self, Analyzer analyzer not None, StopSet stops=None, bint drop_stops=False, stem=None, segment=None,
+        bint joints=False,
     ):
         self._analyzer = analyzer
         self._stops = stops
         self._drop_stops = drop_stops
         self._stem = stem
         self._segment = segment
+        self._joints = joints and analyzer._is_newer and stem is None
 
     def analyze(self, str text not None) -> Terms:
         """Return the distinct terms of `text`.
@@ -123,9 +139,15 @@ cdef class BoundAnalyzer:
         cdef Analyzer analyzer = self._analyzer
         cdef Collector collector = analyzer._spare
         cdef Terms terms
+        cdef bytes prepared
+        if analyzer._prepares and size != len(text):
+            prepared = prepared_text(utf8, size)
+            if prepared is not None:
+                utf8, size = <const uint8_t *> <const char *> prepared, len(prepared)
         analyzer._spare = None  # a callable may analyze another text meanwhile
         if collector is None:
             collector = Collector()
+        collector._text = utf8
         if analyzer._patterns:
             self.add_all(collector, utf8, size)
         else:
@@ -176,15 +198,16 @@ cdef class BoundAnalyzer:
 
     cdef int add_words(self, Collector terms, const uint8_t *text, Py_ssize_t size, uint8_t flags) except -1:
         """Add every piece of the text that holds a letter or number; return how many there were."""
-        cdef Py_ssize_t at = 0, end, piece_size, behind = -1
+        cdef Py_ssize_t at = 0, end, piece_size, began = 0, behind = -1, dot = -1
         cdef bint has_word
         cdef bint bigrams = self._analyzer._bigrams
         cdef bint folds = not self._analyzer._always_normalize and (
             self._analyzer._fold_special or not flags & F_SPECIAL
         )
+        cdef bint newer = self._analyzer._is_newer
         cdef uint8_t kind
         cdef uint32_t hashed
-        cdef int words = 0
+        cdef int words = 0, width
         if self._segment is not None and size:
             for piece in self._segment(PyUnicode_DecodeUTF8(<const char *> text, size, NULL)):
                 words += 1
@@ -199,11 +222,25 @@ cdef class BoundAnalyzer:
                     if has_word:
                         words += 1
                         self.add_hashed(terms, end - at, hashed, flags, end - at)
-                        behind = end
+                        if has_word & CAPITAL and self._joints:
+                            self.add_joints(terms, text + at, end - at, flags)
+                        if dot + 1 == at and dot >= 0 and end - at > 1:
+                            self.add_piece(terms, text + dot, end - dot, flags)
+                        began, behind = at, end
                     at = end
                     continue
             elif not kind & (IN_WORD | NO_ASCII) and (at + 1 == size or text[at + 1] < 0x80):
-                at += 1  # no word begins here, and no mark follows
+                # No word begins here, and no mark follows.
+                if text[at] == c"." and newer:
+                    if at == 0 and text == terms._text or at > 0 and opens(text[at - 1]):
+                        dot = at
+                elif (text[at] == c"+" or text[at] == c"#") and at == behind and newer:
+                    end = signed_end(text, size, began, at)
+                    if end > at:
+                        self.add_piece(terms, text + began, end - began, flags)
+                        at = behind = end
+                        continue
+                at += 1
                 continue
             if bigrams and properties_at(text, size, at) & UNSPACED:
                 at = self.add_run(terms, text, size, at, flags)
@@ -214,11 +251,42 @@ cdef class BoundAnalyzer:
             if has_word or (self._analyzer._marks_are_words and holds(text, at, end, ALPHABETIC)):
                 words += 1
                 self.add_piece(terms, text + at, end - at, flags)
-                behind = end
+                if self._joints:
+                    self.add_joints(terms, text + at, end - at, flags)
+                if dot + 1 == at and dot >= 0:
+                    self.add_piece(terms, text + dot, end - dot, flags)
+                began, behind = at, end
+            elif newer and text[at] >= 0x80:
+                kind = <uint8_t> ruled_kind(decode(text, at, &width))
+                if kind:
+                    words += 1
+                    self.add_piece(terms, text + at, end - at, flags | (F_STOP if kind == SYMBOL else 0))
+                    behind = end
             at = end
         if words:
             terms._word_end = text + behind
         return words
+
+    cdef int add_joints(self, Collector terms, const uint8_t *word, Py_ssize_t size, uint8_t flags) except -1:
+        """Add the hidden term that names the parts of a word in camelCase, if it is one."""
+        cdef int32_t places[JOINTS_MAX + 1]
+        cdef int count = find_joints(word, size, places), step
+        cdef int32_t begin = 0, newest = terms._newest
+        cdef list parts = []
+        cdef bytes term
+        if count == 0:
+            return 0
+        places[count] = <int32_t> size
+        for step in range(count + 1):
+            part = PyUnicode_DecodeUTF8(<const char *> word + begin, places[step] - begin, NULL)
+            parts.append((<str> self._analyzer._normalize(part)).encode())
+            begin = places[step]
+        term = b"\2" + b"\2".join(parts)
+        memcpy(terms.room(len(term)), <const char *> term, len(term))
+        terms.add(len(term), F_PART, hash_bytes(terms._bytes + terms._used, len(term)), <uint32_t> size)
+        terms._entries[terms._newest].count = 0
+        terms._newest = newest
+        return 0
 
     cdef int add_segment(self, Collector terms, str piece, uint8_t flags) except -1:
         """Add a piece that `words_of_run` cut, if it holds a letter or number."""
@@ -284,6 +352,7 @@ cdef class BoundAnalyzer:
         """Fold a piece and add the words it becomes, mostly one."""
         cdef Analyzer analyzer = self._analyzer
         cdef Py_ssize_t folded = -1
+        cdef int32_t newest
         if flags & F_SPECIAL and not analyzer._fold_special:
             memcpy(terms.room(size), piece, size)
             return self.add_word(terms, size, flags, size)
@@ -294,6 +363,11 @@ cdef class BoundAnalyzer:
         normal = analyzer._normalize(PyUnicode_DecodeUTF8(<const char *> piece, size, NULL))
         for part in (normal,) if analyzer._whole_pieces and normal else normal.split():
             self.add_word(terms, write_word(terms, part), flags, size)
+        if analyzer._is_newer and FRACTION_SLASH in normal:
+            newest = terms._newest
+            for part in normal.split(FRACTION_SLASH):
+                self.add_word(terms, write_word(terms, part), flags | F_PART, size)
+            terms._newest = newest
         return 0
 
     cdef int add_word(self, Collector terms, Py_ssize_t size, uint8_t flags, Py_ssize_t typed) except -1:
@@ -338,6 +412,50 @@ cdef class BoundAnalyzer:
         composed = normalize("NFKC", written)
         utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(composed, &size)
         return self._stops.holds(utf8, size, hash_bytes(utf8, size))
+
+
+def prepared(str text not None) -> str:
+    """Return a text with what its characters become by the newer rules before words are cut."""
+    cdef Py_ssize_t size
+    cdef const uint8_t *utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(text, &size)
+    cdef bytes changed = prepared_text(utf8, size)
+    return text if changed is None else changed.decode()
+
+
+cdef bytes prepared_text(const uint8_t *text, Py_ssize_t size):
+    """Return a text with what its characters become before words are cut, None if that is what they are."""
+    cdef Py_ssize_t same = first_changing(text, size), written
+    cdef uint8_t *room
+    if same == size:
+        return None
+    room = <uint8_t *> malloc(GROWTH_MAX * size)
+    if room == NULL:
+        raise MemoryError
+    try:
+        written = prepare(text, size, room)
+        return PyBytes_FromStringAndSize(<const char *> room, written)
+    finally:
+        free(room)
+
+
+cdef inline bint opens(uint8_t byte) noexcept nogil:
+    """Return whether a word with a dot before it may follow a byte: .NET, (.gitignore)."""
+    return is_ascii_blank(byte) or byte == c"(" or byte == c"[" or byte == c"'" or byte == c'"' or byte == c"`"
+
+
+cdef inline Py_ssize_t signed_end(const uint8_t *text, Py_ssize_t size, Py_ssize_t began, Py_ssize_t at) noexcept nogil:
+    """Return where the signs end that belong to the word before them, as in C++ and C#; `at` if none do."""
+    cdef Py_ssize_t end
+    if text[at] == c"#":
+        end = at + 1 if at - began <= SHARP_LETTERS else at
+    else:
+        end = at + 2 if at + 1 < size and text[at + 1] == c"+" else at
+    for place in range(began, at):
+        if c"0" <= text[place] <= c"9":
+            return at
+    if end < size and (text[end] == c"+" or text[end] == c"#" or text[end] >= 0x80 or BYTE_KINDS[text[end]] & IN_WORD):
+        return at
+    return end
 
 
 cdef bint holds(const uint8_t *text, Py_ssize_t at, Py_ssize_t end, uint16_t wanted) noexcept:

@@ -35,8 +35,12 @@ cdef enum:
     TARGET_SHIFT = 4
     FLAGS = (1 << TARGET_SHIFT) - 1
 
-    WORD_MAX = 40  # bytes
-    SIGN_BYTES = 1 + WORD_MAX
+    WORD_MAX = 160  # bytes: 40 letters
+    SIGN_WORD_MAX = 40  # bytes of a word that a sign holds whole
+    SIGN_BYTES = 1 + SIGN_WORD_MAX
+    SIGN_LONG = 255  # instead of the length of a longer word: its first bytes, and how many words from there on it is
+    SIGN_HEAD = SIGN_WORD_MAX - 2
+    SIGN_SKIP_MAX = 0xFFFF
     SIGN_WORDS = 256
 
 

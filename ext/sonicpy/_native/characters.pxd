@@ -47,6 +47,7 @@ cdef enum:  # the numbers below are those of ext/tables/unicode.py
     MARK = 1 << 12
     UNSPACED = 1 << 13
     ALPHABETIC = 1 << 14
+    RULED = 1 << 15
 
     # Kinds of bytes
     IN_LETTERS = 1

@@ -19,7 +19,7 @@ number blocks, and those of large objects, which a PUSH changes in place.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport UINT32_MAX, UINT64_MAX, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport UINT32_MAX, UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy
 
@@ -340,7 +340,9 @@ cdef inline bint read_terms(const Rest *rest, Term *terms, uint64_t *count) noex
         if get_varint(&at, end, &found) < 0 or (found & 1 and get_varint(&at, end, &tf) < 0):
             return False
         term_id += found >> 2
-        if term_id < following or term_id > TERM_ID_MAX or tf > UINT32_MAX or (found & 1) != (tf > 1):
+        if term_id < following or term_id > TERM_ID_MAX or tf > UINT32_MAX or (found & 1) != (tf != 1):
+            return False
+        if not tf and not found >> 1 & 1:
             return False
         terms[step] = Term(term_id, <uint32_t> tf, found >> 1 & 1)
         following = term_id + 1
@@ -365,8 +367,8 @@ cdef bint put_terms(BitWriter *bits, const Rest *rest, Term *terms) noexcept nog
             if terms[step].tf > 1 or terms[step].hidden:
                 put_bits(bits, step, place_bits(count))
                 if any_hidden:
-                    put_bits(bits, terms[step].hidden, 1)
-                put_golomb(bits, terms[step].tf - 2 + any_hidden, 0)
+                    put_bits(bits, terms[step].hidden and terms[step].tf > 0, 1)
+                put_golomb(bits, max(<int64_t> terms[step].tf - 2 + any_hidden, 0), 0)
     for step in range(count):
         put_golomb(bits, terms[step].term_id - following, k_behind(following))
         following = terms[step].term_id + 1
@@ -400,6 +402,8 @@ cdef bint next_mark(Marks *marks) noexcept nogil:
     if not take_golomb(&marks.bits, 0, &marks.tf):
         return False
     marks.tf += 2 - marks.any_hidden
+    if marks.tf == 1 and not marks.hidden:  # no mark of a word: it is hidden and adds nothing to the length
+        marks.tf, marks.hidden = 0, marks.any_hidden
     return marks.tf <= UINT32_MAX and (before == NONE or marks.place > before) and (marks.hidden or marks.tf > 1)
 
 
@@ -447,8 +451,8 @@ cdef uint8_t *take_terms(BitReader *bits, uint8_t *out) noexcept nogil:
         if step == marks.place:
             tf, hidden = marks.tf, marks.hidden
             next_mark(&marks)
-        out = put_varint(out, (following - before) << 2 | <uint64_t> hidden << 1 | (tf > 1))
-        if tf > 1:
+        out = put_varint(out, (following - before) << 2 | <uint64_t> hidden << 1 | (tf != 1))
+        if tf != 1:
             out = put_varint(out, tf)
         before = following
         following += 1

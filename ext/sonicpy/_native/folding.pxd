@@ -44,6 +44,7 @@ cdef inline Py_ssize_t ascii_word_end(
     """Do for a piece that begins with an ASCII letter, digit or low line what `word_end`, `fold` and `hash_bytes` do.
 
     Returns -1 if a character above ASCII decides where the piece ends. `out` has room for the rest of the text.
+    `has_word` has the bit CAPITAL if the piece holds a capital letter.
     """
     cdef Py_ssize_t start = at
     cdef uint8_t kind, before, after, seen = 0, folded
@@ -78,5 +79,5 @@ cdef inline Py_ssize_t ascii_word_end(
         value = hash_step(value, text[at])
         at += 1
     hashed[0] = hash_end(value)
-    has_word[0] = seen & (IN_LETTERS | IN_DIGITS)
+    has_word[0] = seen & (IN_LETTERS | IN_DIGITS | CAPITAL)
     return at

@@ -10,7 +10,9 @@ One automaton holds the words, the other the same words reversed by characters. 
     forward     u32 bytes of the automaton, u32 its root
     backward    u32 bytes of the automaton, u32 its root
     automata    forward, then backward: a zero byte, then the nodes
-    signs       41 bytes each: length and bytes of every 256th word in byte order, so that places are found by number
+    signs       41 bytes each: length and bytes of every 256th word in byte order, so that places are found by number;
+                of a word of more than 40 bytes 255, its first 38 bytes, and u16 how many words there are from them on
+                up to it
     zeros       8 bytes, so that labels can be read eight at a time
     crc         u32, CRC-32 of everything before it
 
@@ -46,6 +48,9 @@ from sonicpy._native.automaton cimport (
     HEADER_BYTES,
     MAGIC,
     SIGN_BYTES,
+    SIGN_HEAD,
+    SIGN_LONG,
+    SIGN_WORD_MAX,
     SIGN_WORDS,
     WORD_MAX,
     ZERO_BYTES,
@@ -425,8 +430,15 @@ cdef void pass_over(Cursor *self, const uint8_t *after, Py_ssize_t size) noexcep
 
 
 cdef void go_behind(Cursor *self, const uint8_t *sign) noexcept nogil:
-    """Move to before the first word greater than a sign (length and bytes)."""
-    start_cursor(self, sign, 0, sign + 1, min(sign[0], WORD_MAX))
+    """Move to before the first word greater than that of a sign."""
+    cdef int skipped
+    if sign[0] != SIGN_LONG:
+        start_cursor(self, sign, 0, sign + 1, min(sign[0], SIGN_WORD_MAX))
+        return
+    start_cursor(self, sign, 0, sign + 1, SIGN_HEAD)
+    for skipped in range(sign[1 + SIGN_HEAD] | sign[2 + SIGN_HEAD] << 8):
+        if not next_word(self):
+            return
 
 
 cdef bint next_word(Cursor *self) noexcept nogil:

@@ -18,6 +18,10 @@ from sonicpy._native.automaton cimport (
     HEADER_BYTES,
     MAGIC,
     SIGN_BYTES,
+    SIGN_HEAD,
+    SIGN_LONG,
+    SIGN_SKIP_MAX,
+    SIGN_WORD_MAX,
     SIGN_WORDS,
     TARGET_SHIFT,
     WIDTHS,
@@ -326,7 +330,7 @@ cdef class PackedGraphBuilder:
         return self._count
 
     def add(self, bytes word not None) -> None:
-        """Add a word of 1 to 40 bytes of UTF-8 that is greater, byte by byte, than the one added before it.
+        """Add a word of 1 to 160 bytes of UTF-8 that is greater, byte by byte, than the one added before it.
 
         Raises:
             ValueError: it is not such a word, or the builder is finished.
@@ -415,8 +419,26 @@ cdef class PackedGraphBuilder:
 cdef void write_signs(uint8_t *out, const uint8_t *words, uint64_t count) noexcept nogil:
     """Write the last of every 256 words of a run of (length, bytes); the bytes behind them are zero already."""
     cdef uint64_t number
+    cdef int before = 0  # how many longer words end the run before a word with the same first SIGN_HEAD bytes
+    cdef const uint8_t *last = NULL
     for number in range(1, count + 1):
+        if last != NULL and last[0] > SIGN_HEAD and words[0] > SIGN_HEAD and not memcmp(last + 1, words + 1, SIGN_HEAD):
+            before = min(before + 1, <int> SIGN_SKIP_MAX - 1)
+        else:
+            before = 0
+        last = words
         if number % SIGN_WORDS == 0:
-            memcpy(out, words, 1 + words[0])
+            write_sign(out, words, before)
             out += SIGN_BYTES
         words += 1 + words[0]
+
+
+cdef inline void write_sign(uint8_t *out, const uint8_t *word, int before) noexcept nogil:
+    """Write the sign of a word (length and bytes); `before`: how many words before it have its first SIGN_HEAD bytes."""
+    if word[0] <= SIGN_WORD_MAX:
+        memcpy(out, word, 1 + word[0])
+        return
+    out[0] = SIGN_LONG
+    memcpy(out + 1, word + 1, SIGN_HEAD)
+    out[1 + SIGN_HEAD] = <uint8_t> (before + 1)
+    out[2 + SIGN_HEAD] = <uint8_t> ((before + 1) >> 8)

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
+from sonicpy._native.joints cimport JOINT
 from sonicpy._native.object_record cimport Held
 from sonicpy._native.term_cache cimport Entry
 from sonicpy._native.term_rows cimport Word
@@ -17,13 +18,20 @@ cdef struct Edit:
     Entry *entry
     Held held
     Py_ssize_t size  # bytes of the term
+    Py_ssize_t shown  # its size by `shown_size`
     Py_ssize_t block  # place among the blocks asked for
     Step step
     uint32_t tf
     bint hidden
+    bint is_joint  # its posting has a tf of 1, the record of the object one of 0
     bint is_new  # the term was not in the bucket
     bint was_live
     bint has_row  # the row is to be written (AddTerms), or the object holds the term (RemoveTerms)
+
+
+cdef inline bint is_joint(bytes word) noexcept:
+    """Return whether a term names the parts of a word in camelCase; it adds nothing to the length of an object."""
+    return len(word) > 0 and (<const char *> word)[0] == JOINT
 
 
 cdef class ObjectChange:
@@ -40,7 +48,7 @@ cdef class ObjectChange:
     cdef readonly int64_t live_change
     cdef readonly Py_ssize_t turned
 
-    cdef int begin(self, uint32_t bucket, uint64_t iid, list words, bint by_association) except -1
+    cdef int begin(self, uint32_t bucket, uint64_t iid, list words, bint by_association, bint letters) except -1
     cdef void count_turned(self) noexcept
     cdef int check_cache(self) except -1
     cdef bint is_in_tail(self, const Edit *edit) noexcept

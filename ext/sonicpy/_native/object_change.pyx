@@ -4,12 +4,12 @@ A change takes the rows and blocks that its caller has read, and gives the rows 
 remove_terms.pyx hold the two kinds.
 """
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
 from sonicpy._native.keys cimport block_key, word_key
 from sonicpy._native.memory cimport zeroed
-from sonicpy._native.term_rows cimport is_live
+from sonicpy._native.term_rows cimport is_live, shown_size
 
 
 cdef class ObjectChange:
@@ -20,7 +20,7 @@ cdef class ObjectChange:
     def __dealloc__(self):
         free(self._edits)
 
-    cdef int begin(self, uint32_t bucket, uint64_t iid, list words, bint by_association) except -1:
+    cdef int begin(self, uint32_t bucket, uint64_t iid, list words, bint by_association, bint letters) except -1:
         cdef bytes word
         cdef Py_ssize_t number
         self._bucket = bucket
@@ -34,6 +34,7 @@ cdef class ObjectChange:
         for number in range(self._count):
             word = words[number]
             self._edits[number].size = len(word)
+            self._edits[number].shown = shown_size(<const uint8_t *> <const char *> word, len(word), letters)
             self._edits[number].word = &self._edits[number].read
         return 0
 
@@ -50,7 +51,7 @@ cdef class ObjectChange:
         return [
             word_key(self._bucket, self._words[number])
             for number in range(self._count)
-            if is_live(self._edits[number].word, self._edits[number].size) != self._edits[number].was_live
+            if is_live(self._edits[number].word, self._edits[number].shown) != self._edits[number].was_live
         ]
 
     cdef void count_turned(self) noexcept:
@@ -61,7 +62,7 @@ cdef class ObjectChange:
         self.live_change = self.turned = 0
         for number in range(self._count):
             edit = &self._edits[number]
-            change = <int> is_live(edit.word, edit.size) - <int> edit.was_live
+            change = <int> is_live(edit.word, edit.shown) - <int> edit.was_live
             self.live_change += change
             self.turned += change != 0
 

@@ -1,7 +1,7 @@
 """The record of an object: its OID and the terms it holds.
 
     record   u8 length and bytes of the OID, v(terms), then per term, by rising term id:
-             v((term id - term id before) << 2 | hidden << 1 | (tf > 1)), v(tf) only if tf > 1,
+             v((term id - term id before) << 2 | hidden << 1 | (tf != 1)), v(tf) only if tf is not 1,
              v(block) only where lists are in the order of association
 
 v() is a varint (varint.pxd). The block is the number of the block of postings that holds the posting of the object; where
@@ -335,8 +335,8 @@ cdef inline bint read_held(
 
 cdef inline uint8_t *put_held(uint8_t *out, const Held *held, uint64_t before, bint has_blocks) noexcept nogil:
     """Write a term, at most 30 bytes, behind the term `before`; return where the next one goes."""
-    out = put_varint(out, (held.term_id - before) << 2 | <uint64_t> held.hidden << 1 | (held.tf > 1))
-    if held.tf > 1:
+    out = put_varint(out, (held.term_id - before) << 2 | <uint64_t> held.hidden << 1 | (held.tf != 1))
+    if held.tf != 1:
         out = put_varint(out, held.tf)
     return put_varint(out, held.block) if has_blocks else out
 

@@ -10,6 +10,7 @@ Layouts (v = varint of varint.pxd; numbers of fixed size are little-endian):
     FLUSHO   3: collection, bucket, oid
     FLUSHB   4: collection, bucket
     FLUSHC   5: collection
+    PUSH     7: as 1, v(rules) in place of the window, then the languages of the text as v(size) and ASCII
 
     terms    v(number), then of each v(size), bytes, count u8, flags u8
 
@@ -35,7 +36,8 @@ cdef extern from "Python.h":
 
 cdef enum:
     PUSH = 1
-    KINDS = 6  # one more than the largest
+    RULED_PUSH = 7
+    KINDS = 8  # one more than the largest
     NAMES_MAX = 3
     FRAME_BYTES = 8
     RECORD_MAX = 1 << 24
@@ -51,11 +53,13 @@ cdef struct Layout:
     bint has_window  # only with terms
 
 cdef Layout[KINDS] LAYOUTS
-LAYOUTS[PUSH] = Layout(5, 3, True, True)
+LAYOUTS[PUSH] = Layout(6, 3, True, True)
 LAYOUTS[2] = Layout(4, 3, True, False)
 LAYOUTS[3] = Layout(3, 3, False, False)
 LAYOUTS[4] = Layout(2, 2, False, False)
 LAYOUTS[5] = Layout(1, 1, False, False)
+LAYOUTS[6] = Layout(0, 0, False, False)
+LAYOUTS[RULED_PUSH] = LAYOUTS[PUSH]
 
 
 cdef class RecordCodec:
@@ -93,11 +97,15 @@ cdef class RecordCodec:
             raise TypeError(f"{mutation_class.__name__} is no mutation that the log knows")
         if not PyTuple_Check(mutation) or PyTuple_GET_SIZE(mutation) != LAYOUTS[kind].fields:
             raise TypeError(f"{mutation_class.__name__} has {LAYOUTS[kind].fields} fields")
+        if kind == PUSH and <object> PyTuple_GET_ITEM(mutation, LAYOUTS[PUSH].fields - 1) != 1:
+            kind = RULED_PUSH
         return packed(kind, mutation)
 
-    def pack_push(self, str collection not None, str bucket not None, str oid not None, Terms terms not None) -> bytes:
+    def pack_push(
+        self, str collection not None, str bucket not None, str oid not None, Terms terms not None, int rules=1
+    ) -> bytes:
         """Return what `pack` returns of a PUSH, without the mutation."""
-        return packed(PUSH, (collection, bucket, oid, terms, 0))
+        return packed(RULED_PUSH if rules > 1 else PUSH, (collection, bucket, oid, terms, 0, rules))
 
     def unpack(self, bytes record not None):
         """Return the mutation of a record.
@@ -107,9 +115,15 @@ cdef class RecordCodec:
             UnicodeDecodeError: a name is not UTF-8.
         """
         cdef int kind = (<const uint8_t *> PyBytes_AS_STRING(record))[0]  # of an empty record 0
-        if not 0 < kind < KINDS or self._classes[kind] is None:
+        cdef list fields
+        if not 0 < kind < KINDS or self._classes[kind] is None and kind != RULED_PUSH:
             raise DamagedBytes(f"it has the unknown kind {kind}")
-        return self._classes[kind]._make(fields_in(kind, record))
+        fields = fields_in(kind, record)
+        if kind == PUSH:
+            fields.append(1)
+        elif kind == RULED_PUSH:
+            fields.insert(-1, 0)
+        return self._classes[PUSH if kind == RULED_PUSH else kind]._make(fields)
 
 
 # -- mutations to records -----------------------------------------------------------------------------------------
@@ -121,15 +135,18 @@ cdef bytes packed(int kind, object fields):
     cdef Py_ssize_t total = 1
     cdef uint64_t window = 0
     cdef Terms terms = None
-    cdef bytes record
+    cdef bytes record, languages = b""
     cdef uint8_t *out
     cdef int number
     for number in range(layout.names):
         names[number] = PyUnicode_AsUTF8AndSize(<object> PyTuple_GET_ITEM(fields, number), &sizes[number])
         total += varint_bytes(sizes[number]) + sizes[number]
     if layout.has_window:
-        window = <object> PyTuple_GET_ITEM(fields, layout.names + 1)
+        window = <object> PyTuple_GET_ITEM(fields, layout.names + 1 + (kind == RULED_PUSH))
         total += varint_bytes(window)
+    if kind == RULED_PUSH and isinstance(<object> PyTuple_GET_ITEM(fields, layout.names), Terms):
+        languages = (<Terms> PyTuple_GET_ITEM(fields, layout.names)).languages
+        total += varint_bytes(PyBytes_GET_SIZE(languages)) + PyBytes_GET_SIZE(languages)
     if layout.has_terms:
         if not isinstance(<object> PyTuple_GET_ITEM(fields, layout.names), Terms):
             raise TypeError("the terms of a mutation are Terms")
@@ -145,6 +162,10 @@ cdef bytes packed(int kind, object fields):
         out += sizes[number]
     if layout.has_window:
         out = put_varint(out, window)
+    if kind == RULED_PUSH:
+        out = put_varint(out, PyBytes_GET_SIZE(languages))
+        memcpy(out, PyBytes_AS_STRING(languages), PyBytes_GET_SIZE(languages))
+        out += PyBytes_GET_SIZE(languages)
     if layout.has_terms:
         put_terms(out, terms)
     return record
@@ -194,6 +215,8 @@ cdef list fields_in(int kind, bytes record):
     cdef const Layout *layout = &LAYOUTS[kind]
     cdef uint64_t size = 0, window = 0
     cdef list fields = []
+    cdef bytes languages = b""
+    cdef Terms terms
     cdef int number
     at += 1
     for number in range(layout.names):
@@ -203,8 +226,15 @@ cdef list fields_in(int kind, bytes record):
         at += size
     if layout.has_window and get_varint(&at, end, &window) < 0:
         raise DamagedBytes("its window is cut off")
+    if kind == RULED_PUSH:
+        if get_varint(&at, end, &size) < 0 or size > <uint64_t> (end - at):
+            raise DamagedBytes("its languages are cut off")
+        languages = PyBytes_FromStringAndSize(<const char *> at, size)
+        at += size
     if layout.has_terms:
-        fields.append(take_terms(&at, end))
+        terms = take_terms(&at, end)
+        terms.languages = languages
+        fields.append(terms)
     if layout.has_window:
         fields.append(window)
     if at != end:

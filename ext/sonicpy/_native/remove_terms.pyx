@@ -41,9 +41,10 @@ cdef class RemoveTerms(ObjectChange):
         list words,
         ObjectRecord record not None,
         bint by_association=False,
+        bint letters=False,
     ):
         cdef bytes word
-        self.begin(bucket, iid, list(words), by_association)
+        self.begin(bucket, iid, list(words), by_association, letters)
         self.word_keys = [word_key(bucket, word) for word in words]
         self._tails = [b""] * self._count
         record.unpack_terms()
@@ -74,7 +75,7 @@ cdef class RemoveTerms(ObjectChange):
             tail_at = read_word(row, edit.word)
             self._tails[number] = row[tail_at:]
             at += 1
-            edit.was_live = is_live(edit.word, edit.size)
+            edit.was_live = is_live(edit.word, edit.shown)
             held = self._record.find(edit.word.term_id)
             if held == NULL:
                 continue
@@ -159,7 +160,7 @@ cdef class RemoveTerms(ObjectChange):
         return rows
 
     cdef bytes left_record(self, list left):
-        """Pack the record with the terms that are left, and note each as (term id, tf)."""
+        """Pack the record with the terms that are left, and note each as (term id, tf of its posting)."""
         cdef Py_ssize_t step, number, kept = 0, old = self._record._count
         cdef set gone = {
             self._edits[number].word.term_id for number in range(self._count) if self._edits[number].has_row
@@ -171,7 +172,7 @@ cdef class RemoveTerms(ObjectChange):
             for step in range(old):
                 if self._record._held[step].term_id not in gone:
                     held[kept] = self._record._held[step]
-                    left.append((held[kept].term_id, held[kept].tf))
+                    left.append((held[kept].term_id, max(held[kept].tf, 1)))
                     kept += 1
             return pack_object(self._record.oid, held, kept, self._by_association)
         finally:
@@ -182,7 +183,7 @@ cdef class RemoveTerms(ObjectChange):
         return None if self._record._count == self.removed else self.left_record([])
 
     def left(self) -> list:
-        """Return (term id, tf) of the terms that the object still holds."""
+        """Return (term id, tf of the posting) of the terms that the object still holds."""
         cdef list left = []
         self.left_record(left)
         return left

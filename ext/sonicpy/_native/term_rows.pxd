@@ -3,7 +3,9 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 cdef enum:
-    SHOWN_BYTES = 40  # longer words are not completed, corrected, listed or counted
+    # Longer words are not completed, corrected, listed or counted:
+    SHOWN = 40  # bytes by the rules of 1.0, letters by the newer ones
+    SHOWN_BYTES = 160  # of that many letters, at most
 
 cdef struct Word:
     uint64_t term_id
@@ -37,5 +39,16 @@ cdef inline bint is_common(const Word *word) noexcept nogil:
     return word.position > 0
 
 
-cdef inline bint is_live(const Word *word, Py_ssize_t size) noexcept nogil:
-    return word.df > word.hidden_df and size <= SHOWN_BYTES
+cdef inline bint is_live(const Word *word, Py_ssize_t shown) noexcept nogil:
+    """Return whether a word is shown; `shown`: its size, by `shown_size`."""
+    return word.df > word.hidden_df and shown <= SHOWN
+
+
+cdef inline Py_ssize_t shown_size(const uint8_t *word, Py_ssize_t size, bint letters) noexcept nogil:
+    """Return the size of a word that is compared with SHOWN: in bytes, or with `letters` in letters if it has more."""
+    cdef Py_ssize_t at, count = 0
+    if size <= SHOWN or not letters or size > SHOWN_BYTES:
+        return size
+    for at in range(size):
+        count += (word[at] & 0xC0) != 0x80
+    return count

@@ -17,6 +17,7 @@ cdef class Terms:
     cdef readonly bytes flags
     cdef readonly list typed
     cdef readonly Py_ssize_t last
+    cdef public bytes languages
 
 
 # -- the hash of a word, byte by byte -----------------------------------------------------------------------------
@@ -63,7 +64,8 @@ cdef class Collector:
     cdef int32_t *_slots  # number of an entry, or -1
     cdef uint32_t _mask
     cdef int32_t _newest  # the entry of the last word that was added; -1: none, or it was left out
-    cdef const uint8_t *_word_end  # where that word ends in the text
+    cdef const uint8_t *_text  # its beginning
+    cdef const uint8_t *_word_end  # where the newest word ends in it
 
     cdef int widen(self, Py_ssize_t size) except -1
     cdef int grow(self) except -1

@@ -12,6 +12,7 @@ from sonicpy.cli.importing.sources import Row
 from sonicpy.errors import InvalidArgument, SonicError
 from sonicpy.ids import check_names, check_object, object_name
 from sonicpy.langcodes import language_code
+from sonicpy.rules import FIRST
 
 DEFAULT_BUCKET = "default"
 COLLECTION_FIELD, BUCKET_FIELD, LANG_FIELD = "collection", "bucket", "lang"
@@ -35,6 +36,7 @@ class Entry:
     lang: str | None = None
     terms: Mapping[str, int] | None = None
     hidden: Mapping[str, int] = field(default_factory=dict)
+    rules: int = FIRST
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,8 @@ class FieldMapping:
         oid = _oid(row, self._id_field(row))
         _check_scope(collection, bucket)
         if TERMS_FIELD in row and isinstance(row[TERMS_FIELD], Mapping):
-            return Entry(collection, bucket, oid, terms=row[TERMS_FIELD], hidden=_mapping(row, "hidden"))
+            rules = row.get("rules", FIRST)
+            return Entry(collection, bucket, oid, terms=row[TERMS_FIELD], hidden=_mapping(row, "hidden"), rules=rules)
         return Entry(collection, bucket, oid, self._all_texts(row), self._language(row))
 
     def _bucket(self, row: Row) -> str:

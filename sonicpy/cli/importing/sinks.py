@@ -55,7 +55,7 @@ class FolderSink:
             for place, entry in enumerate(entries):
                 try:
                     self._index.push_terms(
-                        entry.collection, entry.bucket, entry.object, entry.terms or {}, entry.hidden
+                        entry.collection, entry.bucket, entry.object, entry.terms or {}, entry.hidden, entry.rules
                     )
                 except CommandError as error:
                     yield place, error.detail or error.code

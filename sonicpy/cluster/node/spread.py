@@ -156,7 +156,7 @@ class Spread:
         if cached is not None and time.monotonic() - cached[0] < CACHED_S and not self._node.is_strong:
             return cached[1]
         recorder = self._node.recorder
-        terms, matching = recorder.read_query(key)
+        terms, matching = recorder.read_query(key, recorder.lexer.rules)
         if not len(terms):
             return None
         began = time.monotonic()
@@ -178,7 +178,7 @@ class Spread:
     async def _suggest(self, command: Suggest) -> bytes:
         collection, bucket, word, limit = command
         check_names(collection, bucket)
-        term, typed_bytes = self._node.recorder.read_word(word)
+        term, typed_bytes = self._node.recorder.read_word(word, self._node.recorder.lexer.rules)
         order = self._node.recorder.config.search.suggest_order
         if order == "likely":
             completions = await self._completions(collection, bucket, term, limit)

@@ -257,7 +257,7 @@ def records_of(recorder: Recorder, held: ExportedObject) -> Iterator[bytes]:
             (hidden if is_hidden else terms)[word] = tf
             size += len(word.encode()) + TERM_BYTES
             place += 1
-        recorder.push_terms(held.collection, held.bucket, held.object, terms, hidden)
+        recorder.push_terms(held.collection, held.bucket, held.object, terms, hidden, held.rules)
         yield recorder.take_record()
         if not words:
             return

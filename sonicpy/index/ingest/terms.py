@@ -6,10 +6,22 @@ from types import MappingProxyType
 from sonicpy._native.terms import STOP, Terms
 from sonicpy.errors import CommandError, InvalidArgument
 from sonicpy.ids import shown
+from sonicpy.rules import FIRST, KNOWN
 
 FREQUENCY_MAX = 255
 
+JOINT = "\2"
+"""What a hidden term begins with that names the parts of a word in camelCase, and has a frequency of 0."""
+
 NO_TERMS: Mapping[str, int] = MappingProxyType({})
+
+
+def check_rules(rules: int, *, compat: bool) -> None:
+    """Raise CommandError if no such rules are known, or not in this mode."""
+    known = (FIRST,) if compat else sorted(KNOWN)
+    if rules not in known:
+        named = " and ".join(map(str, known))
+        raise CommandError("invalid_format", f"the terms were cut by the rules {shown(rules)}, known are {named} here")
 
 
 def packed_terms(terms: Mapping[str, int], hidden: Mapping[str, int]) -> Terms:
@@ -21,12 +33,13 @@ def packed_terms(terms: Mapping[str, int], hidden: Mapping[str, int]) -> Terms:
     for argument, given in (("terms", terms), ("hidden", hidden)):
         if not isinstance(given, Mapping):
             raise InvalidArgument(f"{argument} is {shown(given)}; allowed is a mapping of words to frequencies")
+    joints = {term for term, frequency in hidden.items() if frequency == 0 and str(term).startswith(JOINT)}
     both = terms.keys() & hidden.keys()
     if both:
         raise CommandError("invalid_format", f"the term {min(both)!r} is in both terms and hidden")
     held = {**terms, **hidden}
     for term, frequency in held.items():
-        if type(frequency) is not int or not 0 < frequency <= FREQUENCY_MAX:
+        if type(frequency) is not int or not 0 < frequency <= FREQUENCY_MAX and term not in joints:
             raise CommandError("invalid_format", f"the frequency of {term!r} is not 1 to {FREQUENCY_MAX}")
         if not isinstance(term, str) or not term:
             raise CommandError("invalid_format", f"{term!r} is no term")

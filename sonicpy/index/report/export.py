@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from sonicpy._native.postings import unpack_block
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.ids import Scope
+from sonicpy.rules import FIRST
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import is_staged
 from sonicpy.store.views.bucket_reader import BucketReader
@@ -27,7 +28,9 @@ class ExportedObject:
 
     Attributes:
         terms: words that are suggested, listed and counted.
-        hidden: parts of runs without blanks, and stop words that compat mode keeps: they are only searched.
+        hidden: parts of runs without blanks, and stop words that compat mode keeps: they are only searched. What names
+            the parts of a word in camelCase has the frequency 0.
+        rules: by which the texts of the bucket are cut; see `sonicpy.rules`.
     """
 
     collection: str
@@ -35,6 +38,7 @@ class ExportedObject:
     object: str
     terms: dict[str, int]
     hidden: dict[str, int]
+    rules: int = FIRST
 
 
 def scopes_of(view: View, collection: str | None, bucket: str | None) -> list[tuple[Scope, BucketState]]:
@@ -140,7 +144,7 @@ def _second(reader: BucketReader, scope: Scope, iid: int, term_ids: list[int]) -
 
 
 def _holding(reader: BucketReader, scope: Scope, oid: bytes, held: dict[int, tuple[int, bool]]) -> ExportedObject:
-    holding = ExportedObject(*scope, oid.decode(), {}, {})
+    holding = ExportedObject(*scope, oid.decode(), {}, {}, reader.rules)
     for word, (tf, hidden) in zip(reader.terms(list(held)), held.values(), strict=True):
         (holding.hidden if hidden else holding.terms)[word] = tf
     return holding

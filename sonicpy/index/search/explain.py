@@ -29,6 +29,7 @@ from sonicpy.index.search.parts import WHOLLY, MadeOf, Part, share_of
 from sonicpy.index.search.plan import NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
 from sonicpy.index.search.ranking import carry_out, count_whole
 from sonicpy.index.search.sonic import SonicPart
+from sonicpy.rules import FIRST
 from sonicpy.search import Search
 
 TERMS_SHOWN = 100
@@ -53,6 +54,7 @@ class Analysed(NamedTuple):
         dropped: the stop words that the settings drop.
         stops: those of the terms that are on a list of stop words.
         matching: how words lead to families; None: no word has one.
+        rules: by which the text was cut, and the texts of the bucket are.
     """
 
     search: Search
@@ -61,6 +63,7 @@ class Analysed(NamedTuple):
     dropped: list[bytes]
     stops: frozenset[bytes]
     matching: Matching | None = None
+    rules: int = FIRST
 
 
 def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Explanation:
@@ -83,7 +86,7 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Expl
         ranking=config.search.ranking,
         objects=0 if state is None else state.objects,
         language=analysed.language,
-        analysis=analysis(config),
+        analysis=analysis(config, analysed.rules),
         terms=_terms(analysed, plan, rows, config)[:TERMS_SHOWN],
         more_terms=max(0, len(analysed.terms) + len(analysed.dropped) - TERMS_SHOWN),
         hits=hits,
@@ -93,7 +96,7 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Expl
     )
 
 
-def analysis(config: Config) -> Analysis:
+def analysis(config: Config, rules: int = FIRST) -> Analysis:
     """Return the settings that decide which words a text has."""
     normalization, tokenization = config.normalization, config.tokenization
     return Analysis(
@@ -103,6 +106,7 @@ def analysis(config: Config) -> Analysis:
         stemming=normalization.stemming_enabled,
         special_patterns=tokenization.detect_special_patterns,
         split_special_patterns=tokenization.compat_split_special_patterns,
+        rules=rules,
     )
 
 

@@ -221,7 +221,8 @@ def _counted(sketches: Sequence[Sketch]) -> dict[bytes, TermInfo]:
         for word, (df, hidden) in sketch["words"].items():
             before = counts.get(word, (0, 0))
             counts[word] = before[0] + df, before[1] + hidden
-    return {word.encode(): TermInfo(pack_varints((0, *both, 0)), len(word.encode())) for word, both in counts.items()}
+    # A letter of any bucket may have several bytes: each part has left out the words that it does not show.
+    return {word.encode(): TermInfo(pack_varints((0, *both, 0)), len(word)) for word, both in counts.items()}
 
 
 def _united(sketches: Sequence[Sketch], key: str) -> dict[bytes, list[bytes]]:

@@ -16,10 +16,11 @@ from sonicpy._native.name_rows import slice_start, unpack_names
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, unpack_block
-from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, only_refers, term_id_in
+from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, only_refers, shown_bytes, term_id_in
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.ids import Scope
+from sonicpy.rules import counts_letters
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.slices import lasting_faults, slices
 from sonicpy.store.disk.transaction import (
@@ -43,10 +44,12 @@ from sonicpy.store.disk.transaction import (
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.facts import RULES, unpack_rules
 from sonicpy.store.rows.keys import (
     BUCKET_MAX,
     block_position,
     bucket_of,
+    fact_key,
     iid_of,
     is_staged,
     length_key,
@@ -190,6 +193,7 @@ class _BucketCheck:
         self._names: set[int] = set()  # as hashes of 64 bits
         self._objects = self._total_length = self._objects_with_length = 0
         self._half_gone: set[int] = set()
+        self._letters = counts_letters(unpack_rules(transaction.get(FACTS, fact_key(state.bucket, RULES))))
 
     def faults(self) -> Iterator[str]:
         """Yield what is wrong."""
@@ -227,7 +231,7 @@ class _BucketCheck:
                     yield f"word {_shown(key)} with the term id {term_id} is not in common"
                     continue
                 packed = found
-            row = TermInfo(packed, len(key))
+            row = TermInfo(packed, shown_bytes(key, letters=self._letters))
             if is_common and row.term_id != term_id:
                 yield f"word {_shown(key)} refers to the row of the term id {row.term_id}, not {term_id}"
             if is_common != (row.position > 0):
@@ -332,7 +336,7 @@ class _BucketCheck:
             self._holders[term_id] += 1
             if hidden:
                 self._hidden[term_id] += 1
-            balance[term_id] += hash((block, iid, tf))
+            balance[term_id] += hash((block, iid, max(tf, 1)))
 
     def _length_faults(self) -> Iterator[str]:
         used = 0
@@ -425,6 +429,8 @@ class _BucketCheck:
 
     def _fact_faults(self) -> Iterator[str]:
         keys = [key for key, _ in self._rows(FACTS)]
+        if self._letters and uses.RULES_8 not in uses_of(self._transaction):
+            yield "its texts are cut by the rules 8, and the row 'uses' of meta does not name them"
         if any(len(key) != FACT_KIND_BYTES for key in keys):
             yield f"facts has rows with the keys {', '.join(key.hex() for key in keys)}; a kind is one byte"
         if keys and uses.FACTS not in uses_of(self._transaction):

@@ -15,6 +15,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 from sonicpy._native.terms import Terms
 from sonicpy.errors import IndexClosed, StoreError
+from sonicpy.rules import FIRST
 from sonicpy.store.changing.mutations import Mutation, PushTerms
 from sonicpy.store.disk.change_board import ChangeBoard
 from sonicpy.store.disk.environment import Reader
@@ -68,7 +69,7 @@ class AnyStore(Protocol):
     def drop_idle_reads(self) -> None: ...
     def share_changes(self) -> ChangeBoard: ...
 
-    def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None: ...
+    def push(self, collection: str, bucket: str, oid: str, terms: Terms, rules: int = ...) -> None: ...
     def apply(self, mutation: Mutation, *, in_steps: bool = False) -> int: ...
     def take_step(self) -> bool: ...
     def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool = False) -> list[int]: ...
@@ -118,7 +119,7 @@ class RefusesChanges:
         """Refuse."""
         raise self.refusal()
 
-    def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> NoReturn:
+    def push(self, collection: str, bucket: str, oid: str, terms: Terms, rules: int = FIRST) -> NoReturn:
         """Refuse."""
         raise self.refusal()
 

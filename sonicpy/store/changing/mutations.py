@@ -11,16 +11,23 @@ from sonicpy._native.records import RecordCodec
 from sonicpy._native.terms import Terms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
+from sonicpy.rules import FIRST
 
 
 class PushTerms(NamedTuple):
-    """Give an object the terms of a text; `window` is a number of the record's format and has no effect."""
+    """Give an object the terms of a text.
+
+    Attributes:
+        window: a number of the record's format, which has no effect.
+        rules: by which the text was cut: those of the bucket, which a new bucket gets.
+    """
 
     collection: str
     bucket: str
     oid: str
     terms: Terms
     window: int = 0
+    rules: int = FIRST
 
 
 class PopTerms(NamedTuple):
@@ -53,18 +60,38 @@ class FlushCollection(NamedTuple):
     collection: str
 
 
+class RulesDiffer(Exception):
+    """A text was cut by other rules than those of its bucket: nothing was changed; cut it again.
+
+    Attributes:
+        scope: collection and bucket.
+        rules: of the bucket.
+    """
+
+    def __init__(self, scope: tuple[str, str], rules: int) -> None:
+        super().__init__(f"the bucket {scope[1]} of {scope[0]} has the rules {rules}")
+        self.scope = scope
+        self.rules = rules
+
+
 Mutation = PushTerms | PopTerms | FlushObject | FlushBucket | FlushCollection
 
 KINDS: dict[int, type[Mutation]] = {1: PushTerms, 2: PopTerms, 3: FlushObject, 4: FlushBucket, 5: FlushCollection}
 """The mutation of each kind of log record, by the byte that the record begins with. A number is never used again."""
+
+
+def names_of(mutation: Mutation) -> tuple[str, ...]:
+    """Return the names that a mutation begins with: collection, bucket, OID, or the first ones of them."""
+    return tuple(name for name in mutation[:3] if isinstance(name, str))
+
 
 _CODEC = RecordCodec(KINDS)
 
 pack_mutation: Callable[[Mutation], bytes] = _CODEC.pack
 """Return the log record of a mutation."""
 
-pack_push: Callable[[str, str, str, Terms], bytes] = _CODEC.pack_push
-"""Return the log record of PushTerms(collection, bucket, oid, terms)."""
+pack_push: Callable[[str, str, str, Terms, int], bytes] = _CODEC.pack_push
+"""Return the log record of PushTerms(collection, bucket, oid, terms, rules=rules)."""
 
 
 def unpack_mutation(record: bytes) -> Mutation:

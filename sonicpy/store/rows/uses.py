@@ -10,9 +10,11 @@ from typing import Final
 from sonicpy.errors import StoreError
 
 FACTS: Final = "facts"
+RULES_8: Final = "rules 8"
 
 KNOWN: Final[dict[str, str]] = {
     FACTS: "the table `facts`: what holds for a bucket as a whole",
+    RULES_8: "buckets whose texts are cut by the rules 8; records of PUSH that name the rules",
 }
 """Each name with what it stands for."""
 

@@ -18,6 +18,7 @@ from sonicpy._native.keys import word_key, word_keys
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo, infos_of
 from sonicpy._native.word_range import WordRange
+from sonicpy.rules import counts_letters
 from sonicpy.store.disk.pages import pages
 from sonicpy.store.disk.transaction import IMPACTS, LENGTHS, PENDING, Row, Transaction
 from sonicpy.store.rows.bucket_state import BucketState
@@ -322,7 +323,8 @@ class SnapshotSource(BucketReader):
         """Return the row of each term, None for a term that no object holds."""
         bucket = self.state.bucket
         self.note_words(len(terms))
-        return infos_of(bucket, terms, stored_words(self._transaction, word_keys(bucket, terms)))
+        rows = stored_words(self._transaction, word_keys(bucket, terms))
+        return infos_of(bucket, terms, rows, letters=counts_letters(self.rules))
 
     def note_words(self, count: int) -> None:
         """Count cached rows of words; drop the older half of them when there are too many."""

@@ -9,6 +9,7 @@ from sonicpy._native.keys import bucket_key
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
 from sonicpy._native.word_range import WordRange
 from sonicpy.ids import Scope
+from sonicpy.rules import counts_letters
 from sonicpy.store.disk.pages import ROWS_MAX, pages
 from sonicpy.store.disk.transaction import (
     BUCKETS,
@@ -23,9 +24,11 @@ from sonicpy.store.disk.transaction import (
     Transaction,
 )
 from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.facts import RULES, unpack_rules
 from sonicpy.store.rows.keys import (
     STAGING,
     after_collection,
+    bucket_of,
     collection_prefix,
     fact_key,
     fact_kind,
@@ -149,6 +152,14 @@ class View:
         """Return all that is noted of a bucket, by kind."""
         return {fact_kind(key): value for key, value in self.transaction.rows(FACTS, bucket_key(bucket))}
 
+    def rules(self, bucket: int) -> int:
+        """Return the rules by which the texts of a bucket, by its number, are cut."""
+        return unpack_rules(self.fact(bucket, RULES))
+
+    def counts_letters(self, bucket: int) -> bool:
+        """Return whether a bucket shows words of up to 40 letters, not bytes."""
+        return counts_letters(self.rules(bucket))
+
     def lengths(self, state: BucketState) -> bytes | bytearray:
         """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""
         lengths = self._lengths_read.get(state.bucket)
@@ -170,7 +181,7 @@ class View:
 
     def word_range(self, prefix: bytes, most: int) -> WordRange:
         """Return the first `most` words whose keys begin with `prefix`."""
-        return stored_word_range(self.transaction, prefix, most)
+        return stored_word_range(self.transaction, prefix, most, letters=self.counts_letters(bucket_of(prefix)))
 
     def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
         """Return the keys of the same rows, which takes less time."""

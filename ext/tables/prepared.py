@@ -1,0 +1,108 @@
+"""The characters that the newer rules of texts treat in a way of their own, for the analyzer (preparing.pxd).
+
+Some become others before words are cut, so that `m²` is the word m2; emoji and some symbols are words. Everything comes
+from Unicode: compatibility forms and values of digits from the `unicodedata` of the Python that builds, pictographs
+from the properties that unicode.py collects.
+"""
+
+import unicodedata
+
+EMOJI, SYMBOL, JOINER = b"\x01", b"\x02", b"\x03"
+"""In place of the characters that one becomes: it is a word, a hidden word, or joins what is before it."""
+
+ALPHANUMERIC, PICTOGRAPH, UNSPACED, CLASS = 1 << 5, 1 << 9, 1 << 13, 31
+"""As in unicode.py."""
+
+CUT_AS_BEFORE = "\u2120\u2122\u0e33\u0eb3"
+"""Trade marks, which are no letters of the word before them, and vowels of Thai and Lao, which are in one anyway."""
+FULL_WIDTH_SIGNS = "＠＿－．＋／＃"
+"""Those that patterns and words are told by."""
+SEPARATORS = {0x066B: ".", 0x066C: ","}
+"""Of Arabic numbers."""
+NOTHING = (
+    *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), 0x180B, 0x180C, 0x180D, 0x180F,  # variation selectors
+    *range(0x1F3FB, 0x1F400),  # skin tones
+    0x20E3,  # the key around a digit
+)  # fmt: skip
+ZERO_WIDTH_JOINER = 0x200D
+"""It makes a chillu of Malayalam of a consonant and a virama."""
+
+HIDDEN_SYMBOLS = (
+    (0x2190, 0x23FF), (0x2600, 0x27FF), (0x2900, 0x2BFF), (0x1D100, 0x1D1FF),
+)  # fmt: skip
+"""Arrows, mathematical and technical signs, dingbats, notes. Geometric shapes and lines are decoration."""
+NO_EMOJI = frozenset((0xA9, 0xAE, 0x2122, 0x203C, 0x2049, 0x2139, 0x3030, 0x303D))
+PUNCTUATION = frozenset("−∕∖∗∙∣∶∼⋅⋆⋮⋯⋰⋱")
+"""Mathematical signs that are written for a hyphen, a slash, a star, a colon or dots."""
+BULLETS = (0x25A0, 0x25FF)
+
+
+def ruled(properties: list[int], classes: list[str]) -> list[tuple[int, bytes]]:
+    """Return (character, the UTF-8 that it becomes, or EMOJI, SYMBOL or JOINER) in the order of characters.
+
+    Args:
+        properties: of every character, as unicode.py packs them.
+        classes: the names of word break classes, by their number.
+    """
+    found: dict[int, bytes] = {}
+    for point in range(0x80, len(properties)):
+        symbol = _symbol(point, properties[point], classes)
+        if symbol:
+            found[point] = symbol
+        else:
+            char = chr(point)
+            made = _form(char, properties)
+            if made != char:
+                found[point] = made.encode()
+    found.update({point: char.encode() for point, char in SEPARATORS.items()})
+    found.update(dict.fromkeys(NOTHING, b""))
+    found[ZERO_WIDTH_JOINER] = JOINER
+    return sorted(found.items())
+
+
+def _form(char: str, properties: list[int]) -> str:
+    """Return what a character becomes before words are cut; most stay as they are."""
+    category = unicodedata.category(char)
+    if category in ("Cn", "Co", "Cs") or char in CUT_AS_BEFORE:
+        return char
+    if category == "Nd":
+        return str(unicodedata.digit(char))
+    form = unicodedata.normalize("NFKC", char)
+    if char in FULL_WIDTH_SIGNS or "\uff21" <= char <= "\uff5a" and form.isalpha():
+        return form
+    if not _changes_words(char, form, properties):
+        return char
+    return form + " " if form[0].isdigit() and form[-1] in ".," else form
+
+
+def _changes_words(char: str, form: str, properties: list[int]) -> bool:
+    """Return whether words are cut otherwise in the form of a character. Fractions and circled numbers stay apart."""
+    if form == unicodedata.normalize("NFC", char) or unicodedata.decomposition(char).startswith("<fraction>"):
+        return False
+    if unicodedata.decomposition(char).startswith("<circle>") and form.isdigit():
+        return False
+    if properties[ord(char)] & ALPHANUMERIC and unicodedata.category(char)[0] == "L":
+        return False
+    return any(properties[ord(each)] & ALPHANUMERIC for each in form) and any(
+        _shape(each, properties) != _shape(char, properties) for each in form
+    )
+
+
+def _shape(char: str, properties: list[int]) -> int:
+    return properties[ord(char)] & (CLASS | ALPHANUMERIC | UNSPACED)
+
+
+def _symbol(point: int, found: int, classes: list[str]) -> bytes:
+    """Return EMOJI or SYMBOL for a character that is a word, else nothing."""
+    if found & ALPHANUMERIC or point in NO_EMOJI or unicodedata.normalize("NFKC", chr(point)) != chr(point):
+        return b""
+    if classes[found & CLASS] == "Regional_Indicator":
+        return EMOJI
+    is_arrow = 0x2190 <= point < 0x2200
+    if found & PICTOGRAPH and not is_arrow:
+        return SYMBOL if BULLETS[0] <= point <= BULLETS[1] else EMOJI
+    if chr(point) in PUNCTUATION or unicodedata.category(chr(point)) not in ("So", "Sm"):
+        return b""
+    if any(a <= point <= b for a, b in HIDDEN_SYMBOLS):
+        return SYMBOL
+    return b""
