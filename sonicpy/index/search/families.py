@@ -191,13 +191,14 @@ def _forms(sources: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:
         found |= _candidates(sources, kin, stem, stem.near)
     if not found:
         return set()
-    stemmer = _stemmers[stem.algorithm]
+    stem_words = _stemmers[stem.algorithm]
     joined = b"\n".join(found).decode()
     texts = joined.split("\n")
     if not kin.before and joined.isascii() and "\0" not in joined:  # most words: they are stemmed as they are
-        return set(compress(found, map(stem.folded.__eq__, stemmer(texts))))
+        stems = stem_words(texts)
+        return set(compress(found, map(stem.folded.__eq__, stems)))
     cores = [_core(text.partition("\0")[0], kin.before) for text in texts]
-    stems = [fold(each, kin.own) for each in stemmer(cores)]
+    stems = [fold(each, kin.own) for each in stem_words(cores)]
     forms = compress(zip(found, cores, strict=True), map(stem.folded.__eq__, stems))
     return {word_of(word) for word, core in forms if is_spelled(core)}
 
@@ -212,7 +213,7 @@ def _candidates(sources: list[WordSource], kin: _Kin, stem: _Stem, beginnings: S
 
 def nearest_parts(found: dict[bytes, int]) -> dict[bytes, int]:
     """Return the words that a walk found, each with its smallest distance, perhaps that of a part of it."""
-    if not any(b"\0" in each for each in found):
+    if b"\0" not in b"".join(found):
         return found
     words: dict[bytes, int] = {}
     for each, its in found.items():
