@@ -81,7 +81,7 @@ cdef class PushWriter:
         lengths: of all objects.
         tables: `sonicpy.store.changing.bucket_tables.BucketTables`, which reads and writes the rows that are not cached.
         by_association: the order of the bucket's lists; else by objects.
-        letters: words are shown up to 40 letters, not bytes.
+        letters: words are shown up to 50 letters, not 40 bytes.
     """
     cdef Counters _counters
     cdef TermCache _terms
