@@ -125,10 +125,10 @@ def test_exports_are_lines_of_the_rules(tmp_path: Path, capsys: pytest.CaptureFi
     with Index(store) as index:
         push_old(index, "o1", TEXT)
         index.push(C, NEW, "o1", TEXT)
-    assert main(["export", "--data", str(store), "--output", str(tmp_path / "lines")]) == 0
-    lines = [json.loads(line) for line in (tmp_path / "lines").read_text().splitlines()]
+    assert main(["export", "--data", str(store), "--output", str(tmp_path / "lines.jsonl")]) == 0
+    lines = [json.loads(line) for line in (tmp_path / "lines.jsonl").read_text().splitlines()]
     assert {line["bucket"]: line.get("rules") for line in lines} == {OLD: None, NEW: NEWEST}
-    assert main(["import", str(tmp_path / "lines"), "--data", str(other)]) == 0
+    assert main(["import", str(tmp_path / "lines.jsonl"), "--data", str(other)]) == 0
     capsys.readouterr()
     with Index(other) as index:
         check(index)

@@ -222,7 +222,10 @@ def _counted(sketches: Sequence[Sketch]) -> dict[bytes, TermInfo]:
             before = counts.get(word, (0, 0))
             counts[word] = before[0] + df, before[1] + hidden
     # A letter of any bucket may have several bytes: each part has left out the words that it does not show.
-    return {word.encode(): TermInfo(pack_varints((0, *both, 0)), min(len(word), SONIC_BYTES_MAX)) for word, both in counts.items()}
+    return {
+        word.encode(): TermInfo(pack_varints((0, *both, 0)), min(len(word), SONIC_BYTES_MAX))
+        for word, both in counts.items()
+    }
 
 
 def _united(sketches: Sequence[Sketch], key: str) -> dict[bytes, list[bytes]]:
