@@ -35,7 +35,7 @@ cdef enum:
     TARGET_SHIFT = 4
     FLAGS = (1 << TARGET_SHIFT) - 1
 
-    WORD_MAX = 160  # bytes: 40 letters
+    WORD_MAX = 160  # bytes
     SIGN_WORD_MAX = 40  # bytes of a word that a sign holds whole
     SIGN_BYTES = 1 + SIGN_WORD_MAX
     SIGN_LONG = 255  # instead of the length of a longer word: its first bytes, and how many words from there on it is
