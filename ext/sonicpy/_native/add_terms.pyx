@@ -33,7 +33,7 @@ cdef class AddTerms(ObjectChange):
         next_term: the next unused term id of the bucket.
         cache: where the rows of words are changed.
         by_association: the order of the bucket's lists; else by objects.
-        letters: words are shown up to 40 letters, not bytes.
+        letters: words are shown up to 50 letters, not 40 bytes.
     """
 
     def __init__(

@@ -88,7 +88,7 @@ cdef class PushWriter:
             words whose lists changed other than at their end, (term id, term) of new words, the keys of words that
             became live, the record of an object that does not belong into the newest row, (key, block) pairs.
         by_association: the order of the bucket's lists; else by objects.
-        letters: words are shown up to 40 letters, not bytes.
+        letters: words are shown up to 50 letters, not 40 bytes.
     """
     cdef Counters _counters
     cdef TermCache _terms

@@ -10,7 +10,7 @@ from libc.stdlib cimport free, qsort
 from libc.string cimport memcmp, memcpy
 
 from sonicpy._native.memory cimport zeroed
-from sonicpy._native.term_rows cimport SHOWN, Likely, Word, compare_likely, read_word
+from sonicpy._native.term_rows cimport SHOWN_LETTERS, Likely, Word, compare_likely, read_word
 from sonicpy._native.varint cimport get_varint, put_varint
 
 from sonicpy._native.varint import DamagedBytes
@@ -92,7 +92,7 @@ def likely_of_all(list packed not None, bytes word not None, Py_ssize_t limit, P
                 df += held[end].df
                 hidden_df += held[end].hidden_df
                 end += 1
-            if df > hidden_df and shown_letters(word, &held[number]) <= SHOWN:
+            if df > hidden_df and shown_letters(word, &held[number]) <= SHOWN_LETTERS:
                 likely[found] = Likely(df if held[number].size else UINT64_MAX, held[number].size, number)
                 found += 1
             seen += 1

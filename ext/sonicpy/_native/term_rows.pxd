@@ -4,8 +4,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 cdef enum:
     # Longer words are not completed, corrected, listed or counted:
-    SHOWN = 40  # bytes by the rules of 1.0, letters by the newer ones
-    SHOWN_BYTES = 160  # of that many letters, at most
+    SHOWN = 40  # bytes by the rules of 1.0
+    SHOWN_LETTERS = 50  # by the newer ones,
+    SHOWN_BYTES = 160  # and this many bytes, the longest words of graphs
 
 cdef struct Word:
     uint64_t term_id
@@ -50,10 +51,10 @@ cdef inline bint is_noted(const Word *word, Py_ssize_t shown, bint names_joints)
 
 
 cdef inline Py_ssize_t shown_size(const uint8_t *word, Py_ssize_t size, bint letters) noexcept nogil:
-    """Return the size of a word that is compared with SHOWN: in bytes, or with `letters` in letters if it has more."""
+    """Return a size that is SHOWN at most if the word is shown: its bytes; with `letters`, up to SHOWN_LETTERS are."""
     cdef Py_ssize_t at, count = 0
     if size <= SHOWN or not letters or size > SHOWN_BYTES:
         return size
     for at in range(size):
         count += (word[at] & 0xC0) != 0x80
-    return count
+    return SHOWN if count <= SHOWN_LETTERS else SHOWN + 1

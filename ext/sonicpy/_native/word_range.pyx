@@ -30,7 +30,7 @@ cdef class WordRange:
             key does not begin with `prefix`: each may cost as much as reading it.
         prefix: the beginning of keys, the bucket's number included.
         most: how many rows to take at most.
-        letters: words are shown up to 40 letters, not bytes.
+        letters: words are shown up to 50 letters, not 40 bytes.
 
     Attributes:
         common: the keys in `common` of the rows that only refer there; None: there are none. `take_common` has to

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from sonicpy._native.nearest import nearest_held
-from sonicpy._native.term_rows import TermInfo, held_words
+from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, held_words
 from sonicpy._native.varint import pack_varints
 from sonicpy.index.search.accents import fold
 from sonicpy.index.search.families import Family, nearest_words
@@ -251,7 +251,10 @@ def _counted(sketches: Sequence[Sketch]) -> dict[bytes, TermInfo]:
             before = counts.get(word, (0, 0))
             counts[word] = before[0] + df, before[1] + hidden
     # A letter of any bucket may have several bytes: each part has left out the words that it does not show.
-    return {word.encode(): TermInfo(pack_varints((0, *both, 0)), len(word)) for word, both in counts.items()}
+    return {
+        word.encode(): TermInfo(pack_varints((0, *both, 0)), min(len(word), SONIC_BYTES_MAX))
+        for word, both in counts.items()
+    }
 
 
 def _united(sketches: Sequence[Sketch], key: str) -> dict[bytes, list[bytes]]:

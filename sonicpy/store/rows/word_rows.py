@@ -35,7 +35,7 @@ def stored_word_range(transaction: Transaction, prefix: bytes, most: int, *, let
     """Return the first `most` words whose keys begin with `prefix`, with how many objects hold them.
 
     Args:
-        letters: words are shown up to 40 letters, not bytes.
+        letters: words are shown up to 50 letters, not 40 bytes.
 
     Raises:
         DamagedBytes: the row of a common word is missing.

@@ -157,7 +157,7 @@ class View:
         return unpack_rules(self.fact(bucket, RULES))
 
     def counts_letters(self, bucket: int) -> bool:
-        """Return whether a bucket shows words of up to 40 letters, not bytes."""
+        """Return whether a bucket shows words of up to 50 letters, not 40 bytes."""
         return counts_letters(self.rules(bucket))
 
     def lengths(self, state: BucketState) -> bytes | bytearray:
