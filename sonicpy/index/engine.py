@@ -176,10 +176,11 @@ class Engine:
         """Return the lexer of the rules that a bucket had when it was last pushed to; the newest ones if it is new."""
         return self.lexer if not self._older else self._older.get((collection, bucket), self.lexer)
 
-    def lexer_in(self, view: View, collection: str, bucket: str) -> Lexer:
-        """Return the lexer of the rules that a bucket has in a view; of the newest ones if it does not exist."""
-        state = view.bucket(collection, bucket)
-        return self.lexer if state is None else self.lexer.under(view.rules(state.bucket))
+    def read_lexer(self, collection: str, bucket: str) -> Lexer:
+        """Return the lexer of the rules that a bucket has; of the newest ones if it does not exist."""
+        with self.read() as view:
+            state = view.bucket(collection, bucket)
+            return self.lexer if state is None else self.lexer.under(view.rules(state.bucket))
 
     def note_rules(self, other: RulesDiffer) -> None:
         """Note the rules of a bucket, for `lexer_of`."""

@@ -238,9 +238,7 @@ class Index(Answers, Listing):
         """Remove the words of a text from an object; return how many were removed. Raises like `push`."""
         oid = self._engine.known_name(collection, bucket, object)
         text = text_of("text", text)
-        with self._engine.read() as view:
-            lexer = self._engine.lexer_in(view, collection, bucket)
-        words = lexed(lexer.lex_every_way, text)
+        words = lexed(self._engine.read_lexer(collection, bucket).lex_every_way, text)
         # Flags and counts do not matter for a removal.
         return self._engine.apply(
             PopTerms(collection, bucket, oid, Terms(words, b"\1" * len(words), bytes(len(words))))

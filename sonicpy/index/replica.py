@@ -70,6 +70,10 @@ class RecorderEngine(Engine):
         """Refuse: a node changes one object at a time. Raises StoreError."""
         raise StoreError(f"{len(change.pushes)} changes at once are refused: a node of a cluster takes them one by one")
 
+    def read_lexer(self, collection: str, bucket: str) -> Lexer:
+        """Return the lexer of the rules that the cluster writes."""
+        return self.lexer
+
     def take_rules(self, rules: int) -> None:
         """Cut texts of new buckets by these rules from now on."""
         self.lexer = self.lexer.under(rules)
