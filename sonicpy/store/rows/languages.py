@@ -52,6 +52,11 @@ def texts_of(languages: bytes) -> list[tuple[str, int]]:
     return found
 
 
+def counted_texts(fact: bytes | None) -> str:
+    """Return the texts that a fact counts, as a change brings them: `eng 12,deu 3`; empty: none."""
+    return ",".join(f"{code} {texts}" for code, (texts, _) in unpack_languages(fact).items())
+
+
 def add_languages(fact: bytes | None, changes: Mapping[bytes, int]) -> bytes:
     """Return a fact to which the texts of some changes were added.
 
