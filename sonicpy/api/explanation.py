@@ -148,6 +148,8 @@ class Explanation:
         more_terms: how many more words the query has.
         hits: the objects that answer, best first.
         total: how many objects answer in all.
+        whole: how many of them hold words of the query, or forms of them, and do not answer by completions or
+            corrections alone; None: it is not known.
         unseen_words: whether some words are completed and corrected only after the next consolidation.
     """
 
@@ -163,6 +165,7 @@ class Explanation:
     hits: tuple[ExplainedHit, ...]
     total: int
     unseen_words: bool
+    whole: int | None = None
 
     @property
     def advice(self) -> list[str]:
@@ -203,7 +206,7 @@ class Explanation:
             [(hit.object, hit.how, hit.score, "; ".join(_sums(hit))) for hit in self.hits],
         )
         advice = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.advice)
-        head = f"{_language(self)}; {self.total} of {self.objects} objects answer."
+        head = f"{_language(self)}; {_answers(self)}."
         return f"<p>{escape(head)}</p>{words}{hits}{f'<ul>{advice}</ul>' if advice else ''}"
 
 
@@ -295,7 +298,7 @@ def _lines(explained: Explanation) -> Iterator[str]:
             yield f"  {'':{width}}  {other}"
     if explained.more_terms:
         yield f"  and {explained.more_terms} more words"
-    yield f"{explained.total} of {explained.objects} objects answer{':' if explained.hits else '.'}"
+    yield f"{_answers(explained)}{':' if explained.hits else '.'}"
     for place, hit in enumerate(explained.hits, 1):
         score = "" if hit.score is None else f", score {_number(hit.score)}"
         yield f"  {place}. {hit.object}  found {WAYS.get(hit.how, hit.how)}{score}"
@@ -307,6 +310,11 @@ def _lines(explained: Explanation) -> Iterator[str]:
 def _language(explained: Explanation) -> str:
     language = explained.language
     return f"language: {language.code or 'none'} ({HOW_GUESSED.get(language.how, language.how)})"
+
+
+def _answers(explained: Explanation) -> str:
+    whole = "" if explained.whole in (None, explained.total) else f", {explained.whole} of them by whole words"
+    return f"{explained.total} of {explained.objects} objects answer{whole}"
 
 
 def _role(term: Term) -> str:

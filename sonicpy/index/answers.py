@@ -63,7 +63,7 @@ class Answers:
         with self._engine.read_words(search.collection, search.bucket) as lexicon:
             terms, matching = self._query_terms(search, self._lexer(lexicon))
             if lexicon is None:
-                return Hits(total=0 if search.total else None)
+                return Hits(total=0, whole=0) if search.total else Hits()
             return query_hits(lexicon, terms, self.config, search, matching)
 
     def find_ids(self, search: Search) -> list[str]:

@@ -37,7 +37,7 @@ from sonicpy.errors import StoreError
 from sonicpy.ids import Scope, check_names
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import RemotePart, merge
-from sonicpy.index.search.plan import Plan, to_plain
+from sonicpy.index.search.plan import Plan, only_whole, to_plain
 from sonicpy.index.search.ranking import PLANNERS
 from sonicpy.index.search.sketch import common_languages, likely_completions
 from sonicpy.index.search.statistics import Sketch, SummedStatistics
@@ -131,13 +131,23 @@ class Spread:
             command.collection, command.bucket, command.limit, command.offset, command.total,
         )  # fmt: skip
         if plan is None:
-            return replies.hits([], 0 if total else None, scores=command.scores)
+            return replies.hits([], 0 if total else None, scores=command.scores, whole=0 if command.whole else None)
         fields = (collection, bucket, to_plain(plan), offset + limit, total)
         found = [json.loads(answer) for answer in await self._ask(collection, bucket, "spread_find", *fields)]
         page = merge([RemotePart(rows, count) for rows, count in found], plan, limit, offset)
         is_scored = self._node.recorder.config.search.ranking != "newest"
         shown = page.scores if is_scored else [None] * len(page.names)
-        return replies.hits(zip(page.names, shown, strict=True), page.total, scores=command.scores)
+        whole = await self._whole(command, plan, page.total)
+        return replies.hits(zip(page.names, shown, strict=True), page.total, scores=command.scores, whole=whole)
+
+    async def _whole(self, command: Query, plan: Plan, total: int | None) -> int | None:
+        """Return how many objects answer by whole words; None: it was not asked for."""
+        whole = only_whole(plan)
+        if not command.whole or total is None or whole is None:
+            return total if command.whole else None
+        fields = (command.collection, command.bucket, to_plain(whole), 0, True)
+        found = [json.loads(answer) for answer in await self._ask(*command.scope, "spread_find", *fields)]
+        return sum(int(count) for _, count in found)
 
     async def _plan(self, command: Query) -> Plan | None:
         """Return the plan of a query, not older than CACHED_S; None: its text has no words."""

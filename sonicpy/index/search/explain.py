@@ -27,7 +27,7 @@ from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import WHOLLY, MadeOf, Part, share_of
 from sonicpy.index.search.plan import NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
-from sonicpy.index.search.ranking import carry_out
+from sonicpy.index.search.ranking import carry_out, count_whole
 from sonicpy.index.search.sonic import SonicPart
 from sonicpy.rules import FIRST
 from sonicpy.search import Search
@@ -70,12 +70,13 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Expl
     """Return the answer of a query and the reasons for it; `lexicon` is None for a bucket that does not exist."""
     plan = Plan([], 0.0, 0.0, full_first=False, left_out=NOTHING_LEFT_OUT, enough=None)
     hits: tuple[ExplainedHit, ...] = ()
-    total = 0
+    total, whole = 0, None
     rows: dict[bytes, TermInfo] = {}
     if lexicon is not None and len(analysed.terms):
         limit = analysed.search.limit
         plan, part = carry_out(lexicon, analysed.terms, config, analysed.matching, limit, total=True)
         hits, total = _hits(analysed, plan, part, config.search.ranking), part.total or 0
+        whole = count_whole(lexicon, plan, part, config)
         rows = _rows(plan, lexicon)
     state = None if lexicon is None else lexicon.reader.state
     return Explanation(
@@ -90,6 +91,7 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Expl
         more_terms=max(0, len(analysed.terms) + len(analysed.dropped) - TERMS_SHOWN),
         hits=hits,
         total=total,
+        whole=whole,
         unseen_words=state is not None and not config.search.live_words and state.pending_seq > state.graph_seq,
     )
 

@@ -57,6 +57,19 @@ def without_last(terms: Terms) -> Terms:
     return Terms(terms.words, terms.counts, terms.flags, terms.typed)
 
 
+def only_whole(plan: Plan) -> Plan | None:
+    """Return a plan for the words of a query and their forms alone; None: it is no other one."""
+    if all(slot.how == "exact" for clause in plan.clauses for slot in clause.slots):
+        return None
+    clauses = [
+        Clause(clause.term, clause.role, clause.weight, [slot for slot in clause.slots if slot.how == "exact"])
+        for clause in plan.clauses
+    ]
+    return Plan(
+        clauses, plan.average, plan.exponent, full_first=plan.full_first, left_out=plan.left_out, enough=plan.enough
+    )
+
+
 # -- for JSON ----------------------------------------------------------------------------------------------------------
 
 
