@@ -13,7 +13,7 @@ NEWEST: Final = 8
 KNOWN: Final = frozenset((FIRST, NEWEST))
 
 ADVICE: Final = "for the newest, FLUSHB it and push its texts again"
-"""What to do with a bucket of older rules: an export would bring the terms that were cut by these."""
+"""The advice for a bucket of older rules: an export would bring the terms that were cut by these."""
 
 
 def counts_letters(rules: int) -> bool:

@@ -236,8 +236,8 @@ def _advice(explained: Explanation) -> Iterator[str]:
         yield f"No object holds all required words{newest if explained.ranking == 'newest' else ''}."
     if explained.objects and explained.analysis.rules < NEWEST and not explained.analysis.compat:
         yield (
-            f"The bucket has the rules {explained.analysis.rules} of an older version (emoji, m² as m2, digits of other "
-            f"scripts and words of more than 40 bytes are not found as such): {ADVICE}."
+            f"The bucket has the rules {explained.analysis.rules} of an older version, by which emoji, m2 for m², 2024 in "
+            f"digits of other scripts and parts of camelCase are not found: {ADVICE}."
         )
     if explained.unseen_words:
         yield (

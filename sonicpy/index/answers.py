@@ -60,6 +60,7 @@ class Answers:
 
     def find_hits(self, search: Search) -> Hits:
         """Return the answer to a search. Raises like `query`."""
+        check_scope(search)
         with self._engine.read_words(search.collection, search.bucket) as lexicon:
             terms, matching = self._query_terms(search, self._lexer(lexicon))
             if lexicon is None:
@@ -73,6 +74,7 @@ class Answers:
         kept = self._kept_answer(search)
         if kept is not None and kept[0] == stamp:
             return kept[2].copy()
+        check_scope(search)
         with store.reading(self._engine.lexicons.of, search.collection, search.bucket) as lexicon:
             terms, matching = self._query_terms(search, self._lexer(lexicon))
             if lexicon is None:
@@ -91,6 +93,7 @@ class Answers:
 
     def find_reasons(self, search: Search) -> Explanation:
         """Return the reasons for the answer to a search. Raises like `query`."""
+        check_scope(search)
         with self._engine.read_words(search.collection, search.bucket) as lexicon:
             lexer = self._lexer(lexicon)
             terms, matching = self._query_terms(search, lexer)
@@ -256,9 +259,7 @@ class Answers:
         Args:
             lexer: of the rules of the bucket.
         """
-        collection, bucket, text, lang = search.collection, search.bucket, search.text, search.lang
-        if not are_names(collection, bucket):
-            check_names(collection, bucket)
+        text, lang = search.text, search.lang
         if type(text) is not str:
             text = text_of("text", text)
         if lang is not None:
@@ -284,6 +285,12 @@ def _word_prefix(lexer: Lexer, prefix: str) -> bytes:
     _encoded("prefix", prefix)
     terms = lexer.lex_plain(prefix)
     return terms.words[0] if len(terms) == 1 else prefix.casefold().encode()
+
+
+def check_scope(search: Search) -> None:
+    """Raise InvalidArgument if a search names no bucket."""
+    if not are_names(search.collection, search.bucket):
+        check_names(search.collection, search.bucket)
 
 
 def _moment(lexicon: Lexicon) -> Moment:

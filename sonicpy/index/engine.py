@@ -90,7 +90,7 @@ class Engine:
         """Whether words are completed, corrected, listed and counted from the moment they are pushed."""
         self.is_compat = self.config.server.compat == "sonic"
         self.lexer = self._make_lexer()
-        """That of the rules that a new bucket gets."""
+        """The lexer of the rules that a new bucket gets."""
         self._older: dict[tuple[str, str], Lexer] = {}
         """The lexers of buckets of other rules, as far as they are known."""
         self.folder = Path(path or kv.path)

@@ -16,6 +16,7 @@ from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.index.spread import SpreadParts, SpreadReader
 from sonicpy.lexer.lexer import Lexer
+from sonicpy.rules import FIRST
 from sonicpy.store.changing.any_store import AnyStore
 from sonicpy.store.changing.mutations import Mutation, pack_mutation, pack_push
 from sonicpy.store.disk.registry import Claim
@@ -31,12 +32,21 @@ class RecorderEngine(Engine):
     def __init__(self, config: Config) -> None:  # not Engine's: that one opens a folder
         self.config = config
         self.is_compat = config.server.compat == "sonic"
-        self.lexer = self._make_lexer()
+        self.lexer = self._make_lexer().under(FIRST)
         self._older: dict[tuple[str, str], Lexer] = {}
         self.record = b""
 
     def push(self, collection: str, bucket: str, oid: str, terms: Terms, rules: int) -> None:
-        """Keep the record of a PUSH. Raises like `apply`."""
+        """Keep the record of a PUSH.
+
+        Raises:
+            StoreError: as `apply`; or nodes that are not upgraded would not know the rules of the text.
+        """
+        if rules > self.lexer.rules:
+            raise StoreError(
+                f"the terms of {oid} were cut by the rules {rules}, the cluster writes the rules {self.lexer.rules}: "
+                "upgrade every node, then run sonicpy cluster upgrade"
+            )
         self._keep(pack_push(collection, bucket, oid, terms, rules))
 
     def apply(self, mutation: Mutation) -> int:
@@ -60,6 +70,10 @@ class RecorderEngine(Engine):
         """Refuse: a node changes one object at a time. Raises StoreError."""
         raise StoreError(f"{len(change.pushes)} changes at once are refused: a node of a cluster takes them one by one")
 
+    def take_rules(self, rules: int) -> None:
+        """Cut texts of new buckets by these rules from now on."""
+        self.lexer = self.lexer.under(rules)
+
 
 class Recorder(SpreadReader, Index):
     """An index whose methods that change something only check their arguments and make a record: call one, then
@@ -76,6 +90,10 @@ class Recorder(SpreadReader, Index):
     def lexer(self) -> Lexer:
         """For the replicas of the same node: its tables take memory."""
         return self._engine.lexer
+
+    def take_rules(self, rules: int) -> None:
+        """Cut texts of new buckets by these rules from now on, which every node has to know."""
+        self._engine.take_rules(rules)
 
     def analyzer(self) -> dict[str, str]:
         """Return what decides which terms of a text are stored; see `Engine.analyzer`."""

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from sonicpy._native.terms import Terms
-from sonicpy.index.answers import Answers, lexed, one_word
+from sonicpy.index.answers import Answers, check_scope, lexed, one_word
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import NamedObject, bind, find
 from sonicpy.index.search.plan import of_plain
 from sonicpy.index.search.sketch import pack_completions, sketch_query, sketch_suggest
 from sonicpy.index.search.statistics import NO_SKETCH, Sketch
+from sonicpy.lexer.lexer import Lexer
 from sonicpy.search import Search
 
 LAST = 1 << 7
@@ -70,17 +71,22 @@ class SpreadParts(Answers):
 class SpreadReader(Answers):
     """Reads texts; it needs no folder."""
 
-    def read_query(self, search: Search, rules: int) -> tuple[Terms, Matching | None]:
+    def read_query(self, search: Search, rules: int | None = None) -> tuple[Terms, Matching | None]:
         """Return the terms of a search, and how they lead to families. Raises as `query`.
 
         Args:
-            rules: of the bucket.
+            rules: of the bucket; None: those of a new one.
         """
-        return self._query_terms(search, self._engine.lexer.under(rules))
+        check_scope(search)
+        return self._query_terms(search, self._lexer_of(rules))
 
-    def read_word(self, word: str, rules: int) -> tuple[bytes, int]:
+    def read_word(self, word: str, rules: int | None = None) -> tuple[bytes, int]:
         """Return the only word of a text, and how many bytes it had as typed. Raises as `suggest`."""
-        return one_word(lexed(self._engine.lexer.under(rules).lex_plain, word))
+        return one_word(lexed(self._lexer_of(rules).lex_plain, word))
+
+    def _lexer_of(self, rules: int | None) -> Lexer:
+        lexer = self._engine.lexer
+        return lexer if rules is None else lexer.under(rules)
 
 
 def pack_terms(terms: Terms) -> list[Any]:

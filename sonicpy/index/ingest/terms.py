@@ -12,7 +12,7 @@ from sonicpy.rules import FIRST, KNOWN
 FREQUENCY_MAX = 255
 
 JOINT = "\2"
-"""What a hidden term begins with that names the parts of a word in camelCase, and has a frequency of 0."""
+"""The beginning of a hidden term that names the parts of a word in camelCase, and has a frequency of 0."""
 
 NO_TERMS: Mapping[str, int] = MappingProxyType({})
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import compress
 from typing import NamedTuple
 
+from sonicpy._native.letter_folding import Folding
 from sonicpy._native.stem_ends import StemEnds
 from sonicpy._native.word_source import WordSource
 from sonicpy._native.word_walks import find_words
@@ -30,6 +31,7 @@ from sonicpy.index.search.matching import (
     script_of,
 )
 from sonicpy.index.search.stem_ends import stem_ends
+from sonicpy.lexer import variants
 from sonicpy.lexer.endings import ENDINGS
 from sonicpy.lexer.stemmers import Stemmers
 
@@ -148,11 +150,20 @@ def _spelled(sources: list[WordSource], kin: _Kin) -> set[bytes]:
 
 def _respelled(sources: list[WordSource], text: str) -> set[bytes]:
     """Return the words that are the same with two letters for one that has a mark."""
-    two = respelled(text) if script_of(text) == "LATIN" else None
+    script = script_of(text)
+    if script in variants.SCRIPTS:
+        return set(find_words(sources, [each.encode() for each in variants.patterns(text)], variant_folding()))
+    two = respelled(text) if script == "LATIN" else None
     if two is None:
         return set()
     found = find_words(sources, [two.encode()], respelling())
     return {each for each in map(_word_in, found) if is_spelled(each.decode())}
+
+
+@lru_cache(1)
+def variant_folding() -> Folding:
+    """Return the letters that are the same in other spellings, for walks over words."""
+    return Folding(variants.foldings())
 
 
 def _forms(sources: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:

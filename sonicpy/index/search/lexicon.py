@@ -7,7 +7,7 @@ everything comes from the graph file.
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
-from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
+from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, shown_bytes
 from sonicpy._native.word_source import SortedWords, WordSource
 from sonicpy._native.word_walks import find_words
 from sonicpy.graph.pending import PendingWords
@@ -18,6 +18,7 @@ from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, nearest
 from sonicpy.index.search.languages import BucketLanguages
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics, most_frequent, most_likely
+from sonicpy.rules import counts_letters
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View
@@ -29,7 +30,7 @@ FAMILIES_MAX = 10_000
 BEGUN_MAX = 20_000
 """Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
 LONG_BYTES = 24
-"""A longer word may stand for words of more than WORD_BYTES_MAX, which neither graphs nor pending words hold."""
+"""A longer word may stand for words that are too long to be shown, which neither graphs nor pending words hold."""
 LONG_LETTERS, LONG_WORDS_MAX = 8, 512
 """How many of its letters such words begin with, and how many are read at most."""
 
@@ -102,9 +103,16 @@ class Lexicons:
         moment = (state.lexicon_version, self.recoveries())
         cached = self._stand_ins.get(state.bucket)
         if cached is None or cached[0] != moment:
-            words = SortedWords([word for word, _ in reader.lexicon(b"") if len(word) <= WORD_BYTES_MAX])
+            words = SortedWords([word for word, _ in reader.lexicon(b"") if not is_too_long(reader, word)])
             cached = self._stand_ins[state.bucket] = moment, words
         return cached[1]
+
+
+def is_too_long(reader: BucketReader, word: bytes) -> bool:
+    """Return whether no word of a bucket that is shown begins so."""
+    if len(word) <= SONIC_BYTES_MAX:
+        return False
+    return shown_bytes(word, letters=counts_letters(reader.rules)) > SONIC_BYTES_MAX
 
 
 class Lexicon(Statistics):
@@ -116,6 +124,9 @@ class Lexicon(Statistics):
         """Whether words are found from the moment they are pushed."""
         self._lexicons = lexicons
         self._view = view
+
+    def _is_too_long(self, word: bytes) -> bool:
+        return is_too_long(self.reader, word)
 
     @property
     def _graph(self) -> WordGraph | None:
@@ -151,10 +162,10 @@ class Lexicon(Statistics):
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
         """Yield the words that begin with `prefix` in byte order, itself included; only those behind `after`."""
-        if len(prefix) > WORD_BYTES_MAX:
+        if self._is_too_long(prefix):
             return iter(())
         if self.live:
-            return (word for word, row in self.reader.lexicon(prefix, after[:WORD_BYTES_MAX]) if row.live)
+            return (word for word, row in self.reader.lexicon(prefix, after) if row.live)
         graph = self._graph
         found = graph.completions(prefix) if graph is not None else iter(())
         return (word for word in found if word > after) if after else found
@@ -163,7 +174,7 @@ class Lexicon(Statistics):
         """Return the first `most` completions, without those that no object holds, with their rows, in byte order."""
         if not self.live:
             return self.held(islice(self.completions(prefix), most))
-        if len(prefix) > WORD_BYTES_MAX:
+        if self._is_too_long(prefix):
             return []
         return list(islice((found for found in self.reader.lexicon(prefix) if found[1].live), most))
 
@@ -171,7 +182,7 @@ class Lexicon(Statistics):
         """Return at most `limit` of the first `examined` completions: `word` itself, then the most frequent ones."""
         if not self.live:
             return most_likely(word, self.completed(word, examined), limit)
-        return self.reader.likely_words(word, limit, examined) if len(word) <= WORD_BYTES_MAX else []
+        return [] if self._is_too_long(word) else self.reader.likely_words(word, limit, examined)
 
     def corrections(
         self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
@@ -184,7 +195,7 @@ class Lexicon(Statistics):
             transpositions: a swap of two neighbours is one edit, not two.
             of_long: also if `word` is longer than any word of the graph.
         """
-        if distance == 0 or (len(word) > WORD_BYTES_MAX and not of_long):
+        if distance == 0 or (not of_long and self._is_too_long(word)):
             return []
         graph, state = self._graph, self.reader.state
         found = [] if graph is None else graph.correct(word, distance, transpositions=transpositions).matches
@@ -233,7 +244,7 @@ class Lexicon(Statistics):
 
     def _begun(self, word: bytes, distance: int, besides: bytes = b"") -> dict[bytes, int]:
         """Return the words that begin so, with their distances; perhaps some that are gone."""
-        if len(word) > WORD_BYTES_MAX:
+        if self._is_too_long(word):
             return {}
         pattern = fold(word.decode(), "").encode()
         sources = self.sources(is_live=self.live, has_stand_in=distance == 0)
@@ -261,5 +272,5 @@ class Lexicon(Statistics):
             found.append(self._lexicons.pending(self._view, state).words)
         if len(word) > LONG_BYTES:
             begun = self.reader.words_with(word.decode()[:LONG_LETTERS].encode(), LONG_WORDS_MAX)
-            found.append(SortedWords([each for each in begun if len(each) > WORD_BYTES_MAX]))
+            found.append(SortedWords([each for each in begun if self._is_too_long(each)]))
         return found

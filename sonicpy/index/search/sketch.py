@@ -15,7 +15,7 @@ from sonicpy.index.search.beginnings import edits_of_beginning
 from sonicpy.index.search.expansion import EXAMINED, edits_allowed
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.planners.forms import without_family
+from sonicpy.index.search.planners.forms import spelled, without_family
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED
 from sonicpy.store.rows.languages import LANGUAGES, add_counted, languages_in
@@ -28,6 +28,8 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Match
     without = without_family(terms)
     for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True)):
         held = sketch.add(term)
+        for other in spelled(term) if matching is not None else ():
+            sketch.add(other)
         if flags & (SPECIAL | PART):
             continue
         if matching is not None and not flags & without:

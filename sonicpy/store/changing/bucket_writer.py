@@ -18,6 +18,9 @@ from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.bucket_reader import find_object
 from sonicpy.store.views.write_view import WriteView
 
+JOINT = b"\2"
+"""The byte before each part of a word in camelCase in a hidden term."""
+
 
 class BucketWriter:
     """Changes one bucket, in the view's transaction and in its `WriteCache`.
@@ -55,7 +58,8 @@ class BucketWriter:
         found = find_object(self._view, self._state, oid)
         if found is None or (self._view.by_association and not len(found[1])):
             return 0  # Sonic's POP leaves an object alone that never held a word
-        return self._remove(*found, words)
+        iid, record = found
+        return self._remove(iid, record, self._with_joints(record, words) if self._letters else words)
 
     def flush_object(self, oid: str) -> int:
         """Delete an object; return how many shown words it held."""
@@ -111,6 +115,12 @@ class BucketWriter:
     def _note_rewritten(self, record: ObjectRecord) -> None:
         """Note that the lists of the words of an object change: some lose it, others gain impacts."""
         self._view.note_rewritten(self._state.bucket, [term_id for term_id, *_ in record.terms()])
+
+    def _with_joints(self, record: ObjectRecord, words: list[bytes]) -> list[bytes]:
+        """Return words and the hidden terms of an object that name the parts of one of them, in whatever capitals."""
+        gone = set(words)
+        joints = (word for word in self._words(record) if word.startswith(JOINT) and word.replace(JOINT, b"") in gone)
+        return words + [word for word in joints if word not in gone]
 
     def _words(self, record: ObjectRecord) -> list[bytes]:
         term_ids = [term_id for term_id, *_ in record.terms()]

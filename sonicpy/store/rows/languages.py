@@ -5,6 +5,7 @@ are counted when they are pushed, and never taken back: what matters is which la
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 LANGUAGES: Final = 2
@@ -90,6 +91,7 @@ def judged(counted: dict[str, Counted]) -> dict[str, Counted]:
     }
 
 
+@lru_cache(1_024)
 def languages_in(fact: bytes) -> tuple[str, ...]:
     """Return the languages of a bucket by its fact, the most frequent one first."""
     return tuple(code for code, (_, own) in unpack_languages(fact).items() if own)

@@ -9,7 +9,11 @@ from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics
+from sonicpy.lexer.variants import spellings
 
+HAN_OR_KANA = 0xE3
+"""The first byte of a letter of Han or kana in UTF-8, at least."""
+PAIR_LETTERS, PAIR_BYTES_MAX = 2, 8
 EXPANDED_WORDS = 16
 """Words of one query that are expanded: each is compared with all pending words, and a line holds thousands."""
 
@@ -49,8 +53,24 @@ def families_of(statistics: Statistics, terms: Terms, matching: Matching | None)
     }
     return Families(
         _held(statistics, {number: family.words for number, family in families.items() if family.words}),
-        _held(statistics, {number: family.doubtful for number, family in families.items() if family.doubtful}),
+        _held(
+            statistics,
+            {number: family.doubtful for number, family in families.items() if family.doubtful} | _spelled(terms),
+        ),
     )
+
+
+def _spelled(terms: Terms) -> dict[int, tuple[bytes, ...]]:
+    """Return the other spellings of letters and pairs of letters without blanks, which walks over words do not find."""
+    return {
+        number: found for number, term in enumerate(terms.words) if term[0] >= HAN_OR_KANA and (found := spelled(term))
+    }
+
+
+def spelled(term: bytes) -> tuple[bytes, ...]:
+    """Return the other spellings of one or two letters of Han or kana."""
+    letters = term.decode() if term[0] >= HAN_OR_KANA and len(term) <= PAIR_BYTES_MAX else ""
+    return tuple(map(str.encode, spellings(letters))) if 0 < len(letters) <= PAIR_LETTERS else ()
 
 
 def _held(statistics: Statistics, others: dict[int, tuple[bytes, ...]]) -> Held:
