@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from sonicpy import Config, Index
+from sonicpy import Index
 from sonicpy._native.ids import is_sampled
-from sonicpy.index.replica import Recorder
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.stopwords import StopWords
-from sonicpy.store.changing.mutations import PushTerms, unpack_mutation
+from sonicpy.rules import FIRST, NEWEST
+from sonicpy.store.changing.mutations import PushTerms, pack_push, unpack_mutation
 from sonicpy.store.rows.languages import LANGUAGES, unpack_languages
 from tests.index.shorthand import B, C, open_index, push
 
@@ -95,13 +95,18 @@ def test_a_bucket_of_old_rules_counts_nothing(tmp_path: Path) -> None:
         assert counted(index) == {}
 
 
-def test_the_record_of_a_change_carries_the_language() -> None:
-    recorder = Recorder(Config())
-    for lang, languages in (("eng", b"eng"), ("nb-NO", b"nob"), ("none", b""), ("und", b"")):
-        recorder.push(C, B, "o1", SENTENCES["eng"], lang)
-        mutation = unpack_mutation(recorder.take_record())
-        assert isinstance(mutation, PushTerms)
-        assert mutation.terms.languages == languages
+def test_the_record_of_a_change_carries_the_language(tmp_path: Path) -> None:
+    with open_index(tmp_path) as index:
+        lexer = index.maintainer.engine.lexer
+        for lang, languages in (("eng", b"eng"), ("nob", b"nob"), ("none", b""), ("und", b""), (None, b"eng")):
+            terms = lexer.lex_push(SENTENCES["eng"], lang)
+            lexer.note_language(terms, SENTENCES["eng"], lang)
+            mutation = unpack_mutation(pack_push(C, B, "o1", terms, NEWEST))
+            assert isinstance(mutation, PushTerms)
+            assert mutation.terms.languages == languages
+            terms = lexer.under(FIRST).lex_push(SENTENCES["eng"], lang)
+            lexer.under(FIRST).note_language(terms, SENTENCES["eng"], lang)
+            assert terms.languages == b"", "version 1.0 counts none"
 
 
 def test_unrelated_words_are_no_forms(tmp_path: Path) -> None:
