@@ -88,6 +88,8 @@ def _line(exported: ExportedObject) -> str:
     line = asdict(exported)
     if not exported.hidden:
         del line["hidden"]
+    if not exported.languages:
+        del line["languages"]
     if exported.rules == FIRST:  # as version 1.0 writes it
         del line["rules"]
     return json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n"

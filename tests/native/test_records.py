@@ -32,13 +32,15 @@ rows = st.lists(st.tuples(words, st.integers(0, 255), st.integers(0, 7)), max_si
 windows = st.integers(0, 2**64 - 1) | st.sampled_from([0, 127, 128, 1000, 2**32, 2**64 - 1])
 
 
-def terms_of(rows: list[Row]) -> Terms:
-    return Terms([row[0] for row in rows], bytes(row[1] for row in rows), bytes(row[2] for row in rows))
+def terms_of(rows: list[Row], languages: bytes = b"") -> Terms:
+    words, counts, flags = [row[0] for row in rows], bytes(row[1] for row in rows), bytes(row[2] for row in rows)
+    return Terms(words, counts, flags, languages=languages)
 
 
+counted = st.builds(terms_of, rows, st.sampled_from([b"", b"eng", b"eng 12,deu 3", b"x" * 200]))
 changes = st.one_of(
     st.builds(PushTerms, names, names, names, rows.map(terms_of), windows, st.just(1)),
-    st.builds(PushTerms, names, names, names, rows.map(terms_of), st.just(0), st.sampled_from([2, 8, 300])),
+    st.builds(PushTerms, names, names, names, counted, st.just(0), st.sampled_from([2, 8, 300])),
     st.builds(PopTerms, names, names, names, rows.map(terms_of)),
     st.builds(FlushObject, names, names, names),
     st.builds(FlushBucket, names, names),
@@ -63,6 +65,8 @@ def twin(mutation: Mutation) -> bytes:
             pieces += [pack_varints([len(name)]), name]
     if isinstance(mutation, PushTerms):
         pieces.append(pack_varints([mutation.rules if kind == 7 else mutation.window]))
+    if kind == 7:
+        pieces += [pack_varints([len(mutation.terms.languages)]), mutation.terms.languages]
     if isinstance(mutation, PushTerms | PopTerms):
         terms = mutation.terms
         pieces.append(pack_varints([len(terms)]))

@@ -37,6 +37,7 @@ class Entry:
     terms: Mapping[str, int] | None = None
     hidden: Mapping[str, int] = field(default_factory=dict)
     rules: int = FIRST
+    languages: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,8 @@ class FieldMapping:
         _check_scope(collection, bucket)
         if TERMS_FIELD in row and isinstance(row[TERMS_FIELD], Mapping):
             rules = row.get("rules", FIRST)
-            return Entry(collection, bucket, oid, terms=row[TERMS_FIELD], hidden=_mapping(row, "hidden"), rules=rules)
+            terms, hidden, languages = row[TERMS_FIELD], _mapping(row, "hidden"), row.get("languages", "")
+            return Entry(collection, bucket, oid, terms=terms, hidden=hidden, rules=rules, languages=languages)
         return Entry(collection, bucket, oid, self._all_texts(row), self._language(row))
 
     def _bucket(self, row: Row) -> str:

@@ -55,7 +55,13 @@ class FolderSink:
             for place, entry in enumerate(entries):
                 try:
                     self._index.push_terms(
-                        entry.collection, entry.bucket, entry.object, entry.terms or {}, entry.hidden, entry.rules
+                        entry.collection,
+                        entry.bucket,
+                        entry.object,
+                        entry.terms or {},
+                        entry.hidden,
+                        entry.rules,
+                        entry.languages,
                     )
                 except CommandError as error:
                     yield place, error.detail or error.code
