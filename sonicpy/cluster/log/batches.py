@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.replica import Progress
+from sonicpy.store.rows.progress import Progress
 
 VERSION = 1
 HEAD = struct.Struct("<BB")

@@ -10,11 +10,13 @@ queue it is the first.
 from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sonicpy._native.postings import unpack_block
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.ids import Scope
+from sonicpy.store.fields.table import beside_terms
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import is_staged
 from sonicpy.store.views.bucket_reader import BucketReader
@@ -28,6 +30,7 @@ class ExportedObject:
     Attributes:
         terms: words that are suggested, listed and counted.
         hidden: parts of runs without blanks, and stop words that compat mode keeps: they are only searched.
+        fields: what else it holds, by the name of the field.
     """
 
     collection: str
@@ -35,6 +38,26 @@ class ExportedObject:
     object: str
     terms: dict[str, int]
     hidden: dict[str, int]
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+def lines(view: View, collection: str | None, bucket: str | None) -> Iterator[dict[str, Any]]:
+    """Yield the lines of an export: what the store uses, if it uses more than format 5 has; then of each bucket its
+    facts, if it has any, and its objects."""
+    if names := view.uses():
+        yield {"uses": sorted(names)}
+    for scope, state in scopes_of(view, collection, bucket):
+        if facts := view.facts(state.bucket):
+            yield {**scope._asdict(), "facts": {str(kind): fact.hex() for kind, fact in facts.items()}}
+        yield from map(line_of, holdings(view, scope, state))
+
+
+def line_of(exported: ExportedObject) -> dict[str, Any]:
+    """Return the line of an object. Older versions, which cannot know of more fields, find no terms where there are
+    some, and refuse the line."""
+    line = {"collection": exported.collection, "bucket": exported.bucket, "object": exported.object}
+    held = {"terms": exported.terms} | ({"hidden": exported.hidden} if exported.hidden else {})
+    return line | ({"fields": held | exported.fields} if exported.fields else held)
 
 
 def scopes_of(view: View, collection: str | None, bucket: str | None) -> list[tuple[Scope, BucketState]]:
@@ -56,7 +79,8 @@ def holdings(view: View, scope: Scope, state: BucketState) -> Iterator[ExportedO
             del held[term_id]
         for older, term_ids in queues.release(held):
             yield _second(reader, scope, older, term_ids)
-        yield _holding(reader, scope, record.oid, held)
+        more = {key: value for each in beside_terms() for key, value in each.export(reader, iid, record).items()}
+        yield replace(_holding(reader, scope, record.oid, held), fields=more)
         queues.add(late.after(iid))
     for older, term_ids in queues.release_all():
         yield _second(reader, scope, older, term_ids)

@@ -10,9 +10,11 @@ from typing import Final
 from sonicpy.errors import StoreError
 
 FACTS: Final = "facts"
+FIELD_RECORDS: Final = "fields"
 
 KNOWN: Final[dict[str, str]] = {
     FACTS: "the table `facts`: what holds for a bucket as a whole",
+    FIELD_RECORDS: "records of kind 6, in the entries of a cluster's log: a mode and fields",
 }
 """Each name with what it stands for."""
 
