@@ -17,7 +17,7 @@ from sonicpy.cli.importing import job, sinks
 from sonicpy.cli.importing.mapping import Entry
 from sonicpy.cli.importing.sinks import FolderSink
 from sonicpy.cli.main import main
-from sonicpy.index.ingest.exported import push_facts
+from sonicpy.index.ingest.exported import change_of_facts
 from tests.cli.conftest import Run
 from tests.processes import Server
 
@@ -457,7 +457,7 @@ def test_positions_that_nobody_can_look_for(run: Run, shared_server: Server, her
 
 def test_facts_are_exported_and_imported(run: Run) -> None:
     with Index("d") as index:
-        push_facts(index.maintainer.engine, "c", "b", {3: b"\0fact", 255: b""})
+        index.maintainer.engine.apply(change_of_facts("c", "b", {3: b"\0fact", 255: b""}))
         index.push("c", "b", "o1", "amber", "none")
         index.push("c", "plain", "o2", "birch", "none")
     run("export", "-o", "all.jsonl", "--data", "d")

@@ -9,7 +9,7 @@ from sonicpy.cli.importing.mapping import Entry
 from sonicpy.client.blocking.client import Client
 from sonicpy.errors import CommandError
 from sonicpy.index.index import Index
-from sonicpy.index.ingest.exported import push_facts
+from sonicpy.index.ingest.exported import change_of_facts
 from sonicpy.index.ingest.terms import packed_terms
 from sonicpy.langcodes import NO_LANGUAGE
 
@@ -73,7 +73,8 @@ class FolderSink:
 
     def _facts(self, entries: list[Entry]) -> Iterator[Refusal]:
         for entry in entries:
-            push_facts(self._index.maintainer.engine, entry.collection, entry.bucket, entry.facts or {})
+            change = change_of_facts(entry.collection, entry.bucket, entry.facts or {})
+            self._index.maintainer.engine.apply(change)
         return iter(())
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sonicpy.index.engine import Engine
 from sonicpy.store.changing.mutations import ChangeFields
 from sonicpy.store.fields.facts import pack_facts
 from sonicpy.store.fields.field import Mode
@@ -55,6 +54,6 @@ def facts_of(row: Mapping[str, Any]) -> dict[int, bytes]:
     return facts
 
 
-def push_facts(engine: Engine, collection: str, bucket: str, facts: Mapping[int, bytes]) -> None:
-    """Note facts of a bucket, which is created if it is missing. Raises StoreError."""
-    engine.apply(ChangeFields(collection, bucket, "", Mode.ADD, ((FACTS.id, pack_facts(facts)),)))
+def change_of_facts(collection: str, bucket: str, facts: Mapping[int, bytes]) -> ChangeFields:
+    """Return the change that notes facts of a bucket, which is created if it is missing."""
+    return ChangeFields(collection, bucket, "", Mode.ADD, ((FACTS.id, pack_facts(facts)),))

@@ -78,6 +78,7 @@ class ChangeFields(NamedTuple):
 Mutation = PushTerms | PopTerms | FlushObject | FlushBucket | FlushCollection | ChangeFields
 
 FIELD_KIND = 6
+FIELD_BYTE = bytes((FIELD_KIND,))
 KINDS: dict[int, type[Mutation]] = {
     1: PushTerms, 2: PopTerms, 3: FlushObject, 4: FlushBucket, 5: FlushCollection, FIELD_KIND: ChangeFields
 }  # fmt: skip
@@ -119,7 +120,7 @@ def unpack_mutation(record: bytes) -> Mutation:
 
 def uses_of_record(record: bytes) -> frozenset[str]:
     """Return the names, of `uses.KNOWN`, of what a record uses beyond kinds 1 to 5. Raises as `unpack_mutation`."""
-    if record[0] < FIELD_KIND:
+    if record[:1] != FIELD_BYTE:
         return frozenset()
     mutation = unpack_mutation(record)
     assert isinstance(mutation, ChangeFields)
