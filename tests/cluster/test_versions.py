@@ -226,7 +226,7 @@ class MixedCluster(DevCluster):
 
     def _run(self, command: list[str], log: Path) -> "subprocess.Popen[bytes]":
         if log.parent.name in self.upgraded:
-            command = [sys.executable, "-m", "tests.cluster.next_version", *command[3:]]
+            command = [sys.executable, "-m", "tests.cluster.next_version", *command[command.index("serve") :]]
         return super()._run(command, log)
 
 

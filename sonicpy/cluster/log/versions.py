@@ -62,6 +62,8 @@ def unpack_listed(entry: bytes) -> Batch:
             end = at + 1 + entry[at]
             names.append(entry[at + 1 : end].decode())
             at = end
+        if at > len(entry):
+            raise IndexError("a name is cut off")
     except (IndexError, UnicodeDecodeError) as error:
         raise StoreDamaged(f"an entry of the cluster's log cannot be read: {error}") from error
     check_known(names, "an entry of the cluster's log")
