@@ -16,7 +16,6 @@ from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_folder, op
 from sonicpy.errors import ConfigError, NotOffered, SonicError
 from sonicpy.index.maintenance.verify import verify_in_child
 from sonicpy.index.report.export import lines
-from sonicpy.rules import FIRST
 
 FAULTS_FOUND = 1
 

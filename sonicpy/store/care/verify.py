@@ -7,7 +7,6 @@ from sonicpy._native.keys import bucket_key
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.ids import Scope
-from sonicpy.rules import counts_letters
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.slices import lasting_faults, slices
 from sonicpy.store.disk.transaction import (
@@ -21,7 +20,6 @@ from sonicpy.store.disk.transaction import (
 from sonicpy.store.fields.table import FIELDS
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.facts import RULES, unpack_rules
 from sonicpy.store.rows.keys import (
     BUCKET_MAX,
     bucket_of,
