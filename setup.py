@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT / "ext"))  # PEP 517 builds do not put the project on the path
 
 import compiler  # noqa: E402
-from tables import languages, stopwords, unicode  # noqa: E402
+from tables import chinese, languages, stopwords, unicode  # noqa: E402
 
 COMPILE = {
     "release": ["-O3", "-g0"],
@@ -96,6 +96,7 @@ class BuildNative(build_ext):
         folder.mkdir(parents=True, exist_ok=True)
         languages.write_profiles(folder / "languages.bin")
         stopwords.write_lists(folder / "stopwords.marisa")
+        chinese.write_pairs(folder / "simplified.bin")
 
 
 def timestamp(tree: DependencyTree, path: str) -> float:

@@ -31,6 +31,12 @@ _OTHER_TAGS = """
 TAGS = dict(pair.split(":") for pair in _OTHER_TAGS.split()) | {code: code for code in LANG_CODES}
 """From the first subtag of a BCP 47 tag to the code: ISO 639-1 where that has one, ISO 639-3, and macrolanguages."""
 
+OTHERS = {
+    "bs": "bos", "eu": "eus", "ga": "gle", "gl": "glg", "is": "isl", "ms": "msa", "zsm": "msa", "nn": "nno",
+    "sh": "srp", "hbs": "srp", "st": "sot",
+}  # fmt: skip
+"""The same for languages that the lexer has no table of, as far as it finds forms of their words."""
+
 SUBTAG_MAX = 8
 TAG_MAX = 35
 """Letters of a subtag, and of a tag, at most (RFC 5646, section 4.4.1)."""
@@ -38,16 +44,22 @@ TAG_MAX = 35
 
 @lru_cache(maxsize=256)
 def language_code(tag: str) -> str | None:
-    """Return the ISO 639-3 code of the language that a tag names, "none" for "none", or None.
+    """Return the ISO 639-3 code of the language of a tag, "none" for "none", or None if it is not well-formed.
 
-    Regions, scripts and variants make no difference: en, eng, en-GB, EN_gb and en-Latn-US are all `eng`.
+    Regions, scripts and variants make no difference: en, eng, en-GB, EN_gb and en-Latn-US are all `eng`. A language
+    without a table keeps its subtag of two or three letters (und, yue): it has no stop words and no stemmer.
     """
     if tag == NO_LANGUAGE:
         return tag
     first, *others = tag.lower().replace("_", "-").split("-")
     if len(tag) > TAG_MAX or not all(_is_subtag(other) for other in others):
         return None
-    return TAGS.get(first)
+    return TAGS.get(first) or OTHERS.get(first) or (first if _is_language(first) else None)
+
+
+def _is_language(subtag: str) -> bool:
+    """Return whether a first subtag may name a language: those of ISO 639 have two or three letters."""
+    return subtag.isascii() and subtag.isalpha() and 2 <= len(subtag) <= 3
 
 
 def _is_subtag(subtag: str) -> bool:

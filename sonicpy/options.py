@@ -187,6 +187,10 @@ STEM = Option(
     "words also stand for their other forms, where `search.stemming` allows it", is_ours=True, is_dropped=True,
 )  # fmt: skip
 TOTAL = Option("total", Switch(), False, "TOTAL(1)", "also return the number of all objects that answer", is_ours=True)
+WHOLE = Option(
+    "whole", Switch(), False, "WHOLE(1)", "with TOTAL(1), also return how many of these objects hold whole words",
+    is_ours=True, is_argument=False,
+)  # fmt: skip
 COMPLETE = Option(
     "complete", Switch(), True, "COMPLETE(0)",
     "the last word also stands for the words that begin so, unless a blank follows it", is_ours=True, is_dropped=True,
@@ -204,7 +208,7 @@ POSITION = Option(
 PAGE = LIMIT._replace(default=100)
 
 OPTIONS: dict[str, tuple[Option, ...]] = {
-    "QUERY": (LIMIT, OFFSET, LANG, SCORES, STEM, TOTAL, COMPLETE),
+    "QUERY": (LIMIT, OFFSET, LANG, SCORES, STEM, TOTAL, COMPLETE, WHOLE),
     "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE),
     "SUGGEST": (LIMIT._replace(default=5),),
     "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)")),

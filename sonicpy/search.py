@@ -22,6 +22,7 @@ class Search(NamedTuple):
         stem: words also stand for their other forms, where search.stemming allows it.
         total: the number of all objects that answer is wanted, too.
         complete: the last word also stands for the words that begin so, where search.complete allows it.
+        whole: with `total`, the number of those that hold whole words is wanted, too.
     """
 
     collection: str
@@ -34,6 +35,7 @@ class Search(NamedTuple):
     stem: bool = True
     total: bool = False
     complete: bool = True
+    whole: bool = False
 
     @property
     def scope(self) -> Scope:

@@ -4,6 +4,8 @@ from typing import Self, final
 from sonicpy._native.stop_set import StopSet
 from sonicpy._native.terms import Terms
 
+def prepared(text: str) -> str: ...
+
 @final
 class Analyzer:
     def __init__(

@@ -10,7 +10,13 @@ class RemoveTerms(ObjectChange):
     removed: int
     removed_shown: int
     def __init__(
-        self, bucket: int, iid: int, words: list[bytes], record: ObjectRecord, by_association: bool = False
+        self,
+        bucket: int,
+        iid: int,
+        words: list[bytes],
+        record: ObjectRecord,
+        by_association: bool = False,
+        letters: bool = False,
     ) -> None: ...
     def take_rows(self, found: list[tuple[bytes, bytes]]) -> list[bytes]: ...
     def take_blocks(self, found: list[tuple[bytes, bytes] | None]) -> None: ...

@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 from sonicpy.api.html import html_table
+from sonicpy.rules import ADVICE, FIRST, NEWEST
 
 HOW_GUESSED = {
     "given": "it was given",
@@ -36,7 +37,11 @@ class DetectedLanguage:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The settings that decide which words a text has; `highlight` applies them to another text."""
+    """The settings that decide which words a text has; `highlight` applies them to another text.
+
+    Attributes:
+        rules: of the bucket, by which its texts are cut; see `sonicpy.rules`.
+    """
 
     compat: bool
     unicode_normalization: str
@@ -44,6 +49,7 @@ class Analysis:
     stemming: bool
     special_patterns: bool
     split_special_patterns: bool
+    rules: int = FIRST
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +148,8 @@ class Explanation:
         more_terms: how many more words the query has.
         hits: the objects that answer, best first.
         total: how many objects answer in all.
+        whole: how many of them hold words of the query, or forms of them, and do not answer by completions or
+            corrections alone; None: it is not known.
         unseen_words: whether some words are completed and corrected only after the next consolidation.
     """
 
@@ -157,6 +165,7 @@ class Explanation:
     hits: tuple[ExplainedHit, ...]
     total: int
     unseen_words: bool
+    whole: int | None = None
 
     @property
     def advice(self) -> list[str]:
@@ -198,7 +207,7 @@ class Explanation:
             [(hit.object, hit.how, hit.score, "; ".join(_sums(hit))) for hit in self.hits],
         )
         advice = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.advice)
-        head = f"{_language(self)}; {self.total} of {self.objects} objects answer."
+        head = f"{_language(self)}; {_answers(self)}."
         return f"<p>{escape(head)}</p>{words}{hits}{f'<ul>{advice}</ul>' if advice else ''}"
 
 
@@ -226,6 +235,11 @@ def _advice(explained: Explanation) -> Iterator[str]:
     if len(required) > 1 and all(term.kept or term.alternates for term in required):
         newest = ": the ranking newest needs all of them, bm25 also finds objects that hold some"
         yield f"No object holds all required words{newest if explained.ranking == 'newest' else ''}."
+    if explained.objects and explained.analysis.rules < NEWEST and not explained.analysis.compat:
+        yield (
+            f"The bucket has the rules {explained.analysis.rules} of an older version, by which emoji, m2 for m², digits "
+            f"of other scripts and parts of camelCase are not found: {ADVICE}."
+        )
     if explained.unseen_words:
         yield (
             "Some words were pushed after the last consolidation; they are completed and corrected after the next one "
@@ -285,7 +299,7 @@ def _lines(explained: Explanation) -> Iterator[str]:
             yield f"  {'':{width}}  {other}"
     if explained.more_terms:
         yield f"  and {explained.more_terms} more words"
-    yield f"{explained.total} of {explained.objects} objects answer{':' if explained.hits else '.'}"
+    yield f"{_answers(explained)}{':' if explained.hits else '.'}"
     for place, hit in enumerate(explained.hits, 1):
         score = "" if hit.score is None else f", score {_number(hit.score)}"
         yield f"  {place}. {hit.object}  found {WAYS.get(hit.how, hit.how)}{score}"
@@ -297,6 +311,11 @@ def _lines(explained: Explanation) -> Iterator[str]:
 def _language(explained: Explanation) -> str:
     language = explained.language
     return f"language: {language.code or 'none'} ({HOW_GUESSED.get(language.how, language.how)})"
+
+
+def _answers(explained: Explanation) -> str:
+    whole = "" if explained.whole in (None, explained.total) else f", {explained.whole} of them by whole words"
+    return f"{explained.total} of {explained.objects} objects answer{whole}"
 
 
 def _role(term: Term) -> str:

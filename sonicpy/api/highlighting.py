@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 
 import ahocorasick
 
+from sonicpy._native.analyzer import prepared
 from sonicpy._native.terms import PART, STOP
 from sonicpy._native.word_break import is_unspaced, is_unspaced_letter
 from sonicpy.api.explanation import Analysis, Explanation
@@ -21,6 +22,7 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.lexer.folded import Borders, Folded, Span
 from sonicpy.lexer.lexer import NO_LANGUAGE, Lexer
 from sonicpy.lexer.normalizer import normalizer, sonic_normalizer
+from sonicpy.rules import NEWEST
 
 TORN_MAX = 200
 """Characters without a word border in which terms are searched, at most: they are read once for each term."""
@@ -88,8 +90,8 @@ def wanted_words(explanation: Explanation) -> set[str]:
 
 
 def _wanted(explanation: Explanation) -> dict[str, set[str]]:
-    """Return the words that a query looks for, each with the typed words that may be a part of it; an empty one stands for
-    the whole word.
+    """Return the words that a query looks for, each with the typed words that may be a part of it; an empty one stands
+    for the whole word.
 
     A word that goes on behind the typed letters without a blank is not among them: the typed letters are marked in it.
     """
@@ -110,7 +112,7 @@ def _wanted(explanation: Explanation) -> dict[str, set[str]]:
 
 @lru_cache(maxsize=8)
 def _lexer(analysis: Analysis) -> Lexer:
-    return Lexer(*_sections(analysis), StopwordsConfig(mode="weigh"), compat=analysis.compat)
+    return Lexer(*_sections(analysis), StopwordsConfig(mode="weigh"), compat=analysis.compat, rules=analysis.rules)
 
 
 def _sections(analysis: Analysis) -> tuple[NormalizationConfig, TokenizationConfig]:
@@ -147,6 +149,7 @@ class _Reading:
         )
         form = _sections(analysis)[0].unicode_normalization
         whole = sonic_normalizer if analysis.compat else normalizer
+        self._prepares = form == "nfkc" and analysis.rules >= NEWEST
         self._normalize = cache(whole(form, fold_diacritics=analysis.diacritic_folding))
         self._folded = Folded(text, self._fold)
         self._chunks = Borders([0, *(place for match in _CHUNKS.finditer(text) for place in match.span()), len(text)])
@@ -197,7 +200,7 @@ class _Reading:
         if self._analysis.stemming and len(terms := self._terms(piece)) == 1:
             (term,) = terms
             return term
-        return self._normalize(piece)
+        return self._normalize(prepared(piece) if self._prepares else piece)
 
     def _holds(self, span: Span, word: str) -> bool:
         """Return whether the lexer finds `word` at exactly this place."""
@@ -234,8 +237,8 @@ class _Reading:
 
 
 def _is_joint(text: str, place: int) -> bool:
-    """Return whether a part of a joined word may begin or end at a place: behind or before a sign, where letters change to
-    digits or back, and where a small letter meets a capital one."""
+    """Return whether a part of a joined word may begin or end at a place: behind or before a sign, where letters change
+    to digits or back, and where a small letter meets a capital one."""
     before, behind = text[place - 1], text[place]
     if not (_is_letter(before) and _is_letter(behind)):
         return _is_letter(before) != _is_letter(behind)

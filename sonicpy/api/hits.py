@@ -62,13 +62,20 @@ class Hits(tuple[Hit, ...]):
         objects: their names.
         scores: their scores; None: there are none.
         total: how many objects answer on all pages together; None: the query did not ask for it.
+        whole: how many of these hold words of the query, or forms of them, and do not answer by completions or
+            corrections alone; None: it is not known.
     """
 
     _scores: tuple[float, ...] | None
     _total: int | None
+    _whole: int | None
 
     def __new__(
-        cls, objects: Iterable[str] = (), scores: Iterable[float] | None = None, total: int | None = None
+        cls,
+        objects: Iterable[str] = (),
+        scores: Iterable[float] | None = None,
+        total: int | None = None,
+        whole: int | None = None,
     ) -> "Hits":
         # The tuple holds plain names; hits are made when they are asked for: most answers are only iterated over once.
         hits = super().__new__(cls, objects)  # type: ignore[arg-type]
@@ -77,6 +84,7 @@ class Hits(tuple[Hit, ...]):
             raise ValueError(f"{len(hits)} objects need as many scores, not {len(known)}")
         hits._scores = known
         hits._total = total
+        hits._whole = whole
         return hits
 
     @property
@@ -93,6 +101,11 @@ class Hits(tuple[Hit, ...]):
     def total(self) -> int | None:
         """How many objects answer in all, or None if the query did not ask for it."""
         return self._total
+
+    @property
+    def whole(self) -> int | None:
+        """How many of `total` hold words of the query, or forms of them, or None if it is not known."""
+        return self._whole
 
     def pairs(self) -> list[tuple[str, float | None]]:
         """Return (object, score) of every hit."""
@@ -116,7 +129,7 @@ class Hits(tuple[Hit, ...]):
     def __getitem__(self, place: SupportsIndex | slice) -> "Hit | Hits":
         if isinstance(place, slice):
             names = tuple.__getitem__(self, place)
-            return Hits(names, None if self._scores is None else self._scores[place], self._total)
+            return Hits(names, None if self._scores is None else self._scores[place], self._total, self._whole)
         return Hit(tuple.__getitem__(self, place), None if self._scores is None else self._scores[place])
 
     def __eq__(self, other: object) -> bool:
@@ -130,8 +143,8 @@ class Hits(tuple[Hit, ...]):
     def __hash__(self) -> int:
         return tuple.__hash__(self)
 
-    def __getnewargs__(self) -> tuple[list[str], tuple[float, ...] | None, int | None]:
-        return self.objects, self._scores, self._total
+    def __getnewargs__(self) -> tuple[list[str], tuple[float, ...] | None, int | None, int | None]:
+        return self.objects, self._scores, self._total, self._whole
 
     def __repr__(self) -> str:
         total = "" if self._total is None else f", total={self._total}"

@@ -89,16 +89,20 @@ def event(kind: str, items: Iterable[str]) -> bytes:
     return native.event(kind, items, getrandbits(MARKER_BITS))
 
 
-def hits(found: Iterable[tuple[str, float | None]], total: int | None, *, scores: bool) -> bytes:
+def hits(
+    found: Iterable[tuple[str, float | None]], total: int | None, *, scores: bool, whole: int | None = None
+) -> bytes:
     """Return the event of a QUERY that asked for more than names.
 
     Args:
         found: names and their scores; None: the ranking gives no scores.
         total: how many objects answer in all: the first item; None: it was not asked for.
+        whole: how many of these hold whole words: the second item; None: it was not asked for.
         scores: items are `name:score`, or `name:-` without one; else names.
     """
     items = [name if not scores else f"{name}:-" if score is None else f"{name}:{score:.6f}" for name, score in found]
-    return event("QUERY", items if total is None else [str(total), *items])
+    counts = [str(count) for count in (total, whole) if count is not None]
+    return event("QUERY", [*counts, *items])
 
 
 def error(raised: SonicError) -> bytes:

@@ -130,7 +130,7 @@ def _show_hits(arguments: argparse.Namespace, text: str, hits: Hits, before: str
     value: dict[str, Any] = {"query": text, "hits": hits.to_dicts()}
     lines = [f"{before}{hit}" + (f"\t{_score(hit.score)}" if arguments.scores else "") for hit in hits]
     if arguments.total:
-        value["total"] = hits.total
+        value |= {"total": hits.total, "whole": hits.whole}
         lines.append(f"{before}total\t{hits.total}")
     show(arguments, value, *lines)
 

@@ -36,7 +36,7 @@ Value = TypeVar("Value")
 Item = TypeVar("Item")
 CallPlan = Generator[Exchange, Reply, Value]
 
-SCORES = "SCORES"
+SCORES, WHOLE = "SCORES", "WHOLE"
 NO_SCORE = "-"
 """The score of an object in a ranking without scores."""
 
@@ -92,19 +92,25 @@ def query(search: Search) -> CallPlan[Hits]:
 
     def line(server: ServerInfo, limit: int, offset: int) -> str:
         has_scores = _has_scores(server)
-        page = search._replace(limit=limit, offset=offset, scores=has_scores, total=search.total and not totals)
+        is_first = search.total and not totals
+        page = search._replace(
+            limit=limit, offset=offset, scores=has_scores, total=is_first, whole=is_first and _has_whole(server)
+        )
         return head + meta("QUERY", page, is_sonic=not has_scores)
 
     def read(answer: str, server: ServerInfo) -> list[Hit]:
         items = _items(answer)
         if search.total and not totals:
             totals.append(int(items.pop(0)))
+            if _has_whole(server):
+                totals.append(int(items.pop(0)))
         return _hits(items, server)
 
     wanted = max(search.limit, 1) if search.total else search.limit  # a server would refuse LIMIT(0)
     found = (yield from _paged(AnswerKind.QUERY, line, read, wanted, search.offset, QUERY_PAGE))[: search.limit]
     scores = [hit.score for hit in found if hit.score is not None]
-    return Hits(map(str, found), scores if len(scores) == len(found) else None, totals[0] if totals else None)
+    total, whole = (*totals, None, None)[:2]
+    return Hits(map(str, found), scores if len(scores) == len(found) else None, total, whole)
 
 
 def suggest(collection: str, bucket: str, word: str, limit: int) -> CallPlan[list[str]]:
@@ -355,14 +361,15 @@ def _page(
     limit: int,
     offset: int,
 ) -> CallPlan[list[Item]]:
-    """Plan one search; repeat it without scores if the server refuses them, which each connection finds out itself."""
+    """Plan one search; repeat it without scores, or without the number of those that hold whole words, if the server
+    refuses them, which each connection finds out itself."""
     while True:
         try:
             reply = yield Exchange(
                 Mode.SEARCH, kind, kind, lambda server: [one_line(server, line(server, limit, offset))]
             )
         except NotOffered as refusal:
-            if not refusal.what.startswith(SCORES):
+            if not refusal.what.startswith((SCORES, WHOLE)):
                 raise
         else:
             return read(reply.answers[0], reply.server)
@@ -370,6 +377,10 @@ def _page(
 
 def _has_scores(server: ServerInfo) -> bool:
     return server.name == OUR_NAME and SCORES not in server.refused
+
+
+def _has_whole(server: ServerInfo) -> bool:
+    return server.name == OUR_NAME and WHOLE not in server.refused
 
 
 def _hits(items: list[str], server: ServerInfo) -> list[Hit]:

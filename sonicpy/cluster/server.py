@@ -12,7 +12,7 @@ from sonicpy.cluster.log.broker_connection import BrokerConnection
 from sonicpy.cluster.log.ending import close, end
 from sonicpy.cluster.log.jetstream import JetStream, connect
 from sonicpy.cluster.log.patience import at_last
-from sonicpy.cluster.log.versions import check_version
+from sonicpy.cluster.log.versions import check_agreement
 from sonicpy.cluster.node.claim import NameClaim
 from sonicpy.cluster.node.node import Node
 from sonicpy.cluster.node.node_service import NodeService
@@ -99,14 +99,14 @@ class NodeServer(Server):
         recorder = Recorder(config)
         recorder.lexer.prepare()
         await registry.agree_on_analyzer(recorder.analyzer())
-        check_version(version := await registry.entry_version())
+        check_agreement(agreed := await registry.agreement())
         name = self._name
         taken = f"--node is {name}; allowed is a name that no running node has, and a running node has this one"
         claim = await NameClaim.take(connection, registry, name, taken)
         keepers = Keepers(connection, JetStream(connection), registry)
         open_index = partial(open_replica, recorder)
         node = Node(keepers, layout, claim, recorder, open_index, config, statistics, is_strong=self._is_strong)
-        node.writers.write_version(version)
+        node.writers.write_as(agreed)
         try:
             await node.start()
         except BaseException:

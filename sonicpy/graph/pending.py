@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from sonicpy._native.held import Held
 from sonicpy._native.letter_folding import Folding
-from sonicpy._native.parts import parts_of
+from sonicpy._native.parts import aliases_of
 from sonicpy._native.word_source import SortedWords
 from sonicpy._native.word_walks import find_words
 
@@ -19,15 +19,6 @@ JOINTS = b"\2"
 """The first byte of a hidden term that names the joints of a word: see _native/parts.pyx."""
 
 
-def aliases_of(word: bytes) -> list[bytes]:
-    """Return the parts of a word, or of the word whose joints a hidden term names, as `PendingWords` keeps them."""
-    parts = parts_of(word)
-    if not parts:
-        return parts
-    behind = b"\0" + word.replace(JOINTS, b"")
-    return [part + behind for part in parts]
-
-
 class PendingWords:
     """Words of one bucket that its graph may lack; some may no longer be in any object.
 
@@ -36,13 +27,13 @@ class PendingWords:
 
     Attributes:
         words: those that were taken, for walks.
-        parts: their parts, each with a zero byte and the word behind it, as in a graph; also those that begin a word.
+        aliases: of their parts, as in a graph; also of those that begin a word.
     """
 
     def __init__(self, source: Sequence[bytes]) -> None:
         self.source = source
         self.words = SortedWords([])
-        self.parts = SortedWords([])
+        self.aliases = SortedWords([])
         self._taken = 0
         self._refreshing = threading.Lock()
 
@@ -56,7 +47,7 @@ class PendingWords:
             if end > self._taken:
                 new = self.source[self._taken : end]
                 self.words.add([word for word in new if not word.startswith(JOINTS)])
-                self.parts.add([alias for word in new for alias in aliases_of(word)])
+                self.aliases.add([alias for word in new for alias in aliases_of(word)])
                 self._taken = end
 
     def correct(self, word: bytes, distance: int, *, transpositions: bool) -> list[tuple[bytes, int]]:

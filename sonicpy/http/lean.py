@@ -47,7 +47,7 @@ class LeanQuery:
             await refusal(error, scope.get("sonicpy.request_id"))(scope, _nothing, send)
             return True
         found = [{"object": name, "score": score} for name, score in hits.pairs()]
-        body = encode({"hits": found, "total": hits.total}).encode()
+        body = encode({"hits": found, "total": hits.total, "whole": hits.whole}).encode()
         if len(body) >= COMPRESSED_BYTES and b"gzip" in headers.get(b"accept-encoding", b""):
             response = Response(body, media_type="application/json")
             await GZipMiddleware(Tagged(response), COMPRESSED_BYTES)(scope, _nothing, send)

@@ -105,6 +105,7 @@ class HitsJson(BaseModel):
 
     hits: list[HitJson]
     total: int | None = Field(description="how many objects answer in all, if it was asked for")
+    whole: int | None = Field(description="how many of these hold whole words, not completions or corrections alone")
 
 
 class WordsJson(BaseModel):
@@ -118,6 +119,7 @@ class SearchJson(BaseModel):
 
     hits: list[HitJson]
     total: int | None
+    whole: int | None
     suggestions: list[str] = Field(description="words that complete or correct the last word")
     did_you_mean: str | None = Field(description="the text with corrected words; None: nothing needs it")
 

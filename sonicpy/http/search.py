@@ -95,7 +95,7 @@ class SearchOperations:
             did_you_mean(self._backend, collection, bucket, text),
         )
         found = hits_json(hits)
-        return SearchJson(hits=found.hits, total=found.total, suggestions=words, did_you_mean=meant)
+        return SearchJson(hits=found.hits, total=found.total, whole=found.whole, suggestions=words, did_you_mean=meant)
 
     async def words(
         self,
@@ -163,7 +163,7 @@ class SearchOperations:
 def hits_json(hits: Hits) -> HitsJson:
     """Return the JSON of hits."""
     found = [HitJson.model_construct(object=name, score=score) for name, score in hits.pairs()]
-    return HitsJson.model_construct(hits=found, total=hits.total)
+    return HitsJson.model_construct(hits=found, total=hits.total, whole=hits.whole)
 
 
 async def suggested(backend: Backend, collection: str, bucket: str, words: list[str], limit: int) -> list[str]:

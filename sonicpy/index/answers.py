@@ -16,7 +16,8 @@ from sonicpy.index.search.explain import Analysed, explain
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
-from sonicpy.index.texts import TextReader
+from sonicpy.index.texts import TextReader, check_scope, lexed, one_word
+from sonicpy.lexer.lexer import Lexer
 from sonicpy.options import with_options
 from sonicpy.search import ExplainOptions, QueryOptions, Search, asked
 
@@ -46,10 +47,11 @@ class Answers(TextReader):
 
     def find_hits(self, search: Search) -> Hits:
         """Return the answer to a search. Raises like `query`."""
-        terms, matching = self._query_terms(search)
+        check_scope(search)
         with self._engine.read_words(search.collection, search.bucket) as lexicon:
+            terms, matching = self._query_terms(search, self._lexer(lexicon))
             if lexicon is None:
-                return Hits(total=0 if search.total else None)
+                return Hits(total=0, whole=0) if search.total else Hits()
             return query_hits(lexicon, terms, self.config, search, matching)
 
     def find_ids(self, search: Search) -> list[str]:
@@ -59,8 +61,9 @@ class Answers(TextReader):
         kept = self._kept_answer(search)
         if kept is not None and kept[0] == stamp:
             return kept[2].copy()
-        terms, matching = self._query_terms(search)
+        check_scope(search)
         with store.reading(self._engine.lexicons.of, search.collection, search.bucket) as lexicon:
+            terms, matching = self._query_terms(search, self._lexer(lexicon))
             if lexicon is None:
                 return []
             moment = _moment(lexicon)
@@ -77,20 +80,22 @@ class Answers(TextReader):
 
     def find_reasons(self, search: Search) -> Explanation:
         """Return the reasons for the answer to a search. Raises like `query`."""
-        terms, matching = self._query_terms(search)
-        lexer = self._engine.lexer
-        lang = language_of(search.lang)
-        code, how = lexer.language(search.text, lang)
-        held = set(terms.words)
-        analysed = Analysed(
-            search,
-            DetectedLanguage(code, how),
-            terms,
-            [word for word in lexer.dropped(search.text, lang) if word not in held],
-            frozenset(word for word in terms.words if lexer.is_stop_word(word, code)),
-            matching,
-        )
+        check_scope(search)
         with self._engine.read_words(search.collection, search.bucket) as lexicon:
+            lexer = self._lexer(lexicon)
+            terms, matching = self._query_terms(search, lexer)
+            lang = language_of(search.lang)
+            code, how = lexer.language(search.text, lang)
+            held = set(terms.words)
+            analysed = Analysed(
+                search,
+                DetectedLanguage(code, how),
+                terms,
+                [word for word in lexer.dropped(search.text, lang) if word not in held],
+                frozenset(word for word in terms.words if lexer.is_stop_word(word, code)),
+                matching,
+                lexer.rules,
+            )
             return explain(analysed, lexicon, self.config)
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
@@ -132,9 +137,10 @@ class Answers(TextReader):
         """
         check_names(collection, bucket)
         limit, offset = number_of("limit", limit), number_of("offset", offset)
-        start = self._word_prefix(text_of("prefix", prefix))
+        prefix = text_of("prefix", prefix)
         behind = _encoded("after", "" if after is None else text_of("after", after))
         with self._engine.read_words(collection, bucket) as lexicon:
+            start = _word_prefix(self._lexer(lexicon), prefix)
             found = [] if lexicon is None else lexicon.words(offset, limit, start, behind)
         return [word.decode() for word in found]
 
@@ -214,8 +220,8 @@ class Answers(TextReader):
             word = text_of("word", word)
         if type(limit) is not int or limit < 0:
             limit = number_of("limit", limit)
-        term, typed_bytes = self._only_word(word)
         with self._engine.read_words(collection, bucket) as lexicon:
+            term, typed_bytes = one_word(lexed(self._lexer(lexicon).lex_plain, word))
             if lexicon is None:
                 return [], None
             moment = _moment(lexicon)
@@ -227,13 +233,21 @@ class Answers(TextReader):
                 found = suggest_alphabetical(lexicon, term, limit, typed_bytes)
         return list(map(bytes.decode, found)), moment
 
-    def _word_prefix(self, prefix: str) -> bytes:
-        """Return the first letters of a word in the normal form of words."""
-        if not prefix:
-            return b""
-        _encoded("prefix", prefix)
-        terms = self._engine.lexer.lex_plain(prefix)
-        return terms.words[0] if len(terms) == 1 else prefix.casefold().encode()
+    def _lexer(self, lexicon: Lexicon | None) -> Lexer:
+        """Return the lexer of the rules of a bucket; of the newest ones if there is no such bucket."""
+        lexer = self._engine.lexer
+        if lexicon is None or (rules := lexicon.reader.rules) == lexer.rules:
+            return lexer
+        return lexer.under(rules)
+
+
+def _word_prefix(lexer: Lexer, prefix: str) -> bytes:
+    """Return letters in the form that words have."""
+    if not prefix:
+        return b""
+    _encoded("prefix", prefix)
+    terms = lexer.lex_plain(prefix)
+    return terms.words[0] if len(terms) == 1 else prefix.casefold().encode()
 
 
 def _moment(lexicon: Lexicon) -> Moment:

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Mapping
 
-from sonicpy._native.ids import are_names
+from sonicpy._native.ids import are_names, is_sampled
 from sonicpy._native.terms import Terms
 from sonicpy.api.counted import need_no
 from sonicpy.arguments import language_of, not_unicode, text_of
+from sonicpy.errors import StoreError
 from sonicpy.ids import ObjectName, check_collection, check_names, object_name
-from sonicpy.index.ingest.terms import NO_TERMS, packed_terms
+from sonicpy.index.ingest.terms import NO_TERMS, check_rules, packed_terms
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.index.texts import lexed
-from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, PopTerms
+from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, PopTerms, RulesDiffer
 
 
 class Changing:
@@ -38,7 +39,17 @@ class Changing:
         if not are_names(collection, bucket, oid):
             check_names(collection, bucket, oid, compat=self._engine.is_compat, new=True)
         engine = self._engine
-        engine.push(collection, bucket, oid, self._lex(engine.lexer.lex_push, text, lang))
+        while True:
+            lexer = engine.lexer_of(collection, bucket)
+            terms = self._lex(lexer.lex_push, text, lang)
+            if lang is not None or is_sampled(oid):
+                lexer.note_language(terms, text, language_of(lang))
+            try:
+                engine.push(collection, bucket, oid, terms, lexer.rules)
+            except RulesDiffer as other:
+                engine.note_rules(other)
+            else:
+                return
 
     def push_terms(
         self,
@@ -47,24 +58,44 @@ class Changing:
         object: ObjectName,
         terms: Mapping[str, int],
         hidden: Mapping[str, int] = NO_TERMS,
+        rules: int | None = None,
+        languages: str = "",
     ) -> None:
         """Add the terms to an object that `holdings` of another index returned for it.
 
         Args:
             terms: words in their normal form, each with its frequency, 1 to 255.
-            hidden: the same of parts of runs without blanks, and of stop words that compat mode keeps.
+            hidden: the same of parts of runs without blanks, and of stop words that compat mode keeps; a frequency may
+                be 0.
+            rules: by which the text was cut, as `holdings` returned them; exports of version 1.0 do not name them,
+                and mean 1. None: those of the bucket.
+            languages: texts of the bucket by language, as `holdings` returned them with its first object.
 
         Raises:
-            CommandError: a name, a term or a frequency is not valid.
-            StoreError: the terms were not stored.
+            CommandError: a name, a term, a frequency or the rules are not valid.
+            StoreError: the terms were not stored; the bucket exists and has other rules.
         """
         oid = self._engine.known_name(collection, bucket, object)  # an old name stays as it is
-        self._engine.push(collection, bucket, oid, packed_terms(terms, hidden))
+        packed = packed_terms(terms, hidden, languages)
+        engine = self._engine
+        if rules is not None:
+            check_rules(rules, compat=engine.is_compat)
+        try:
+            engine.push(collection, bucket, oid, packed, engine.lexer.rules if rules is None else rules)
+        except RulesDiffer as other:
+            if rules is None:
+                engine.push(collection, bucket, oid, packed, other.rules)
+                return
+            raise StoreError(
+                f"the bucket {bucket} of {collection} has the rules {other.rules}, the terms of {oid} were cut by the "
+                f"rules {rules}: import them into another bucket, or flush this one first"
+            ) from other
 
     def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int:
         """Remove the words of a text from an object; return how many were removed. Raises like `push`."""
         oid = self._engine.known_name(collection, bucket, object)
-        words = lexed(self._engine.lexer.lex_every_way, text_of("text", text))
+        text = text_of("text", text)
+        words = lexed(self._engine.read_lexer(collection, bucket).lex_every_way, text)
         # Flags and counts do not matter for a removal.
         return self._engine.apply(
             PopTerms(collection, bucket, oid, Terms(words, b"\1" * len(words), bytes(len(words))))

@@ -23,7 +23,7 @@ from sonicpy.index.text_engine import TextEngine
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care.restore import drop_staged
 from sonicpy.store.changing.any_store import AnyStore, ClosedStore, EndedStore
-from sonicpy.store.changing.mutations import Mutation, PushTerms
+from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, Mutation, PushTerms
 from sonicpy.store.disk.environment import ReaderSlot as ReaderSlot
 from sonicpy.store.disk.open_folders import FolderClaim, guard
 from sonicpy.store.store import Store
@@ -94,7 +94,12 @@ class Engine(TextEngine):
         try:
             self._guard = guard(self, claim)
             store = self.store = self._open_store(folder, claim)
-            self.lexicons = Lexicons(self.graphs, live=self.live_words, recoveries=lambda: store.recoveries)
+            self.lexicons = Lexicons(
+                self.graphs,
+                live=self.live_words,
+                recoveries=lambda: store.recoveries,
+                languages_of=self.lexer.languages_of,
+            )
             self._drop_leftovers()
             claim.is_open = True
         except BaseException:
@@ -160,14 +165,27 @@ class Engine(TextEngine):
 
     # -- changing --------------------------------------------------------------------------------------------------
 
-    def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None:
-        """Carry out a PUSH of terms, as `apply` does."""
+    def read_lexer(self, collection: str, bucket: str) -> Lexer:
+        """Return the lexer of the rules that a bucket has; of the newest ones if it does not exist."""
+        with self.read() as view:
+            state = view.bucket(collection, bucket)
+            return self.lexer if state is None else self.lexer.under(view.rules(state.bucket))
+
+    def push(self, collection: str, bucket: str, oid: str, terms: Terms, rules: int) -> None:
+        """Carry out a PUSH of terms, as `apply` does.
+
+        Args:
+            rules: by which the text was cut.
+
+        Raises:
+            RulesDiffer: the bucket has others; nothing was changed.
+        """
         if self._is_alone:
-            self.store.push(collection, bucket, oid, terms)
+            self.store.push(collection, bucket, oid, terms, rules)
             return
         turn = self.turn
         with turn.hold():  # as `changing`, which would be one call more
-            self.store.push(collection, bucket, oid, terms)
+            self.store.push(collection, bucket, oid, terms, rules)
             if turn.batches or self.is_autocommit:
                 self._finish_change()
 
@@ -180,6 +198,8 @@ class Engine(TextEngine):
         with self.changing():
             # Who commits by itself has nobody else to serve meanwhile.
             result = self.store.apply(mutation, in_steps=not self.is_autocommit)
+            if self._older and isinstance(mutation, FlushBucket | FlushCollection):
+                self._older.clear()  # a bucket that comes again gets the newest rules
             self._finish_change()
             return result
 

@@ -33,6 +33,7 @@ from sonicpy.index.report.export import ExportedObject
 from sonicpy.index.report.stats import Figures
 from sonicpy.index.report.term_stats import ObjectStats, TermStats
 from sonicpy.index.search.answer_cache import AnswerCache
+from sonicpy.store.changing.mutations import RulesDiffer
 
 logger = logging.getLogger(__name__)
 
@@ -103,8 +104,6 @@ class Index(Answers, Listing, Changing):
         """The opened folder, for a program that seals and commits itself, as the server does."""
         return self._engine
 
-    # -- changes -------------------------------------------------------------------------------------------------------
-
     def push_many(
         self,
         rows: Any,
@@ -146,7 +145,7 @@ class Index(Answers, Listing, Changing):
         touched: set[Scope] = set()
         push_rows(
             read_rows(rows, shape),
-            self._engine.lexer.lex_push,
+            self._engine.lexer_of,
             partial(self._push_chunk, touched),
             self._engine.commit_before_reading,
             report,
@@ -157,7 +156,11 @@ class Index(Answers, Listing, Changing):
         return report
 
     def _push_chunk(self, touched: set[Scope], chunk: Chunk, *, new: bool) -> None:
-        self._engine.apply_pushes(chunk, new=new)
+        try:
+            self._engine.apply_pushes(chunk, new=new)
+        except RulesDiffer as other:
+            self._engine.note_rules(other)
+            raise
         some = {Scope(push.collection, push.bucket) for push in chunk.pushes}
         touched |= some
         self.maintainer.consolidate_backlogged(some, BACKLOGS_BETWEEN_CHUNKS)

@@ -6,8 +6,9 @@ from sonicpy.errors import StoreError
 from sonicpy.index.changing import Changing
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.text_engine import TextEngine
-from sonicpy.index.texts import TextReader
+from sonicpy.index.texts import TextReader, check_scope, lexed, one_word
 from sonicpy.lexer.lexer import Lexer
+from sonicpy.rules import FIRST
 from sonicpy.search import Search
 from sonicpy.store.changing.mutations import Mutation, pack_mutation, pack_push
 
@@ -24,9 +25,22 @@ class RecorderEngine(TextEngine):
 
     record = b""
 
-    def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None:
-        """Keep the record of a PUSH. Raises like `apply`."""
-        self._keep(pack_push(collection, bucket, oid, terms))
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.lexer = self.lexer.under(FIRST)
+
+    def push(self, collection: str, bucket: str, oid: str, terms: Terms, rules: int) -> None:
+        """Keep the record of a PUSH.
+
+        Raises:
+            StoreError: as `apply`; or nodes that are not upgraded would not know the rules of the text.
+        """
+        if rules > self.lexer.rules:
+            raise StoreError(
+                f"the terms of {oid} were cut by the rules {rules}, the cluster writes the rules {self.lexer.rules}: "
+                "upgrade every node, then run sonicpy cluster upgrade"
+            )
+        self._keep(pack_push(collection, bucket, oid, terms, rules))
 
     def apply(self, mutation: Mutation) -> int:
         """Keep the record of a change; return 0.
@@ -36,6 +50,14 @@ class RecorderEngine(TextEngine):
         """
         self._keep(pack_mutation(mutation))
         return 0
+
+    def read_lexer(self, collection: str, bucket: str) -> Lexer:
+        """Return the lexer of the rules that the cluster writes."""
+        return self.lexer
+
+    def take_rules(self, rules: int) -> None:
+        """Cut texts of new buckets by these rules from now on."""
+        self.lexer = self.lexer.under(rules)
 
     def _keep(self, record: bytes) -> None:
         if len(record) > RECORD_BYTES_MAX:
@@ -62,17 +84,26 @@ class Recorder(TextReader, Changing):
         """For the replicas of the same node: its tables take memory."""
         return self._engine.lexer
 
+    def take_rules(self, rules: int) -> None:
+        """Cut texts of new buckets by these rules from now on, which every node has to know."""
+        self._engine.take_rules(rules)
+
     def analyzer(self) -> dict[str, str]:
         """Return what decides which terms of a text are stored; see `TextEngine.analyzer`."""
         return self._engine.analyzer()
 
-    def read_query(self, search: Search) -> tuple[Terms, Matching | None]:
-        """Return the terms of a search, and how they lead to families. Raises as `Index.query`."""
-        return self._query_terms(search)
+    def read_query(self, search: Search, rules: int | None = None) -> tuple[Terms, Matching | None]:
+        """Return the terms of a search, and how they lead to families. Raises as `Index.query`.
 
-    def read_word(self, word: str) -> tuple[bytes, int]:
+        Args:
+            rules: of the bucket; None: those of a new one.
+        """
+        check_scope(search)
+        return self._query_terms(search, self._lexer_under(rules))
+
+    def read_word(self, word: str, rules: int | None = None) -> tuple[bytes, int]:
         """Return the only word of a text, and how many bytes it had as typed. Raises as `Index.suggest`."""
-        return self._only_word(word)
+        return one_word(lexed(self._lexer_under(rules).lex_plain, word))
 
     def take_record(self) -> bytes:
         """Return the record of the last change."""

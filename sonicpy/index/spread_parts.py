@@ -11,6 +11,9 @@ from sonicpy.index.search.plan import of_plain
 from sonicpy.index.search.sketch import pack_completions, sketch_query, sketch_suggest
 from sonicpy.index.search.statistics import NO_SKETCH, Sketch
 
+IS_ASCII, IS_GIVEN = 1, 2
+"""How a query was typed, and whether its language was given: flags between nodes."""
+
 
 class SpreadParts(Answers):
     """Methods of a part. Their arguments and results are plain data."""
@@ -57,5 +60,3 @@ class SpreadParts(Answers):
             window = self.config.store.kv.retain_word_objects
             part = find(bind(of_plain(plan), lexicon.reader, window), limit, total=total)
             return part.rows(), part.total
-
-

@@ -7,8 +7,11 @@ from sonicpy._native.terms import Terms
 from sonicpy.config import Config
 from sonicpy.ids import ObjectName, check_names, object_name
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.store.changing.mutations import Mutation
+from sonicpy.store.changing.mutations import Mutation, RulesDiffer
 from sonicpy.store.rows.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
+
+OLDER_MAX = 10_000
+"""Buckets of older rules that are remembered."""
 
 
 class TextEngine(ABC):
@@ -23,6 +26,9 @@ class TextEngine(ABC):
         self.config = config
         self.is_compat = config.server.compat == "sonic"
         self.lexer = lexer or Lexer(config.normalization, config.tokenization, config.stopwords, compat=self.is_compat)
+        """The lexer of the rules that a new bucket gets."""
+        self._older: dict[tuple[str, str], Lexer] = {}
+        """The lexers of buckets of other rules, as far as they are known."""
 
     def analyzer(self) -> dict[str, str]:
         """Return what decides which terms of a text are stored, and in which order their postings lists are, by key."""
@@ -35,9 +41,30 @@ class TextEngine(ABC):
             check_names(collection, bucket, oid, compat=self.is_compat)
         return oid
 
+    def lexer_of(self, collection: str, bucket: str) -> Lexer:
+        """Return the lexer of the rules that a bucket had when it was last pushed to; the newest ones if it is new."""
+        return self.lexer if not self._older else self._older.get((collection, bucket), self.lexer)
+
+    def note_rules(self, other: RulesDiffer) -> None:
+        """Note the rules of a bucket, for `lexer_of`."""
+        if len(self._older) >= OLDER_MAX:
+            self._older.clear()
+        self._older[other.scope] = self.lexer.under(other.rules)
+
     @abstractmethod
-    def push(self, collection: str, bucket: str, oid: str, terms: Terms) -> None:
-        """Take a PUSH of terms, as `apply` does."""
+    def read_lexer(self, collection: str, bucket: str) -> Lexer:
+        """Return the lexer of the rules that a bucket has; of the newest ones if it does not exist."""
+
+    @abstractmethod
+    def push(self, collection: str, bucket: str, oid: str, terms: Terms, rules: int) -> None:
+        """Take a PUSH of terms, as `apply` does.
+
+        Args:
+            rules: by which the text was cut.
+
+        Raises:
+            RulesDiffer: the bucket has others; nothing was changed.
+        """
 
     @abstractmethod
     def apply(self, mutation: Mutation) -> int:

@@ -13,6 +13,7 @@ from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import without_last
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.langcodes import NO_LANGUAGE
+from sonicpy.lexer.lexer import Lexer
 from sonicpy.search import Search
 
 Lexed = TypeVar("Lexed")
@@ -29,34 +30,34 @@ class TextReader:
     config: Config
     _engine: TextEngine
 
-    def _query_terms(self, search: Search) -> tuple[Terms, Matching | None]:
+    def _query_terms(self, search: Search, lexer: Lexer) -> tuple[Terms, Matching | None]:
         """Return the terms of a search, and how they lead to families; None: they have none.
 
-        Raises InvalidArgument for names, a text or a language that are not valid.
+        Args:
+            lexer: of the rules of the bucket.
         """
-        collection, bucket, text, lang = search.collection, search.bucket, search.text, search.lang
-        if not are_names(collection, bucket):
-            check_names(collection, bucket)
+        text, lang = search.text, search.lang
         if type(text) is not str:
             text = text_of("text", text)
         if lang is not None:
             lang = language_of(lang)
         try:
-            terms, code = self._engine.lexer.lex_query(text, lang)
+            terms, code = lexer.lex_query(text, lang)
         except UnicodeEncodeError as error:
             raise not_unicode("text", error) from error
         if not len(terms) and not self._engine.is_compat:
-            terms = lexed(self._engine.lexer.lex_plain, text)
+            terms = lexed(lexer.lex_plain, text)
         settings = self.config.search
         if terms.last >= 0 and not (search.complete and settings.complete and settings.query_alternates_try):
             terms = without_last(terms)
         if not search.stem or code == NO_LANGUAGE or self.config.search.stemming == "off":
             return terms, None
-        return terms, Matching(code, text.isascii())
+        return terms, Matching(code, text.isascii(), is_given=lang is not None)
 
-    def _only_word(self, word: str) -> tuple[bytes, int]:
-        """Return the only word of a text, and how many bytes it had as typed. Raises as `one_word`."""
-        return one_word(lexed(self._engine.lexer.lex_plain, word))
+    def _lexer_under(self, rules: int | None) -> Lexer:
+        """Return the lexer of some rules; None: of those that a new bucket gets."""
+        lexer = self._engine.lexer
+        return lexer if rules is None else lexer.under(rules)
 
 
 def one_word(terms: Terms) -> tuple[bytes, int]:
@@ -79,3 +80,9 @@ def lexed(lex: Callable[[str], Lexed], text: str) -> Lexed:
         return lex(text)
     except UnicodeEncodeError as error:
         raise not_unicode("text", error) from error
+
+
+def check_scope(search: Search) -> None:
+    """Raise InvalidArgument if a search names no bucket."""
+    if not are_names(search.collection, search.bucket):
+        check_names(search.collection, search.bucket)

@@ -8,7 +8,7 @@ at any start. In compat mode, and with stopwords.mode = "drop", the lists decide
 """
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 
 import Stemmer
@@ -23,19 +23,14 @@ from sonicpy.lexer.languages import LANGUAGES, by_code
 from sonicpy.lexer.normalizer import normalizer, sonic_normalizer
 from sonicpy.lexer.segmenters import Segmenter, Segmenters
 from sonicpy.lexer.sonic_language import CANDIDATES, SonicGuesser, Undecided
+from sonicpy.lexer.stemmers import ALGORITHMS
 from sonicpy.lexer.stopwords import StopWords
+from sonicpy.rules import FIRST, KNOWN, NEWEST
 
 Stem = Callable[[str], str]
 
 VERSION = 2
 """Version of the analysis of texts. A store made with another version is refused."""
-
-FIRST_RULES, NEWEST_RULES = 1, 8
-RULES = (FIRST_RULES, NEWEST_RULES)
-"""The rules by which texts are cut in the default mode: 1 those of version 1.0, 8 those of `_native.preparing`.
-
-Each bucket has its own, for good: those that were the newest when it got its first text.
-"""
 
 NO_LANGUAGE = "none"
 """LANG(none): no language and no stop words, not even those that the settings deny."""
@@ -55,7 +50,7 @@ class Lexer:
 
     Args:
         compat: analyse as Sonic does: special words keep their case, and patterns may end inside words.
-        rules: of the default mode; see RULES.
+        rules: of `sonicpy.rules`, in the default mode.
 
     Attributes:
         rules: those that this lexer follows.
@@ -68,9 +63,9 @@ class Lexer:
         stopwords: StopwordsConfig,
         *,
         compat: bool,
-        rules: int = NEWEST_RULES,
+        rules: int = NEWEST,
     ) -> None:
-        self.rules = FIRST_RULES if compat else rules
+        self.rules = FIRST if compat else rules
         self._normalization = normalization
         self._is_stemming = normalization.stemming_enabled  # each typed word asks: a pydantic model takes longer
         self._tokenization = tokenization
@@ -87,6 +82,8 @@ class Lexer:
         self._guesser = self._sonic_guesser or LanguageGuesser(self._lists)
         self._stop_sets: dict[str | None, StopSet | None] = {}
         self._stemmers: dict[str, Stemmer.Stemmer] = {}
+        self._known = {*by_code, NO_LANGUAGE}
+        self._counted = {*by_code, *ALGORITHMS}
         self._by_rules = {self.rules: self}
         self._bind_none()
 
@@ -107,7 +104,7 @@ class Lexer:
         """
         found = self._by_rules.get(rules)
         if found is None:
-            if rules not in RULES or self._compat:
+            if rules not in KNOWN or self._compat:
                 raise KeyError(rules)
             found = copy(self)
             found.rules = rules
@@ -127,7 +124,7 @@ class Lexer:
             bigrams=True,
             words_of_run=self._segmenters.words_of_run,
             rules=self.rules,
-            prepares=self.rules >= NEWEST_RULES and form == "nfkc",
+            prepares=self.rules >= NEWEST and form == "nfkc",
         )
 
     def _sonic_analyzer(self) -> Analyzer:
@@ -157,7 +154,7 @@ class Lexer:
         """Return the distinct terms of a query; stop words are flagged, or left out where the settings drop them.
 
         Args:
-            lang: None: guess; "none": no language; else an ISO 639-3 code of sonicpy.langcodes.
+            lang: None: guess; "none": no language; else what `sonicpy.langcodes.language_code` returns.
 
         Raises:
             UnicodeEncodeError: the text holds a lone surrogate.
@@ -187,12 +184,24 @@ class Lexer:
             text = turkish.folded(text)
         if lang is None:
             lang = self._guesser.guess(text)
-        analyzer = self._storing.get(lang)
+        code = lang if lang in self._known else None  # any tag may come: not each has an analyzer
+        analyzer = self._storing.get(code)
         if analyzer is None:
-            stops, drops = (self._stop_set(lang), True) if self._lists_decide else (None, False)
-            stem = self._stem_function(lang)
-            analyzer = self._storing[lang] = BoundAnalyzer(self._analyzer, stops, drops, stem, joints=True)
+            stops, drops = (self._stop_set(code), True) if self._lists_decide else (None, False)
+            stem = self._stem_function(code)
+            analyzer = self._storing[code] = BoundAnalyzer(self._analyzer, stops, drops, stem, joints=True)
         return analyzer.analyze(text)
+
+    def note_language(self, terms: Terms, text: str, lang: str | None) -> None:
+        """Note in the terms of a PUSH the language that its bucket is to count: LANG, or a guess.
+
+        Texts whose language the client does not name are guessed if `is_sampled` says so of their object.
+        """
+        if self.rules < NEWEST or not isinstance(self._guesser, LanguageGuesser):
+            return
+        code = self._guesser.counted(text) if lang is None else lang
+        if code is not None and code in self._counted:
+            terms.languages = code.encode()
 
     def _lex_guessed(self, guesser: SonicGuesser, text: str) -> Terms:
         """Return the terms of a text without a language; ask the detector only if its answer can change them."""
@@ -213,6 +222,13 @@ class Lexer:
             analyzer = self._analyzers.get(lang) or self._bind(lang)
             return analyzer.analyze(text), lang
         return self.lex(text, lang), lang
+
+    def languages_of(self, words: Iterable[str]) -> tuple[str, ...]:
+        """Return the languages that the words of a few texts are most likely of, the most likely one first.
+
+        None are: no list of stop words has any of them, or this is compat mode.
+        """
+        return self._guesser.languages_of(words) if isinstance(self._guesser, LanguageGuesser) else ()
 
     def language(self, text: str, lang: str | None) -> tuple[str | None, str]:
         """Return the language that `lex` uses for a text, and the reason: "given", or the guesser's reason."""
@@ -292,7 +308,9 @@ class Lexer:
         return settings
 
     def _bind(self, code: str | None) -> BoundAnalyzer:
-        """Return the analyzer of texts in a language; later texts share it."""
+        """Return the analyzer of texts in a language, which later texts share; languages without a table have one."""
+        if code is not None and code not in by_code:
+            return self._analyzers.get(None) or self._bind(None)
         stops, drops = self._stop_set(code), self._stopwords.mode == "drop"
         analyzer = BoundAnalyzer(self._analyzer, stops, drops, self._stem_function(code), self._segment(code))
         self._analyzers[code] = analyzer
@@ -307,6 +325,8 @@ class Lexer:
         return analyzer
 
     def _stop_set(self, code: str | None) -> StopSet | None:
+        if code not in by_code:
+            code = None
         if code not in self._stop_sets:
             listed = self._list(code) if code else frozenset()
             self._stop_sets[code] = self._as_stop_set(listed)

@@ -11,14 +11,14 @@ it torn, or given up at the end of a `Turn`, recovers first. The mark and the tr
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sonicpy._native.held import Held
 from sonicpy._native.readers import OpenTransactions
 from sonicpy.errors import StoreDamaged, StoreError, StoreFull
 from sonicpy.files import Access
-from sonicpy.store.changing.apply import apply_mutation, take_step
-from sonicpy.store.changing.mutations import FlushCollection, Mutation, unpack_mutation
+from sonicpy.store.changing.apply import apply_all, take_step
+from sonicpy.store.changing.mutations import unpack_mutation
 from sonicpy.store.changing.sweep import sweep
 from sonicpy.store.disk.change_board import ChangeBoard
 from sonicpy.store.disk.environment import Environment
@@ -165,15 +165,15 @@ class RecoveringStore(StoreReader):
         """Return whether the last commit holds everything."""
         return self.view is None and not self._transactions.is_lost and not self.is_torn
 
-    def _mark(self, board: ChangeBoard, mutation: Mutation) -> None:
-        """Note on the board which commit will hold a mutation that the open transaction holds."""
+    def _mark(self, board: ChangeBoard, names: tuple[Any, ...]) -> None:
+        """Note on the board which commit will hold a change, which begins with names, of the open transaction."""
         view = self.view
         assert view is not None
         number = view.transaction.number
-        if isinstance(mutation, FlushCollection):
+        if len(names) > 1:
+            board.mark(names[0], names[1], number)
+        else:  # of a collection
             board.mark_all(number)
-        else:
-            board.mark(mutation.collection, mutation.bucket, number)
 
     def _note_position(self, view: WriteView) -> None:
         """Write into a transaction that is about to be committed which part of the log it covers."""
@@ -307,12 +307,11 @@ class RecoveringStore(StoreReader):
         position = read_position(view.transaction)
         if from_log_end is not None or position != self._log.position or self._unsealed:
             for start, record in self._log.replay(position):
-                apply_mutation(view, unpack_mutation(record))
+                apply_all(view, (unpack_mutation(record),))
                 position = start
             if from_log_end is not None:
                 self._log.position = position
-            for record in self._unsealed:
-                apply_mutation(view, unpack_mutation(record))
+            apply_all(view, map(unpack_mutation, self._unsealed))
         self.is_torn = self._transactions.is_lost = False
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sonicpy.errors import StoreError
 from sonicpy.files import PRIVATE, Access
-from sonicpy.store.changing.apply import apply_mutations
+from sonicpy.store.changing.apply import apply_all
 from sonicpy.store.changing.mutations import unpack_mutation
 from sonicpy.store.disk.checkpoint import CHECKPOINT_BYTES
 from sonicpy.store.disk.log import Records
@@ -123,7 +123,7 @@ class ReplicaStore(Store):
         self.uncommitted += weight  # from before it can be read: see readable_stamp
         try:
             mutations = [unpack_mutation(record) for record in records]
-            answers = self._at_most_twice(apply_mutations, mutations)
+            answers = self._at_most_twice(apply_all, mutations)
         except BaseException:
             self.uncommitted -= weight
             raise

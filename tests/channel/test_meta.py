@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sonicpy.channel.meta_arguments import read_meta
 from sonicpy.errors import CommandError
-from sonicpy.langcodes import LANG_CODES, SONIC_LANG_CODES, language_code
+from sonicpy.langcodes import LANG_CODES, OTHERS, SONIC_LANG_CODES, language_code
 from sonicpy.langcodes import TAGS as TAGS_TO_CODES
 from sonicpy.options import OPTIONS, Languages, Option, written
 
@@ -122,8 +122,10 @@ TAGS = [
     ("en", "eng"), ("EN", "eng"), ("eng", "eng"), ("en-GB", "eng"), ("en_gb", "eng"), ("zh-Hant-TW", "cmn"),
     ("zho", "cmn"),
     ("pt-BR", "por"), ("nb", "nob"), ("iw", "heb"), ("fa", "pes"), ("sr-Latn", "srp"), ("none", "none"),
-    ("xx", None), ("en-", None), ("en--GB", None), ("-", None), ("", None), ("en-GBGBGBGBG", None), ("en-é", None),
-    ("None", None), ("english", None), ("e", None), ("x-en", None), (f"en{'-a' * 20}", None),
+    ("is", "isl"), ("nn-NO", "nno"), ("und", "und"), ("yue", "yue"), ("xx", "xx"), ("XX-yy", "xx"),
+    ("en-", None), ("en--GB", None), ("-", None), ("", None), ("en-GBGBGBGBG", None), ("en-é", None),
+    ("None", None), ("english", None), ("e", None), ("x-en", None), ("e1", None), ("éé", None), ("12", None),
+    ("abcd", None), (f"en{'-a' * 20}", None),
 ]  # fmt: skip
 
 
@@ -140,6 +142,11 @@ def test_tags_of_languages(tag: str, code: str | None) -> None:
         return
     with pytest.raises(CommandError, match="invalid_meta"):
         read_tag(tag)
+
+
+def test_none_of_the_other_languages_has_a_table() -> None:
+    assert not LANG_CODES & set(OTHERS.values()) - {"srp"}
+    assert not OTHERS.keys() & TAGS_TO_CODES.keys()
 
 
 def test_every_code_of_two_letters_leads_to_a_language() -> None:

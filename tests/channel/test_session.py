@@ -265,7 +265,9 @@ def test_help_tells_what_sonic_does_in_both_modes() -> None:
         b"RESULT additions(STATS [<collection> [<bucket>]?]?, VERIFY)\r\n"
     )
     told = answers(started("search"), b"HELP additions\n")
-    assert told.startswith(b"RESULT additions(QUERY SCORES(1), QUERY STEM(0), QUERY TOTAL(1), ")
+    assert told.startswith(
+        b"RESULT additions(QUERY SCORES(1), QUERY STEM(0), QUERY TOTAL(1), QUERY COMPLETE(0), QUERY WHOLE(1), "
+    )
     assert b", LIST PREFIX(<letters>), " in told
     assert b"EXISTS <collection> <bucket> <object>" in told
     assert answers(started("control", compat=True), b"HELP additions\n") == b"ERR not_found\r\n"

@@ -166,7 +166,9 @@ USAGES = {
     "COUNT": "COUNT <collection> [<bucket> [<object>]?]?",
     "FLUSHO": "FLUSHO <collection> <bucket> <object>",
     "HELP": "HELP [<manual>]?",
-    "EXPLAIN": 'EXPLAIN <collection> <bucket> "<terms>" [LIMIT(<count>)]? [LANG(<locale>)]? [STEM(0)]?',
+    "EXPLAIN": (
+        'EXPLAIN <collection> <bucket> "<terms>" [LIMIT(<count>)]? [LANG(<locale>)]? [STEM(0)]? [COMPLETE(0)]?'
+    ),
     "OBJECTS": "OBJECTS <collection> <bucket> [LIMIT(<count>)]? [PREFIX(<letters>)]? [AFTER(<object>)]?"
     " [POSITION(<number>)]?",
 }

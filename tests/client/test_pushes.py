@@ -197,8 +197,8 @@ def test_a_batch_keeps_the_order_of_things(
             batch.push(collection, "b", "o:1001", "zebra")
             raise KeyError
         assert client.count_objects(collection, "b") == 1002
-        with pytest.raises(CommandError, match="lang is 'xxx'; allowed are"), client.batch() as batch:
-            batch.push(collection, "b", "o:1002", "zebra", lang="xxx")
+        with pytest.raises(CommandError, match="lang is 'klingon'; allowed are"), client.batch() as batch:
+            batch.push(collection, "b", "o:1002", "zebra", lang="klingon")
 
 
 def away(fake_lines: list[str], caller: Caller, is_away: threading.Event) -> None:

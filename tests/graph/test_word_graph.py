@@ -70,16 +70,16 @@ def test_one_word() -> None:
     assert graph.correct(b"wrod", 1, transpositions=True).matches == [(b"word", 1)]
 
 
-def test_words_of_forty_bytes() -> None:
-    words = [b"a" * 40, b"a" * 39 + b"b", "ß".encode() * 20, "𝄞".encode() * 10, "東".encode() * 13 + b"x"]
+def test_the_longest_words() -> None:
+    words = [b"a" * 160, b"a" * 159 + b"b", "ß".encode() * 80, "𝄞".encode() * 40, "東".encode() * 53 + b"x"]
     graph = graph_of(words)
     assert [len(word) for word in words] == [WORD_BYTES_MAX] * 5
     assert graph.words(0, -1) == sorted(words)
     assert all(graph.contains(word) and not graph.contains(word + b"a") for word in words)
-    assert graph.complete(b"a" * 39, -1) == words[:2]
-    assert graph.complete(b"a" * 40, -1, b"a" * 40) == []
-    assert graph.correct(b"a" * 42, 3, transpositions=False).matches == [(words[0], 2), (words[1], 3)]
-    assert graph.correct("𝄞".encode() * 13, 3, transpositions=False).matches == [(words[3], 3)]
+    assert graph.complete(b"a" * 159, -1) == words[:2]
+    assert graph.complete(b"a" * 160, -1, b"a" * 160) == []
+    assert graph.correct("東".encode() * 55, 3, transpositions=False).matches == [(words[4], 2)]
+    assert graph.correct("𝄞".encode() * 43, 3, transpositions=False).matches == [(words[3], 3)]
 
 
 def test_nothing_but_bytes_is_asked_for() -> None:
@@ -128,6 +128,15 @@ def test_every_place_is_found_by_its_number(count: int) -> None:
         if offset >= 0:
             assert graph.words(offset, 3) == words[offset : offset + 3]
     assert graph.words(0, -1) == words
+
+
+@pytest.mark.parametrize("shared", [10, 37, 38, 39, 60])
+def test_long_words_are_found_by_their_number(shared: int) -> None:
+    words = sorted(b"w" * shared + f"{number:050b}".encode() for number in range(700))
+    words = sorted([*words, b"v", *(b"x%03d" % number for number in range(150))])
+    graph = graph_of(words)
+    for offset in (0, 1, 254, 255, 256, 257, 511, 512, 513, 767, 768, 800, 850):
+        assert graph.words(offset, 2) == words[offset : offset + 2]
 
 
 def test_an_iterator_goes_on_where_it_was_and_stays_at_its_end() -> None:
@@ -228,7 +237,7 @@ def with_number(at: int, value: int) -> bytes:
 
 
 def automaton(*nodes: bytes) -> bytes:
-    """Return a file of format 2 whose forward automaton is `nodes`, the last of them the root, and whose backward one is empty."""
+    """Return a file of format 2 whose forward automaton is `nodes`, the last one the root; the backward one is empty."""
     size = 1 + sum(map(len, nodes))
     header = b"SPYGRAPH" + struct.pack("<IIQQIIII", 2, 1, 1, 1, size, size - len(nodes[-1]), 1, 0)
     return sealed(bytearray(header + b"\0" + b"".join(nodes) + b"\0" + bytes(8 + 4)))
@@ -323,24 +332,25 @@ def test_a_sign_longer_than_a_word_does_no_harm() -> None:
     assert WordGraph.from_bytes(sealed(content)).words(256, 2) == [b"256", b"257"]
 
 
-def test_walks_end_at_forty_bytes_whatever_the_file_says() -> None:
-    chain = [node((b"a", 1, 0))] + [node((b"a", 1 | 2, 7))] * 60
+def test_walks_end_at_the_longest_word_whatever_the_file_says() -> None:
+    chain = [node((b"a", 1, 0))] + [node((b"a", 1 | 2, 7))] * 200
     graph = WordGraph.from_bytes(automaton(*chain))
-    assert graph.words(0, -1) == [b"a" * size for size in range(1, 41)]
-    assert graph.complete(b"a" * 40, -1, b"a" * 50) == graph.complete(b"a" * 41, -1) == []
-    assert [word for word, _ in graph.correct(b"a" * 42, 3, transpositions=True).matches] == [b"a" * 40, b"a" * 39]
+    assert graph.words(0, -1) == [b"a" * size for size in range(1, 161)]
+    assert graph.complete(b"a" * 160, -1, b"a" * 170) == graph.complete(b"a" * 161, -1) == []
+    assert graph.correct(b"a" * 58, 3, transpositions=True).matches[0] == (b"a" * 58, 0)
 
 
-@pytest.mark.parametrize("before", range(35, 42))
-def test_walks_end_at_forty_bytes_inside_a_character(before: int) -> None:
+@pytest.mark.parametrize("before", range(50, 55))
+def test_walks_end_at_the_longest_word_inside_a_character(before: int) -> None:
     every_width = 2 | 4 | 8
-    labels = [bytes([byte]) for byte in b"a" * before + "😀".encode()]
+    typed = ("東" * before + "😀").encode()
+    labels = [bytes([byte]) for byte in typed]
     chain = [node((label, 1 | every_width, 7 if number else 0)) for number, label in enumerate(reversed(labels))]
     graph = WordGraph.from_bytes(automaton(*chain))
-    typed = ("a" * before + "😀").encode()
     found = graph.correct(typed, 3, transpositions=True).matches
-    assert found[0] == ((typed, 0) if len(typed) <= 40 else (b"a" * min(before, 40), max(1, before - 39)))
-    assert all(len(word) <= 40 for word, _ in found)
+    assert ((typed, 0) in found) == (len(typed) <= WORD_BYTES_MAX)
+    assert found
+    assert all(len(word) <= WORD_BYTES_MAX for word, _ in found)
 
 
 def test_labels_that_are_not_utf8_do_no_harm() -> None:

@@ -41,9 +41,9 @@ def client(index: sonicpy.Index) -> TestClient:
 def test_answers_are_those_of_the_library(index: sonicpy.Index, client: TestClient) -> None:
     found = client.get("/v1/query", params={**SCOPE, "text": "weather nantes", "total": True}).json()
     hits = index.query("messages", "default", "weather nantes", total=True)
-    assert found == {"hits": hits.to_dicts(), "total": hits.total}
+    assert found == {"hits": hits.to_dicts(), "total": hits.total, "whole": hits.whole}
     body = {**SCOPE, "text": "weather nantes", "limit": 1, "offset": 1, "total": True}
-    assert client.post("/v1/query", json=body).json() == {"hits": hits.to_dicts()[1:2], "total": 2}
+    assert client.post("/v1/query", json=body).json() == {"hits": hits.to_dicts()[1:2], "total": 2, "whole": 2}
     assert client.get("/v1/suggest", params={**SCOPE, "word": "wea"}).json() == {"words": ["weather"]}
     assert client.get("/v1/words", params=SCOPE).json() == {"words": index.words("messages", "default")}
     assert client.get("/v1/words", params={**SCOPE, "prefix": "we", "after": "wea"}).json() == {"words": ["weather"]}

@@ -355,8 +355,8 @@ def best_kind(typed: list[str], held: list[str]) -> int:
                 kinds.append(1)
             elif (
                 edit_distance(word, known, True) <= edits
-                or beginning
-                and distance_of(word, list(known), beginning, begins=True) <= beginning
+                or most
+                and distance_of(word, list(known), most, begins=True) <= most
             ):
                 kinds.append(2)
     return min(kinds)

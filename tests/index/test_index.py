@@ -149,7 +149,7 @@ def test_old_names_with_control_characters_can_be_read_and_removed(tmp_path: Pat
     with open_index(tmp_path) as index:
         index.push(C, B, "o", "alter text", "none")
         terms = index._engine.lexer.lex_push("alter text", "none")
-        index._engine.apply(PushTerms(C, B, name, terms))  # as an older version did
+        index._engine.apply(PushTerms(C, B, name, terms, rules=8))  # as an older version did
     with open_index(tmp_path) as index:
         assert sorted(index.query(C, B, "alter")) == sorted([name, "o"])
         assert name in index.objects(C, B) and index.exists(C, B, name) and index.count(C, B, name) == 2

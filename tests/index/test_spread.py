@@ -19,7 +19,7 @@ from sonicpy.index.search.packed_terms import pack_terms, unpack_matching, unpac
 from sonicpy.index.search.parts import Page, RemotePart, merge
 from sonicpy.index.search.plan import Plan, to_plain
 from sonicpy.index.search.ranking import PLANNERS
-from sonicpy.index.search.sketch import likely_completions
+from sonicpy.index.search.sketch import common_languages, likely_completions
 from sonicpy.index.search.statistics import SummedStatistics
 from sonicpy.index.search.suggest import suggest_likely
 from sonicpy.index.spread_parts import SpreadParts
@@ -76,8 +76,11 @@ def plan_of(parts: list[Part], text: str, lang: str | None, config: Config) -> P
     terms, matching = Recorder(parts[0].config).read_query(Search(*SCOPE, text, 10, 0, lang))
     if not len(terms):
         return None
-    packed = None if matching is None else list(matching)
+    packed = pack_matching(matching)
     sketches = [through_json(part.spread_terms(*SCOPE, pack_terms(terms), packed)) for part in parts]
+    if matching is not None and (languages := common_languages(sketches)):
+        packed = pack_matching(matching._replace(languages=languages))
+        sketches = [through_json(part.spread_terms(*SCOPE, pack_terms(terms), packed)) for part in parts]
     return PLANNERS[config.search.ranking](SummedStatistics(sketches), terms, config.search, matching)
 
 
@@ -204,8 +207,9 @@ def test_the_ranking_newest_finds_the_same_objects(tmp_path: Path) -> None:
 
 
 def test_matching_comes_through_json() -> None:
-    matching = Matching("eng", True)
-    assert unpack_matching(through_json(list(matching))) == matching
+    for matching in (Matching("eng", True), Matching(None, False), Matching("tur", True, True, ("tur", "eng"))):
+        assert unpack_matching(through_json(pack_matching(matching))) == matching
+    assert pack_matching(Matching("eng", True)) == ["eng", True], "as version 1.0 reads it"
     assert unpack_matching(None) is None
     terms = Terms([b"a", "é".encode()], b"\1\2", b"\0\1", [1, 2])
     again = unpack_terms(through_json(pack_terms(terms)))

@@ -7,7 +7,9 @@ import pytest
 
 from sonicpy._native.terms import PART, STOP
 from sonicpy.config import Config, NormalizationConfig
-from sonicpy.lexer.lexer import FIRST_RULES, NEWEST_RULES, Lexer
+from sonicpy.lexer.lexer import Lexer
+from sonicpy.rules import FIRST as FIRST_RULES
+from sonicpy.rules import NEWEST as NEWEST_RULES
 from tests.support.examples import examples
 
 CONFIG = Config()

@@ -41,7 +41,7 @@ def test_a_word_that_is_left_out_is_not_the_last() -> None:
 
 
 @settings(deadline=None, max_examples=examples(150))
-@given(st.text("aB1é \u0301.-_@中の🔥+:/", max_size=9))
+@given(st.text("aB1é \u0301.-_@中の+:/", max_size=9))
 def test_the_last_word_is_the_one_that_letters_behind_it_change(text: str) -> None:
     terms = LEXER.lex(text, "none")
     if terms.last < 0:

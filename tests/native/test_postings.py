@@ -32,7 +32,7 @@ blocks = st.lists(st.tuples(iids, frequencies), max_size=POSTINGS_PER_BLOCK)
 
 
 def test_the_constants_are_those_of_the_format() -> None:
-    assert (POSTINGS_PER_BLOCK, WORD_BYTES_MAX, IID_MAX) == (128, 40, 2**32 - 2)
+    assert (POSTINGS_PER_BLOCK, WORD_BYTES_MAX, IID_MAX) == (128, 160, 2**32 - 2)
 
 
 # -- keys ------------------------------------------------------------------------------------------------------------

@@ -2,25 +2,50 @@
 
 from collections.abc import Iterable, Sequence
 
-import Stemmer
-
 from sonicpy.index.search.accents import fold
+from sonicpy.lexer.stemmers import Stemmers
+
+STEMMERS = Stemmers()
+TWO_LETTERS = str.maketrans({"å": "aa", "ä": "ae", "ö": "oe", "ø": "oe", "ü": "ue"})
 
 
-def family(words: Iterable[str], typed: str, algorithms: Sequence[str], own: str | None) -> set[str]:
-    """Return the other words that a typed one stands for.
+def family(
+    words: Iterable[str],
+    typed: str,
+    sure: Sequence[str],
+    doubtful: Sequence[str],
+    own: str | None,
+    *,
+    may_agree: bool = False,
+) -> tuple[set[str], set[str]]:
+    """Return the other words that a typed one surely stands for, and those that it may stand for.
 
     Args:
-        algorithms: Snowball's, that stem it.
+        sure, doubtful: names of the stemmers of the word.
         own: letters that keep their marks.
+        may_agree: what the first doubtful algorithm and another one draw to it is not doubtful.
     """
-    found = set()
+    found, perhaps = set(), set()
     for word in words:
-        shares = [_stem(name, word, own) == _stem(name, typed, own) for name in algorithms]
-        if word != typed and (fold(word, own) == fold(typed, own) or any(shares)):
+        votes = [_shares(name, word, typed, own) for name in doubtful]
+        agreed = may_agree and votes[:1] == [True] and sum(votes) > 1
+        if fold(word, own) == fold(typed, own) or agreed or any(_shares(name, word, typed, own) for name in sure):
             found.add(word)
-    return found
+        elif any(votes) or any(_shares(name, word, typed, "") for name in sure) or _is_respelled(word, typed):
+            perhaps.add(word)
+    return found - {typed}, perhaps
+
+
+def _is_respelled(word: str, typed: str) -> bool:
+    """Return whether words are the same without accents, or with two letters for each that is often written so."""
+    return fold(word, "") == fold(typed, "") or (
+        fold(word.translate(TWO_LETTERS), "") == fold(typed.translate(TWO_LETTERS), "") and typed[0] < "\u0250"
+    )
+
+
+def _shares(algorithm: str, one: str, other: str, own: str | None) -> bool:
+    return _stem(algorithm, one, own) == _stem(algorithm, other, own)
 
 
 def _stem(algorithm: str, word: str, own: str | None) -> str:
-    return fold(Stemmer.Stemmer(algorithm, 0).stemWord(word), own)
+    return fold(STEMMERS[algorithm]([word])[0], own)

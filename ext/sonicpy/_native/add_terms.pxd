@@ -26,6 +26,7 @@ cdef class AddTerms(ObjectChange):
         uint64_t next_term,
         TermCache cache,
         bint by_association,
+        bint letters,
     ) except -1
     cdef list look_up(self)
     cdef int select_held(self) except -1
@@ -56,4 +57,5 @@ cdef AddTerms begin_add_terms(
     uint64_t next_term,
     TermCache cache,
     bint by_association,
+    bint letters,
 )

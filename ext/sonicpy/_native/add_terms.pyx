@@ -33,6 +33,7 @@ cdef class AddTerms(ObjectChange):
         next_term: the next unused term id of the bucket.
         cache: where the rows of words are changed.
         by_association: the order of the bucket's lists; else by objects.
+        letters: words are shown up to 50 letters, not 40 bytes.
     """
 
     def __init__(
@@ -44,8 +45,9 @@ cdef class AddTerms(ObjectChange):
         uint64_t next_term,
         TermCache cache not None,
         bint by_association=False,
+        bint letters=False,
     ):
-        self.set_up(bucket, iid, terms, record, next_term, cache, by_association)
+        self.set_up(bucket, iid, terms, record, next_term, cache, by_association, letters)
 
     cdef int set_up(
         self,
@@ -56,10 +58,11 @@ cdef class AddTerms(ObjectChange):
         uint64_t next_term,
         TermCache cache,
         bint by_association,
+        bint letters,
     ) except -1:
         if not len(terms.words) == len(terms.counts) == len(terms.flags):
             raise ValueError("every word needs a count and flags")
-        self.begin(bucket, iid, list(terms.words), by_association)
+        self.begin(bucket, iid, list(terms.words), by_association, letters)
         self._counts = terms.counts
         self._flags = terms.flags
         self._record = record
@@ -128,7 +131,7 @@ cdef class AddTerms(ObjectChange):
                 else:
                     self.create(edit, key)
             edit.word = &edit.entry.word
-            edit.was_noted = is_noted(edit.word, edit.size, edit.names_joints)
+            edit.was_noted = is_noted(edit.word, edit.shown, edit.names_joints)
         self.select_held()
         for number in range(self._count):
             edit = &self._edits[number]
@@ -371,10 +374,11 @@ cdef AddTerms begin_add_terms(
     uint64_t next_term,
     TermCache cache,
     bint by_association,
+    bint letters,
 ):
     """Return an AddTerms, without what a call from Python costs."""
     cdef AddTerms change = AddTerms.__new__(AddTerms)
-    change.set_up(bucket, iid, terms, record, next_term, cache, by_association)
+    change.set_up(bucket, iid, terms, record, next_term, cache, by_association, letters)
     return change
 
 

@@ -438,6 +438,14 @@ cdef class BoundAnalyzer:
         return self._stops.holds(utf8, size, hash_bytes(utf8, size))
 
 
+def prepared(str text not None) -> str:
+    """Return a text with what its characters become by the newer rules before words are cut."""
+    cdef Py_ssize_t size
+    cdef const uint8_t *utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(text, &size)
+    cdef bytes changed = prepared_text(utf8, size)
+    return text if changed is None else changed.decode()
+
+
 cdef bytes prepared_text(const uint8_t *text, Py_ssize_t size):
     """Return a text with what its characters become before words are cut, None if that is what they are."""
     cdef Py_ssize_t same = first_changing(text, size), written

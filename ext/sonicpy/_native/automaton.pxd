@@ -35,9 +35,13 @@ cdef enum:
     TARGET_SHIFT = 4
     FLAGS = (1 << TARGET_SHIFT) - 1
 
-    WORD_MAX = 40  # bytes
-    ALIAS_MAX = 240  # of a part, a byte zero, and the word that has it; longer ones are left out
-    SIGN_BYTES = 1 + WORD_MAX
+    WORD_MAX = 160  # bytes: 40 letters
+    ALIAS_MAX = 240  # bytes of an alias of a word (parts.pyx); longer ones are left out
+    SIGN_WORD_MAX = 40  # bytes of a word that a sign holds whole
+    SIGN_BYTES = 1 + SIGN_WORD_MAX
+    SIGN_LONG = 255  # instead of the length of a longer word: its first bytes, and how many words from there on it is
+    SIGN_HEAD = SIGN_WORD_MAX - 2
+    SIGN_SKIP_MAX = 0xFFFF
     SIGN_WORDS = 256
 
 

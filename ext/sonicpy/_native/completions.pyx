@@ -10,7 +10,7 @@ from libc.stdlib cimport free, qsort
 from libc.string cimport memcmp, memcpy
 
 from sonicpy._native.memory cimport zeroed
-from sonicpy._native.term_rows cimport SHOWN_BYTES, Likely, Word, compare_likely, read_word
+from sonicpy._native.term_rows cimport SHOWN_LETTERS, Likely, Word, compare_likely, read_word
 from sonicpy._native.varint cimport get_varint, put_varint
 
 from sonicpy._native.varint import DamagedBytes
@@ -92,7 +92,7 @@ def likely_of_all(list packed not None, bytes word not None, Py_ssize_t limit, P
                 df += held[end].df
                 hidden_df += held[end].hidden_df
                 end += 1
-            if df > hidden_df and len(word) + held[number].size <= SHOWN_BYTES:
+            if df > hidden_df and shown_letters(word, &held[number]) <= SHOWN_LETTERS:
                 likely[found] = Likely(df if held[number].size else UINT64_MAX, held[number].size, number)
                 found += 1
             seen += 1
@@ -105,6 +105,16 @@ def likely_of_all(list packed not None, bytes word not None, Py_ssize_t limit, P
     finally:
         free(held)
         free(likely)
+
+
+cdef Py_ssize_t shown_letters(bytes word, const Held *held) noexcept:
+    """Return how many letters a word has; each part has left out those that it does not show."""
+    cdef Py_ssize_t at, count = 0
+    for at in range(len(word)):
+        count += ((<const uint8_t *> <const char *> word)[at] & 0xC0) != 0x80
+    for at in range(held.size):
+        count += (held.rest[at] & 0xC0) != 0x80
+    return count
 
 
 cdef Py_ssize_t count_of(bytes packed) except -1:

@@ -1,7 +1,7 @@
 """The word graph: the words of one bucket as minimal automata; opened, verified, listed, completed.
 
-One automaton holds the words, another one the same words reversed by characters, the third one aliases: for each part of
-a joined word (parts.pyx) the part, a byte zero, and the word. Parts that begin a word have none: the words with them are
+One automaton holds the words, another one the same words reversed by characters, the third one aliases of
+joined words, which begin with a part of the word (parts.pyx). Parts that begin a word have none: the words with them are
 among those that begin so. The file (little-endian):
 
     magic       8 bytes "SPYGRAPH"
@@ -13,7 +13,9 @@ among those that begin so. The file (little-endian):
     backward    u32 bytes of the automaton, u32 its root
     aliases     u32 bytes of the automaton, u32 its root; a file of format 2 has none
     automata    forward, backward, aliases: a zero byte, then the nodes
-    signs       41 bytes each: length and bytes of every 256th word in byte order, so that places are found by number
+    signs       41 bytes each: length and bytes of every 256th word in byte order, so that places are found by number;
+                of a word of more than 40 bytes 255, its first 38 bytes, and u16 how many words there are from them on
+                up to it
     zeros       8 bytes, so that labels can be read eight at a time
     crc         u32, CRC-32 of everything before it
 
@@ -50,6 +52,9 @@ from sonicpy._native.automaton cimport (
     HEADER_BYTES,
     MAGIC,
     SIGN_BYTES,
+    SIGN_HEAD,
+    SIGN_LONG,
+    SIGN_WORD_MAX,
     SIGN_WORDS,
     WORD_MAX,
     ZERO_BYTES,
@@ -74,6 +79,7 @@ import os
 import zlib
 
 from sonicpy._native.corrector import EDGE_BUDGET
+from sonicpy._native.parts import word_of
 
 
 cdef enum:
@@ -139,7 +145,7 @@ cdef class PackedGraph:
 
     Attributes:
         source: the words, for the walks of `word_walks`.
-        aliases: parts, each with a zero byte and a word behind it, for the same walks.
+        aliases: of joined words, for the same walks.
     """
     cdef object _owner
     cdef readonly WordSource source, aliases
@@ -242,15 +248,13 @@ cdef class PackedGraph:
         cdef Completions aliases = Completions.__new__(Completions)
         cdef bytes start = part if is_begun else part + b"\0"
         cdef list found = []
-        cdef bytes alias
         aliases._graph = self
         aliases._cursor.nodes = self._automata.aliases
         aliases._cursor.root = self._automata.aliases_root
         aliases._cursor.most = ALIAS_MAX
         start_cursor(&aliases._cursor, <const uint8_t *> start, len(start), NULL, 0)
         while limit != 0 and next_word(&aliases._cursor):
-            alias = aliases.word()
-            found.append(alias[alias.index(b"\0") + 1 :])
+            found.append(word_of(aliases.word()))
             limit -= 1
         return found
 
@@ -519,8 +523,15 @@ cdef void pass_over(Cursor *self, const uint8_t *after, Py_ssize_t size) noexcep
 
 
 cdef void go_behind(Cursor *self, const uint8_t *sign) noexcept nogil:
-    """Move to before the first word greater than a sign (length and bytes)."""
-    start_cursor(self, sign, 0, sign + 1, min(sign[0], WORD_MAX))
+    """Move to before the first word greater than that of a sign."""
+    cdef int skipped
+    if sign[0] != SIGN_LONG:
+        start_cursor(self, sign, 0, sign + 1, min(sign[0], SIGN_WORD_MAX))
+        return
+    start_cursor(self, sign, 0, sign + 1, SIGN_HEAD)
+    for skipped in range(sign[1 + SIGN_HEAD] | sign[2 + SIGN_HEAD] << 8):
+        if not next_word(self):
+            return
 
 
 cdef bint next_word(Cursor *self) noexcept nogil:

@@ -19,6 +19,10 @@ from sonicpy._native.automaton cimport (
     HEADER_BYTES,
     MAGIC,
     SIGN_BYTES,
+    SIGN_HEAD,
+    SIGN_LONG,
+    SIGN_SKIP_MAX,
+    SIGN_WORD_MAX,
     SIGN_WORDS,
     TARGET_SHIFT,
     WIDTHS,
@@ -42,7 +46,7 @@ from sonicpy._native.hash_table cimport (
     set_slot,
 )
 from sonicpy._native.memory cimport grown
-from sonicpy._native.parts cimport Parts, begins_plainly, find_parts, without_camels
+from sonicpy._native.parts cimport Parts, Span, begins_plainly, find_parts, without_camels, write_alias
 from sonicpy._native.short_nodes cimport FINISHED_EDGE_BYTES, short_nodes
 from sonicpy._native.utf8 cimport is_utf8
 
@@ -312,38 +316,30 @@ cdef struct Run:  # of (length, bytes)
 
 
 cdef int add_aliases(Run *aliases, const uint8_t *words, Py_ssize_t size) except -1 nogil:
-    """Add for each part that does not begin a word the part, a zero byte, and the word without the bytes CAMEL."""
+    """Add an alias, as parts.pyx draws it, for each part that does not begin a word."""
     cdef Parts parts
-    cdef uint8_t plain[WORD_MAX]
-    cdef Py_ssize_t at = 0, plain_size
+    cdef Py_ssize_t at = 0
     cdef int number
     while at < size:
         find_parts(words + at + 1, words[at], &parts)
-        if parts.count:
-            plain_size = without_camels(words + at + 1, words[at], plain)
-            for number in range(parts.count):
-                if not begins_plainly(words + at + 1, &parts, number):
-                    add_alias(aliases, words + at + 1, &parts, number, plain, plain_size)
+        for number in range(parts.count):
+            if not begins_plainly(words + at + 1, &parts, number):
+                aliases.words = <uint8_t *> grown(
+                    aliases.words, &aliases.capacity, aliases.size + 1 + 2 * <Py_ssize_t> words[at] + 2 + 8, 1
+                )
+                add_alias(aliases, words + at + 1, words[at], &parts.spans[number])
         at += 1 + words[at]
     return 0
 
 
-cdef int add_alias(
-    Run *aliases, const uint8_t *word, const Parts *parts, int number, const uint8_t *plain, Py_ssize_t plain_size
-) except -1 nogil:
-    cdef uint8_t *out
-    cdef Py_ssize_t size = parts.spans[number].end - parts.spans[number].begin
-    if size + 1 + plain_size > ALIAS_MAX:
-        return 0
-    aliases.words = <uint8_t *> grown(aliases.words, &aliases.capacity, aliases.size + 1 + ALIAS_MAX + 8, 1)
-    out = aliases.words + aliases.size
-    size = without_camels(word + parts.spans[number].begin, size, out + 1)
-    out[1 + size] = 0
-    memcpy(out + 2 + size, plain, plain_size)
-    out[0] = <uint8_t> (size + 1 + plain_size)
-    aliases.size += 1 + out[0]
-    aliases.count += 1
-    return 0
+cdef void add_alias(Run *aliases, const uint8_t *word, Py_ssize_t size, const Span *part) noexcept nogil:
+    """Add an alias, for which there is room."""
+    cdef uint8_t *out = aliases.words + aliases.size + 1
+    cdef Py_ssize_t written = write_alias(word, size, part, out)
+    if written <= ALIAS_MAX:
+        out[-1] = <uint8_t> written
+        aliases.size += 1 + written
+        aliases.count += 1
 
 
 cdef int add_unsorted(Automaton *self, const uint8_t *words, uint64_t count) except -1 nogil:
@@ -394,7 +390,7 @@ cdef class PackedGraphBuilder:
         return self._count
 
     def add(self, bytes word not None) -> None:
-        """Add a word of 1 to 40 bytes of UTF-8 that is greater, byte by byte, than the one added before it.
+        """Add a word of 1 to 160 bytes of UTF-8 that is greater, byte by byte, than the one added before it.
 
         Raises:
             ValueError: it is not such a word, or the builder is finished.
@@ -522,8 +518,26 @@ cdef class PackedGraphBuilder:
 cdef void write_signs(uint8_t *out, const uint8_t *words, uint64_t count) noexcept nogil:
     """Write the last of every 256 words of a run of (length, bytes); the bytes behind them are zero already."""
     cdef uint64_t number
+    cdef int before = 0  # how many longer words end the run before a word with the same first SIGN_HEAD bytes
+    cdef const uint8_t *last = NULL
     for number in range(1, count + 1):
+        if last != NULL and last[0] > SIGN_HEAD and words[0] > SIGN_HEAD and not memcmp(last + 1, words + 1, SIGN_HEAD):
+            before = min(before + 1, <int> SIGN_SKIP_MAX - 1)
+        else:
+            before = 0
+        last = words
         if number % SIGN_WORDS == 0:
-            memcpy(out, words, 1 + words[0])
+            write_sign(out, words, before)
             out += SIGN_BYTES
         words += 1 + words[0]
+
+
+cdef inline void write_sign(uint8_t *out, const uint8_t *word, int before) noexcept nogil:
+    """Write the sign of a word (length and bytes); `before`: how many words before it have its first SIGN_HEAD bytes."""
+    if word[0] <= SIGN_WORD_MAX:
+        memcpy(out, word, 1 + word[0])
+        return
+    out[0] = SIGN_LONG
+    memcpy(out + 1, word + 1, SIGN_HEAD)
+    out[1 + SIGN_HEAD] = <uint8_t> (before + 1)
+    out[2 + SIGN_HEAD] = <uint8_t> ((before + 1) >> 8)

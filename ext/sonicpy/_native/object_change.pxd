@@ -18,6 +18,7 @@ cdef struct Edit:
     Entry *entry
     Held held
     Py_ssize_t size  # bytes of the term
+    Py_ssize_t shown  # its size by `shown_size`
     Py_ssize_t block  # place among the blocks asked for
     Step step
     uint32_t tf
@@ -48,7 +49,7 @@ cdef class ObjectChange:
     cdef readonly int64_t live_change
     cdef readonly Py_ssize_t turned
 
-    cdef int begin(self, uint32_t bucket, uint64_t iid, list words, bint by_association) except -1
+    cdef int begin(self, uint32_t bucket, uint64_t iid, list words, bint by_association, bint letters) except -1
     cdef void count_turned(self) noexcept
     cdef int check_cache(self) except -1
     cdef bint is_in_tail(self, const Edit *edit) noexcept

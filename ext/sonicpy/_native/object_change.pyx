@@ -10,7 +10,7 @@ from libc.stdlib cimport free
 from sonicpy._native.keys cimport block_key, word_key
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.parts cimport CAMEL
-from sonicpy._native.term_rows cimport is_noted
+from sonicpy._native.term_rows cimport is_noted, shown_size
 
 
 cdef class ObjectChange:
@@ -21,7 +21,7 @@ cdef class ObjectChange:
     def __dealloc__(self):
         free(self._edits)
 
-    cdef int begin(self, uint32_t bucket, uint64_t iid, list words, bint by_association) except -1:
+    cdef int begin(self, uint32_t bucket, uint64_t iid, list words, bint by_association, bint letters) except -1:
         cdef bytes word
         cdef Py_ssize_t number
         self._bucket = bucket
@@ -35,7 +35,10 @@ cdef class ObjectChange:
         for number in range(self._count):
             word = words[number]
             self._edits[number].size = len(word)
-            self._edits[number].names_joints = (<const uint8_t *> <const char *> word)[0] == CAMEL
+            self._edits[number].shown = shown_size(<const uint8_t *> <const char *> word, len(word), letters)
+            if (<const uint8_t *> <const char *> word)[0] == CAMEL:
+                self._edits[number].names_joints = True
+                self._edits[number].shown -= word.count(b"\2")
             self._edits[number].word = &self._edits[number].read
         return 0
 
@@ -89,4 +92,4 @@ cdef class ObjectChange:
 
 
 cdef inline bint is_noted_now(const Edit *edit) noexcept:
-    return is_noted(edit.word, edit.size, edit.names_joints)
+    return is_noted(edit.word, edit.shown, edit.names_joints)

@@ -19,3 +19,4 @@ cdef struct Parts:
 cdef Py_ssize_t without_camels(const uint8_t *word, Py_ssize_t size, uint8_t *out) noexcept nogil
 cdef void find_parts(const uint8_t *word, Py_ssize_t size, Parts *parts) noexcept nogil
 cdef bint begins_plainly(const uint8_t *word, const Parts *parts, int number) noexcept nogil
+cdef Py_ssize_t write_alias(const uint8_t *word, Py_ssize_t size, const Span *part, uint8_t *out) noexcept nogil

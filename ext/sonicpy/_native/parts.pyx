@@ -10,13 +10,18 @@
 Tokens, pieces and runs are parts of the word, if they have two letters, three digits, or both a letter and a digit, and are
 not the word itself. An apostrophe before the last one or two letters of a word is no joint (don't, you're). An Arabic
 article before a noun is a token. Words without letters, and addresses of devices, have no parts.
+
+    alias   the part, a byte 0, and what stands before it in the word; then a byte 1 and what stands behind it, if anything
+            does. So a walk that looks for words finds the word by its part
 """
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libc.string cimport memcmp, memcpy
 
 from sonicpy._native.characters cimport (
-    ALPHABETIC, ALPHANUMERIC, CLASS_MASK, DIGIT, DOUBLE_QUOTE, EXTEND, FORMAT, MARK, NUMERIC, ZWJ, properties,
+    ALPHABETIC, ALPHANUMERIC, BYTE_KINDS, CLASS_MASK, DIGIT, DOUBLE_QUOTE, EXTEND, FORMAT, IN_DIGITS, IN_LETTERS, MARK,
+    NUMERIC, ZWJ, properties,
 )
 from sonicpy._native.utf8 cimport decode
 
@@ -166,8 +171,11 @@ cdef void find_parts(const uint8_t *word, Py_ssize_t size, Parts *parts) noexcep
     """Find the parts of a word, as places in it. Those of a hidden term may have CAMEL in them."""
     cdef Token tokens[TOKENS_MAX]
     cdef bint is_code[TOKENS_MAX]
-    cdef int count = read_tokens(word, size, tokens), first, end, number, letters = 0
+    cdef int count, first, end, number, letters = 0
     parts.count = 0
+    if is_plain(word, size):
+        return
+    count = read_tokens(word, size, tokens)
     for number in range(count):
         letters += tokens[number].letters
     if count == 0 or letters == 0 or is_address(word, size, tokens, count):
@@ -198,6 +206,18 @@ cdef void find_parts(const uint8_t *word, Py_ssize_t size, Parts *parts) noexcep
 
 cdef inline bint begins_run(const uint8_t *word, const Token *tokens, int number) noexcept nogil:
     return tokens[number].joint != CHANGE or word[tokens[number - 1].begin] >= 0x80
+
+
+cdef inline bint is_plain(const uint8_t *word, Py_ssize_t size) noexcept nogil:
+    """Return whether a word has ASCII letters alone, or ASCII digits alone, as most have."""
+    cdef Py_ssize_t at
+    cdef uint8_t all_kinds = 0, kind
+    for at in range(size):
+        kind = BYTE_KINDS[word[at]] & (IN_LETTERS | IN_DIGITS)
+        if kind == 0:
+            return False
+        all_kinds |= kind
+    return all_kinds != IN_LETTERS | IN_DIGITS
 
 
 cdef int end_of_piece(const Token *tokens, int count, int first) noexcept nogil:
@@ -277,6 +297,42 @@ cdef Py_ssize_t without_camels(const uint8_t *word, Py_ssize_t size, uint8_t *ou
 cdef bint begins_plainly(const uint8_t *word, const Parts *parts, int number) noexcept nogil:
     """Return whether a word begins with a part, and shows the joint behind it: then it is found where words begin so."""
     return parts.spans[number].begin == 0 and word[parts.spans[number].end] != CAMEL
+
+
+cdef Py_ssize_t write_alias(const uint8_t *word, Py_ssize_t size, const Span *part, uint8_t *out) noexcept nogil:
+    """Write an alias without the bytes CAMEL, and return its size: at most twice that of the word and two."""
+    cdef Py_ssize_t written = without_camels(word + part.begin, part.end - part.begin, out)
+    out[written] = 0
+    written += 1
+    written += without_camels(word, part.begin, out + written)
+    if part.end < size:
+        out[written] = 1
+        written += 1
+        written += without_camels(word + part.end, size - part.end, out + written)
+    return written
+
+
+def word_of(bytes alias not None) -> bytes:
+    """Return the word of an alias; anything else is a word itself."""
+    part, zero, rest = alias.partition(b"\0")
+    if not zero:
+        return alias
+    before, _, behind = rest.partition(b"\1")
+    return before + part + behind
+
+
+def aliases_of(bytes word not None) -> list:
+    """Return the aliases of the parts of a word, or of a hidden term, at most 16."""
+    cdef Parts parts
+    cdef bytes room
+    cdef int number
+    cdef list found = []
+    find_parts(<const uint8_t *> word, len(word), &parts)
+    for number in range(parts.count):
+        room = PyBytes_FromStringAndSize(NULL, 2 * len(word) + 2)
+        size = write_alias(<const uint8_t *> word, len(word), &parts.spans[number], <uint8_t *> <char *> room)
+        found.append(room[:size])
+    return found
 
 
 def parts_of(bytes word not None) -> list:

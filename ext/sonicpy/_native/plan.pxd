@@ -15,6 +15,7 @@ cdef class Slot:
     cdef readonly tuple words
     cdef readonly double weight, exact_weight
     cdef readonly int edits
+    cdef bint is_form
     cdef Kind kind
 
 

@@ -34,6 +34,8 @@ cdef enum:
 cdef double STOP_SHARE = 0.4  # of the weight of a word on a list of stop words
 cdef double FAMILY_SHARE = 0.75  # of a term's weight that all words of its family have; the typed word has the rest
 
+cdef double DOUBTFUL_SHARE = 0.5  # of a term's weight that its doubtful forms have
+
 cdef tuple HOWS = ("whole", "exact", "completion", "correction")  # of each Kind
 
 
@@ -47,7 +49,7 @@ cdef class Slot:
         words: the typed word and its family, or one expansion.
         weight: of the frequencies of all words together.
         exact_weight: of the frequency of the first word, in addition.
-        how: "exact", "completion" or "correction".
+        how: "exact", "completion", "form" (of another language perhaps: it ranks as completions do) or "correction".
         edits: how many edits a correction is away from the term.
 
     Raises:
@@ -57,18 +59,19 @@ cdef class Slot:
     def __init__(
         self, tuple words not None, double weight, double exact_weight=0.0, str how="exact", int edits=0
     ):  # fmt: skip
-        if not words or how not in HOWS[EXACT:]:
+        self.is_form = how == "form"
+        if not words or how not in HOWS[EXACT:] and not self.is_form:
             raise ValueError(f"a slot of {len(words)} words is {how!r}; allowed are 1 or more words, and {HOWS[EXACT:]}")
         self.words = words
         self.weight = weight
         self.exact_weight = exact_weight
-        self.kind = <Kind> HOWS.index(how)
+        self.kind = COMPLETED if self.is_form else <Kind> HOWS.index(how)
         self.edits = edits
 
     @property
     def how(self) -> str:
-        """How the words were found: "exact", "completion" or "correction"."""
-        return HOWS[self.kind]
+        """How the words were found: "exact", "completion", "form" or "correction"."""
+        return "form" if self.is_form else HOWS[self.kind]
 
 
 @cython.final
@@ -200,6 +203,7 @@ def content_size(list clauses not None, bytes flags not None) -> float:
 cdef Slot new_slot(tuple words, double weight, double exact_weight, Kind kind, int edits):
     cdef Slot slot = Slot.__new__(Slot)
     slot.words, slot.weight, slot.exact_weight, slot.kind, slot.edits = words, weight, exact_weight, kind, edits
+    slot.is_form = False
     return slot
 
 
@@ -345,6 +349,31 @@ def add_expansions(Clause clause not None, others, uint64_t objects) -> None:
         clause.slots.append(new_slot((fields[0],), weight, 0.0, kind, fields[4]))
         if row._word.df:
             clause.holders = max(clause.holders, 1)
+
+
+def add_forms(Clause clause not None, list forms not None, uint64_t objects) -> None:
+    """Add the doubtful forms of a term to its clause, as one word: less than the words that surely stand for it.
+
+    Args:
+        forms: (word, row), each held by some object.
+        objects: how many there are.
+    """
+    cdef TermInfo row
+    cdef bytes word
+    cdef uint64_t united = 0
+    cdef Slot slot
+    cdef list words = []
+    for word, row in forms:
+        words.append(word)
+        united += row._word.df
+    if not words:
+        return
+    slot = new_slot(
+        tuple(words), DOUBTFUL_SHARE * min(clause.weight, idf(objects, min(united, objects))), 0.0, COMPLETED, 0
+    )
+    slot.is_form = True
+    clause.slots.append(slot)
+    clause.holders = max(clause.holders, 1)
 
 
 def let_stop_words_search(list clauses not None) -> None:

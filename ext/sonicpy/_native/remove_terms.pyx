@@ -41,9 +41,10 @@ cdef class RemoveTerms(ObjectChange):
         list words,
         ObjectRecord record not None,
         bint by_association=False,
+        bint letters=False,
     ):
         cdef bytes word
-        self.begin(bucket, iid, list(words), by_association)
+        self.begin(bucket, iid, list(words), by_association, letters)
         self.word_keys = [word_key(bucket, word) for word in words]
         self._tails = [b""] * self._count
         record.unpack_terms()
@@ -74,7 +75,7 @@ cdef class RemoveTerms(ObjectChange):
             tail_at = read_word(row, edit.word)
             self._tails[number] = row[tail_at:]
             at += 1
-            edit.was_noted = is_noted(edit.word, edit.size, edit.names_joints)
+            edit.was_noted = is_noted(edit.word, edit.shown, edit.names_joints)
             held = self._record.find(edit.word.term_id)
             if held == NULL:
                 continue

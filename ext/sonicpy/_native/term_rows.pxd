@@ -3,7 +3,10 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 cdef enum:
-    SHOWN_BYTES = 40  # longer words are not completed, corrected, listed or counted
+    # Longer words are not completed, corrected, listed or counted:
+    SHOWN = 40  # bytes by the rules of 1.0
+    SHOWN_LETTERS = 50  # by the newer ones,
+    SHOWN_BYTES = 160  # and this many bytes, the longest words of graphs
 
 cdef struct Word:
     uint64_t term_id
@@ -37,10 +40,21 @@ cdef inline bint is_common(const Word *word) noexcept nogil:
     return word.position > 0
 
 
-cdef inline bint is_live(const Word *word, Py_ssize_t size) noexcept nogil:
-    return word.df > word.hidden_df and size <= SHOWN_BYTES
+cdef inline bint is_live(const Word *word, Py_ssize_t shown) noexcept nogil:
+    """Return whether a word is shown; `shown`: its size, by `shown_size`."""
+    return word.df > word.hidden_df and shown <= SHOWN
 
 
-cdef inline bint is_noted(const Word *word, Py_ssize_t size, bint names_joints) noexcept nogil:
-    """Whether a word graph is to know a term: as a word, or as a hidden term that names the joints of one."""
-    return size <= SHOWN_BYTES and word.df > (0 if names_joints else word.hidden_df)
+cdef inline bint is_noted(const Word *word, Py_ssize_t shown, bint names_joints) noexcept nogil:
+    """Return whether a word graph is to know a term: as a word, or as a hidden term that names the joints of one."""
+    return shown <= SHOWN and word.df > (0 if names_joints else word.hidden_df)
+
+
+cdef inline Py_ssize_t shown_size(const uint8_t *word, Py_ssize_t size, bint letters) noexcept nogil:
+    """Return a size that is SHOWN at most if the word is shown: its bytes; with `letters`, up to SHOWN_LETTERS are."""
+    cdef Py_ssize_t at, count = 0
+    if size <= SHOWN or not letters or size > SHOWN_BYTES:
+        return size
+    for at in range(size):
+        count += (word[at] & 0xC0) != 0x80
+    return SHOWN if count <= SHOWN_LETTERS else SHOWN + 1

@@ -36,6 +36,17 @@ cdef enum:
     BUCKET_BYTES = 4
 
 WORD_BYTES_MAX = SHOWN_BYTES
+SONIC_BYTES_MAX = SHOWN
+"""By the rules of 1.0, and in compat mode."""
+
+
+def shown_bytes(bytes word not None, *, bint letters) -> int:
+    """Return the size of a word by which it is shown or not, for `TermInfo`.
+
+    Args:
+        letters: count letters, if there are more bytes than are shown.
+    """
+    return shown_size(<const uint8_t *> <const char *> word, len(word), letters)
 
 
 cdef Py_ssize_t read_word(bytes row, Word *word) except -1:
@@ -225,10 +236,11 @@ cdef class TermInfo:
         return is_live(&self._word, self._size)
 
 
-def infos_of(uint32_t bucket, list terms not None, list rows not None) -> list:
+def infos_of(uint32_t bucket, list terms not None, list rows not None, *, bint letters=False) -> list:
     """Return the decoded row of each term, None for a term that has none.
 
     Args:
+        letters: see `shown_bytes`.
         rows: (key, row) of the terms that have one, in the order of `terms`.
 
     Raises:
@@ -245,7 +257,7 @@ def infos_of(uint32_t bucket, list terms not None, list rows not None) -> list:
         one = TermInfo.__new__(TermInfo)
         one._row = (<tuple> rows[at])[1]
         one._tail_at = read_word(one._row, &one._word)
-        one._size = len(term)
+        one._size = shown_size(<const uint8_t *> <const char *> term, len(term), letters)
         found.append(one)
         at += 1
     if at != count:
@@ -305,10 +317,11 @@ def rows_with(rows, bytes prefix not None, Py_ssize_t limit) -> list:
     return found
 
 
-def live_words(list rows not None, bytes prefix not None) -> list:
+def live_words(list rows not None, bytes prefix not None, *, bint letters=False) -> list:
     """Return the live words of some rows of `words`.
 
     Args:
+        letters: see `shown_bytes`.
         rows: (key, row) pairs by key, the first ones not before `prefix`.
         prefix: the bucket's number, as keys begin with it.
 
@@ -323,7 +336,7 @@ def live_words(list rows not None, bytes prefix not None) -> list:
         if len(key) < size or memcmp(<const char *> key, <const char *> prefix, size) != 0:
             break
         read_word(row, &word)
-        if is_live(&word, len(key) - size):
+        if is_live(&word, shown_size(<const uint8_t *> <const char *> key + size, len(key) - size, letters)):
             words.append(key[size:])
     return words
 

@@ -15,6 +15,7 @@ cdef class WordRange:
     cdef RangedWord *_words
     cdef uint8_t *_letters
     cdef Py_ssize_t _count, _capacity, _used, _letters_capacity
+    cdef bint _by_letters
     cdef bint _whole  # no other word begins with the prefix
     cdef readonly list common
     cdef list _places  # of the words of `common`

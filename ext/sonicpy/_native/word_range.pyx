@@ -13,7 +13,7 @@ cimport cython
 from sonicpy._native.keys cimport term_key
 from sonicpy._native.memory cimport grown, zeroed
 from sonicpy._native.term_rows cimport (
-    Likely, Word, bucket_in, compare_likely, is_live, read_word, referred_term, row_of_common,
+    Likely, Word, bucket_in, compare_likely, is_live, read_word, referred_term, row_of_common, shown_size,
 )
 
 cdef enum:
@@ -30,6 +30,7 @@ cdef class WordRange:
             key does not begin with `prefix`: each may cost as much as reading it.
         prefix: the beginning of keys, the bucket's number included.
         most: how many rows to take at most.
+        letters: words are shown up to 50 letters, not 40 bytes.
 
     Attributes:
         common: the keys in `common` of the rows that only refer there; None: there are none. `take_common` has to
@@ -39,9 +40,10 @@ cdef class WordRange:
         DamagedBytes: a row cannot be read.
     """
 
-    def __cinit__(self, rows, bytes prefix not None, Py_ssize_t most):
+    def __cinit__(self, rows, bytes prefix not None, Py_ssize_t most, bint letters=False):
         cdef Py_ssize_t size = PyBytes_GET_SIZE(prefix)
         cdef bytes key
+        self._by_letters = letters
         if most <= 0:
             return
         for pair in rows:
@@ -65,6 +67,7 @@ cdef class WordRange:
         self._letters = <uint8_t *> grown(self._letters, &self._letters_capacity, self._used + size, 1)
         one = &self._words[self._count]
         one.start, one.size = <uint32_t> self._used, <uint32_t> size
+        memcpy(self._letters + self._used, PyBytes_AS_STRING(key) + BUCKET_BYTES, size)
         if term_id < 0:
             self.set_row(one, row)
         else:
@@ -72,7 +75,6 @@ cdef class WordRange:
                 self.common, self._places = [], []
             self.common.append(term_key(bucket_in(key), term_id))
             self._places.append(self._count)
-        memcpy(self._letters + self._used, PyBytes_AS_STRING(key) + BUCKET_BYTES, size)
         self._used += size
         self._count += 1
         return 0
@@ -80,7 +82,7 @@ cdef class WordRange:
     cdef int set_row(self, RangedWord *one, bytes row) except -1:
         cdef Word word
         read_word(row, &word)
-        one.df = word.df if is_live(&word, one.size) else 0
+        one.df = word.df if is_live(&word, shown_size(self._letters + one.start, one.size, self._by_letters)) else 0
         return 0
 
     def take_common(self, list rows not None) -> None:

@@ -36,12 +36,14 @@ class Batch:
         writer: the name of the node.
         incarnation, number: identify the batch; see the module.
         sections: for each partition its records, as `pack_records` writes them.
+        uses: names, of `uses.KNOWN`, of what the records use beyond kinds 1 to 5.
     """
 
     writer: str
     incarnation: int
     number: int
     sections: Mapping[int, bytes]
+    uses: frozenset[str] = frozenset()
 
     @property
     def key(self) -> str:

@@ -21,7 +21,7 @@ from nats.errors import Error as NatsError
 from sonicpy.cluster.log.broker_connection import leave_silent_brokers
 from sonicpy.cluster.log.ending import close, end
 from sonicpy.cluster.log.lag import Lag
-from sonicpy.cluster.log.versions import FORMATS, check_version
+from sonicpy.cluster.log.versions import FORMATS, check_agreement
 from sonicpy.cluster.node.claim import NameClaim
 from sonicpy.cluster.node.desk import Desk
 from sonicpy.cluster.node.moves import Mover
@@ -39,6 +39,7 @@ from sonicpy.config import Config
 from sonicpy.errors import SonicError
 from sonicpy.server.watching.figures import LabelledFigures
 from sonicpy.server.watching.server_statistics import ServerStatistics
+from sonicpy.store.rows.uses import KNOWN
 
 if TYPE_CHECKING:
     from sonicpy.index.recorder import Recorder
@@ -179,6 +180,7 @@ class Node:
             "batches": self.writers.batches,
             "replicas": {str(number): replica.state() for number, replica in self.replicas.held.items()},
             "entries": sorted(FORMATS),
+            "uses": sorted(KNOWN),
             "spread": self.places.layout.spread,
             "start": self._claim.incarnation,
         }
@@ -191,13 +193,13 @@ class Node:
         """Read the version of entries to write from the registry; if that fails, keep the old one until the next
         start."""
         try:
-            version = await self._keepers.registry.entry_version()
-            check_version(version)
+            agreed = await self._keepers.registry.agreement()
+            check_agreement(agreed)
         except SonicError as error:
             logger.warning("the version of entries stays as it is: %s", error)
             return
-        self.writers.write_version(version)
-        logger.info("entries of version %d are written from now on", version)
+        self.writers.write_as(agreed)
+        logger.info("entries of version %d are written from now on", agreed.version)
 
     async def _note_loss(self, message: Msg) -> None:
         """Forget the acknowledged position of a recovered partition: its log may lack the entries that reads would wait

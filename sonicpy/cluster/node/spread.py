@@ -36,13 +36,14 @@ from sonicpy.cluster.node.merge import merge_figures
 from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.peers.questions import Question, question_of
 from sonicpy.errors import StoreError
-from sonicpy.ids import check_names
-from sonicpy.index.search.packed_terms import pack_terms
+from sonicpy.ids import Scope, check_names
+from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.packed_terms import pack_matching, pack_terms
 from sonicpy.index.search.parts import RemotePart, merge
-from sonicpy.index.search.plan import Plan, to_plain
+from sonicpy.index.search.plan import Plan, only_whole, to_plain
 from sonicpy.index.search.ranking import PLANNERS
-from sonicpy.index.search.sketch import likely_completions
-from sonicpy.index.search.statistics import SummedStatistics
+from sonicpy.index.search.sketch import common_languages, likely_completions
+from sonicpy.index.search.statistics import Sketch, SummedStatistics
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.search import Search
 
@@ -134,13 +135,23 @@ class Spread:
             command.collection, command.bucket, command.limit, command.offset, command.total,
         )  # fmt: skip
         if plan is None:
-            return replies.hits([], 0 if total else None, scores=command.scores)
+            return replies.hits([], 0 if total else None, scores=command.scores, whole=0 if command.whole else None)
         fields = (collection, bucket, to_plain(plan), offset + limit, total)
         found = [json.loads(answer) for answer in await self._ask(collection, bucket, "spread_find", *fields)]
         page = merge([RemotePart(rows, count) for rows, count in found], plan, limit, offset)
         is_scored = self._recorder.config.search.ranking != "newest"
         shown = page.scores if is_scored else [None] * len(page.names)
-        return replies.hits(zip(page.names, shown, strict=True), page.total, scores=command.scores)
+        whole = await self._whole(command, plan, page.total)
+        return replies.hits(zip(page.names, shown, strict=True), page.total, scores=command.scores, whole=whole)
+
+    async def _whole(self, command: Query, plan: Plan, total: int | None) -> int | None:
+        """Return how many objects answer by whole words; None: it was not asked for."""
+        whole = only_whole(plan)
+        if not command.whole or total is None or whole is None:
+            return total if command.whole else None
+        fields = (command.collection, command.bucket, to_plain(whole), 0, True)
+        found = [json.loads(answer) for answer in await self._ask(*command.scope, "spread_find", *fields)]
+        return sum(int(count) for _, count in found)
 
     async def _plan(self, command: Query) -> Plan | None:
         """Return the plan of a query, not older than CACHED_S; None: its text has no words."""
@@ -149,23 +160,29 @@ class Spread:
         if cached is not None and time.monotonic() - cached[0] < CACHED_S and not self._desk.is_strong:
             return cached[1]
         recorder = self._recorder
-        terms, matching = recorder.read_query(key)
+        terms, matching = recorder.read_query(key, recorder.lexer.rules)
         if not len(terms):
             return None
         began = time.monotonic()
-        packed = None if matching is None else list(matching)
-        found = await self._ask(*key.scope, "spread_terms", *key.scope, pack_terms(terms), packed)
-        statistics = SummedStatistics([json.loads(sketch) for sketch in found])
+        sketches = await self._sketches(key.scope, pack_terms(terms), matching)
+        if matching is not None and (languages := common_languages(sketches)):
+            sketches = await self._sketches(key.scope, pack_terms(terms), matching._replace(languages=languages))
+        statistics = SummedStatistics(sketches)
         plan = PLANNERS[recorder.config.search.ranking](statistics, terms, recorder.config.search, matching)
         if len(self._plans) >= CACHED_MAX:
             self._plans.clear()
         self._plans[key] = began, plan
         return plan
 
+    async def _sketches(self, scope: Scope, terms: Sequence[Any], matching: Matching | None) -> list[Sketch]:
+        """Return what each part of a bucket knows of the words of a query."""
+        found = await self._ask(*scope, "spread_terms", *scope, terms, pack_matching(matching))
+        return [json.loads(sketch) for sketch in found]
+
     async def _suggest(self, command: Suggest) -> bytes:
         collection, bucket, word, limit = command
         check_names(collection, bucket)
-        term, typed_bytes = self._recorder.read_word(word)
+        term, typed_bytes = self._recorder.read_word(word, self._recorder.lexer.rules)
         order = self._recorder.config.search.suggest_order
         if order == "likely":
             completions = await self._completions(collection, bucket, term, limit)

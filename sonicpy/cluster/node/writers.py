@@ -4,6 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from sonicpy.cluster.log.broker import LogKeeper
+from sonicpy.cluster.log.versions import Agreement
 from sonicpy.cluster.log.writer import LogWriter, OpenBatch, RightToWrite
 from sonicpy.cluster.registry.registry import Layout
 
@@ -67,10 +68,10 @@ class Writers:
         """Append an entry that changes nothing; return its position. Raises StoreError."""
         return await asyncio.shield(self._writer_of(partition).barrier().done)
 
-    def write_version(self, version: int) -> None:
-        """Write entries of a version from now on; the batches under way keep theirs."""
+    def write_as(self, agreed: Agreement) -> None:
+        """Write entries as the nodes have agreed from now on; the batches under way stay as they are."""
         for writer in self.each:
-            writer.version = version
+            writer.agreed = agreed
 
     def note_written(self, partition: int, position: int) -> None:
         """Note a position up to which reads of this node have to see the log of a partition."""

@@ -22,7 +22,7 @@ from nats.aio.client import Client
 from sonicpy.cluster.log.broker import NotReady
 from sonicpy.cluster.log.jetstream_vault import LEADER_S, PAUSE_S, JetStreamVault
 from sonicpy.cluster.log.vault import NotedValue, ValueChanged, Vault
-from sonicpy.cluster.log.versions import FIRST
+from sonicpy.cluster.log.versions import FIRST, Agreement
 from sonicpy.cluster.registry.partitions import part_of, partition_of, partition_of_part, placement
 from sonicpy.errors import ConfigError, SonicError, StoreError
 
@@ -268,14 +268,16 @@ class Registry:
         await self._replace(key, str(number).encode(), noted)
         return True
 
-    async def entry_version(self) -> int:
-        """Return the version of entries that nodes write. Raises NotReady if no broker answers."""
-        return int(await self._get("entries") or FIRST)
+    async def agreement(self) -> Agreement:
+        """Return what nodes have agreed to write. Raises NotReady if no broker answers."""
+        version = int(await self._get("entries") or FIRST)
+        return Agreement(version, frozenset(json.loads(await self._get("uses") or "[]")))
 
-    async def note_entry_version(self, version: int) -> None:
-        """Set the version of entries that nodes write. Raises StoreError."""
+    async def note_agreement(self, agreed: Agreement) -> None:
+        """Set what nodes agree to write. Raises StoreError."""
         try:
-            await self.vault.put("entries", str(version).encode())
+            await self.vault.put("uses", json.dumps(sorted(agreed.names)).encode())
+            await self.vault.put("entries", str(agreed.version).encode())
         except SonicError as error:
             raise StoreError(f"the brokers did not note the version of entries: {error}") from error
 

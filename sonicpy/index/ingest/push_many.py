@@ -12,10 +12,11 @@ from itertools import islice
 from typing import Protocol
 
 from sonicpy._native.held import insist
-from sonicpy._native.terms import Terms
+from sonicpy._native.ids import is_sampled
 from sonicpy.api.rows import REFUSED_MAX, OnProgress, PushReport, Refused, Row
 from sonicpy.errors import StoreError
-from sonicpy.store.changing.mutations import PushTerms
+from sonicpy.lexer.lexer import Lexer
+from sonicpy.store.changing.mutations import PushTerms, RulesDiffer
 from sonicpy.store.disk.log import RECORD_MAX_BYTES
 
 CHUNK_ROWS = 4_096
@@ -45,15 +46,19 @@ class Chunk:
     there: list[int] | None = None
 
 
+LexerOf = Callable[[str, str], Lexer]
+"""Returns the lexer of the rules of a bucket, as far as they are known."""
+
+
 class ChunkTaker(Protocol):
-    """Stores the rows of a chunk, and sets its `there`."""
+    """Stores the rows of a chunk, and sets its `there`. Raises RulesDiffer once it has noted the rules of a bucket."""
 
     def __call__(self, chunk: Chunk, *, new: bool) -> None: ...
 
 
 def push_rows(
     rows: Iterator[Row | Refused],
-    lex: Callable[[str, str | None], Terms],
+    lexer_of: LexerOf,
     take: ChunkTaker,
     settle: Callable[[], None],
     report: PushReport,
@@ -64,7 +69,7 @@ def push_rows(
     """Push all rows, chunk by chunk.
 
     Args:
-        lex: returns the terms of a text in a language.
+        lexer_of: returns the lexer of a bucket's texts.
         take: stores the pushes of a chunk.
         settle: called after an exception, stores a chunk that was applied.
         report: gets the outcome of each chunk, including one that was stored when an exception came.
@@ -78,7 +83,7 @@ def push_rows(
         chunk = Chunk(report.rows, rows_of_chunk)
         note_it = partial(_note_interrupted, chunk, report, settle)
         try:
-            _push(chunk, lex, take, new=new)
+            _push(chunk, lexer_of, take, new=new)
             _note(chunk, report)
         except BaseException as error:
             insist(note_it)
@@ -88,12 +93,18 @@ def push_rows(
             progress(report.rows)
 
 
-def _push(chunk: Chunk, lex: Callable[[str, str | None], Terms], take: ChunkTaker, *, new: bool) -> None:
+def _push(chunk: Chunk, lexer_of: LexerOf, take: ChunkTaker, *, new: bool) -> None:
     was_on = gc.isenabled()
     try:
         gc.disable()  # the collector of garbage cycles would traverse thousands of live terms again and again
-        _analyze(chunk, lex)
-        take(chunk, new=new)
+        while True:
+            _analyze(chunk, lexer_of)
+            try:
+                take(chunk, new=new)
+            except RulesDiffer:  # whoever takes them has noted the rules of the bucket
+                chunk.pushes, chunk.places, chunk.refused = [], [], []
+            else:
+                return
     finally:
         if was_on:
             gc.enable()
@@ -124,13 +135,13 @@ def _note(chunk: Chunk, report: PushReport) -> None:
     report.indexed, report.rows = indexed, chunk.first + len(chunk.rows)
 
 
-def _analyze(chunk: Chunk, lex: Callable[[str, str | None], Terms]) -> None:
+def _analyze(chunk: Chunk, lexer_of: LexerOf) -> None:
     """Set the pushes of a chunk, and refuse the rows that cannot be pushed."""
     for place, row in enumerate(chunk.rows, chunk.first):
         if isinstance(row, Refused):
             chunk.refused.append(row)
             continue
-        push = _analyzed(row, lex)
+        push = _analyzed(row, lexer_of(row.collection, row.bucket))
         if isinstance(push, str):
             chunk.refused.append(Refused(place, row.object, push))
             continue
@@ -150,13 +161,15 @@ def _next_chunk(rows: Iterator[Row | Refused]) -> list[Row | Refused]:
     return chunk
 
 
-def _analyzed(row: Row, lex: Callable[[str, str | None], Terms]) -> PushTerms | str:
+def _analyzed(row: Row, lexer: Lexer) -> PushTerms | str:
     """Return the PUSH of a row, or its refusal."""
     try:
-        terms = lex(row.text, row.lang)
+        terms = lexer.lex_push(row.text, row.lang)
+        if row.lang is not None or is_sampled(row.object):
+            lexer.note_language(terms, row.text, row.lang)
     except UnicodeEncodeError as error:
         return f"the text is not Unicode: character {error.start} is a lone surrogate"
     # A text gives at most about three times its bytes of terms; only what may be too long is measured.
     if 16 * len(row.text) > RECORD_MAX_BYTES and sum(map(len, terms.words)) + 12 * len(terms) > RECORD_MAX_BYTES:
         return f"its terms take more than {RECORD_MAX_BYTES} bytes: split the text"
-    return PushTerms(row.collection, row.bucket, row.object, terms)
+    return PushTerms(row.collection, row.bucket, row.object, terms, rules=lexer.rules)

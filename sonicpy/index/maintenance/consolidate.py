@@ -265,7 +265,9 @@ def _live_words(view: View, state: BucketState) -> list[bytes]:
     """Return the words of a bucket that objects hold, hidden ones left out, in byte order."""
     prefix = bucket_key(state.bucket)
     size = min(state.next_term + 1, ROWS_MAX)  # a small bucket is read at once, and not those behind it
-    return [word for rows in pages(view.word_rows_from, prefix, size) for word in live_words(rows, prefix)]
+    letters = view.counts_letters(state.bucket)
+    found = (live_words(rows, prefix, letters=letters) for rows in pages(view.word_rows_from, prefix, size))
+    return [word for words in found for word in words]
 
 
 def _words_with_orphans(view: View, pool: GraphPool, state: BucketState, limits: GraphLimits) -> list[bytes]:

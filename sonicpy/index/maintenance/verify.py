@@ -201,9 +201,10 @@ def _page_faults_beside_a_writer(environment: Environment, data: Path) -> list[s
 def _missing(view: View, state: BucketState, graph: WordGraph) -> int:
     """Return the number of live words that are neither in the graph nor pending."""
     prefix = bucket_key(state.bucket)
+    letters = view.counts_letters(state.bucket)
     missing = 0
     for rows in pages(view.word_rows_from, prefix, ROWS_MAX):
-        for word in live_words(rows, prefix):
+        for word in live_words(rows, prefix, letters=letters):
             if not graph.contains(word):
                 missing += not view.is_pending(state.bucket, word)
     return missing

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sonicpy._native.lengths import unpack_length
 from sonicpy.errors import StoreError
 from sonicpy.graph.graph_pool import GraphPool
+from sonicpy.rules import NEWEST
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import is_staged
 from sonicpy.store.views.view import View
@@ -65,6 +66,7 @@ def whole_figures(view: View) -> Figures:
         _let_others(number)
     states = [state for states in by_collection.values() for state in states]
     figures = {"collections": len(by_collection), "buckets": len(states), **_sums(states)}
+    figures["buckets_of_older_rules"] = _of_older_rules(view, states)
     if not view.has_dropped():  # rows of flushed buckets would be counted too
         figures["hidden_words"] = view.count_terms() - figures["words"]
         figures["pending_words"] = view.count_pending()
@@ -95,6 +97,7 @@ def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) ->
     else:
         terms = _counted(view.all_word_rows(state.bucket))
         pending = _counted(view.pending_rows(state.bucket))
+        figures["rules"] = view.rules(state.bucket)
     figures |= _sums([state])
     figures["hidden_words"] = terms - state.live_words
     figures["pending_words"] = pending
@@ -134,6 +137,13 @@ def _sums(states: list[BucketState]) -> Figures:
         "words": sum(state.live_words for state in states),
         "average_length": round(length / objects, 3) if objects else 0.0,
     }
+
+
+def _of_older_rules(view: View, states: list[BucketState]) -> int:
+    """Return how many buckets have texts that are cut by older rules; those of compat mode have no newer ones."""
+    if view.by_association:
+        return 0
+    return sum(view.rules(state.bucket) < NEWEST for state in states)
 
 
 def _percentiles(lengths: bytes | bytearray) -> dict[str, float]:

@@ -26,7 +26,9 @@ _ARABIC_POINTS = _letters(
 )  # fmt: skip
 """Points and signs that folding removes; among them U+0640, which lengthens a word."""
 _SOFT_HYPHEN = "\u00ad"
-_JOINERS = "\u200c\u200d"
+ZWNJ = "\u200c"
+"""It separates the parts of Persian words."""
+_JOINERS = ZWNJ + "\u200d"
 APOSTROPHES = "'\u2019"
 """The straight apostrophe and the curly one, which programs substitute."""
 _OTHER_APOSTROPHES = "\u02bb\u02bc\u2018\u2019"
@@ -38,6 +40,9 @@ _PLAIN = {
 }  # fmt: skip
 """Letters that Unicode does not decompose into a letter and accents, or whose marks are not accents in other
 languages."""
+
+_TWO_LETTERS = {"å": "aa", "ä": "ae", "ö": "oe", "ø": "oe", "ü": "ue"}
+"""Letters of Germanic languages, and how those write them who lack the keys."""
 
 _SEEN = str.maketrans(dict.fromkeys(_OTHER_APOSTROPHES, "'") | dict.fromkeys(_SOFT_HYPHEN + _JOINERS))
 _CHANGING = (*_PLAIN, *_letters((0xC0, 0x24F), (0x370, 0x3FF), (0x1E00, 0x1FFE)))
@@ -59,9 +64,15 @@ def is_spelled(word: str) -> bool:
     )
 
 
-def unmarked(word: str) -> str:
-    """Return a word in NFC without points and separate marks, with straight apostrophes."""
-    return word if word.isascii() else word.translate(_UNMARKED)
+def unmarked(word: str, but: str = "") -> str:
+    """Return a word in NFC without points and separate marks, with straight apostrophes.
+
+    Args:
+        but: a mark that stays.
+    """
+    if word.isascii():
+        return word
+    return word.translate({**_UNMARKED, ord(but): but} if but and but in word else _UNMARKED)
 
 
 def fold(word: str, own: str | None) -> str:
@@ -92,15 +103,33 @@ def _folded_letter(letter: str) -> str:
     return apart[0] + "".join(mark for mark in apart[1:] if mark not in _MARKS)
 
 
+def respelled(word: str) -> str | None:
+    """Return a word with two letters for each that is written so where its mark is missing (Müller, Mueller).
+
+    None: it has no such letters, neither one nor two.
+    """
+    if word.isascii() and not any(two in word for two in _TWO_LETTERS.values()):
+        return None
+    two = "".join(_TWO_LETTERS.get(letter, letter) for letter in word)
+    return None if two == word and not word.isascii() else fold(two, "")
+
+
+@lru_cache(1)
+def respelling() -> Folding:
+    """Return what `respelled` does as a table of letters, for walks over words."""
+    return folding("", but=tuple(_TWO_LETTERS.items()))
+
+
 @lru_cache(64)
-def folding(own: str | None) -> Folding:
+def folding(own: str | None, but: tuple[tuple[str, str], ...] = ()) -> Folding:
     """Return `fold` as a table of letters, for walks over words.
 
     Args:
         own: see `fold`.
+        but: letters that become others.
     """
     marks = {chr(point): plain or "" for point, plain in _UNMARKED.items()}
     if own is None:
         return Folding(marks)
     letters = {letter: plain for letter in _CHANGING if (plain := _folded_letter(letter)) != letter}
-    return Folding({letter: plain for letter, plain in (marks | letters).items() if letter not in own})
+    return Folding({letter: plain for letter, plain in (marks | letters | dict(but)).items() if letter not in own})

@@ -27,8 +27,9 @@ from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import WHOLLY, MadeOf, Part, share_of
 from sonicpy.index.search.plan import NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
-from sonicpy.index.search.ranking import carry_out
+from sonicpy.index.search.ranking import carry_out, count_whole
 from sonicpy.index.search.sonic import SonicPart
+from sonicpy.rules import FIRST
 from sonicpy.search import Search
 
 TERMS_SHOWN = 100
@@ -53,6 +54,7 @@ class Analysed(NamedTuple):
         dropped: the stop words that the settings drop.
         stops: the terms that are on a list of stop words.
         matching: the matching of families; None: no word has one.
+        rules: by which the text was cut, and the texts of the bucket are.
     """
 
     search: Search
@@ -61,18 +63,20 @@ class Analysed(NamedTuple):
     dropped: list[bytes]
     stops: frozenset[bytes]
     matching: Matching | None = None
+    rules: int = FIRST
 
 
 def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Explanation:
     """Return the answer of a query and the reasons for it; `lexicon` is None for a bucket that does not exist."""
     plan = Plan([], 0.0, 0.0, full_first=False, left_out=NOTHING_LEFT_OUT, enough=None)
     hits: tuple[ExplainedHit, ...] = ()
-    total = 0
+    total, whole = 0, None
     rows: dict[bytes, TermInfo] = {}
     if lexicon is not None and len(analysed.terms):
         limit = analysed.search.limit
         plan, part = carry_out(lexicon, analysed.terms, config, analysed.matching, limit, total=True)
         hits, total = _hits(analysed, plan, part, config.search.ranking), part.total or 0
+        whole = count_whole(lexicon, plan, part, config)
         rows = _rows(plan, lexicon)
     state = None if lexicon is None else lexicon.reader.state
     return Explanation(
@@ -82,16 +86,17 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Expl
         ranking=config.search.ranking,
         objects=0 if state is None else state.objects,
         language=analysed.language,
-        analysis=analysis(config),
+        analysis=analysis(config, analysed.rules),
         terms=_terms(analysed, plan, rows, config)[:TERMS_SHOWN],
         more_terms=max(0, len(analysed.terms) + len(analysed.dropped) - TERMS_SHOWN),
         hits=hits,
         total=total,
+        whole=whole,
         unseen_words=state is not None and not config.search.live_words and state.pending_seq > state.graph_seq,
     )
 
 
-def analysis(config: Config) -> Analysis:
+def analysis(config: Config, rules: int = FIRST) -> Analysis:
     """Return the settings that decide the words of a text."""
     normalization, tokenization = config.normalization, config.tokenization
     return Analysis(
@@ -101,6 +106,7 @@ def analysis(config: Config) -> Analysis:
         stemming=normalization.stemming_enabled,
         special_patterns=tokenization.detect_special_patterns,
         split_special_patterns=tokenization.compat_split_special_patterns,
+        rules=rules,
     )
 
 
@@ -119,8 +125,8 @@ def _terms(analysed: Analysed, plan: Plan, rows: dict[bytes, TermInfo], config: 
 
 
 def _clauses(plan: Plan) -> dict[int, Clause]:
-    """Return the clause of each term: that of a word that may be written apart is several, and a run without blanks has one
-    more that adds to its score."""
+    """Return the clause of each term: a word that may be written apart has several, and a run without blanks one more
+    that adds to its score."""
     found: dict[int, Clause] = {}
     for clause in plan.clauses:
         first = found.get(clause.term)

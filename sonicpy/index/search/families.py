@@ -12,24 +12,29 @@ from functools import lru_cache
 from itertools import compress
 from typing import NamedTuple
 
-import Stemmer
-
+from sonicpy._native.letter_folding import Folding
+from sonicpy._native.parts import word_of
 from sonicpy._native.stem_ends import StemEnds
 from sonicpy._native.word_source import WordSource
 from sonicpy._native.word_walks import find_words
-from sonicpy.index.search.accents import fold, folding, is_spelled, unmarked
+from sonicpy.index.search.accents import ZWNJ, fold, folding, is_spelled, respelled, respelling, unmarked
 from sonicpy.index.search.matching import (
     ARTICLES,
     BEHIND_MIN,
     ELIDED,
+    ELIDED_ANYWHERE,
     ELIDES,
     MARKS_OF_FORMS,
+    PREFIXES,
     SCRIPTS_WITH_MARKS,
     VOICED,
     Matching,
     script_of,
 )
 from sonicpy.index.search.stem_ends import stem_ends
+from sonicpy.lexer import variants
+from sonicpy.lexer.endings import ENDINGS
+from sonicpy.lexer.stemmers import Stemmers
 
 CANDIDATES_MAX = 512
 """Words that begin as a stem does and are compared with it, at most: it bounds the time for short words."""
@@ -39,10 +44,25 @@ FAMILY_MAX = 16
 """Maximum of words of a family besides the typed one: each is a list of postings to read."""
 WORD_CHARACTERS_MAX = 40
 """Longer words have no family."""
+DOUBLED_LETTERS = 3
+"""Of the shortest Dutch stem with two vowels for one."""
 FAMILY_LETTERS_MIN = 2
 """Shorter words have no family: stems of one letter draw together what has nothing in common (o, oe, oing)."""
-SPELLED = 99
-"""More votes than there are algorithms: of words that differ only in accents."""
+
+
+class Family(NamedTuple):
+    """The other words that a typed word stands for.
+
+    Attributes:
+        words: they surely do.
+        doubtful: they do if they are in the language of the stemmer that made them, or if marks do not matter.
+    """
+
+    words: tuple[bytes, ...]
+    doubtful: tuple[bytes, ...]
+
+
+NO_FAMILY = Family((), ())
 
 
 class _Stem(NamedTuple):
@@ -51,14 +71,14 @@ class _Stem(NamedTuple):
     Attributes:
         algorithm: the name of the Snowball algorithm.
         folded: the stem, folded.
-        beginning: the common beginning of the stem's words and the typed word.
+        beginnings: the common beginning of the stem's words and the typed word.
         near: longer beginnings, where too many words begin so.
         ends: the endings of words of the letters a to z that may have the stem; None: any ending.
     """
 
     algorithm: str
     folded: str
-    beginning: str
+    beginnings: tuple[str, ...]
     near: tuple[str, ...]
     ends: StemEnds | None
 
@@ -86,65 +106,101 @@ class _Kin:
         return [(before + each).encode() for each in beginnings for before in ("", *self.before)]
 
 
-class Stemmers(dict[str, Stemmer.Stemmer]):
-    """Snowball's algorithms by name, each made when it is needed first."""
-
-    def __missing__(self, algorithm: str) -> Stemmer.Stemmer:
-        # Without PyStemmer's own cache: where words seldom come again, it takes longer than stemming.
-        stemmer = self[algorithm] = Stemmer.Stemmer(algorithm, 0)
-        return stemmer
-
-
 _stemmers = Stemmers()
 
 
-def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) -> dict[bytes, int]:
-    """Return the words of some sources that a word stands for, itself included, and how many algorithms draw each to
-    it; SPELLED: it differs only in accents. No object may hold some of the words."""
-    kin = _kin_of(word, matching)
-    if kin is None:
-        return {}
+def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) -> tuple[set[bytes], set[bytes]]:
+    """Return the words of some sources that a word surely stands for, and those that it may stand for, perhaps itself.
+    No object may hold some of the words."""
+    text = word.decode()
+    if len(text) > WORD_CHARACTERS_MAX or not is_spelled(text):
+        return set(), set()
     among = list(sources)
-    spelled = find_words(among, kin.patterns([kin.folded]), folding(kin.own))
-    votes = {each: SPELLED for each in map(_word_in, spelled) if is_spelled(each.decode())}
-    for stem in kin.stems:
-        for each in _forms(among, kin, stem):
-            votes[each] = votes.get(each, 0) + 1
-    return votes
+    (sure, doubtful, may_agree), own = matching.stemming(text), matching.own_letters(text)
+    if may_agree:
+        words, doubtful_words = _agreed(among, _kin_of(text, doubtful, own))
+    else:
+        words = _drawn(among, _kin_of(text, sure, own))
+        doubtful_words = _drawn(among, _kin_of(text, doubtful, own)) if doubtful else set()
+    if own != "":
+        doubtful_words |= _drawn(among, _kin_of(text, sure, ""))
+    return words, (doubtful_words | _respelled(among, text)) - words
+
+
+def _drawn(sources: list[WordSource], kin: _Kin | None) -> set[bytes]:
+    """Return the words that differ only in accents, and those that a stemmer draws to the same stem."""
+    if kin is None:
+        return set()
+    return _spelled(sources, kin).union(*(_forms(sources, kin, stem) for stem in kin.stems))
+
+
+def _agreed(sources: list[WordSource], kin: _Kin | None) -> tuple[set[bytes], set[bytes]]:
+    """Return the words that differ only in accents or that the first stemmer and another one draw to the same stem, and
+    those that any does."""
+    if kin is None:
+        return set(), set()
+    forms = [_forms(sources, kin, stem) for stem in kin.stems]
+    every = set().union(*forms)
+    return _spelled(sources, kin) | (forms[0] & set().union(*forms[1:]) if forms else every), every
+
+
+def _spelled(sources: list[WordSource], kin: _Kin) -> set[bytes]:
+    found = find_words(sources, kin.patterns([kin.folded]), folding(kin.own))
+    return {each for each in map(word_of, found) if is_spelled(each.decode())}
+
+
+def _respelled(sources: list[WordSource], text: str) -> set[bytes]:
+    """Return the words that are the same with two letters for one that has a mark."""
+    script = script_of(text)
+    if script in variants.SCRIPTS:
+        return set(find_words(sources, [each.encode() for each in variants.patterns(text)], variant_folding()))
+    two = respelled(text) if script == "LATIN" else None
+    if two is None:
+        return set()
+    found = find_words(sources, [two.encode()], respelling())
+    return {each for each in map(word_of, found) if is_spelled(each.decode())}
 
 
 def joined_with(sources: Sequence[WordSource], word: bytes, matching: Matching | None) -> set[bytes]:
     """Return the words that have a typed one, or a word of its family, as a part; no object may hold some.
 
     Args:
-        sources: of parts, each with a zero byte and the word behind it.
+        sources: of aliases: see _native/parts.pyx.
         matching: how the typed word leads to its family; None: it has none.
     """
-    among = list(sources)
-    kin = None if matching is None else _kin_of(word, matching)
+    among, text = list(sources), word.decode()
+    kin = None
+    if matching is not None and is_spelled(text):
+        kin = _kin_of(text, matching.stemming(text)[0], matching.own_letters(text))
     if kin is None:
-        return set(map(_word_in, find_words(among, [word + b"\0"], folding(None), begins=True)))
-    words = set(map(_word_in, find_words(among, [kin.folded.encode() + b"\0"], folding(kin.own), begins=True)))
+        return set(map(word_of, find_words(among, [word + b"\0"], folding(None), begins=True)))
+    words = set(map(word_of, find_words(among, [kin.folded.encode() + b"\0"], folding(kin.own), begins=True)))
     return words.union(*(_forms(among, kin, stem) for stem in kin.stems))
+
+
+@lru_cache(1)
+def variant_folding() -> Folding:
+    """Return the letters that are the same in other spellings, for walks over words."""
+    return Folding(variants.foldings())
 
 
 def _forms(sources: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:
     """Return the words that an algorithm draws to a stem."""
-    found = _candidates(sources, kin, stem, [stem.beginning])
+    found = _candidates(sources, kin, stem, stem.beginnings)
     if len(found) >= CANDIDATES_MAX:
         found |= _candidates(sources, kin, stem, stem.near)
     if not found:
         return set()
-    words = list(found)
-    texts = b"\n".join(words).decode().split("\n")
-    cores = [
-        text if text.isalpha() and text.isascii() else _core(text.partition("\0")[0], kin.before) for text in texts
-    ]
-    stems = _stemmers[stem.algorithm].stemWords(cores)
-    if not all(map(str.isascii, stems)):
-        stems = [fold(each, kin.own) for each in stems]
-    forms = compress(zip(words, cores, strict=True), map(stem.folded.__eq__, stems))
-    return {_word_in(word) for word, core in forms if is_spelled(core)}
+    stem_words = _stemmers[stem.algorithm]
+    joined = b"\n".join(found).decode()
+    texts = joined.split("\n")
+    if not kin.before and joined.isascii() and "\0" not in joined:  # most words: they are stemmed as they are
+        stems = stem_words(texts)
+        return set(compress(found, map(stem.folded.__eq__, stems)))
+    cores = [_core(text.partition("\0")[0], kin.before) for text in texts]
+    stems = [fold(each, kin.own) for each in stem_words(cores)]
+    forms = compress(zip(found, cores, strict=True), map(stem.folded.__eq__, stems))
+    return {word_of(word) for word, core in forms if is_spelled(core)}
 
 
 def _candidates(sources: list[WordSource], kin: _Kin, stem: _Stem, beginnings: Sequence[str]) -> dict[bytes, int]:
@@ -155,42 +211,46 @@ def _candidates(sources: list[WordSource], kin: _Kin, stem: _Stem, beginnings: S
     )  # fmt: skip
 
 
-def _word_in(found: bytes) -> bytes:
-    """Return the word that a walk found, perhaps by a part of it."""
-    return found.rpartition(b"\0")[2]
-
-
 def nearest_parts(found: dict[bytes, int]) -> dict[bytes, int]:
     """Return the words that a walk found, each with its smallest distance, perhaps that of a part of it."""
-    if not any(b"\0" in each for each in found):
+    if b"\0" not in b"".join(found):
         return found
     words: dict[bytes, int] = {}
     for each, its in found.items():
-        word = _word_in(each)
+        word = word_of(each)
         words[word] = min(its, words.get(word, its))
     return words
 
 
 @lru_cache(KIN_CACHED)
-def _kin_of(word: bytes, matching: Matching) -> _Kin | None:
-    """Return what the family of a word shares; None: it has none."""
-    whole = word.decode()
-    if len(whole) > WORD_CHARACTERS_MAX or not is_spelled(whole):
+def _kin_of(whole: str, names: tuple[str, ...], own: str | None) -> _Kin | None:
+    """Return what the family of a word shares; None: it has none.
+
+    Args:
+        names: of the stemmers.
+        own: see `fold`.
+    """
+    script = script_of(whole)
+    if not names and script not in SCRIPTS_WITH_MARKS:
         return None
-    algorithms = matching.algorithms(whole)
-    if not algorithms and script_of(whole) not in SCRIPTS_WITH_MARKS:
-        return None
-    own = matching.own_letters(whole)
-    before = ELIDED.get(algorithms, ARTICLES if script_of(whole) == "ARABIC" else ())
+    before = _before(names, script)
     text = _core(whole, before)
     folded = fold(text, own)
-    if len(folded) < FAMILY_LETTERS_MIN:
+    if len(folded) < (1 if script == "HANGUL" else FAMILY_LETTERS_MIN):
         return None
     if len(folded) < BEHIND_MIN or (before is not ARTICLES and folded[0] not in ELIDES):
         before = ()
-    kept = own and "".join(letter for letter in own if not any(letter in _brought(name) for name in algorithms))
+    kept = own and "".join(letter for letter in own if not any(letter in _brought(name) for name in names))
     start = fold(text, kept)
-    return _Kin(folded, own, tuple(_stem(text, start, own, name) for name in algorithms), kept, before)
+    return _Kin(folded, own, tuple(_stem(text, start, own, name) for name in names), kept, before)
+
+
+def _before(names: Sequence[str], script: str) -> tuple[str, ...]:
+    """Return what may stand before a word that some algorithms stem."""
+    if script == "ARABIC":
+        return ARTICLES
+    elided = [ELIDED[name] for name in names if name in ELIDED]
+    return elided[0] if len(names) == len(elided) == 1 else ELIDED_ANYWHERE if elided else ()
 
 
 def _stem(text: str, start: str, own: str | None, algorithm: str) -> _Stem:
@@ -200,18 +260,38 @@ def _stem(text: str, start: str, own: str | None, algorithm: str) -> _Stem:
         start: the word as the beginnings of candidates are folded.
         own: see `fold`.
     """
-    stem = fold(_stemmers[algorithm].stemWord(text), own)
+    stem = fold(_stemmers[algorithm]([text])[0], own)
     ends = stem_ends(algorithm, stem)
     is_plain = start.isascii() and start.isalpha() and stem.isascii() and stem
     if not is_plain or ends is None or not ends.may_have([start], stem):
         ends = None
-    return _Stem(algorithm, stem, _shared(start, _beginning(stem, algorithm)), (start, *_ends(stem)), ends)
+    return _Stem(algorithm, stem, _beginnings(start, stem, algorithm), (start, *_ends(stem)), ends)
+
+
+def _beginnings(start: str, stem: str, algorithm: str) -> tuple[str, ...]:
+    """Return with what words of a stem begin, as far as the typed word does so, or behind a prefix."""
+    beginning, prefixes = _beginning(stem, algorithm), PREFIXES.get(algorithm, ())
+    if not prefixes and algorithm != "dutch":
+        return (_shared(start, beginning),)
+    behind = (start[len(prefix) :] for prefix, _ in prefixes if start.startswith(prefix))
+    shared = max((_shared(each, beginning) for each in (start, *behind)), key=beginning.startswith)
+    follows = ((prefix, shared[1:] if shared[0] in lost else shared) for prefix, lost in prefixes)
+    return (shared, *_ways(stem, algorithm), *(prefix + rest for prefix, rest in follows))
+
+
+def _ways(stem: str, algorithm: str) -> tuple[str, ...]:
+    """Return in which ways a short Dutch stem begins words: with two vowels, or with one (een, enige)."""
+    is_short = algorithm == "dutch" and len(stem) == DOUBLED_LETTERS and _is_doubled(stem)
+    return (stem, stem[:-2] + stem[-1]) if is_short else ()
 
 
 def _core(word: str, before: tuple[str, ...]) -> str:
     """Return a word as input of a stemmer: with straight apostrophes, without points, and without an elision before
-    it."""
-    plain = unmarked(word)
+    it.
+
+    It keeps the sign that separates the parts of Persian words, by which the stemmer knows them.
+    """
+    plain = unmarked(word, but=ZWNJ)
     if not before or not plain.startswith(before):
         return plain
     behind = plain[max(len(each) for each in before if plain.startswith(each)) :]
@@ -228,9 +308,11 @@ def _beginning(stem: str, algorithm: str) -> str:
     """Return the common beginning of the words of a stem.
 
     The last letter of a stem may differ from that of its words (carri, use; in Dutch huis, huizen), and Dutch writes
-    two vowels for one (maan, manen).
+    two vowels for one (maan, manen). Light stemmers change it in short words, too.
     """
-    if algorithm == "dutch" and _is_doubled(stem):
+    if algorithm in ENDINGS and len(stem) > 2:
+        return stem[:-1]
+    if algorithm == "dutch" and len(stem) > DOUBLED_LETTERS and _is_doubled(stem):
         return stem[:-2]
     if algorithm == "dutch" and len(stem) > 2 and stem[-1] in VOICED:
         return stem[:-1]
@@ -238,7 +320,7 @@ def _beginning(stem: str, algorithm: str) -> str:
 
 
 def _is_doubled(stem: str) -> bool:
-    return len(stem) > 3 and stem[-3] == stem[-2] and stem[-2] in "aeou" and stem[-1] not in "aeiou"
+    return len(stem) >= DOUBLED_LETTERS and stem[-3] == stem[-2] and stem[-2] in "aeou" and stem[-1] not in "aeiou"
 
 
 def _ends(stem: str) -> tuple[str, ...]:

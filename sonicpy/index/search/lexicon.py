@@ -4,31 +4,39 @@ In live mode, words come from the sorted table of words, and corrections from th
 otherwise everything comes from the graph file.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
-from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
+from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, shown_bytes
 from sonicpy._native.word_source import SortedWords, WordSource
 from sonicpy._native.word_walks import find_words
 from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.search.accents import fold, folding
-from sonicpy.index.search.families import FAMILY_MAX, family_of, joined_with, nearest_parts, nearest_words
+from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, joined_with, nearest_parts, nearest_words
+from sonicpy.index.search.languages import BucketLanguages
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics, most_frequent, most_likely
+from sonicpy.rules import counts_letters
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.open_cache import ReadableView
 
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
 """Maximum of buckets whose pending words are cached for walks, and of words in all of them: about 10 MB."""
+FAMILIES_MAX = 10_000
+"""Families in the cache, at most; about 300 bytes each."""
 BEGUN_MAX = 20_000
 """Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
 LONG_BYTES = 24
-"""A longer word may stand for words of more than WORD_BYTES_MAX, which neither graphs nor pending words hold."""
+"""A longer word may stand for words that are too long to be shown, which neither graphs nor pending words hold."""
 LONG_LETTERS, LONG_WORDS_MAX = 8, 512
 """How many of its letters such words begin with, and how many are read at most."""
+
+
+def _unknown(words: Iterable[str]) -> tuple[str, ...]:
+    return ()
 
 
 class Lexicons:
@@ -38,14 +46,25 @@ class Lexicons:
         live: words are found as soon as they are pushed; else after a consolidation.
         recoveries: returns the number of recoveries of the store: after one, an equal `pending_seq` may belong to other
             words.
+        languages_of: see `Lexer.languages_of`.
     """
 
-    def __init__(self, pool: GraphPool, *, live: bool, recoveries: Callable[[], int] = int) -> None:
+    def __init__(
+        self,
+        pool: GraphPool,
+        *,
+        live: bool,
+        recoveries: Callable[[], int] = int,
+        languages_of: Callable[[Iterable[str]], tuple[str, ...]] = _unknown,
+    ) -> None:
         self.pool = pool
         self.live = live
-        self._recoveries = recoveries
+        self.recoveries = recoveries
+        self.languages = BucketLanguages(languages_of, recoveries)
         self._pending: dict[int, tuple[tuple[int, int, int], PendingWords]] = {}
         self._pending_words = 0
+        self.families: dict[tuple[int, bytes, Matching], tuple[tuple[int, ...], Family]] = {}
+        """By bucket, typed word and how it leads to others: as of which moment which words it stands for."""
         self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}
 
     def of(self, view: ReadableView, collection: str, bucket: str) -> "Lexicon | None":
@@ -63,7 +82,7 @@ class Lexicons:
 
     def pending(self, view: ReadableView, state: BucketState) -> PendingWords:
         """Return the words that appeared or vanished since the graph was built."""
-        moment = (state.pending_seq, state.graph_seq, self._recoveries())
+        moment = (state.pending_seq, state.graph_seq, self.recoveries())
         cached = self._pending.get(state.bucket)
         if cached is not None and cached[0] == moment:
             return cached[1]
@@ -81,12 +100,19 @@ class Lexicons:
     def stand_in(self, reader: CachedReader) -> WordSource:
         """Return the words of a bucket whose graph cannot be read, from the store, and perhaps some that are gone."""
         state = reader.state
-        moment = (state.lexicon_version, self._recoveries())
+        moment = (state.lexicon_version, self.recoveries())
         cached = self._stand_ins.get(state.bucket)
         if cached is None or cached[0] != moment:
-            words = SortedWords([word for word, _ in reader.lexicon(b"") if len(word) <= WORD_BYTES_MAX])
+            words = SortedWords([word for word, _ in reader.lexicon(b"") if not is_too_long(reader, word)])
             cached = self._stand_ins[state.bucket] = moment, words
         return cached[1]
+
+
+def is_too_long(reader: CachedReader, word: bytes) -> bool:
+    """Return whether no word of a bucket that is shown begins so."""
+    if len(word) <= SONIC_BYTES_MAX:
+        return False
+    return shown_bytes(word, letters=counts_letters(reader.rules)) > SONIC_BYTES_MAX
 
 
 class Lexicon(Statistics):
@@ -98,6 +124,9 @@ class Lexicon(Statistics):
         """Whether words are found as soon as they are pushed."""
         self._lexicons = lexicons
         self._view = view
+
+    def _is_too_long(self, word: bytes) -> bool:
+        return is_too_long(self.reader, word)
 
     @property
     def _graph(self) -> WordGraph | None:
@@ -133,10 +162,10 @@ class Lexicon(Statistics):
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
         """Yield the words that begin with `prefix`, including itself, and follow `after`, in byte order."""
-        if len(prefix) > WORD_BYTES_MAX:
+        if self._is_too_long(prefix):
             return iter(())
         if self.live:
-            return (word for word, row in self.reader.lexicon(prefix, after[:WORD_BYTES_MAX]) if row.live)
+            return (word for word, row in self.reader.lexicon(prefix, after) if row.live)
         graph = self._graph
         found = graph.completions(prefix) if graph is not None else iter(())
         return (word for word in found if word > after) if after else found
@@ -145,7 +174,7 @@ class Lexicon(Statistics):
         """Return the first `most` completions held by objects, with their rows, in byte order."""
         if not self.live:
             return self.held(islice(self.completions(prefix), most))
-        if len(prefix) > WORD_BYTES_MAX:
+        if self._is_too_long(prefix):
             return []
         return list(islice((found for found in self.reader.lexicon(prefix) if found[1].live), most))
 
@@ -153,7 +182,7 @@ class Lexicon(Statistics):
         """Return at most `limit` of the first `examined` completions: `word` itself, then the others by frequency."""
         if not self.live:
             return most_likely(word, self.completed(word, examined), limit)
-        return self.reader.likely_words(word, limit, examined) if len(word) <= WORD_BYTES_MAX else []
+        return [] if self._is_too_long(word) else self.reader.likely_words(word, limit, examined)
 
     def corrections(
         self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
@@ -166,7 +195,7 @@ class Lexicon(Statistics):
             transpositions: a swap of two neighbours is one edit, not two.
             of_long: even if `word` is longer than any word of the graph.
         """
-        if distance == 0 or (len(word) > WORD_BYTES_MAX and not of_long):
+        if distance == 0 or (not of_long and self._is_too_long(word)):
             return []
         graph, state = self._graph, self.reader.state
         found = [] if graph is None else graph.correct(word, distance, transpositions=transpositions).matches
@@ -178,37 +207,59 @@ class Lexicon(Statistics):
             return sorted({**dict(found), **dict(more)}.items(), key=lambda match: (match[1], match[0]))
         return found
 
-    def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
-        """Return the other words that a word stands for, at most FAMILY_MAX; no object may hold some."""
-        found = [each for each in family_of(self.sources(word), word, matching) if each != word]
-        if len(found) > FAMILY_MAX:  # those that are gone take no place
-            found = [each for each, _ in self.held(found)]
-        return nearest_words(word, found)
+    def family(self, word: bytes, matching: Matching) -> Family:
+        """Return the other words that a word stands for, at most FAMILY_MAX of either kind; no object may hold some."""
+        matching = matching._replace(languages=self.languages_for(matching))
+        state, families = self.reader.state, self._lexicons.families
+        moment = (state.lexicon_version, state.pending_seq, state.next_term, self._lexicons.recoveries())
+        key = (state.bucket, word, matching)
+        cached = families.get(key)
+        if cached is not None and cached[0] == moment:
+            return cached[1]
+        surely, perhaps = (each - {word} for each in family_of(self.sources(word), word, matching))
+        if max(len(surely), len(perhaps)) > FAMILY_MAX:  # those that are gone take no place
+            return Family(self._nearest(word, surely), self._nearest(word, perhaps))
+        if len(families) >= FAMILIES_MAX:
+            families.clear()
+        families[key] = moment, (family := Family(tuple(sorted(surely)), tuple(sorted(perhaps))))
+        return family
+
+    def languages_for(self, matching: Matching) -> tuple[str, ...]:
+        """Return the languages of the bucket for a query: those that it names, or those of the bucket's texts."""
+        return matching.languages or self._lexicons.languages.of(self.reader)
+
+    def _nearest(self, word: bytes, among: set[bytes]) -> tuple[bytes, ...]:
+        """Return words that objects hold, those as long as the typed one first."""
+        return nearest_words(word, [each for each, _ in self.held(sorted(among))])
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
         """Return the words that have a word, or one of its family, as a part; no object may hold some."""
         graph = self._graph
         sources = self.part_sources()
+        if matching is not None:
+            matching = matching._replace(languages=self.languages_for(matching))
         found = joined_with(sources, word, matching) if sources else set()
         if graph is not None:
             found.update(graph.begun(word))
         return sorted(found)
 
     def part_sources(self) -> list[WordSource]:
-        """Return the parts of all words for walks, each with a zero byte and the word behind it; a graph has no parts that
-        begin a word."""
+        """Return the aliases of joined words for walks; a graph has none of parts that begin a word."""
         state, graph = self.reader.state, self._graph
         found: list[WordSource] = []
         if graph is not None and graph.has_aliases:
             found.append(graph.aliases)
         if self.live and state.pending_seq > state.graph_seq:
-            found.append(self._lexicons.pending(self._view, state).parts)
+            found.append(self._lexicons.pending(self._view, state).aliases)
         return found
 
     def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
         """Return the words that begin as a word does; see `Statistics`."""
         words = self._begun(word, distance)
-        return most_frequent([(each, row, words[each]) for each, row in self.held(list(words))])
+        held = self.held(list(words))
+        if distance == 0:
+            return most_frequent([(each, row, 0) for each, row in held])
+        return most_frequent([(each, row, words[each]) for each, row in held])
 
     def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that begin as a word does, spelled otherwise; see `Statistics`."""
@@ -225,7 +276,7 @@ class Lexicon(Statistics):
         Args:
             besides: words that begin so are left out, and parts of words.
         """
-        if len(word) > WORD_BYTES_MAX:
+        if self._is_too_long(word):
             return {}
         sources = self.sources(is_live=self.live, has_stand_in=distance == 0)
         if not besides:
@@ -256,7 +307,7 @@ class Lexicon(Statistics):
             found.append(self._lexicons.pending(self._view, state).words)
         if len(word) > LONG_BYTES:
             begun = self.reader.words_with(word.decode()[:LONG_LETTERS].encode(), LONG_WORDS_MAX)
-            found.append(SortedWords([each for each in begun if len(each) > WORD_BYTES_MAX]))
+            found.append(SortedWords([each for each in begun if self._is_too_long(each)]))
         return found
 
 

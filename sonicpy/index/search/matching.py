@@ -1,17 +1,27 @@
 """Matching: how the words of a query lead to other words of a bucket, by language and script.
 
-The tables hold rules of languages: algorithms that stem a word, marks that are no accents, what is written before a
-word. `families.py` finds the words.
+Each table holds rules of languages: which marks are no accents, what is written together with a word. `Matching`
+chooses the stemmers of a word. `families.py` finds the words.
 """
 
 import unicodedata
 from typing import NamedTuple
 
 from sonicpy.lexer.languages import by_code
+from sonicpy.lexer.stemmers import ALGORITHMS
 
-ANY_LATIN = ("english", "french", "german", "italian", "portuguese", "spanish")
-"""The algorithms, together, for Latin words of a query whose language is not known: few pairs of words that one of them
-draws together would be kept apart by the right one."""
+COMMON = {
+    "LATIN": ("english", "french", "german", "italian", "portuguese", "spanish"),
+    "CYRILLIC": ("russian", "bulgarian", "serbian", "ukrainian"),
+    "GREEK": ("greek",),
+    "HANGUL": ("korean",),
+    "BENGALI": ("bengali",),
+    "ARMENIAN": ("armenian",),
+    "TAMIL": ("tamil",),
+    "DEVANAGARI": ("hindi", "nepali"),
+}
+"""By script, the stemmers of a word where neither the language of the query nor that of the bucket is known. The first
+is that of the language that most texts in the script are in."""
 
 OWN_LETTERS = {
     **dict.fromkeys(("swe", "fin", "est"), "åäö"),
@@ -30,23 +40,47 @@ MARKS_MATTER = frozenset(("pol", "ces", "slk", "hrv", "lit", "vie"))
 """Languages in which a word that is typed with marks is meant with them."""
 
 ELIDED = {
-    ("french",): ("c'", "d'", "j'", "jusqu'", "l'", "lorsqu'", "m'", "n'", "puisqu'", "qu'", "s'", "t'"),
-    ("italian",): ("all'", "d'", "dall'", "dell'", "l'", "nell'", "quell'", "quest'", "sull'", "un'"),
-    ("catalan",): ("d'", "l'", "m'", "n'", "s'", "t'"),
-    ANY_LATIN: ("all'", "d'", "dell'", "l'", "qu'"),
+    "french": ("c'", "d'", "j'", "jusqu'", "l'", "lorsqu'", "m'", "n'", "puisqu'", "qu'", "s'", "t'"),
+    "italian": ("all'", "d'", "dall'", "dell'", "l'", "nell'", "quell'", "quest'", "sull'", "un'"),
+    "catalan": ("d'", "l'", "m'", "n'", "s'", "t'"),
 }
-"""By algorithms, words that lose their vowel before another one and are written with it. Where the language is unknown,
-those of names and titles, because each takes a look-up."""
+"""By algorithm, words that lose their vowel before another one and are written with it."""
+ELIDED_ANYWHERE = ("all'", "d'", "dell'", "l'", "qu'")
+"""The same where several algorithms stem a word: those of names and titles, because each takes a look-up."""
 ELIDES = frozenset("aehiouy")
 """Letters with which a word begins that another one is elided before."""
 SCRIPTS_WITH_MARKS = ("LATIN", "GREEK", "CYRILLIC", "HEBREW", "ARABIC")
 """Scripts whose words have a family without an algorithm, too: those that differ only in accents or points."""
 ARTICLES = ("ال", "بال", "فال", "كال", "لل", "وال")
 """The prefixes that Arabic writes together with a noun: the article, alone and behind prepositions."""
+PREFIXES: dict[str, tuple[tuple[str, str], ...]] = {
+    "dutch": (("ge", ""),),
+    "indonesian": (
+        ("ber", ""), ("di", ""), ("ke", ""), ("me", ""), ("mem", "p"), ("men", "t"), ("meng", "k"), ("meny", "s"),
+        ("pe", ""), ("pem", "p"), ("pen", "t"), ("peng", "k"), ("peny", "s"), ("per", ""), ("se", ""), ("ter", ""),
+    ),
+    "persian": (("\u0645\u06cc", ""), ("\u0646\u0645\u06cc", ""), ("\u0646", ""), ("\u0628", "")),
+}  # fmt: skip
+"""By algorithm, what it takes off the beginnings of words, and the first letters of stems that get lost behind it
+(Indonesian pukul, memukul)."""
 VOICED = {"f": "v", "s": "z"}
 """Letters at the end of a Dutch stem that become others where an ending follows: brief, brieven."""
 BEHIND_MIN = 3
 """Letters that stand behind an elided word or an article, at least: l'on is a word of its own."""
+
+
+class Stemming(NamedTuple):
+    """The stemmers of a typed word.
+
+    Attributes:
+        sure: each draws forms to it that stand for it.
+        doubtful: those of other languages: their forms count less.
+        may_agree: a form that the first of the doubtful ones and another one make is not doubtful.
+    """
+
+    sure: tuple[str, ...]
+    doubtful: tuple[str, ...]
+    may_agree: bool
 
 
 class Matching(NamedTuple):
@@ -55,20 +89,36 @@ class Matching(NamedTuple):
     Attributes:
         code: the language of the query; None: unknown.
         is_ascii: the query is ASCII, which makes a guessed language other than English doubtful.
+        is_given: the client named the language; else it was guessed.
+        languages: those of the bucket's texts, the most frequent one first; none: they are not known.
     """
 
     code: str | None
     is_ascii: bool
+    is_given: bool = False
+    languages: tuple[str, ...] = ()
 
-    def algorithms(self, word: str) -> tuple[str, ...]:
-        """Return the Snowball algorithms that stem a word of the query."""
-        known = None if self.code is None else by_code[self.code].stemmer
-        if known is not None:
-            return (known,)
+    def stemming(self, word: str) -> Stemming:
+        """Return the stemmers of a word of the query.
+
+        They are those of the query's language. Where it is not known, or has no stemmer for such words, they are those
+        of the bucket's languages, and where these are not known, those that are common for the script.
+        """
         script = script_of(word)
-        if self.code is None and script in ("CYRILLIC", "GREEK"):
-            return ("russian" if script == "CYRILLIC" else "greek",)
-        return ANY_LATIN if script == "LATIN" and (self.code is None or self.is_ascii) else ()
+        here = tuple(code for code in self.languages if is_written_in(code, script))
+        there = tuple(dict.fromkeys(ALGORITHMS[code] for code in here if code in ALGORITHMS))
+        own = None if self.code is None or not is_written_in(self.code, script) else ALGORITHMS.get(self.code)
+        if own is not None:
+            is_foreign = not self.is_given and bool(here) and self.code not in here
+            if is_foreign:  # it was guessed, and perhaps wrong
+                return Stemming(tuple(dict.fromkeys((*there, own))), (), may_agree=False)
+            return Stemming((own,), tuple(name for name in there if name != own), may_agree=False)
+        if here:
+            return Stemming(there, (), may_agree=False)
+        common = COMMON.get(script, ())
+        if len(common) == 1:
+            return Stemming(common, (), may_agree=False)
+        return Stemming((), common, may_agree=True)
 
     def own_letters(self, word: str) -> str | None:
         """Return the letters that keep their marks; None: all do."""
@@ -77,6 +127,17 @@ class Matching(NamedTuple):
         return OWN_LETTERS.get(self.code or "", "")
 
 
+def is_written_in(code: str, script: str) -> bool:
+    """Return whether a language is written in a script; of a language without a table, whether it is Latin.
+
+    Args:
+        script: as Unicode's names of letters begin.
+    """
+    language = by_code.get(code)
+    return script == "LATIN" if language is None else script in map(str.upper, language.scripts)
+
+
 def script_of(word: str) -> str:
+    """Return the script of the first letter of a word, as its name in Unicode begins."""
     """Return the name of the script of a word's first letter, as Unicode's names of letters begin."""
     return "LATIN" if word[0] < "\u0250" else unicodedata.name(word[0], "").partition(" ")[0]

@@ -6,6 +6,8 @@ from typing import Any
 from sonicpy._native.terms import Terms
 from sonicpy.index.search.matching import Matching
 
+IS_ASCII, IS_GIVEN = 1, 2
+"""Flags of a `Matching` in JSON."""
 LAST = 1 << 7
 """The flag, in JSON alone, of the last word of a text."""
 
@@ -25,6 +27,20 @@ def unpack_terms(packed: Sequence[Any]) -> Terms:
     return Terms([word.encode() for word in words], bytes(counts), bytes(flag & ~LAST for flag in flags), typed, last)
 
 
+def pack_matching(matching: Matching | None) -> list[Any] | None:
+    """Return how words lead to families, for JSON.
+
+    Version 1.0 takes the number behind the language for whether the query is ASCII, and no languages of the bucket.
+    """
+    if matching is None:
+        return None
+    flags = matching.is_ascii * IS_ASCII | matching.is_given * IS_GIVEN
+    return [matching.code, flags, *([list(matching.languages)] if matching.languages else [])]
+
+
 def unpack_matching(packed: Sequence[Any] | None) -> Matching | None:
     """Return how words lead to families, from JSON."""
-    return None if packed is None else Matching(*packed)
+    if packed is None:
+        return None
+    code, flags, *languages = packed
+    return Matching(code, bool(flags & IS_ASCII), bool(flags & IS_GIVEN), *map(tuple, languages))

@@ -17,8 +17,8 @@ __all__ = ["Clause", "Plan", "Slot", "of_plain", "to_plain", "why_not_expanded"]
 NOTHING_LEFT_OUT: Mapping[int, str] = MappingProxyType({})
 
 SPELLED_OTHERWISE = 1
-"""In plain data, the edits of a slot of exact words that is not the first one of its clause. Version 1.0 takes such a slot
-for a clause of its own."""
+"""In plain data, the edits of a slot of exact words that is not the first one of its clause. Version 1.0 takes such a
+slot for a clause of its own."""
 
 # Why a term is left out.
 TOO_COMMON = "too many objects hold it (search.query_minimum_term_idf_default)"
@@ -28,9 +28,7 @@ IS_UNHELD = "no object holds this number or identifier"
 IS_STOP = "stop words are searched only where a query holds nothing else"
 
 # Why no other words were looked for in the place of a term.
-SPECIAL_IS_EXACT = (
-    "mail addresses, numbers and other identifiers are completed where a query ends in them, never corrected"
-)
+SPECIAL_IS_EXACT = "addresses, numbers and other identifiers are completed where a query ends in them, never corrected"
 STOP_IS_EXACT = "beside other words, stop words are neither completed nor corrected"
 PART_IS_EXACT = "letters and pairs of letters of a run without blanks are neither completed nor corrected"
 ENOUGH_FOUND = "the word itself finds enough"
@@ -62,6 +60,19 @@ def why_not_expanded(plan: Plan, clause: Clause, flags: int, df: int, *, only_st
 def without_last(terms: Terms) -> Terms:
     """Return the same terms, but the text does not end in one of them."""
     return Terms(terms.words, terms.counts, terms.flags, terms.typed)
+
+
+def only_whole(plan: Plan) -> Plan | None:
+    """Return a plan for the words of a query and their forms alone; None: it is no other one."""
+    if all(slot.how == "exact" for clause in plan.clauses for slot in clause.slots):
+        return None
+    clauses = [
+        Clause(clause.term, clause.role, clause.weight, [slot for slot in clause.slots if slot.how == "exact"])
+        for clause in plan.clauses
+    ]
+    return Plan(
+        clauses, plan.average, plan.exponent, full_first=plan.full_first, left_out=plan.left_out, enough=plan.enough
+    )
 
 
 # -- for JSON ----------------------------------------------------------------------------------------------------------
@@ -96,8 +107,9 @@ def _rows(clause: Clause) -> Iterator[list[Any]]:
         if place == 0 and (forms or slot.exact_weight or slot.weight != clause.weight):
             own = [slot.weight, slot.exact_weight]
         weight = slot.weight if place else clause.weight
-        edits = SPELLED_OTHERWISE if place and slot.how == "exact" else slot.edits
-        yield [clause.term, typed, weight, slot.how, edits, *(role if not place else (False, True)), *own]
+        how = "completion" if slot.how == "form" else slot.how  # "form" means more words of the slot before
+        edits = SPELLED_OTHERWISE if place and how == "exact" else slot.edits
+        yield [clause.term, typed, weight, how, edits, *(role if not place else (False, True)), *own]
         for form in forms:
             yield [clause.term, form, slot.weight, "form", 0, False, role[1], 0.0, 0.0]
 

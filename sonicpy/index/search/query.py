@@ -6,7 +6,7 @@ from sonicpy.config import Config
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, merge
-from sonicpy.index.search.ranking import carry_out
+from sonicpy.index.search.ranking import carry_out, count_whole
 from sonicpy.search import Search
 
 
@@ -31,10 +31,11 @@ def query_hits(
 ) -> Hits:
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
     if not len(terms):
-        return Hits(total=0 if search.total else None)
+        return Hits(total=0, whole=0) if search.total else Hits()
     plan, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit, total=search.total)
     if not isinstance(part, Part):
         names, found = part.page(search.offset, search.limit)
         return Hits(names, [score for _, _, score in found], part.total if search.total else None)
     page = merge([part], plan, search.limit, search.offset)
-    return Hits(page.names, None if config.search.ranking == "newest" else page.scores, page.total)
+    whole = count_whole(lexicon, plan, part, config)
+    return Hits(page.names, None if config.search.ranking == "newest" else page.scores, page.total, whole)

@@ -15,10 +15,11 @@ from sonicpy.index.search.beginnings import edits_of_beginning
 from sonicpy.index.search.expansion import EXAMINED, edits_allowed
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.planners.forms import without_family
+from sonicpy.index.search.planners.forms import spelled, without_family
 from sonicpy.index.search.planners.spacing import other_spellings
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED
+from sonicpy.store.rows.languages import LANGUAGES, add_counted, languages_in
 
 
 def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Matching | None) -> Sketch:
@@ -28,6 +29,8 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Match
     without = without_family(terms)
     for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True)):
         held = sketch.add(term)
+        for other in spelled(term) if matching is not None else ():
+            sketch.add(other)
         if flags & PART:
             continue
         sketch.add_joined(term, None if flags & without else matching)
@@ -43,7 +46,18 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Match
             sketch.add_others(term, EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
     for word in other_spellings(terms):
         sketch.add(word)
+    if matching is not None:
+        sketch.add_languages(matching)
     return sketch.sketch
+
+
+def common_languages(sketches: Sequence[Sketch]) -> tuple[str, ...]:
+    """Return the languages of a spread bucket, by the texts of all parts; none: they are not known, or each part has
+    taken the same ones."""
+    counted = add_counted(sketch.get("counted", "").encode() for sketch in sketches)
+    languages = languages_in(counted)
+    asked = [sketch["languages"] for sketch in sketches if "languages" in sketch]
+    return languages if any(each != list(languages) for each in asked) else ()
 
 
 def pack_completions(lexicon: Lexicon, term: bytes) -> bytes | None:
@@ -70,7 +84,7 @@ class _Sketcher:
         self._lexicon = lexicon
         length = lexicon.reader.state.total_length
         self.sketch: Sketch = {**NO_SKETCH, "objects": lexicon.objects, "length": length}
-        for key in ("words", "families", "joined", "completed", "corrected", "begun"):
+        for key in ("words", "families", "doubtful", "joined", "completed", "corrected", "begun"):
             self.sketch[key] = {}
 
     def add(self, word: bytes) -> int:
@@ -79,10 +93,14 @@ class _Sketcher:
         return 0 if row is None else self._note(word, row)
 
     def add_family(self, word: bytes, matching: Matching) -> int:
-        """Add the family of a word; return the sum of the object frequencies of its words."""
-        family = list(self._lexicon.family(word, matching))
-        self.sketch["families"][word.decode()] = [each.decode() for each in family]
-        rows = zip(family, self._lexicon.rows(family), strict=True)
+        """Add the family of a word; return how many objects hold its sure words, each for itself."""
+        words, doubtful = map(list, self._lexicon.family(word, matching))
+        self.sketch["families"][word.decode()] = [each.decode() for each in words]
+        self.sketch["doubtful"][word.decode()] = [each.decode() for each in doubtful]
+        for each, row in zip(doubtful, self._lexicon.rows(doubtful), strict=True):
+            if row is not None:
+                self._note(each, row)
+        rows = zip(words, self._lexicon.rows(words), strict=True)
         return sum(self._note(each, row) for each, row in rows if row is not None)
 
     def add_joined(self, word: bytes, matching: Matching | None) -> None:
@@ -91,6 +109,11 @@ class _Sketcher:
         self.sketch["joined"][word.decode()] = [each.decode() for each, _ in found]
         for each, row in found:
             self._note(each, row)
+
+    def add_languages(self, matching: Matching) -> None:
+        """Add the counts of the part's texts by language, and the languages that its families are of."""
+        self.sketch["counted"] = (self._lexicon.reader.fact(LANGUAGES) or b"").decode()
+        self.sketch["languages"] = list(self._lexicon.languages_for(matching))
 
     def add_others(self, word: bytes, completed: int, edits: int, *, transpositions: bool) -> None:
         """Add completions and corrections."""

@@ -12,7 +12,7 @@ from sonicpy._native.bm25 import idf
 from sonicpy._native.plan import BRINGS, Clause, Plan, Slot
 from sonicpy._native.postings import PostingList
 from sonicpy._native.sonic_table import SonicTable, completion_score, correction_score
-from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
+from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo
 from sonicpy._native.terms import SPECIAL, Terms
 from sonicpy.config import Config, SearchConfig
 from sonicpy.index.search.expansion import corrections_by_sonic
@@ -106,7 +106,7 @@ class SonicVisits:
     def visit_prefixes(self) -> None:
         """Visit completions of each word."""
         for number, (term, typed) in enumerate(zip(self._terms.words, self._terms.typed, strict=True)):
-            if len(term) > WORD_BYTES_MAX:
+            if len(term) > SONIC_BYTES_MAX:
                 continue
             words = self._lexicon.completions(term)
             others = (word for word in words if word != term and continues_in_script(term, word))

@@ -8,10 +8,10 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from sonicpy._native.nearest import nearest_held
-from sonicpy._native.term_rows import TermInfo, held_words
+from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, held_words
 from sonicpy._native.varint import pack_varints
 from sonicpy.index.search.accents import fold
-from sonicpy.index.search.families import nearest_words
+from sonicpy.index.search.families import Family, nearest_words
 from sonicpy.index.search.matching import Matching
 
 CORRECTIONS_EXAMINED = 512
@@ -27,14 +27,15 @@ LETTER_WORTH = 4.0
 
 Sketch = dict[str, Any]
 """The statistics of a bucket, or of a part of one, for JSON: objects, length (the sum of their lengths), words {word:
-[objects, hidden]}, families, joined, completed, corrected and begun {word: [words]}; each correction, and to each word that
-begins so, comes with its distance."""
+[objects, hidden]}, families, doubtful, joined, completed, corrected and begun {word: [words]}; each correction, and to
+each word that begins so, comes with its distance."""
 
 NO_SKETCH: Sketch = {
     "objects": 0,
     "length": 0,
     "words": {},
     "families": {},
+    "doubtful": {},
     "joined": {},
     "completed": {},
     "corrected": {},
@@ -63,7 +64,7 @@ class Statistics(Protocol):
         """Return the row of each of some words, with its object frequency; None: no object holds it."""
         ...
 
-    def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
+    def family(self, word: bytes, matching: Matching) -> Family:
         """Return the other words of a word's family."""
         ...
 
@@ -157,6 +158,7 @@ class SummedStatistics(Statistics):
         self._total_length: int = sum(sketch["length"] for sketch in sketches)
         self._families = _united(sketches, "families")
         self._joined = _united(sketches, "joined")
+        self._doubtful = _united(sketches, "doubtful")
         self._completed = _united(sketches, "completed")
         self._corrected = _distances(sketches, "corrected")
         self._begun = _distances(sketches, "begun")
@@ -176,9 +178,11 @@ class SummedStatistics(Statistics):
         """Return the row of each of some words, as far as the sketches have it; None: no object holds the word."""
         return [self._rows.get(word) for word in words]
 
-    def family(self, word: bytes, matching: Matching) -> tuple[bytes, ...]:
-        """Return the other words of a word's family, at most FAMILY_MAX."""
-        return nearest_words(word, self._families.get(word, []))
+    def family(self, word: bytes, matching: Matching) -> Family:
+        """Return the other words of a word's family, at most FAMILY_MAX of either kind."""
+        words = self._families.get(word, [])
+        doubtful = [each for each in self._doubtful.get(word, []) if each not in words]
+        return Family(nearest_words(word, words), nearest_words(word, doubtful))
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
         """Return the words that are known to have a word as a part."""
@@ -245,13 +249,17 @@ def _counted(sketches: Sequence[Sketch]) -> dict[bytes, TermInfo]:
         for word, (df, hidden) in sketch["words"].items():
             before = counts.get(word, (0, 0))
             counts[word] = before[0] + df, before[1] + hidden
-    return {word.encode(): TermInfo(pack_varints((0, *both, 0)), len(word.encode())) for word, both in counts.items()}
+    # A letter of any bucket may have several bytes: each part has left out the words that it does not show.
+    return {
+        word.encode(): TermInfo(pack_varints((0, *both, 0)), min(len(word), SONIC_BYTES_MAX))
+        for word, both in counts.items()
+    }
 
 
 def _united(sketches: Sequence[Sketch], key: str) -> dict[bytes, list[bytes]]:
     found: dict[bytes, set[bytes]] = {}
     for sketch in sketches:
-        for word, others in sketch.get(key, {}).items():
+        for word, others in sketch.get(key, {}).items():  # a node of version 1.0 has no doubtful forms
             found.setdefault(word.encode(), set()).update(each.encode() for each in others)
     return {word: list(others) for word, others in found.items()}
 

@@ -109,7 +109,8 @@ def flush_object(index: "Changing", command: FlushO) -> bytes:
 def query(index: "Index", command: Query) -> bytes:
     if command.scores or command.total:
         hits = index.find_hits(command)
-        return replies.hits(hits.pairs(), hits.total, scores=command.scores)
+        whole = (hits.total if hits.whole is None else hits.whole) if command.whole else None
+        return replies.hits(hits.pairs(), hits.total, scores=command.scores, whole=whole)
     return replies.event("QUERY", index.find_ids(command))
 
 

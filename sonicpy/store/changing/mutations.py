@@ -1,4 +1,4 @@
-"""The five kinds of changes of a store, and their log records; `_native.records` packs them.
+"""The six kinds of changes of a store, and their log records; `_native.records` packs them.
 
 A mutation contains everything that decides its effect (names, terms after analysis), so that replay needs no lexer, no
 configuration and no clock.
@@ -11,16 +11,29 @@ from sonicpy._native.records import RecordCodec
 from sonicpy._native.terms import Terms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
+from sonicpy.rules import FIRST
+from sonicpy.store.fields.field import Mode
+from sonicpy.store.fields.table import FIELDS
+from sonicpy.store.rows.uses import FIELD_RECORDS, check_known
+
+RECORD = "a record of the log"
+MODES = frozenset(Mode)
 
 
 class PushTerms(NamedTuple):
-    """Add the terms of a text to an object; `window` is a number of the record's format without effect."""
+    """Give an object the terms of a text.
+
+    Attributes:
+        window: a number of the record's format, which has no effect.
+        rules: by which the text was cut: those of the bucket, which a new bucket gets.
+    """
 
     collection: str
     bucket: str
     oid: str
     terms: Terms
     window: int = 0
+    rules: int = FIRST
 
 
 class PopTerms(NamedTuple):
@@ -53,28 +66,83 @@ class FlushCollection(NamedTuple):
     collection: str
 
 
-Mutation = PushTerms | PopTerms | FlushObject | FlushBucket | FlushCollection
+class RulesDiffer(Exception):
+    """A text was cut by other rules than those of its bucket: nothing was changed; cut it again.
 
-KINDS: dict[int, type[Mutation]] = {1: PushTerms, 2: PopTerms, 3: FlushObject, 4: FlushBucket, 5: FlushCollection}
+    Attributes:
+        scope: collection and bucket.
+        rules: of the bucket.
+    """
+
+    def __init__(self, scope: tuple[str, str], rules: int) -> None:
+        super().__init__(f"the bucket {scope[1]} of {scope[0]} has the rules {rules}")
+        self.scope = scope
+        self.rules = rules
+
+
+class ChangeFields(NamedTuple):
+    """Change fields of an object, or of a bucket as a whole; only for changes that the others cannot say.
+
+    Attributes:
+        oid: "": of the bucket.
+        mode: a `Mode`.
+        fields: of each its id in FIELDS, and its value.
+    """
+
+    collection: str
+    bucket: str
+    oid: str
+    mode: int
+    fields: tuple[tuple[int, bytes], ...]
+
+
+Mutation = PushTerms | PopTerms | FlushObject | FlushBucket | FlushCollection | ChangeFields
+
+FIELD_KIND = 6
+FIELD_BYTE = bytes((FIELD_KIND,))
+KINDS: dict[int, type[Mutation]] = {
+    1: PushTerms, 2: PopTerms, 3: FlushObject, 4: FlushBucket, 5: FlushCollection, FIELD_KIND: ChangeFields
+}  # fmt: skip
 """First byte of a log record -> its kind of mutation. A number is never reused."""
+
+
+def names_of(mutation: Mutation) -> tuple[str, ...]:
+    """Return the names that a mutation begins with: collection, bucket, OID, or the first ones of them."""
+    return tuple(name for name in mutation[:3] if isinstance(name, str))
+
 
 _CODEC = RecordCodec(KINDS)
 
 pack_mutation: Callable[[Mutation], bytes] = _CODEC.pack
 """Return the log record of a mutation."""
 
-pack_push: Callable[[str, str, str, Terms], bytes] = _CODEC.pack_push
-"""Return the log record of PushTerms(collection, bucket, oid, terms)."""
+pack_push: Callable[[str, str, str, Terms, int], bytes] = _CODEC.pack_push
+"""Return the log record of PushTerms(collection, bucket, oid, terms, rules=rules)."""
 
 
 def unpack_mutation(record: bytes) -> Mutation:
     """Return the mutation of a log record.
 
     Raises:
-        StoreDamaged: the record is of no known kind or is cut off.
+        StoreDamaged: the record is cut off, or is none.
+        StoreError: a newer version wrote it; the message names the unknown part.
     """
+    if record and record[0] > FIELD_KIND:
+        check_known([f"records of kind {record[0]}"], RECORD)
     try:
         mutation: Mutation = _CODEC.unpack(record)
     except (DamagedBytes, UnicodeDecodeError) as error:
         raise StoreDamaged(f"a record of the log cannot be read: {error}") from error
+    if type(mutation) is ChangeFields:
+        check_known([f"field {id}" for id, _ in mutation.fields if id not in FIELDS], RECORD)
+        check_known([f"mode {mutation.mode}"] if mutation.mode not in MODES else [], RECORD)
     return mutation
+
+
+def uses_of_record(record: bytes) -> frozenset[str]:
+    """Return the names, of `uses.KNOWN`, of what a record uses beyond kinds 1 to 5. Raises as `unpack_mutation`."""
+    if record[:1] != FIELD_BYTE:
+        return frozenset()
+    mutation = unpack_mutation(record)
+    assert isinstance(mutation, ChangeFields)
+    return frozenset({FIELD_RECORDS}.union(name for id, _ in mutation.fields if (name := FIELDS[id].name) is not None))

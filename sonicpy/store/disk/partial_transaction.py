@@ -24,7 +24,7 @@ EMPTY: Final[dict[str, Callable[..., Any]]] = {
     "rows_of": lambda prefix, start=None: [],
     "some_rows": lambda start, limit, prefix=b"": [],
     "some_keys": lambda start, limit, prefix=b"": [],
-    "word_range": lambda prefix, most: WordRange((), prefix, most),
+    "word_range": lambda prefix, most, letters: WordRange((), prefix, most),
     "rows": lambda prefix, start=None: iter(()),
     "count": lambda: 0,
     "size_bytes": lambda: 0,

@@ -277,11 +277,12 @@ class Transaction:
         except lmdb.Error as error:
             raise translated(error) from error
 
-    def word_range(self, table: int, prefix: bytes, most: int) -> WordRange:
+    def word_range(self, table: int, prefix: bytes, most: int, *, letters: bool) -> WordRange:
         """Return the words of the first `most` rows whose keys begin with `prefix`, without making a list of rows."""
         try:
             cursor = self._placed(table, prefix)
-            return WordRange(() if cursor is None else cursor.iternext(), prefix, most)  # type: ignore[arg-type]
+            rows = () if cursor is None else cursor.iternext()
+            return WordRange(rows, prefix, most, letters)  # type: ignore[arg-type]
         except lmdb.Error as error:
             raise translated(error) from error
 

@@ -31,13 +31,16 @@ def stored_words_from(transaction: Transaction, start: bytes, limit: int, prefix
     return _whole(transaction, transaction.some_rows(WORDS, start, limit, prefix))
 
 
-def stored_word_range(transaction: Transaction, prefix: bytes, most: int) -> WordRange:
+def stored_word_range(transaction: Transaction, prefix: bytes, most: int, *, letters: bool) -> WordRange:
     """Return the first `most` words whose keys begin with `prefix`, with their object frequencies.
+
+    Args:
+        letters: words are shown up to 50 letters, not 40 bytes.
 
     Raises:
         DamagedBytes: the row of a common word is missing.
     """
-    found = transaction.word_range(WORDS, prefix, most)
+    found = transaction.word_range(WORDS, prefix, most, letters=letters)
     if found.common is not None:
         found.take_common(transaction.get_many(COMMON, found.common))
     return found

@@ -11,9 +11,10 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, oids_in
 from sonicpy._native.postings import PostingList, posting_count
 from sonicpy._native.stored_postings import StoredPostings
-from sonicpy._native.term_rows import TermInfo
+from sonicpy._native.term_rows import TermInfo, shown_bytes
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
+from sonicpy.rules import counts_letters
 from sonicpy.store.disk.pages import pages
 from sonicpy.store.disk.transaction import IMPACTS, OBJECTS, POSTINGS, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
@@ -33,12 +34,18 @@ class BucketReader:
         """Return what is noted of the bucket as a whole under a kind, a number of 8 bits; None: nothing."""
         return self._view.fact(self.state.bucket, kind)
 
+    @property
+    def rules(self) -> int:
+        """The rules by which the texts of the bucket are cut."""
+        return self._view.rules(self.state.bucket)
+
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:
         """Return the row of each term; None: no object holds the term."""
         keys = [word_key(self.state.bucket, term) for term in terms]
         found = self._view.word_rows(keys)
+        letters = counts_letters(self.rules)
         return [
-            TermInfo(row, len(term)) if (row := found.get(key)) is not None else None
+            TermInfo(row, shown_bytes(term, letters=letters)) if (row := found.get(key)) is not None else None
             for key, term in zip(keys, terms, strict=True)
         ]
 
@@ -172,9 +179,11 @@ class BucketReader:
         """
         key_prefix = word_key(self.state.bucket, prefix)
         start = word_key(self.state.bucket, after) + b"\0" if after else key_prefix
+        letters = counts_letters(self.rules)
         for rows in pages(partial(self._view.word_rows_from, prefix=key_prefix), key_prefix, start=start):
             for key, row in rows:
-                yield key[4:], TermInfo(row, len(key) - 4)
+                word = key[4:]
+                yield word, TermInfo(row, shown_bytes(word, letters=letters))
 
     def words_with(self, prefix: bytes, most: int) -> list[bytes]:
         """Return the first words that begin with `prefix`, at most `most`, in byte order, live or not."""
@@ -187,12 +196,6 @@ class BucketReader:
             if len(words) >= most or len(keys) < size:
                 return words
             start, size = keys[-1] + b"\0", min(4 * size, most - len(words))
-
-    def word_from(self, start: bytes) -> bytes | None:
-        """Return the first word that is not before `start` in byte order, live or not; None: there is none."""
-        key = word_key(self.state.bucket, start)
-        keys = self._view.word_keys_from(key, 1)
-        return keys[0][4:] if keys and keys[0][:4] == key[:4] else None
 
     def likely_words(self, prefix: bytes, limit: int, examined: int) -> list[bytes]:
         """Return at most `limit` live words: the prefix itself, then the others by object frequency, then by length.

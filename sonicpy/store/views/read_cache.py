@@ -17,6 +17,7 @@ from sonicpy._native.keys import word_key, word_keys
 from sonicpy._native.stored_postings import StoredPostings
 from sonicpy._native.term_rows import TermInfo, infos_of
 from sonicpy._native.word_range import WordRange
+from sonicpy.rules import counts_letters
 from sonicpy.store.disk.pages import pages
 from sonicpy.store.disk.transaction import IMPACTS, LENGTHS, PENDING, Transaction
 from sonicpy.store.rows.bucket_state import BucketState
@@ -320,7 +321,8 @@ class SnapshotSource(BucketReader):
         """Return the row of each term; None: no object holds the term."""
         bucket = self.state.bucket
         self.note_words(len(terms))
-        return infos_of(bucket, terms, stored_words(self._transaction, word_keys(bucket, terms)))
+        rows = stored_words(self._transaction, word_keys(bucket, terms))
+        return infos_of(bucket, terms, rows, letters=counts_letters(self.rules))
 
     def note_words(self, count: int) -> None:
         """Count cached rows of words; drop the older half when there are too many."""

@@ -8,6 +8,7 @@ from sonicpy._native.keys import bucket_key
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
 from sonicpy._native.word_range import WordRange
 from sonicpy.ids import Scope
+from sonicpy.rules import counts_letters
 from sonicpy.store.disk.pages import ROWS_MAX, pages
 from sonicpy.store.disk.transaction import (
     BUCKETS,
@@ -22,9 +23,11 @@ from sonicpy.store.disk.transaction import (
     Transaction,
 )
 from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.facts import RULES, unpack_rules
 from sonicpy.store.rows.keys import (
     STAGING,
     after_collection,
+    bucket_of,
     collection_prefix,
     fact_key,
     fact_kind,
@@ -33,7 +36,7 @@ from sonicpy.store.rows.keys import (
 )
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.lengths import read_lengths
-from sonicpy.store.rows.meta import ANALYZER, BY_ASSOCIATION, EMPTIED, ORDER, uses_of
+from sonicpy.store.rows.meta import EMPTIED, is_by_association, uses_of
 from sonicpy.store.rows.names import find_new, stored_names
 from sonicpy.store.rows.numbered_terms import terms_numbered
 from sonicpy.store.rows.word_rows import stored_word_keys_from, stored_word_range, stored_words, stored_words_from
@@ -87,7 +90,7 @@ class View:
     @cached_property
     def by_association(self) -> bool:
         """Whether postings lists are in the order in which objects gained their words, as in Sonic; else by IID."""
-        return (ANALYZER.read(self.transaction) or {}).get(ORDER) == BY_ASSOCIATION
+        return is_by_association(self.transaction)
 
     def flush_records(self, bucket: int) -> None:
         """Make sure that `objects` holds every record of a bucket; nothing to do here."""
@@ -147,6 +150,14 @@ class View:
         """Return all that is noted of a bucket, by kind."""
         return {fact_kind(key): value for key, value in self.transaction.rows(FACTS, bucket_key(bucket))}
 
+    def rules(self, bucket: int) -> int:
+        """Return the rules by which the texts of a bucket, by its number, are cut."""
+        return unpack_rules(self.fact(bucket, RULES))
+
+    def counts_letters(self, bucket: int) -> bool:
+        """Return whether a bucket shows words of up to 50 letters, not 40 bytes."""
+        return counts_letters(self.rules(bucket))
+
     def lengths(self, state: BucketState) -> bytes | bytearray:
         """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""
         lengths = self._lengths_read.get(state.bucket)
@@ -168,7 +179,7 @@ class View:
 
     def word_range(self, prefix: bytes, most: int) -> WordRange:
         """Return the first `most` words whose keys begin with `prefix`."""
-        return stored_word_range(self.transaction, prefix, most)
+        return stored_word_range(self.transaction, prefix, most, letters=self.counts_letters(bucket_of(prefix)))
 
     def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
         """Return the keys of the rows of `word_rows_from`, in less time."""

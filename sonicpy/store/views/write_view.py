@@ -16,6 +16,7 @@ from sonicpy._native.varint import DamagedBytes
 from sonicpy._native.word_range import WordRange
 from sonicpy.errors import StoreDamaged
 from sonicpy.ids import Scope
+from sonicpy.rules import FIRST
 from sonicpy.store.disk.transaction import (
     BUCKETS,
     COMMON,
@@ -31,11 +32,12 @@ from sonicpy.store.disk.transaction import (
     Transaction,
 )
 from sonicpy.store.disk.why import Why
-from sonicpy.store.rows import uses
+from sonicpy.store.rows import facts, uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import Touched
-from sonicpy.store.rows.keys import fact_key, length_key, object_key, scope_key
+from sonicpy.store.rows.keys import bucket_of, fact_key, length_key, object_key, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
+from sonicpy.store.rows.languages import LANGUAGES, add_languages
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
 from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
@@ -140,14 +142,21 @@ class WriteView(View):
                 self._states[scope] = state
         return state
 
-    def bucket_to_change(self, collection: str, bucket: str) -> BucketState:
-        """Return the state of a bucket, to be changed; create the bucket if it is missing."""
+    def bucket_to_change(self, collection: str, bucket: str, rules: int = FIRST) -> BucketState:
+        """Return the state of a bucket, to be changed; create the bucket if it is missing.
+
+        Args:
+            rules: of a new bucket.
+        """
         state = self.bucket(collection, bucket)
         scope = (collection, bucket)
         if state is None:
             state = self._states[scope] = BucketState(take_bucket_id(self.transaction))
             self.transaction.put(BUCKETS, bucket_key(state.bucket), scope_key(collection, bucket))
             self.transaction.put(SCOPES, scope_key(collection, bucket), state.pack())
+            if rules != FIRST:
+                self.require(uses.RULES_8)
+                self.set_fact(state.bucket, facts.RULES, facts.pack_rules(rules))
         self._changed_states.add(scope)
         self.touched.setdefault(state.bucket, Touched())
         return state
@@ -235,6 +244,8 @@ class WriteView(View):
 
     def fact(self, bucket: int, kind: int) -> bytes | None:
         """Return what is noted of a bucket, by its number, under a kind; None: nothing."""
+        if kind == LANGUAGES:
+            self._note_languages(bucket)
         waiting = self._write_cache.of(bucket).facts
         return waiting[kind] if kind in waiting else super().fact(bucket, kind)
 
@@ -253,6 +264,24 @@ class WriteView(View):
         self.require(uses.FACTS)
         self._changed_buckets.add(bucket)
         self._write_cache.of(bucket).facts[kind] = value
+
+    def languages_waiting(self, bucket: int) -> dict[bytes, int]:
+        """Return the languages of texts that the fact does not count yet, see `Terms.languages`, to be added to. The
+        caller says so by `note_languages_wait` before the first one."""
+        return self._write_cache.of(bucket).languages
+
+    def note_languages_wait(self, bucket: int) -> None:
+        """Note that `languages_waiting` of a bucket, by its number, is about to hold something."""
+        self.require(uses.FACTS)
+        self._changed_buckets.add(bucket)
+
+    def _note_languages(self, bucket: int) -> None:
+        """Add the texts that wait to the fact of the languages: once a commit, not at each PUSH."""
+        cache = self._write_cache.of(bucket)
+        if waiting := cache.languages:
+            fact = cache.facts[LANGUAGES] if LANGUAGES in cache.facts else super().fact(bucket, LANGUAGES)
+            cache.facts[LANGUAGES] = add_languages(fact, waiting)
+            waiting.clear()
 
     def lengths(self, state: BucketState) -> bytearray:
         """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""
@@ -334,7 +363,8 @@ class WriteView(View):
 
     def word_range(self, prefix: bytes, most: int) -> WordRange:
         """Return the first `most` words whose keys begin with `prefix`."""
-        return WordRange(self.word_rows_from(prefix, most, prefix), prefix, most)
+        letters = self.counts_letters(bucket_of(prefix))
+        return WordRange(self.word_rows_from(prefix, most, prefix), prefix, most, letters)
 
     def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
         """Return the keys of the rows of `word_rows_from`, in less time."""
@@ -399,6 +429,7 @@ class WriteView(View):
         self.transaction.put_many(LENGTHS, rows)
 
     def _put_facts(self, bucket: int) -> None:
+        self._note_languages(bucket)
         waiting = self._write_cache.of(bucket).facts
         for kind, value in waiting.items():
             if value is None:

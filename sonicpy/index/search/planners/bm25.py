@@ -19,7 +19,7 @@ from sonicpy.index.search.expansion import expansions
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import NOTHING_LEFT_OUT
 from sonicpy.index.search.planners.completions import Fills, complete, complete_address, last_of, never
-from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of, require_held
+from sonicpy.index.search.planners.forms import EXPANDED_WORDS, add_doubtful, families_of, require_held
 from sonicpy.index.search.planners.inner import add_inner
 from sonicpy.index.search.planners.runs import first_letters
 from sonicpy.index.search.planners.spacing import find_pieces, write_apart, write_together
@@ -48,12 +48,13 @@ def plan_bm25(
     enough = search.alternates_below
     families = families_of(statistics, terms, matching)
     clauses = plan_terms(
-        terms, statistics.rows(terms.words), statistics.objects, enough, EXPANDED_WORDS, families or None
+        terms, statistics.rows(terms.words), statistics.objects, enough, EXPANDED_WORDS, families.words or None
     )
     size = content_size(clauses, terms.flags)
     write_together(statistics, clauses, terms)
     pieces = find_pieces(statistics, clauses, terms)
     begun = list(first_letters(statistics, clauses, terms)) if size <= FULL_FIRST_MAX else []
+    add_doubtful(clauses, families.doubtful, statistics.objects)
     last = last_of(clauses, terms)
     if search.query_alternates_try and are_expandable(clauses):
         for clause in clauses:

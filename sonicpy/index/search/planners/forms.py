@@ -1,24 +1,44 @@
 """The families of a query's terms, with the rows of their words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from itertools import islice
+from typing import NamedTuple
 
-from sonicpy._native.plan import REQUIRED, Clause
+from sonicpy._native.plan import BRINGS, REQUIRED, Clause, add_forms
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
+from sonicpy.index.search.families import Family
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.numbers import same_numbers
 from sonicpy.index.search.statistics import Statistics
+from sonicpy.lexer.variants import spellings
 
+HAN_OR_KANA = 0xE3
+"""The first byte of a letter of Han or kana in UTF-8, at least."""
+PAIR_LETTERS, PAIR_BYTES_MAX = 2, 8
 EXPANDED_WORDS = 16
 """Maximum of words of a query that are expanded: each is compared with all pending words, and a line holds
 thousands."""
 
 
-def families_of(
-    statistics: Statistics, terms: Terms, matching: Matching | None
-) -> dict[int, list[tuple[bytes, TermInfo]]]:
-    """Return number of a term -> the other words of its family, each with its row.
+Held = dict[int, list[tuple[bytes, TermInfo]]]
+"""By the number of a term, other words that objects hold, each with its row."""
+
+
+class Families(NamedTuple):
+    """The other words that the terms of a query stand for.
+
+    Attributes:
+        words: they surely do.
+        doubtful: they may, see `Family`.
+    """
+
+    words: Held
+    doubtful: Held
+
+
+def families_of(statistics: Statistics, terms: Terms, matching: Matching | None) -> Families:
+    """Return the other words that the terms of a query stand for.
 
     Special words, and parts of runs without blanks, have no family, but for numbers that are written otherwise; stop
     words have one if a query holds nothing else.
@@ -28,25 +48,54 @@ def families_of(
     """
     without = without_family(terms)
     families = {
-        number: words
+        number: family
         for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True))
-        if (words := _others(statistics, term, None if flags & without else matching))
+        if (family := _others(statistics, term, None if flags & without else matching)) is not None
     }
-    if not families:
+    doubtful = {number: family.doubtful for number, family in families.items() if family.doubtful}
+    if matching is not None:
+        doubtful |= _spelled(terms)
+    words = {number: family.words for number, family in families.items() if family.words}
+    return Families(_held(statistics, words), _held(statistics, doubtful))
+
+
+def _spelled(terms: Terms) -> dict[int, tuple[bytes, ...]]:
+    """Return the other spellings of letters and pairs of letters without blanks, which walks over words do not find."""
+    return {
+        number: found for number, term in enumerate(terms.words) if term[0] >= HAN_OR_KANA and (found := spelled(term))
+    }
+
+
+def spelled(term: bytes) -> tuple[bytes, ...]:
+    """Return the other spellings of one or two letters of Han or kana."""
+    letters = term.decode() if term[0] >= HAN_OR_KANA and len(term) <= PAIR_BYTES_MAX else ""
+    return tuple(map(str.encode, spellings(letters))) if 0 < len(letters) <= PAIR_LETTERS else ()
+
+
+def _held(statistics: Statistics, others: dict[int, tuple[bytes, ...]]) -> Held:
+    """Return those words that objects hold; numbers without any are left out."""
+    if not others:
         return {}
-    rows = iter(statistics.rows([word for words in families.values() for word in words]))
+    rows = iter(statistics.rows([word for words in others.values() for word in words]))
     held = {
         number: [(word, row) for word, row in zip(words, islice(rows, len(words)), strict=True) if row and row.df]
-        for number, words in families.items()
+        for number, words in others.items()
     }
-    return {number: family for number, family in held.items() if family}
+    return {number: words for number, words in held.items() if words}
 
 
-def _others(statistics: Statistics, term: bytes, matching: Matching | None) -> Sequence[bytes]:
-    """Return the family of a term, or the other ways to write it, if it is a number."""
+def add_doubtful(clauses: Iterable[Clause], doubtful: Held, objects: int) -> None:
+    """Add doubtful forms to the clauses of their terms, but for stop words that only add to what others find."""
+    for clause in clauses if doubtful else ():
+        if clause.term in doubtful and clause.role & BRINGS:
+            add_forms(clause, doubtful[clause.term], objects)
+
+
+def _others(statistics: Statistics, term: bytes, matching: Matching | None) -> Family | None:
+    """Return the family of a term, or the other ways to write it, if it is a number; None: there are none."""
     if 0x30 <= term[0] <= 0x39:
-        return same_numbers(term)
-    return () if matching is None else statistics.family(term, matching)
+        return Family(tuple(same_numbers(term)), ())
+    return None if matching is None else statistics.family(term, matching)
 
 
 def require_held(clauses: list[Clause]) -> None:

@@ -1,6 +1,6 @@
 """The plan of the ranking "newest": objects that hold all words, newest object first."""
 
-from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Plan, Slot, add_expansions
+from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Plan, Slot, add_expansions, add_forms
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy._native.word_break import is_unspaced_letter
 from sonicpy.config import SearchConfig
@@ -42,7 +42,7 @@ def plan_newest(
         if not flags & PART and any(pair in term for pair in pairs):
             left_out[number] = IN_PAIRS  # a longer run may be split otherwise, but holds its pairs
             continue
-        family = families.get(number, [])
+        family = families.words.get(number, [])
         is_held = bool(family) or (row is not None and row.df > 0)
         is_word = not (flags & (SPECIAL | PART) or is_letter(term, flags))
         is_expandable = is_word and not is_held and expanded < EXPANDED_WORDS
@@ -50,6 +50,8 @@ def plan_newest(
         slot = Slot((term, *(form for form, _ in family)), 0.0)
         clause = Clause(number, BRINGS | REQUIRED, 0.0, [slot], is_expandable=is_expandable, holders=int(is_held))
         clauses.append(clause)
+        if not is_held and number in families.doubtful:
+            add_forms(clause, families.doubtful[number], statistics.objects)
         if number == terms.last and not flags & PART and not is_letter(term, flags):
             last = clause
     write_together(statistics, clauses, terms)

@@ -1,5 +1,5 @@
-"""Runs of letters without blanks: an object with a word that begins with the typed letters stands before one that has them
-inside another word (京都 in 京都府立, and in 東京都庁)."""
+"""Runs of letters without blanks: an object with a word that begins with the typed letters stands before one that has
+them inside another word (京都 in 京都府立, and in 東京都庁)."""
 
 from collections.abc import Iterator
 

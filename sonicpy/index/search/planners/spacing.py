@@ -1,8 +1,8 @@
 """Words written together or apart: `iphone 15` and `iPhone15`, `basketball` and `basket ball`.
 
-A clause whose word is held in another spelling gets a second slot of words that count as the word itself, and less. What
-is written together is one word that stands for several clauses. What is written apart makes of one clause several, and
-an object that holds the joined word, or each piece, holds all of them.
+A clause whose word is held in another spelling gets a second slot of words that count as the word itself, and less. A
+word written together stands for several clauses. A clause whose word is written apart becomes several, and an object
+that holds the joined word, or each piece, holds all of them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -76,7 +76,7 @@ def _neighbours(terms: Terms) -> Iterator[tuple[tuple[int, ...], bytes]]:
 
 
 def _closed(terms: Terms) -> Iterator[tuple[tuple[int, ...], bytes]]:
-    """Yield the number of a term with joints, and the term without; of a short one, and the term as initials (U.S.A.)."""
+    """Yield the number of a term with joints and the term without, the number of a short one and its initials (U.S.A)."""
     for number, (word, flags) in enumerate(zip(terms.words, terms.flags, strict=True)):
         if flags & (PART | STOP):
             continue

@@ -1,0 +1,129 @@
+"""Whether objects are found by another form of a word: one that Snowball gives the same stem, in many languages.
+
+    python -m benchmarks.quality forms
+
+Each bucket holds the sentences of one language. Words of them are asked for, and the objects that hold another word of
+the same stem are counted, without LANG and with it. In a bucket of English texts, and in one of bare English words, the
+forms that English does not make are counted.
+"""
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import Stemmer
+
+import sonicpy
+from benchmarks.quality.tables import table
+from sonicpy import Index
+from sonicpy.evaluation.inputs import Sentences, read_rows, read_words
+
+ALGORITHMS = {
+    "tur": "turkish", "fin": "finnish", "hun": "hungarian", "est": "estonian", "lit": "lithuanian", "ron": "romanian",
+    "cat": "catalan", "swe": "swedish", "ces": "czech", "pol": "polish", "pes": "persian", "nld": "dutch",
+    "hye": "armenian", "epo": "esperanto", "ind": "indonesian", "eng": "english", "deu": "german", "spa": "spanish",
+    "rus": "russian",
+}  # fmt: skip
+"""By language, Snowball's."""
+ASKED = 300
+"""Words of a language that are asked for."""
+ONLY_FORMS = {"search": {"alternates_below": 0, "query_alternates_try": 0}}
+"""Words are neither completed nor corrected."""
+WORDS_MAX = 40_000
+COMMONEST = 2_743
+"""Words that are asked for in English buckets: 2,743 of the commonest have four letters or more."""
+LETTERS = r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0900-\u097f\u0610-\u065f\u200c])+"
+
+
+class Found(NamedTuple):
+    """How many objects hold another form, and how many of them were found."""
+
+    there: int
+    without: int
+    given: int
+
+
+def forms_table(data: Path) -> str:
+    """Return one row for each language, and lines about English."""
+    given = read_rows(data / "multilingual" / "sentences.tsv")
+    assert isinstance(given, Sentences), given
+    texts: defaultdict[str, list[str]] = defaultdict(list)
+    for code, text in given.texts:
+        texts[code].append(text)
+    rows = []
+    for code, algorithm in ALGORITHMS.items():
+        found = forms_found(code, texts[code], algorithm)
+        rows.append([code, str(found.there), *(f"{share / found.there:.1%}" for share in (found.without, found.given))])
+    lines = [table(["language", "objects with another form", "found without LANG", "found with LANG"], rows), ""]
+    words = list(read_words(data / "words" / "en_freq_82765_symspell.tsv"))[:WORDS_MAX]
+    for name, pushed in (("English texts", english_texts(data, words)), ("bare English words", words)):
+        strange, whole = strange_forms(pushed, words)
+        lines.append(
+            f"In a bucket of {name}, {strange / COMMONEST:.1%} of {COMMONEST:,} words have a form that English does "
+            f"not make; {whole} of them have one that counts as the word."
+        )
+    return "\n".join(lines)
+
+
+def words_of(text: str) -> set[str]:
+    """Return the words of a text, in small letters."""
+    return set(re.findall(LETTERS, text.lower()))
+
+
+def forms_found(code: str, texts: list[str], algorithm: str) -> Found:
+    """Ask for words of some texts; return how many texts hold another word of the same stem, and are found."""
+    stemmer = Stemmer.Stemmer(algorithm, 0)
+    held = [words_of(text) for text in texts]
+    stems: defaultdict[str, set[str]] = defaultdict(set)
+    for word in set().union(*held):
+        stems[stemmer.stemWord(word)].add(word)
+    asked = sorted(word for forms in stems.values() if len(forms) > 1 for word in forms)
+    there = without = given = 0
+    with sonicpy.open(":memory:", ONLY_FORMS) as index:
+        index.push_many(((str(number), text) for number, text in enumerate(texts)), collection="forms", bucket=code)
+        index.consolidate()
+        for word in random.Random(1).sample(asked, min(ASKED, len(asked))):
+            others = stems[stemmer.stemWord(word)] - {word}
+            expected = {str(number) for number, words in enumerate(held) if words & others and word not in words}
+            there += len(expected)
+            without += len(expected & set(index.query("forms", code, word, limit=len(texts))))
+            given += len(expected & set(index.query("forms", code, word, limit=len(texts), lang=code)))
+    return Found(there, without, given)
+
+
+def english_texts(data: Path, words: list[str]) -> Iterator[str]:
+    """Yield chat messages, and some words behind the beginning of a sentence, so that every word is there."""
+    for line in (data / "messages" / "messages.tsv").read_text(encoding="utf-8").splitlines()[:20_000]:
+        yield line.split("\t")[2]
+    for start in range(0, len(words), 10):
+        yield f"these are the words that they have in {' '.join(words[start : start + 10])}"
+
+
+def strange_forms(texts: Iterable[str], words: list[str]) -> tuple[int, int]:
+    """Return how many common words have a form that English does not make, and how many one that counts as the word."""
+    stemmer = Stemmer.Stemmer("english", 0)
+    strange = whole = 0
+    with sonicpy.open(":memory:", ONLY_FORMS) as index:
+        index.push_many(((str(number), text) for number, text in enumerate(texts)), collection="forms", bucket="eng")
+        index.consolidate()
+        for word in [word for word in words if len(word) > 3][:COMMONEST]:
+            forms = [form for form in forms_in(index, word) if stemmer.stemWord(form) != stemmer.stemWord(word)]
+            strange += bool(forms)
+            whole += any(_counts_as(index, word, form) for form in forms)
+    return strange, whole
+
+
+def forms_in(index: Index, word: str) -> list[str]:
+    """Return the forms of a word by EXPLAIN."""
+    (term,) = index.explain("forms", "eng", word, limit=1).terms
+    return [other.word for other in term.alternates if other.how == "form" and other.word.isascii()]
+
+
+def _counts_as(index: Index, word: str, form: str) -> bool:
+    """Return whether an object that holds a form, and not the word, is said to hold every word: it scores 3 or more."""
+    holders = set(index.query("forms", "eng", form, limit=2**16, stem=False))
+    holders -= set(index.query("forms", "eng", word, limit=2**16, stem=False))
+    return any(hit in holders and (hit.score or 0) >= 3 for hit in index.query("forms", "eng", word, limit=2**16))

@@ -1,0 +1,39 @@
+"""The kinds of rows of the table `facts`: what holds for a bucket as a whole. A number is never used again."""
+
+from typing import Final
+
+from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
+from sonicpy.errors import StoreDamaged, StoreError
+from sonicpy.rules import FIRST, KNOWN, NEWEST
+from sonicpy.store.rows.uses import INSTALL
+
+RULES: Final = 8
+"""The rules by which the texts of the bucket are cut, v(rules) of `sonicpy.rules`; no row: those of version 1.0."""
+
+
+def pack_rules(rules: int) -> bytes:
+    """Return the row."""
+    return pack_varints((rules,))
+
+
+NEWEST_ROW = pack_rules(NEWEST)
+
+
+def unpack_rules(row: bytes | None) -> int:
+    """Return the rules that `pack_rules` made a row of.
+
+    Raises:
+        StoreDamaged: the row cannot be read.
+        StoreError: this version does not know the rules.
+    """
+    if row is None:
+        return FIRST
+    if row == NEWEST_ROW:  # nearly always
+        return NEWEST
+    try:
+        (rules,) = unpack_varints(row)
+    except (DamagedBytes, ValueError) as error:
+        raise StoreDamaged(f"the rules of a bucket cannot be read: {row.hex()}") from error
+    if rules not in KNOWN:
+        raise StoreError(f"a bucket has the rules {rules}, unknown to this sonicpy: {INSTALL}")
+    return rules

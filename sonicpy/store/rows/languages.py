@@ -1,0 +1,97 @@
+"""How many texts of a bucket are in which language: a fact of the bucket, and the rule by which a language is its own.
+
+The fact is text: "eng 120 +", a comma, and so on, by falling counts. The plus marks the languages of the bucket. Texts
+are counted when they are pushed, and never taken back: what matters is which languages there are, not how many texts.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+LANGUAGES: Final = 2
+"""The kind of the fact."""
+LANGUAGES_MAX = 64
+"""Languages that are counted, at most: beyond, the rarest one is forgotten."""
+TEXTS_MIN = 8
+SHARE_MIN, SHARE_LEFT = 20, 50
+"""A language is the bucket's from TEXTS_MIN texts and one in SHARE_MIN on, until it is less than one in SHARE_LEFT."""
+
+
+class Counted(NamedTuple):
+    """The texts in a language.
+
+    Attributes:
+        texts: how many were counted.
+        is_own: the language is one of the bucket's.
+    """
+
+    texts: int
+    is_own: bool
+
+
+def unpack_languages(fact: bytes | None) -> dict[str, Counted]:
+    """Return what a fact says, by language. Raises ValueError if it is damaged."""
+    found = {}
+    for entry in fact.decode("ascii").split(",") if fact else ():
+        code, texts, *own = entry.split(" ")
+        found[code] = Counted(int(texts), own == ["+"])
+    return found
+
+
+def pack_languages(counted: dict[str, Counted]) -> bytes:
+    """Return counts as a fact."""
+    entries = sorted(counted.items(), key=lambda entry: (-entry[1].texts, entry[0]))[:LANGUAGES_MAX]
+    return ",".join(f"{code} {texts}{' +' if own else ''}" for code, (texts, own) in entries).encode("ascii")
+
+
+def texts_of(languages: bytes) -> list[tuple[str, int]]:
+    """Return the languages that a change brings, and how many texts of each: `eng`, or `eng 12,deu 3`."""
+    found = []
+    for entry in languages.decode("ascii").split(","):
+        code, _, texts = entry.partition(" ")
+        found.append((code, int(texts or 1)))
+    return found
+
+
+def counted_texts(fact: bytes | None) -> str:
+    """Return the texts that a fact counts, as a change brings them: `eng 12,deu 3`; empty: none."""
+    return ",".join(f"{code} {texts}" for code, (texts, _) in unpack_languages(fact).items())
+
+
+def add_languages(fact: bytes | None, changes: Mapping[bytes, int]) -> bytes:
+    """Return a fact to which the texts of some changes were added.
+
+    Args:
+        changes: how many have brought which languages, see `texts_of`.
+    """
+    counted = unpack_languages(fact)
+    for languages, times in changes.items():
+        for code, texts in texts_of(languages):
+            before = counted.get(code, Counted(0, is_own=False))
+            counted[code] = Counted(before.texts + texts * times, before.is_own)
+    return pack_languages(judged(counted))
+
+
+def add_counted(facts: Iterable[bytes]) -> bytes:
+    """Return the sum of the facts of the parts of a bucket: a language that is one of a part's keeps its place."""
+    total: dict[str, Counted] = {}
+    for fact in facts:
+        for code, (texts, own) in unpack_languages(fact).items():
+            before = total.get(code, Counted(0, is_own=False))
+            total[code] = Counted(before.texts + texts, before.is_own or own)
+    return pack_languages(judged(total))
+
+
+def judged(counted: dict[str, Counted]) -> dict[str, Counted]:
+    """Return counts with the languages marked that are the bucket's now."""
+    total = sum(texts for texts, _ in counted.values())
+    return {
+        code: Counted(texts, texts * SHARE_LEFT >= total if own else texts >= max(TEXTS_MIN, total / SHARE_MIN))
+        for code, (texts, own) in counted.items()
+    }
+
+
+@lru_cache(1_024)
+def languages_in(fact: bytes) -> tuple[str, ...]:
+    """Return the languages of a bucket by its fact, the most frequent one first."""
+    return tuple(code for code, (_, own) in unpack_languages(fact).items() if own)
