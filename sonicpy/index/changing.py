@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from sonicpy._native.ids import are_names, is_sampled
+from sonicpy._native.ids import SAMPLED_NAMES, is_sampled, push_names
 from sonicpy._native.terms import Terms
 from sonicpy.api.counted import need_no
 from sonicpy.arguments import language_of, not_unicode, text_of
@@ -36,13 +36,15 @@ class Changing:
             StoreError: the text was not stored.
         """
         oid = object if type(object) is str else object_name(object)
-        if not are_names(collection, bucket, oid):
+        names = push_names(collection, bucket, oid)
+        if not names:
             check_names(collection, bucket, oid, compat=self._engine.is_compat, new=True)
+        is_counted = lang is not None or names == SAMPLED_NAMES or (not names and is_sampled(oid))
         engine = self._engine
         while True:
             lexer = engine.lexer_of(collection, bucket)
             terms = self._lex(lexer.lex_push, text, lang)
-            if lang is not None or is_sampled(oid):
+            if is_counted:
                 lexer.note_language(terms, text, language_of(lang))
             try:
                 engine.push(collection, bucket, oid, terms, lexer.rules)

@@ -15,7 +15,7 @@ from sonicpy.config import Config
 from sonicpy.index.index import Index
 from sonicpy.index.recorder import Recorder
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.packed_terms import pack_terms, unpack_matching, unpack_terms
+from sonicpy.index.search.packed_terms import pack_matching, pack_terms, unpack_matching, unpack_terms
 from sonicpy.index.search.parts import Page, RemotePart, merge
 from sonicpy.index.search.plan import Plan, to_plain
 from sonicpy.index.search.ranking import PLANNERS
