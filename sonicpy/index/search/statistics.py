@@ -27,8 +27,8 @@ LETTER_WORTH = 4.0
 
 Sketch = dict[str, Any]
 """The statistics of a bucket, or of a part of one, for JSON: objects, length (the sum of their lengths), words {word:
-[objects, hidden]}, families, doubtful, joined, completed, corrected and begun {word: [words]}; each correction, and to
-each word that begins so, comes with its distance."""
+[objects, hidden]}, families, doubtful, joined, completed, corrected and begun {word: [words]}; each correction, and
+to each word that begins so, comes with its distance."""
 
 NO_SKETCH: Sketch = {
     "objects": 0,
