@@ -238,15 +238,15 @@ class TestWhichWords:
                 assert index.suggest(C, B, "thera") == ["there"]
                 index.consolidate()
 
-    def test_words_over_40_bytes_only_exactly(self, tmp_path: Path) -> None:
+    def test_words_over_50_letters_only_exactly(self, tmp_path: Path) -> None:
         with opened(tmp_path) as index:
-            push(index, "o", "a" * 41)
-            push(index, "p", "b" * 40)
+            push(index, "o", "a" * 51)
+            push(index, "p", "b" * 50)
             for _ in range(2):
-                assert found(index, "a" * 41) == ["o"]
-                assert found(index, "a" * 40) == found(index, "a" * 42) == []
-                assert found(index, "b" * 39) == found(index, "b" * 37 + "xb") == ["p"]
-                assert found(index, "b" * 41) == [], "what was typed is too long to be corrected"
+                assert found(index, "a" * 51) == ["o"]
+                assert found(index, "a" * 50) == found(index, "a" * 52) == []
+                assert found(index, "b" * 49) == found(index, "b" * 47 + "xb") == ["p"]
+                assert found(index, "b" * 161) == [], "what was typed is too long to be corrected"
                 index.consolidate()
 
     def test_a_word_that_no_object_holds(self, tmp_path: Path) -> None:
