@@ -1,4 +1,4 @@
-from typing import Protocol, type_check_only
+from collections.abc import Callable
 
 from sonicpy._native.lengths import Lengths
 from sonicpy._native.name_map import NameMap
@@ -9,17 +9,9 @@ from sonicpy._native.terms import Terms
 
 _Rows = list[tuple[bytes, bytes]]
 
-@type_check_only
-class PushTables(Protocol):
-    def read_names(self, key: bytes) -> bytes | None: ...
-    def find_among(self, iids: tuple[int, ...], oid: bytes) -> tuple[int, ObjectRecord] | None: ...
-    def read_words(self, keys: list[bytes]) -> _Rows: ...
-    def read_blocks(self, keys: list[bytes]) -> list[tuple[bytes, bytes] | None]: ...
-    def write_blocks(self, rows: _Rows) -> None: ...
-    def put_impacts(self, blocks: _Rows) -> None: ...
-    def write_terms(self, terms: list[tuple[int, bytes]]) -> None: ...
-    def note_appeared(self, keys: list[bytes]) -> None: ...
-    def put_record(self, iid: int, record: bytes) -> None: ...
+_Write = Callable[
+    [int, list[int] | None, list[tuple[int, bytes]] | None, list[bytes] | None, bytes | None, _Rows | None], None
+]
 
 class Counters:
     bucket: int
@@ -59,7 +51,11 @@ class PushWriter:
         names: NameMap,
         newest: BufferedRow,
         lengths: Lengths,
-        tables: PushTables,
+        read_names: Callable[[bytes], bytes | None],
+        find_among: Callable[[tuple[int, ...], bytes], tuple[int, ObjectRecord] | None],
+        read_words: Callable[[list[bytes]], _Rows],
+        read_blocks: Callable[[list[bytes]], list[tuple[bytes, bytes] | None]],
+        write: _Write,
         by_association: bool = False,
         letters: bool = False,
     ) -> None: ...

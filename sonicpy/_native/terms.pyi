@@ -8,7 +8,14 @@ class Terms:
     flags: bytes
     typed: list[int]
     last: int
+    languages: bytes
     def __init__(
-        self, words: list[bytes], counts: bytes, flags: bytes, typed: list[int] | None = None, last: int = -1
+        self,
+        words: list[bytes],
+        counts: bytes,
+        flags: bytes,
+        typed: list[int] | None = None,
+        last: int = -1,
+        languages: bytes = b"",
     ) -> None: ...
     def __len__(self) -> int: ...

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from sonicpy._native.held import insist
-from sonicpy._native.ids import are_names
+from sonicpy._native.ids import are_names, is_sampled
 from sonicpy._native.terms import Terms
 from sonicpy.api.bucket import Bucket
 from sonicpy.api.counted import need_no
@@ -125,8 +125,11 @@ class Index(Answers, Listing):
         engine = self._engine
         while True:
             lexer = engine.lexer_of(collection, bucket)
+            terms = self._lex(lexer.lex_push, text, lang)
+            if lang is not None or is_sampled(oid):
+                lexer.note_language(terms, text, language_of(lang))
             try:
-                engine.push(collection, bucket, oid, self._lex(lexer.lex_push, text, lang), lexer.rules)
+                engine.push(collection, bucket, oid, terms, lexer.rules)
             except RulesDiffer as other:
                 engine.note_rules(other)
             else:

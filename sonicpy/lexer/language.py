@@ -50,6 +50,14 @@ class LanguageGuesser:
         code = self._clear.guess(text)  # one compiled call, enough for nearly every text
         return self.explain(text)[0] if code == UNCLEAR else code
 
+    def counted(self, text: str) -> str | None:
+        """Return what `guess` does, but None for a text of ASCII whose letters alone do not decide: ten times as fast
+        as where words have to help."""
+        code = self._clear.guess(text)
+        if code != UNCLEAR:
+            return code
+        return None if text.isascii() else self.explain(text)[0]
+
     def explain(self, text: str) -> tuple[str | None, str]:
         """Return what `guess` does, and what decided: "short", "script", "letters", "words" or "unknown"."""
         head = _examined(text)

@@ -23,6 +23,7 @@ from sonicpy.lexer.languages import LANGUAGES, by_code
 from sonicpy.lexer.normalizer import normalizer, sonic_normalizer
 from sonicpy.lexer.segmenters import Segment, Segmenters
 from sonicpy.lexer.sonic_language import CANDIDATES, SonicGuesser, Undecided
+from sonicpy.lexer.stemmers import ALGORITHMS
 from sonicpy.lexer.stopwords import StopWords
 from sonicpy.rules import FIRST, KNOWN, NEWEST
 
@@ -82,6 +83,7 @@ class Lexer:
         self._stop_sets: dict[str | None, StopSet | None] = {}
         self._stemmers: dict[str, Stemmer.Stemmer] = {}
         self._known = {*by_code, NO_LANGUAGE}
+        self._counted = {*by_code, *ALGORITHMS}
         self._by_rules = {self.rules: self}
         self._bind_none()
 
@@ -188,6 +190,17 @@ class Lexer:
             stem = self._stem_function(code)
             analyzer = self._storing[code] = BoundAnalyzer(self._analyzer, stops, drops, stem, joints=True)
         return analyzer.analyze(text)
+
+    def note_language(self, terms: Terms, text: str, lang: str | None) -> None:
+        """Note in the terms of a PUSH the language that its bucket is to count: LANG, or a guess.
+
+        Texts whose language the client does not name are guessed if `is_sampled` says so of their object.
+        """
+        if self.rules < NEWEST or not isinstance(self._guesser, LanguageGuesser):
+            return
+        code = self._guesser.counted(text) if lang is None else lang
+        if code is not None and code in self._counted:
+            terms.languages = code.encode()
 
     def _lex_guessed(self, guesser: SonicGuesser, text: str) -> Terms:
         """Return what `lex` does without a language, and ask the detector only if its answer can change the terms."""

@@ -20,7 +20,7 @@ from sonicpy.disk import sync_folder
 from sonicpy.errors import StoreError
 from sonicpy.files import PRIVATE, Access, make_all
 from sonicpy.store.care.backup import BACKUP_FILE, SEAL, check_seal, open_backup
-from sonicpy.store.changing.apply import apply_mutations
+from sonicpy.store.changing.apply import apply_all
 from sonicpy.store.changing.mutations import unpack_mutation
 from sonicpy.store.disk.boot_mark import note_boot
 from sonicpy.store.disk.checkpoint import CHECKPOINT_BYTES
@@ -158,7 +158,7 @@ class ReplicaStore(Store):
         self.uncommitted += weight  # from before it can be read: see readable_stamp
         try:
             mutations = [unpack_mutation(record) for record in records]
-            answers = self._at_most_twice(apply_mutations, mutations)
+            answers = self._at_most_twice(apply_all, mutations)
         except BaseException:
             self.uncommitted -= weight
             raise

@@ -67,6 +67,13 @@ def test_it_ends_after_enough_words() -> None:
     assert len(find_words([source], [b"a"], FOLDING, begins=True, budget=50)) < 100
 
 
+def test_long_words_are_found_whole() -> None:
+    words = [b"x" * 160 + b"\0" + b"y" * 160, b"x" * 161, b"z" * 385]
+    source = SortedWords(words)
+    assert source.all() == sorted(words[:2]), "longer ones are left out"
+    assert find_words([source], [b"x" * 50], FOLDING, begins=True) == dict.fromkeys(words[:2], 0)
+
+
 def test_sorted_words_stay_sorted() -> None:
     chance = random.Random(7)
     source = SortedWords([])
@@ -97,7 +104,7 @@ def test_words_are_chosen_by_the_ends_of_a_stem(algorithm: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "reason"), [({"distance": 4}, "0 to 3"), ({"ends": stem_ends("german", "haus")}, "1 to 256 letters")]
+    ("arguments", "reason"), [({"distance": 4}, "0 to 3"), ({"ends": stem_ends("german", "haus")}, "1 to 400 letters")]
 )
 def test_wrong_arguments_are_refused(arguments: dict[str, object], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):

@@ -32,7 +32,7 @@ def damaged_by(oid: str, work: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(view: object, given: Any, **named: Any) -> Any:
         result = work(view, given, **named)
-        for change in given if isinstance(given, list) else [given]:
+        for change in given:
             if isinstance(change, PushTerms) and change.oid == oid:
                 raise StoreDamaged("a row of the test")
         return result
@@ -41,8 +41,7 @@ def damaged_by(oid: str, work: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def test_changes_are_counted_until_a_commit_has_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "apply_mutation", damaged_by("bad", store_module.apply_mutation))
-    monkeypatch.setattr(store_module, "apply_pushes", damaged_by("bad", store_module.apply_pushes))
+    monkeypatch.setattr(store_module, "apply_all", damaged_by("bad", store_module.apply_all))
     store = open_store(tmp_path)
     assert store.uncommitted == 0
     store.apply(push("o1", "alpha"))
@@ -75,7 +74,7 @@ def test_a_map_that_cannot_grow_loses_nothing(tmp_path: Path, monkeypatch: pytes
     store.apply(push("o1", "alpha"))
     store.seal()
     with monkeypatch.context() as patch, pytest.raises(StoreError, match="no room"):
-        patch.setattr(store_module, "apply_mutation", mock.Mock(side_effect=MapFull("the map is full")))
+        patch.setattr(store_module, "apply_all", mock.Mock(side_effect=MapFull("the map is full")))
         patch.setattr(Environment, "grow", mock.Mock(side_effect=StoreError("no room for a larger map")))
         store.apply(push("o2", "alpha"))
     assert found(store, "alpha") == ["o1"]

@@ -1,7 +1,7 @@
 """One bucket inside a write transaction: its counters, and PUSH.
 
     Counters        the numbers of a bucket as a whole
-    PushWriter      PUSH: works on cached rows, and asks its tables for what no cache holds
+    PushWriter      PUSH: works on cached rows, reads the rows that no cache holds, and hands over what it has to write
 """
 
 from libc.stdint cimport uint8_t, uint64_t
@@ -79,7 +79,14 @@ cdef class PushWriter:
         names: the OIDs that `oids` may not hold yet.
         newest: the row that new objects go to.
         lengths: of all objects.
-        tables: `sonicpy.store.changing.bucket_tables.BucketTables`, which reads and writes the rows that are not cached.
+        read_names: returns the row of `oids` under a key, or None.
+        find_among: returns the IID and the record of the object among some IIDs that has an OID, or None.
+        read_words: returns (key, row) of the words that have a row, in the order of their keys.
+        read_blocks: returns for each key (key, block) of the last block of its term that is not behind it, or None.
+        write: writes what no cache takes, once the caches and the counters hold the change: `write(iid, rewritten,
+            new_terms, appeared, record, blocks)`. Each of the last five may be None: nothing to do. They are the ids of
+            words whose lists changed other than at their end, (term id, term) of new words, the keys of words that
+            became live, the record of an object that does not belong into the newest row, (key, block) pairs.
         by_association: the order of the bucket's lists; else by objects.
         letters: words are shown up to 50 letters, not 40 bytes.
     """
@@ -88,7 +95,7 @@ cdef class PushWriter:
     cdef NameMap _names
     cdef BufferedRow _newest
     cdef Lengths _lengths
-    cdef object _tables
+    cdef object _read_names, _find_among, _read_words, _read_blocks, _write
     cdef bint _by_association, _letters
 
     def __cinit__(
@@ -98,7 +105,11 @@ cdef class PushWriter:
         NameMap names not None,
         BufferedRow newest not None,
         Lengths lengths not None,
-        tables not None,
+        read_names not None,
+        find_among not None,
+        read_words not None,
+        read_blocks not None,
+        write not None,
         bint by_association=False,
         bint letters=False,
     ):
@@ -107,7 +118,8 @@ cdef class PushWriter:
         self._names = names
         self._newest = newest
         self._lengths = lengths
-        self._tables = tables
+        self._read_names, self._find_among = read_names, find_among
+        self._read_words, self._read_blocks, self._write = read_words, read_blocks, write
         self._by_association = by_association
         self._letters = letters
 
@@ -127,15 +139,17 @@ cdef class PushWriter:
         cdef bytes name = oid.encode()
         cdef uint64_t hash = name_hash(name), iid
         cdef tuple iids, found = None
+        cdef list rewritten = None, new_terms = None, appeared = None
+        cdef bytes packed = None
         cdef ObjectRecord record
         cdef AddTerms change
         iids = self._names.iids(hash)
         if counters.slices:
-            row = self._tables.read_names(name_key(counters.bucket, hash, counters.slices))
+            row = self._read_names(name_key(counters.bucket, hash, counters.slices))
             if row is not None:
                 iids += <tuple> named(row, hash)
         if iids:
-            found = self._tables.find_among(iids, name)
+            found = self._find_among(iids, name)
         if found is None:
             iid = counters.next_iid
             if iid > LARGEST_IID:
@@ -152,16 +166,16 @@ cdef class PushWriter:
         if not self.change_postings(change, found is None):
             return True
         if found is not None:
-            self._tables.note_rewritten(change.term_ids())
+            rewritten = change.term_ids()
         if change._next_term != counters.next_term:
-            self._tables.write_terms(change.new_terms())
+            new_terms = change.new_terms()
             counters.next_term = change._next_term
         if change.turned:
-            self._tables.note_appeared(change.changed_words())
+            appeared = change.changed_words()
+        packed = change.record()
         if iid // PLACES == self._newest.number:
-            self._newest.put_record(<int> (iid % PLACES), change.record())
-        else:
-            self._tables.put_record(iid, change.record())
+            self._newest.put_record(<int> (iid % PLACES), packed)
+            packed = None
         if found is None:
             self._names.put(hash, iid)
             counters.next_iid += 1
@@ -169,18 +183,16 @@ cdef class PushWriter:
         counters.live_words += change.live_change
         counters.total_length += change.length_change
         self._lengths.set(iid, pack_length(record.total_tf() + change.length_change))
-        if change.blocks:
-            self._tables.write_blocks(change.blocks)
-            if not self._by_association:
-                self._tables.put_impacts(change.blocks)
+        if new_terms is not None or rewritten is not None or appeared is not None or packed is not None or change.blocks:
+            self._write(iid, rewritten, new_terms, appeared, packed, change.blocks or None)
         return True
 
     cdef bint change_postings(self, AddTerms change, bint is_new) except -1:
         """Change the postings of an object's words; return False if the object already holds all of it."""
         cdef list needed
         try:
-            needed = change.take_rows(self._tables.read_words(change.word_keys) if change.word_keys else [])
-            change.take_blocks(self._tables.read_blocks(needed) if needed else [])
+            needed = change.take_rows(self._read_words(change.word_keys) if change.word_keys else [])
+            change.take_blocks(self._read_blocks(needed) if needed else [])
         except DamagedBytes as error:
             raise DamagedBytes(f"bucket {self._counters.bucket}: {error}") from error
         if not (is_new or change.changed):

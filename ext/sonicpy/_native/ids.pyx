@@ -1,9 +1,27 @@
 """Names of collections, buckets and objects that are surely valid, everywhere and for all that may be done to them."""
 
+from libc.stdint cimport uint8_t, uint32_t
+
+cdef enum:
+    SAMPLED = 16
+
 cdef extern from "Python.h":
+    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
     bint PyUnicode_IS_COMPACT_ASCII(object)
     unsigned char* PyUnicode_1BYTE_DATA(object)
     Py_ssize_t PyUnicode_GET_LENGTH(object)
+
+
+def is_sampled(str name not None) -> bool:
+    """Return whether the text of an object is one of those whose language is guessed: one in SAMPLED, by the name."""
+    cdef Py_ssize_t size, at
+    cdef const char *letters = PyUnicode_AsUTF8AndSize(name, &size)
+    cdef uint32_t value = 0x811C9DC5
+    for at in range(size):  # FNV-1a
+        value = (value ^ <uint8_t> letters[at]) * <uint32_t> 0x01000193
+    value ^= value >> 15
+    value *= <uint32_t> 0x2C1B3C6D
+    return (value >> 16) % SAMPLED == 0
 
 
 def are_names(collection, bucket, object=None):

@@ -10,7 +10,7 @@ Layouts (v = varint of varint.pxd; numbers of fixed size are little-endian):
     FLUSHO   3: collection, bucket, oid
     FLUSHB   4: collection, bucket
     FLUSHC   5: collection
-    PUSH     7: as 1, and v(rules) in place of the window
+    PUSH     7: as 1, v(rules) in place of the window, then the languages of the text as v(size) and ASCII
 
     terms    v(number), then of each v(size), bytes, count u8, flags u8
 
@@ -135,7 +135,7 @@ cdef bytes packed(int kind, object fields):
     cdef Py_ssize_t total = 1
     cdef uint64_t window = 0
     cdef Terms terms = None
-    cdef bytes record
+    cdef bytes record, languages = b""
     cdef uint8_t *out
     cdef int number
     for number in range(layout.names):
@@ -144,6 +144,9 @@ cdef bytes packed(int kind, object fields):
     if layout.has_window:
         window = <object> PyTuple_GET_ITEM(fields, layout.names + 1 + (kind == RULED_PUSH))
         total += varint_bytes(window)
+    if kind == RULED_PUSH and isinstance(<object> PyTuple_GET_ITEM(fields, layout.names), Terms):
+        languages = (<Terms> PyTuple_GET_ITEM(fields, layout.names)).languages
+        total += varint_bytes(PyBytes_GET_SIZE(languages)) + PyBytes_GET_SIZE(languages)
     if layout.has_terms:
         if not isinstance(<object> PyTuple_GET_ITEM(fields, layout.names), Terms):
             raise TypeError("the terms of a mutation are Terms")
@@ -159,6 +162,10 @@ cdef bytes packed(int kind, object fields):
         out += sizes[number]
     if layout.has_window:
         out = put_varint(out, window)
+    if kind == RULED_PUSH:
+        out = put_varint(out, PyBytes_GET_SIZE(languages))
+        memcpy(out, PyBytes_AS_STRING(languages), PyBytes_GET_SIZE(languages))
+        out += PyBytes_GET_SIZE(languages)
     if layout.has_terms:
         put_terms(out, terms)
     return record
@@ -208,6 +215,8 @@ cdef list fields_in(int kind, bytes record):
     cdef const Layout *layout = &LAYOUTS[kind]
     cdef uint64_t size = 0, window = 0
     cdef list fields = []
+    cdef bytes languages = b""
+    cdef Terms terms
     cdef int number
     at += 1
     for number in range(layout.names):
@@ -217,8 +226,15 @@ cdef list fields_in(int kind, bytes record):
         at += size
     if layout.has_window and get_varint(&at, end, &window) < 0:
         raise DamagedBytes("its window is cut off")
+    if kind == RULED_PUSH:
+        if get_varint(&at, end, &size) < 0 or size > <uint64_t> (end - at):
+            raise DamagedBytes("its languages are cut off")
+        languages = PyBytes_FromStringAndSize(<const char *> at, size)
+        at += size
     if layout.has_terms:
-        fields.append(take_terms(&at, end))
+        terms = take_terms(&at, end)
+        terms.languages = languages
+        fields.append(terms)
     if layout.has_window:
         fields.append(window)
     if at != end:

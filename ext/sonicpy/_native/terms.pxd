@@ -17,6 +17,7 @@ cdef class Terms:
     cdef readonly bytes flags
     cdef readonly list typed
     cdef readonly Py_ssize_t last
+    cdef public bytes languages
 
 
 # -- the hash of a word, byte by byte -----------------------------------------------------------------------------

@@ -36,9 +36,16 @@ cdef class Terms:
         flags: one byte for each term: SPECIAL, STOP and PART.
         typed: for each term, the number of its bytes in the text, before folding.
         last: the place of the term that the text ends in; -1: it ends in a blank or a sign, or in a word left out.
+        languages: of the text, as the bucket counts them: a code, or "eng 12,deu 3" for several texts; empty: the text
+            is not counted.
     """
 
-    def __init__(self, list words, bytes counts, bytes flags, list typed=None, Py_ssize_t last=-1):
+    def __cinit__(self):
+        self.languages = b""
+
+    def __init__(
+        self, list words, bytes counts, bytes flags, list typed=None, Py_ssize_t last=-1, bytes languages=b""
+    ):
         if not len(words) == len(counts) == len(flags):
             raise ValueError(f"{len(words)} words need as many counts and flags, not {len(counts)} and {len(flags)}")
         self.words = words
@@ -46,6 +53,7 @@ cdef class Terms:
         self.flags = flags
         self.typed = [len(word) for word in words] if typed is None else typed
         self.last = last
+        self.languages = languages
 
     def __len__(self) -> int:
         return len(self.words)
@@ -56,6 +64,7 @@ cdef class Terms:
             and self.words == other.words
             and self.counts == other.counts
             and self.flags == other.flags
+            and self.languages == other.languages
         )
 
     def __repr__(self) -> str:

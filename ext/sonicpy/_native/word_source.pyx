@@ -11,7 +11,7 @@ from libc.string cimport memcmp, memcpy, memmove
 from sonicpy._native.memory cimport grown
 
 cdef enum:
-    SIZE_MAX = 240  # bytes of a word: walks keep as many
+    SIZE_MAX = 384  # bytes of a word: walks keep as many
 
 
 cdef class WordSource:
@@ -22,7 +22,7 @@ cdef class SortedWords(WordSource):
     """Words in byte order, each once. More can be added, none taken away.
 
     Args:
-        words: UTF-8; those of more than 240 bytes are left out.
+        words: UTF-8; those of more than 384 bytes are left out.
     """
     cdef Py_ssize_t _used, _letters_room, _starts_room, _sizes_room
 

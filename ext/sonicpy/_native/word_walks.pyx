@@ -36,7 +36,7 @@ from sonicpy._native.word_source cimport (
 cdef enum:
     DISTANCE_MAX = 3
     LETTERS_MAX = 60  # of a pattern: a bit each and one for the end, in 64
-    BYTES_MAX = 256  # of a word
+    BYTES_MAX = 400  # of a word, with what leads to it
     NOT_FOUND = DISTANCE_MAX + 1
     LETTERS_OF_ENDS = 3  # of a word, which StemEnds look at
 
@@ -90,7 +90,7 @@ cdef struct Walk:
     uint8_t word[BYTES_MAX]  # the bytes on the path of the walk
     uint8_t *letters  # of the words that were found,
     Py_ssize_t used, letters_room
-    uint8_t *marks  # for each, its number of bytes and its distance
+    uint16_t *marks  # for each, its number of bytes and its distance
     Py_ssize_t marked, marks_room
 
 
@@ -376,14 +376,14 @@ cdef void add(Walk *self, int size, int distance) noexcept nogil:
         return
     if not (
         reserve(<void **> &self.letters, &self.letters_room, self.used + size, 1)
-        and reserve(<void **> &self.marks, &self.marks_room, self.marked + 2, 1)
+        and reserve(<void **> &self.marks, &self.marks_room, self.marked + 2, sizeof(uint16_t))
     ):
         self.failed = True
         self.wanted = 0
         return
     memcpy(self.letters + self.used, self.word, size)
-    self.marks[self.marked] = <uint8_t> size
-    self.marks[self.marked + 1] = <uint8_t> distance
+    self.marks[self.marked] = <uint16_t> size
+    self.marks[self.marked + 1] = <uint16_t> distance
     self.used += size
     self.marked += 2
     self.wanted -= 1

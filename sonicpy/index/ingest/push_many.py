@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Protocol
 
 from sonicpy._native.held import insist
+from sonicpy._native.ids import is_sampled
 from sonicpy.api.rows import REFUSED_MAX, Progress, PushReport, Refused, Row
 from sonicpy.errors import StoreError
 from sonicpy.lexer.lexer import Lexer
@@ -166,6 +167,8 @@ def _analyzed(row: Row, lexer: Lexer) -> PushTerms | str:
     """Return the PUSH of a row, or why there is none."""
     try:
         terms = lexer.lex_push(row.text, row.lang)
+        if row.lang is not None or is_sampled(row.object):
+            lexer.note_language(terms, row.text, row.lang)
     except UnicodeEncodeError as error:
         return f"the text is not Unicode: character {error.start} is a lone surrogate"
     # A text gives at most about three times its bytes of terms; only what may be too long is measured.

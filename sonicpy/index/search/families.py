@@ -173,13 +173,14 @@ def _forms(sources: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:
         found |= _candidates(sources, kin, stem, stem.near)
     if not found:
         return set()
-    stemmer = _stemmers[stem.algorithm]
+    stem_words = _stemmers[stem.algorithm]
     joined = b"\n".join(found).decode()
     texts = joined.split("\n")
     if not kin.before and joined.isascii() and "\0" not in joined:  # most words: they are stemmed as they are
-        return set(compress(found, map(stem.folded.__eq__, stemmer(texts))))
+        stems = stem_words(texts)
+        return set(compress(found, map(stem.folded.__eq__, stems)))
     cores = [_core(text.partition("\0")[0], kin.before) for text in texts]
-    stems = [fold(each, kin.own) for each in stemmer(cores)]
+    stems = [fold(each, kin.own) for each in stem_words(cores)]
     forms = compress(zip(found, cores, strict=True), map(stem.folded.__eq__, stems))
     return {_word_in(word) for word, core in forms if is_spelled(core)}
 
@@ -199,7 +200,7 @@ def _word_in(found: bytes) -> bytes:
 
 def nearest_parts(found: dict[bytes, int]) -> dict[bytes, int]:
     """Return the words that a walk found, each with its smallest distance, perhaps that of a part of it."""
-    if not any(b"\0" in each for each in found):
+    if b"\0" not in b"".join(found):
         return found
     words: dict[bytes, int] = {}
     for each, its in found.items():
@@ -257,6 +258,8 @@ def _stem(text: str, start: str, own: str | None, algorithm: str) -> _Stem:
 def _beginnings(start: str, stem: str, algorithm: str) -> tuple[str, ...]:
     """Return with what words of a stem begin, as far as the typed word does so, or behind a prefix."""
     beginning, prefixes = _beginning(stem, algorithm), PREFIXES.get(algorithm, ())
+    if not prefixes and algorithm != "dutch":
+        return (_shared(start, beginning),)
     behind = (start[len(prefix) :] for prefix, _ in prefixes if start.startswith(prefix))
     shared = max((_shared(each, beginning) for each in (start, *behind)), key=beginning.startswith)
     follows = ((prefix, shared[1:] if shared[0] in lost else shared) for prefix, lost in prefixes)

@@ -209,18 +209,19 @@ class Lexicon(Statistics):
 
     def family(self, word: bytes, matching: Matching) -> Family:
         """Return the other words that a word stands for, at most FAMILY_MAX of either kind; no object may hold some."""
-        state, lexicons = self.reader.state, self._lexicons
         matching = matching._replace(languages=self.languages_for(matching))
-        moment = (state.lexicon_version, state.pending_seq, state.next_term, lexicons.recoveries())
-        cached = lexicons.families.get((state.bucket, word, matching))
+        state, families = self.reader.state, self._lexicons.families
+        moment = (state.lexicon_version, state.pending_seq, state.next_term, self._lexicons.recoveries())
+        key = (state.bucket, word, matching)
+        cached = families.get(key)
         if cached is not None and cached[0] == moment:
             return cached[1]
-        surely, perhaps = family_of(self.sources(word), word, matching)
-        family = Family(self._nearest(word, surely), self._nearest(word, perhaps))
-        if max(len(surely), len(perhaps)) <= FAMILY_MAX:  # else it depends on which of them objects hold
-            if len(lexicons.families) >= FAMILIES_MAX:
-                lexicons.families.clear()
-            lexicons.families[state.bucket, word, matching] = moment, family
+        surely, perhaps = (each - {word} for each in family_of(self.sources(word), word, matching))
+        if max(len(surely), len(perhaps)) > FAMILY_MAX:  # those that are gone take no place
+            return Family(self._nearest(word, surely), self._nearest(word, perhaps))
+        if len(families) >= FAMILIES_MAX:
+            families.clear()
+        families[key] = moment, (family := Family(tuple(sorted(surely)), tuple(sorted(perhaps))))
         return family
 
     def languages_for(self, matching: Matching) -> tuple[str, ...]:
@@ -228,15 +229,16 @@ class Lexicon(Statistics):
         return matching.languages or self._lexicons.languages.of(self.reader)
 
     def _nearest(self, word: bytes, among: set[bytes]) -> tuple[bytes, ...]:
-        found = [each for each in among if each != word]
-        if len(found) > FAMILY_MAX:  # those that are gone take no place
-            found = [each for each, _ in self.held(found)]
-        return nearest_words(word, found)
+        """Return words that objects hold, those as long as the typed one first."""
+        return nearest_words(word, [each for each, _ in self.held(sorted(among))])
 
     def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
         """Return the words that begin as a word does; see `Statistics`."""
         words = self._begun(word, distance)
-        return most_frequent([(each, row, words[each]) for each, row in self.held(list(words))])
+        held = self.held(list(words))
+        if distance == 0:
+            return most_frequent([(each, row, 0) for each, row in held])
+        return most_frequent([(each, row, words[each]) for each, row in held])
 
     def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that begin as a word does, spelled otherwise; see `Statistics`."""

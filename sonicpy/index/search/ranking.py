@@ -42,6 +42,8 @@ class Planner(Protocol):
         ...
 
 
+TOGETHER = 30.0
+"""How much more often than by chance the words of a query stand together in an object, about."""
 PLANNERS: dict[str, Planner] = {"bm25": plan_bm25, "newest": plan_newest}
 """By the setting search.ranking."""
 
@@ -59,7 +61,7 @@ def carry_out(
 
     def fills(plan: Plan) -> bool:
         """Objects that hold every word come first, and score the same with completions: they may fill the page."""
-        if not total and may_fill(plan, wanted):
+        if not total and may_fill(plan, wanted, lexicon.objects):
             part = find(bind(plan, lexicon.reader, window), wanted)
             if part.is_full(wanted):
                 filled.append(part)
@@ -81,8 +83,18 @@ def count_whole(lexicon: Lexicon, plan: Plan, part: Part | SonicPart, config: Co
     return find(bind(whole, lexicon.reader, config.store.kv.retain_word_objects), 0, total=True).total
 
 
-def may_fill(plan: Plan, wanted: int) -> bool:
-    """Return whether as many objects as wanted may hold every word of a plan, as far as the plan tells."""
-    return plan.full_first and all(
-        clause.holders * len(clause.slots[0].words) >= wanted for clause in plan.clauses if clause.role & BRINGS
-    )
+def may_fill(plan: Plan, wanted: int, objects: int) -> bool:
+    """Return whether it is likely enough that as many objects as wanted hold every word of a plan.
+
+    Words of one query stand together far more often than chance would have it; a try in vain costs a second walk.
+    """
+    if not plan.full_first or not objects:
+        return False
+    expected = float(objects)
+    for clause in plan.clauses:
+        if clause.role & BRINGS:
+            holders = clause.holders * len(clause.slots[0].words)
+            if holders < wanted:
+                return False
+            expected *= holders / objects
+    return expected * TOGETHER >= wanted

@@ -18,7 +18,7 @@ from sonicpy._native.keys import bucket_key
 from sonicpy.errors import StoreError
 from sonicpy.ids import Scope
 from sonicpy.store.changing.any_store import AnyStore
-from sonicpy.store.changing.apply import apply_mutation
+from sonicpy.store.changing.apply import apply_all
 from sonicpy.store.changing.mutations import FlushCollection
 from sonicpy.store.disk.transaction import BUCKET_TABLES, PENDING, SCOPES, Row
 from sonicpy.store.rows.bucket_state import BucketState
@@ -103,8 +103,7 @@ class Restoration:
         for (scope, _), state in zip(self._scopes, states, strict=True):
             if state is None or (state.live_words and not state.lexicon_version):
                 raise StoreError(f"{'/'.join(scope)} was not restored whole, so nothing was; try again")
-        for collection in dict.fromkeys(scope.collection for scope, _ in self._scopes):
-            apply_mutation(view, FlushCollection(collection))
+        apply_all(view, map(FlushCollection, dict.fromkeys(scope.collection for scope, _ in self._scopes)))
         for number, (scope, _) in enumerate(self._scopes):
             view.rename_bucket(_staged(number), scope)
         view.read_removals()  # the backup may have been made while something was half gone

@@ -1,60 +1,61 @@
-"""Carry out a mutation inside a write transaction: the same code live and in replay."""
+"""Carries out mutations inside a write transaction: the same code live, in replay and at a replica."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
+from typing import Any
 
+from sonicpy._native.terms import Terms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.changing.bucket_writer import writer_of
-from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
+from sonicpy.store.changing.mutations import (
+    FlushBucket,
+    FlushCollection,
+    FlushObject,
+    Mutation,
+    PopTerms,
+    PushTerms,
+    names_of,
+)
 from sonicpy.store.changing.remove_steps import flush_collection, flush_object, settle, step
 from sonicpy.store.views.write_view import WriteView
 
+Push = tuple[str, str, str, Terms, int]
+"""The fields of PushTerms that have an effect."""
 
-def apply_pushes(view: WriteView, pushes: Sequence[PushTerms], *, new: bool) -> list[int]:
-    """Carry out PUSHes one after the other; return the places of those left out.
+
+def apply_push(view: WriteView, push: Push, new: bool = False) -> int:
+    """Carry out a PUSH; return 1 if `new` left it out, else 0.
 
     Args:
-        new: leave out those whose object exists.
+        new: leave it out if its object exists.
 
     Raises:
         StoreError: the transaction failed; nothing in it can be used any more.
     """
-    left_out = []
+    collection, bucket, oid, terms, rules = push
+    removals = view.removals
     try:
-        for place, push in enumerate(pushes):
-            collection, bucket, oid, terms, _, rules = push
-            if view.removals:
-                settle(view, push)
-            if not writer_of(view, collection, bucket, rules).push(oid, terms, new=new):
-                left_out.append(place)
+        if removals.objects or removals.collections:
+            settle(view, collection, bucket, oid)
+        writer = view.writer_cache.get((collection, bucket)) or writer_of(view, collection, bucket, rules)
+        if not writer.push(oid, terms, new=new):
+            return 1
+        if terms.languages:
+            writer.count_languages(terms.languages)
+        return 0
     except (DamagedBytes, OverflowError) as error:
         raise _store_error(error) from error
-    return left_out
 
 
-def apply_mutation(view: WriteView, mutation: Mutation, *, in_steps: bool = False) -> int:
-    """Change the store; return the number for the client: words that went, or 0/1 for existence; 0 for PushTerms.
+def apply_all(
+    view: WriteView, mutations: Iterable[Mutation], *, in_steps: bool = False, new: bool = False
+) -> list[int]:
+    """Carry out mutations one after the other; return the number that each answers: words that went, or 0/1 for
+    existence; of a PUSH 1 if it was left out.
 
     Args:
         in_steps: let `remove_steps.step` do most of a removal that takes long.
-
-    Raises:
-        StoreError: the transaction failed; nothing in it can be used any more.
-    """
-    try:
-        if view.removals:
-            settle(view, mutation)
-        if isinstance(mutation, PushTerms):
-            collection, bucket, oid, terms, _, rules = mutation
-            writer_of(view, collection, bucket, rules).push(oid, terms)
-            return 0
-        return _remove(view, mutation, in_steps)
-    except (DamagedBytes, OverflowError) as error:
-        raise _store_error(error) from error
-
-
-def apply_mutations(view: WriteView, mutations: Sequence[Mutation]) -> list[int]:
-    """Change the store by several mutations, in order; return the number that each answers.
+        new: leave out each PUSH whose object exists.
 
     Raises:
         StoreError: the transaction failed; nothing in it can be used any more.
@@ -62,14 +63,12 @@ def apply_mutations(view: WriteView, mutations: Sequence[Mutation]) -> list[int]
     answers = []
     try:
         for mutation in mutations:
+            if type(mutation) is PushTerms:
+                answers.append(apply_push(view, (*mutation[:4], mutation.rules), new))
+                continue
             if view.removals:
-                settle(view, mutation)
-            if isinstance(mutation, PushTerms):
-                collection, bucket, oid, terms, _, rules = mutation
-                writer_of(view, collection, bucket, rules).push(oid, terms)
-                answers.append(0)
-            else:
-                answers.append(_remove(view, mutation, in_steps=False))
+                settle(view, *names_of(mutation))
+            answers.append(APPLY[type(mutation)](view, mutation, in_steps))
     except (DamagedBytes, OverflowError) as error:
         raise _store_error(error) from error
     return answers
@@ -87,23 +86,38 @@ def take_step(view: WriteView) -> bool:
         raise _store_error(error) from error
 
 
-def _remove(view: WriteView, mutation: PopTerms | FlushObject | FlushBucket | FlushCollection, in_steps: bool) -> int:
-    match mutation:
-        case PopTerms(collection, bucket, oid, terms):
-            if view.bucket(collection, bucket) is None:
-                return 0
-            return writer_of(view, collection, bucket).pop(oid, terms.words)
-        case FlushObject(collection, bucket, oid):
-            return flush_object(view, collection, bucket, oid, in_steps=in_steps)
-        case FlushBucket(collection, bucket):
-            # As in Sonic, which asks only whether the collection exists.
-            is_there_for_sonic = view.by_association and view.has_collection(collection)
-            was_there = view.forget_bucket(collection, bucket)
-            if was_there and not view.has_buckets(collection):
-                view.note_emptied(collection)
-            return int(was_there or is_there_for_sonic)
-        case FlushCollection(collection):
-            return flush_collection(view, collection, in_steps=in_steps)
+def _pop(view: WriteView, mutation: PopTerms, in_steps: bool) -> int:
+    collection, bucket, oid, terms = mutation
+    if view.bucket(collection, bucket) is None:
+        return 0
+    return writer_of(view, collection, bucket).pop(oid, terms.words)
+
+
+def _flush_object(view: WriteView, mutation: FlushObject, in_steps: bool) -> int:
+    return flush_object(view, *mutation, in_steps=in_steps)
+
+
+def _flush_bucket(view: WriteView, mutation: FlushBucket, in_steps: bool) -> int:
+    collection, bucket = mutation
+    # As in Sonic, which asks only whether the collection exists.
+    is_there_for_sonic = view.by_association and view.has_collection(collection)
+    was_there = view.forget_bucket(collection, bucket)
+    if was_there and not view.has_buckets(collection):
+        view.note_emptied(collection)
+    return int(was_there or is_there_for_sonic)
+
+
+def _flush_collection(view: WriteView, mutation: FlushCollection, in_steps: bool) -> int:
+    return flush_collection(view, mutation.collection, in_steps=in_steps)
+
+
+APPLY: dict[type[Mutation], Callable[[WriteView, Any, bool], int]] = {
+    PopTerms: _pop,
+    FlushObject: _flush_object,
+    FlushBucket: _flush_bucket,
+    FlushCollection: _flush_collection,
+}
+"""What carries out each mutation but a PUSH, the most frequent one."""
 
 
 def _store_error(error: DamagedBytes | OverflowError) -> StoreError:

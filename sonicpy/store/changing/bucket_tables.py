@@ -1,12 +1,12 @@
 """The rows of one bucket inside the write transaction, as PUSH, POP and FLUSHO read and write them."""
 
-from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
+from sonicpy._native.bucket import PushWriter
 from sonicpy._native.dense_records import dense_row
 from sonicpy._native.impact_rows import ImpactRow, block_pairs
 from sonicpy._native.lengths import pack_length
-from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy.store.disk.transaction import IMPACTS, OBJECTS, OIDS, POSTINGS, Row
 from sonicpy.store.disk.why import Why
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class BucketTables:
-    """Reads and writes the rows that are not cached; `PushWriter` gets one.
+    """Reads and writes the rows that are not cached.
 
     Args:
         view: of the open write transaction.
@@ -31,16 +31,52 @@ class BucketTables:
         self._view = view
         self._transaction = view.transaction
         self._state = state
-        self.read_names: Callable[[bytes], bytes | None] = view.transaction.getter(OIDS)
-        """Returns the row of names under a key, or None."""
 
-    def find_among(self, iids: Iterable[int], oid: bytes) -> tuple[int, ObjectRecord] | None:
-        """Return the IID and the record of the object among some that has an OID, or None."""
-        return find_among(self._view, self._state.bucket, iids, oid)
+    def push_writer(self, *, letters: bool) -> PushWriter:
+        """Return what pushes into the bucket while the transaction lasts.
 
-    def read_words(self, keys: list[bytes]) -> list[Row]:
-        """Return (key, row) of the words that have a row, in the order of `keys`."""
-        return stored_words(self._transaction, keys)
+        Args:
+            letters: words are shown up to 40 letters, not bytes.
+        """
+        view, state, transaction = self._view, self._state, self._transaction
+        return PushWriter(
+            state,
+            view.terms,
+            view.names(state),
+            view.newest(state),
+            view.lengths_to_change(state.bucket),
+            transaction.getter(OIDS),
+            partial(find_among, view, state.bucket),
+            partial(stored_words, transaction),
+            self.read_blocks,
+            self._write_push,
+            view.by_association,
+            letters,
+        )
+
+    def _write_push(
+        self,
+        iid: int,
+        rewritten: list[int] | None,
+        new_terms: list[tuple[int, bytes]] | None,
+        appeared: list[bytes] | None,
+        record: bytes | None,
+        blocks: list[Row] | None,
+    ) -> None:
+        """Write what a PUSH leaves to the tables; see `PushWriter`."""
+        view, state = self._view, self._state
+        if new_terms is not None:
+            view.add_terms(state.bucket, new_terms)
+        if appeared is not None:
+            view.note_pending(state, appeared, Why.APPEARED)
+        if rewritten is not None:
+            view.note_rewritten(state.bucket, rewritten)
+        if record is not None:
+            self.put_record(iid, record)
+        if blocks is not None:
+            self.write_blocks(blocks)
+            if not view.by_association:
+                self.put_impacts(blocks)
 
     def read_blocks(self, keys: list[bytes]) -> list[Row | None]:
         """Return for each key (key, block) of the last block of its term that is not behind it, or None."""
@@ -100,18 +136,6 @@ class BucketTables:
         """Return the key and the row that tells, or should tell, of a block."""
         (found,) = self._transaction.floor_many(IMPACTS, [key], TERM_KEY_BYTES)
         return (key, ImpactRow()) if found is None else (found[0], ImpactRow(found[1]))
-
-    def write_terms(self, terms: list[tuple[int, bytes]]) -> None:
-        """Let `terms` hold (term id, term) pairs of new words."""
-        self._view.add_terms(self._state.bucket, terms)
-
-    def note_rewritten(self, term_ids: list[int]) -> None:
-        """Note that the lists of these words change other than by new postings at their end."""
-        self._view.note_rewritten(self._state.bucket, term_ids)
-
-    def note_appeared(self, keys: list[bytes]) -> None:
-        """Add words, by their keys, to the pending words: they are live now."""
-        self._view.note_pending(self._state, keys, Why.APPEARED)
 
     def put_record(self, iid: int, record: bytes) -> None:
         """Put the record of an object into its row; start the next newest row if it belongs there."""

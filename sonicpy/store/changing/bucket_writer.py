@@ -1,12 +1,11 @@
 """One bucket inside the write transaction: PUSH, POP and FLUSHO change its words, postings and objects."""
 
-from sonicpy._native.bucket import PushWriter
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
-from sonicpy.rules import FIRST, counts_letters
+from sonicpy.rules import FIRST, NEWEST, counts_letters
 from sonicpy.store.changing.bucket_tables import BucketTables
 from sonicpy.store.disk.transaction import COMMON, POSTINGS, REMOVED, WORDS
 from sonicpy.store.disk.why import Why
@@ -38,17 +37,16 @@ class BucketWriter:
         self.rules = view.rules(state.bucket)
         """By which its texts are cut."""
         self._letters = counts_letters(self.rules)
-        self.push = PushWriter(
-            state,
-            view.terms,
-            view.names(state),
-            view.newest(state),
-            view.lengths_to_change(state.bucket),
-            self._tables,
-            view.by_association,
-            self._letters,
-        ).push
+        self.push = self._tables.push_writer(letters=self._letters).push
         """Gives an object the terms of a text; see `PushWriter.push`."""
+
+    def count_languages(self, languages: bytes) -> None:
+        """Count the languages of a text that was pushed, see `Terms.languages`; buckets of old rules count none."""
+        if self.rules >= NEWEST:
+            waiting = self._view.languages_waiting(self._state.bucket)
+            if not waiting:
+                self._view.note_languages_wait(self._state.bucket)
+            waiting[languages] = waiting.get(languages, 0) + 1
 
     def set_fact(self, kind: int, value: bytes | None) -> None:
         """Note something of the bucket as a whole; see `WriteView.set_fact`."""
@@ -101,7 +99,7 @@ class BucketWriter:
         key, part = rows[0]
         record = ObjectRecord.unpack(part, self._view.by_association)
         self._view.flush_term_rows()
-        self._tables.note_rewritten([term_id for term_id, *_ in record.terms()])
+        self._note_rewritten(record)
         change = RemoveTerms(
             self._state.bucket, iid, self._words(record), record, self._view.by_association, self._letters
         )
@@ -113,6 +111,10 @@ class BucketWriter:
         if len(rows) < 2 or not rows[1][0].startswith(prefix):
             self._drop_object(iid, record)
             del self._view.removals.objects[self._state.bucket, record.oid.decode()]
+
+    def _note_rewritten(self, record: ObjectRecord) -> None:
+        """Note that the lists of the words of an object change: some lose it, others gain impacts."""
+        self._view.note_rewritten(self._state.bucket, [term_id for term_id, *_ in record.terms()])
 
     def _with_joints(self, record: ObjectRecord, words: list[bytes]) -> list[bytes]:
         """Return words and the hidden terms of an object that name the parts of one of them, in whatever capitals."""
@@ -126,7 +128,7 @@ class BucketWriter:
 
     def _remove(self, iid: int, record: ObjectRecord, words: list[bytes]) -> int:
         state = self._state
-        self._tables.note_rewritten([term_id for term_id, *_ in record.terms()])  # the other words gain impacts
+        self._note_rewritten(record)
         change = RemoveTerms(state.bucket, iid, words, record, self._view.by_association, self._letters)
         self._change_words(change)
         if change.turned:

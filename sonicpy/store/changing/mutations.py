@@ -79,6 +79,12 @@ Mutation = PushTerms | PopTerms | FlushObject | FlushBucket | FlushCollection
 KINDS: dict[int, type[Mutation]] = {1: PushTerms, 2: PopTerms, 3: FlushObject, 4: FlushBucket, 5: FlushCollection}
 """The mutation of each kind of log record, by the byte that the record begins with. A number is never used again."""
 
+
+def names_of(mutation: Mutation) -> tuple[str, ...]:
+    """Return the names that a mutation begins with: collection, bucket, OID, or the first ones of them."""
+    return tuple(name for name in mutation[:3] if isinstance(name, str))
+
+
 _CODEC = RecordCodec(KINDS)
 
 pack_mutation: Callable[[Mutation], bytes] = _CODEC.pack

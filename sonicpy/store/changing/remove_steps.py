@@ -13,7 +13,6 @@ from itertools import islice
 
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.changing.bucket_writer import writer_of
-from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, Mutation
 from sonicpy.store.changing.part_sorter import PartSorter, wants_sorting
 from sonicpy.store.disk.transaction import META, SCOPES, Row
 from sonicpy.store.rows.bucket_state import BucketState
@@ -71,21 +70,21 @@ def step(view: WriteView) -> bool:
     return bool(removals)
 
 
-def settle(view: WriteView, mutation: Mutation) -> None:
-    """Take away the rest of what a mutation is about to change."""
+def settle(view: WriteView, collection: str, bucket: str | None = None, oid: str | None = None) -> None:
+    """Take away the rest of a collection, a bucket or an object that is about to be changed, or flushed as a whole."""
     removals = view.removals
-    limit = removals.collections.get(mutation.collection)
-    if isinstance(mutation, FlushCollection):
-        while mutation.collection in removals.collections:
-            _step_collection(view, mutation.collection, removals.collections[mutation.collection])
+    limit = removals.collections.get(collection)
+    if bucket is None:
+        while collection in removals.collections:
+            _step_collection(view, collection, removals.collections[collection])
         return
-    state = view.bucket(mutation.collection, mutation.bucket)
+    state = view.bucket(collection, bucket)
     if state is None:
         return
     if limit is not None and state.bucket < limit:
-        view.forget_bucket(mutation.collection, mutation.bucket)
-    elif not isinstance(mutation, FlushBucket):
-        while (iid := removals.objects.get((state.bucket, mutation.oid))) is not None:
+        view.forget_bucket(collection, bucket)
+    elif oid is not None:
+        while (iid := removals.objects.get((state.bucket, oid))) is not None:
             _step_object(view, state.bucket, iid)
 
 

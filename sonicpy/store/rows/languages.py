@@ -4,7 +4,7 @@ The fact is text: "eng 120 +", a comma, and so on, by falling counts. The plus m
 are counted when they are pushed, and never taken back: what matters is which languages there are, not how many texts.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 LANGUAGES: Final = 2
@@ -43,16 +43,26 @@ def pack_languages(counted: dict[str, Counted]) -> bytes:
     return ",".join(f"{code} {texts}{' +' if own else ''}" for code, (texts, own) in entries).encode("ascii")
 
 
-def add_languages(fact: bytes | None, codes: Iterable[tuple[str, int]]) -> bytes:
-    """Return a fact to which texts were added.
+def texts_of(languages: bytes) -> list[tuple[str, int]]:
+    """Return the languages that a change brings, and how many texts of each: `eng`, or `eng 12,deu 3`."""
+    found = []
+    for entry in languages.decode("ascii").split(","):
+        code, _, texts = entry.partition(" ")
+        found.append((code, int(texts or 1)))
+    return found
+
+
+def add_languages(fact: bytes | None, changes: Mapping[bytes, int]) -> bytes:
+    """Return a fact to which the texts of some changes were added.
 
     Args:
-        codes: languages, and how many texts of each.
+        changes: how many have brought which languages, see `texts_of`.
     """
     counted = unpack_languages(fact)
-    for code, texts in codes:
-        before = counted.get(code, Counted(0, is_own=False))
-        counted[code] = Counted(before.texts + texts, before.is_own)
+    for languages, times in changes.items():
+        for code, texts in texts_of(languages):
+            before = counted.get(code, Counted(0, is_own=False))
+            counted[code] = Counted(before.texts + texts * times, before.is_own)
     return pack_languages(judged(counted))
 
 

@@ -209,12 +209,6 @@ class BucketReader:
                 return words
             start, size = keys[-1] + b"\0", min(4 * size, most - len(words))
 
-    def word_from(self, start: bytes) -> bytes | None:
-        """Return the first word that is not before `start` in byte order, live or not; None: there is none."""
-        key = word_key(self.state.bucket, start)
-        keys = self._view.word_keys_from(key, 1)
-        return keys[0][4:] if keys and keys[0][:4] == key[:4] else None
-
     def likely_words(self, prefix: bytes, limit: int, examined: int) -> list[bytes]:
         """Return at most `limit` live words: the prefix itself, then those that most objects hold, then short ones.
 

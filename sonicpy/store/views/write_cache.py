@@ -67,12 +67,14 @@ class BucketWriteCache:
 
     Attributes:
         facts: those that no row holds yet, by kind; None: the row is to go.
+        languages: texts that the fact of the languages does not count yet, by `Terms.languages`.
     """
 
-    __slots__ = ("facts", "lengths", "names", "newest")
+    __slots__ = ("facts", "languages", "lengths", "names", "newest")
 
     def __init__(self) -> None:
         self.facts: dict[int, bytes | None] = {}
+        self.languages: dict[bytes, int] = {}
         self.lengths: Lengths | None = None
         self.newest: NewestRow | None = None
         self.names: NewNames | None = None

@@ -36,6 +36,7 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import Touched
 from sonicpy.store.rows.keys import bucket_of, fact_key, length_key, object_key, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
+from sonicpy.store.rows.languages import LANGUAGES, add_languages
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
 from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
@@ -230,6 +231,8 @@ class WriteView(View):
 
     def fact(self, bucket: int, kind: int) -> bytes | None:
         """Return what is noted of a bucket, by its number, under a kind; None: nothing."""
+        if kind == LANGUAGES:
+            self._note_languages(bucket)
         waiting = self._write_cache.of(bucket).facts
         return waiting[kind] if kind in waiting else super().fact(bucket, kind)
 
@@ -248,6 +251,24 @@ class WriteView(View):
         self.require(uses.FACTS)
         self._changed_buckets.add(bucket)
         self._write_cache.of(bucket).facts[kind] = value
+
+    def languages_waiting(self, bucket: int) -> dict[bytes, int]:
+        """Return the languages of texts that the fact does not count yet, see `Terms.languages`, to be added to. The
+        caller says so by `note_languages_wait` before the first one."""
+        return self._write_cache.of(bucket).languages
+
+    def note_languages_wait(self, bucket: int) -> None:
+        """Note that `languages_waiting` of a bucket, by its number, is about to hold something."""
+        self.require(uses.FACTS)
+        self._changed_buckets.add(bucket)
+
+    def _note_languages(self, bucket: int) -> None:
+        """Add the texts that wait to the fact of the languages: once a commit, not at each PUSH."""
+        cache = self._write_cache.of(bucket)
+        if waiting := cache.languages:
+            fact = cache.facts[LANGUAGES] if LANGUAGES in cache.facts else super().fact(bucket, LANGUAGES)
+            cache.facts[LANGUAGES] = add_languages(fact, waiting)
+            waiting.clear()
 
     def lengths(self, state: BucketState) -> bytearray:
         """Return the packed lengths of all objects of a bucket, by IID. The caller must not change them."""
@@ -395,6 +416,7 @@ class WriteView(View):
         self.transaction.put_many(LENGTHS, rows)
 
     def _put_facts(self, bucket: int) -> None:
+        self._note_languages(bucket)
         waiting = self._write_cache.of(bucket).facts
         for kind, value in waiting.items():
             if value is None:

@@ -4,14 +4,14 @@ They are few lists, not one for each word: an object gains the same from any of 
 can be many. Where all of them find few objects, those join them that begin so but for typing errors.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.plan import BRINGS, Clause, Plan, Slot, add_expansions
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, Terms
 from sonicpy.config import SearchConfig
-from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginnings
+from sonicpy.index.search.beginnings import Beginning, edits_of_beginning, likeliest_beginnings
 from sonicpy.index.search.expansion import corrections
 from sonicpy.index.search.statistics import Statistics
 
@@ -21,8 +21,9 @@ Held = Sequence[tuple[bytes, TermInfo]]
 
 LONGER = (2, 5)
 """How many letters more the words of the first lists of completions have, at most; the last list has all others."""
-COMPLETION_SHARE = 0.9
-"""Of the weight of the typed word, what a completion counts that is hardly longer."""
+COMPLETION_SHARES = (0.9, 0.8, 0.7)
+"""Of the weight of the typed word, what the completions of these lists count: an object that holds all words, one of
+them as a completion, comes before those that lack a word."""
 LIKELIEST = (4, 16)
 """How many of the likeliest words with typing errors are in the first lists."""
 LIKELIEST_SHARES = (0.45, 0.4, 0.35)
@@ -50,40 +51,59 @@ def complete(statistics: Statistics, last: Clause, clauses: list[Clause], search
     """Add to the clause of the last word the words that begin so."""
     word = last.slots[0].words[0]
     taken = set(last.slots[0].words)
-    found = [(each, row) for each, row, _ in statistics.beginnings(word, 0) if each not in taken]
     others = {each for clause in clauses if clause is not last for each in clause.slots[0].words}
-    apart = [each for each in found if each[0] not in others]
-    if apart or last.holders:  # john jo: whoever types it looks for another word than john
-        found = apart
-    last.slots.extend(_completions(word, found, last.weight, statistics.objects))
-    if last.is_expandable and last.holders + sum(row.df for _, row in found) < search.alternates_below:
-        taken.update(each for each, _ in found)
-        _add_corrections(statistics, last, word, taken, search)
+    begun = statistics.beginnings(word, 0)
+    lists, holders = _by_length(word, begun, taken | others)
+    if holders or last.holders:  # john jo: whoever types it looks for another word than john
+        last.slots[1:] = filter(None, (_without(slot, others) for slot in last.slots[1:]))
+    else:
+        lists, holders = _by_length(word, begun, taken)
+    weight = min(last.weight, idf(statistics.objects, min(holders, statistics.objects)))
+    last.slots.extend(
+        Slot(tuple(held), share * weight, how="completion")
+        for share, held in zip(COMPLETION_SHARES, lists, strict=True)
+        if held
+    )
+    if last.is_expandable and last.holders + holders < search.alternates_below:
+        _add_corrections(statistics, last, word, taken.union(*lists), search)
     add_expansions(last, (), statistics.objects)
 
 
-def _completions(word: bytes, found: Held, weight: float, objects: int) -> Iterator[Slot]:
-    """Yield completions as lists: words that are hardly longer than the typed one, longer ones, the longest."""
-    length = len(word.decode())
-    lists: list[list[tuple[bytes, TermInfo]]] = [[] for _ in (*LONGER, None)]
-    for each in found:
-        more = len(each[0].decode()) - length
-        lists[sum(more > most for most in LONGER)].append(each)
-    weight = min(weight, _idf_of(found, objects))
-    longer = (0, *LONGER)
-    for place, held in enumerate(lists):
-        if held:
-            share = COMPLETION_SHARE * length / (length + longer[place] + 1)
-            yield Slot(tuple(each for each, _ in held), share * weight, how="completion")
+def _by_length(word: bytes, begun: Iterable[Beginning], but: set[bytes]) -> tuple[tuple[list[bytes], ...], int]:
+    """Return completions as lists, hardly longer than the typed word, longer and longest ones; and how many objects
+    hold them, each word for itself.
+
+    Args:
+        but: words to leave out.
+    """
+    length, holders = len(word.decode()), 0
+    lists: tuple[list[bytes], ...] = ([], [], [])
+    for each, row, _ in begun:
+        if each not in but:
+            more = (len(each) if each.isascii() else len(each.decode())) - length
+            lists[(more > LONGER[0]) + (more > LONGER[1])].append(each)
+            holders += row.df
+    return lists, holders
+
+
+def _without(slot: Slot, words: set[bytes]) -> Slot | None:
+    """Return a slot without some words; None: nothing is left."""
+    if words.isdisjoint(slot.words):
+        return slot
+    left = tuple(word for word in slot.words if word not in words)
+    return Slot(left, slot.weight, slot.exact_weight, slot.how, slot.edits) if left else None
 
 
 def _add_corrections(
     statistics: Statistics, clause: Clause, word: bytes, taken: set[bytes], search: SearchConfig
 ) -> None:
     """Add words that the typed one may be with typing errors, then those that may begin so."""
+    most = edits_of_beginning(len(word.decode()))
+    if clause.holders:  # a word that is held has seldom two errors, and looking for them takes long
+        most = min(most, 1)
     add_expansions(clause, corrections(statistics, word, search.query_alternates_try, taken), statistics.objects)
     taken.update(each for slot in clause.slots for each in slot.words)
-    near = statistics.beginnings(word, edits_of_beginning(len(word.decode())))
+    near = statistics.beginnings(word, most) if most else []
     likeliest = likeliest_beginnings(word, near, taken)
     for edits in sorted({its for _, _, its in likeliest}):
         held = [(each, row) for each, row, its in likeliest if its == edits]
@@ -107,4 +127,4 @@ def _misspelt(held: Held, edits: int, weight: float, objects: int) -> Iterator[S
 
 def _idf_of(held: Held, objects: int) -> float:
     """Return the weight of some words as if they were one."""
-    return idf(objects, min(sum(row.df for _, row in held), objects))
+    return idf(objects, min(sum([row.df for _, row in held]), objects))
