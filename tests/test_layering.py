@@ -62,8 +62,9 @@ ROOMS = {
         "disk": set(),
         "rows": {"disk"},
         "views": {"disk", "rows"},
-        "changing": {"disk", "rows", "views"},
-        "care": {"changing", "disk", "rows", "views"},
+        "fields": {"disk", "rows", "views"},
+        "changing": {"disk", "fields", "rows", "views"},
+        "care": {"changing", "disk", "fields", "rows", "views"},
     },
     "cluster": {
         "log": set(),

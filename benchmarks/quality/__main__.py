@@ -2,8 +2,8 @@
 
     SONIC_BIN=/path/to/sonic python -m benchmarks.quality [PART ...] [--data ../shared/data] [--typos 5000] [--tables F]
 
-Parts: finding, forms, relevance, typos, typing, languages, window, guesses, pieces, extras (default: all). Needs the
-extra [eval].
+Parts: finding, forms, inner, relevance, typos, typing, languages, window, guesses, pieces, extras (default: all). Needs
+the extra [eval].
 """
 
 import argparse
@@ -16,6 +16,7 @@ from benchmarks.as_csv import markdown_as_csv
 from benchmarks.quality import variants
 from benchmarks.quality.finding import finding_table
 from benchmarks.quality.forms import forms_table
+from benchmarks.quality.inner import inner_table
 from benchmarks.quality.peers import stemming_engines
 from benchmarks.quality.systems import OURS, all_systems
 from benchmarks.quality.tables import languages_table, relevance_table, typos_table
@@ -89,6 +90,7 @@ def window_of_one(data: Path, _: int) -> str:
 PARTS: dict[str, Callable[[Path, int], str]] = {
     "finding": lambda data, _: finding_table(data),
     "forms": lambda data, _: forms_table(data),
+    "inner": lambda _, __: inner_table(),
     "relevance": relevance_of_all,
     "typos": typos_of_all,
     "typing": lambda data, _: typing_tables(data),

@@ -7,6 +7,7 @@ lexer then decides about each place.
 
 import html
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 
@@ -14,6 +15,7 @@ import ahocorasick
 
 from sonicpy._native.analyzer import prepared
 from sonicpy._native.terms import PART, STOP
+from sonicpy._native.word_break import is_unspaced, is_unspaced_letter
 from sonicpy.api.explanation import Analysis, Explanation
 from sonicpy.config import Config, NormalizationConfig, StopwordsConfig, TokenizationConfig
 from sonicpy.errors import InvalidArgument
@@ -70,11 +72,11 @@ def spans(text: str, explanation: Explanation) -> list[Span]:
             f"explanation is of type {type(explanation).__name__}; "
             "allowed is what `explain` of an index or a client returned"
         )
-    words = wanted_words(explanation)
-    if not words or not text:
+    wanted = _wanted(explanation)
+    if not wanted or not text:
         return []
     merged: list[Span] = []
-    for start, end in sorted(_Reading(_SURROGATES.sub("\ufffd", text), explanation).places(words)):
+    for start, end in sorted(_Reading(_SURROGATES.sub("\ufffd", text), explanation).places(wanted)):
         if merged and start < merged[-1][1]:
             merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
@@ -84,8 +86,28 @@ def spans(text: str, explanation: Explanation) -> list[Span]:
 
 def wanted_words(explanation: Explanation) -> set[str]:
     """Return the words that a query looks for: its own, and the words in their place."""
-    terms = [term for term in explanation.terms if term.role in ("required", "searched")]
-    return {term.word for term in terms} | {other.word for term in terms for other in term.alternates}
+    return set(_wanted(explanation))
+
+
+def _wanted(explanation: Explanation) -> dict[str, set[str]]:
+    """Return the words that a query looks for, each with the typed words that may be a part of it; an empty one stands
+    for the whole word.
+
+    A word that goes on behind the typed letters without a blank is not among them: the typed letters are marked in it.
+    """
+    wanted: dict[str, set[str]] = {}
+    for term in explanation.terms:
+        if term.role in ("required", "searched"):
+            wanted.setdefault(term.word, set())
+            is_run = is_unspaced(term.word.encode()) or is_unspaced_letter(term.word.encode())
+            for other in term.alternates:
+                if not (is_run and other.word.startswith(term.word)):
+                    wanted.setdefault(other.word, set()).add("" if other.how == "spelling" else term.word)
+    letters = {word for word in wanted if is_unspaced_letter(word.encode())}
+    for letter in letters:  # a pair of letters shows where they are
+        if any(letter in word for word in wanted if word not in letters):
+            del wanted[letter]
+    return wanted
 
 
 @lru_cache(maxsize=8)
@@ -132,8 +154,32 @@ class _Reading:
         self._folded = Folded(text, self._fold)
         self._chunks = Borders([0, *(place for match in _CHUNKS.finditer(text) for place in match.span()), len(text)])
 
-    def places(self, words: set[str]) -> Iterator[Span]:
-        """Yield the places where the lexer finds one of `words`, some perhaps twice."""
+    def places(self, wanted: dict[str, set[str]]) -> Iterator[Span]:
+        """Yield the places where the lexer finds one of the words, some perhaps twice.
+
+        Args:
+            wanted: the words, each with what may be a part of it: then only the part is marked.
+        """
+        for word, span in self._words(set(wanted)):
+            inner: list[Span] = []
+            if not any(map(word.startswith, wanted[word])):
+                inner = [place for part in wanted[word] for place in self._parts(span, part)]
+            yield from inner or [span]
+
+    def _parts(self, around: Span, part: str) -> Iterator[Span]:
+        """Yield the places of a part in a word that does not begin with it, each up to the next joint."""
+        first, last = around
+        joints = [place for place in range(first + 1, last) if _is_joint(self._text, place)]
+        for number, start in enumerate(joints):
+            for end in (*joints[number + 1 :], last):
+                if self._normalize(self._text[start:end]).startswith(part):
+                    yield start, end
+                    break
+                if end - start > len(part):
+                    break
+
+    def _words(self, words: set[str]) -> Iterator[tuple[str, Span]]:
+        """Yield the words with the places where the lexer finds them."""
         automaton = ahocorasick.Automaton()
         for word in words:
             automaton.add_word(word, word)
@@ -141,12 +187,12 @@ class _Reading:
         for last, word in automaton.iter(self._folded.text):
             span = self._folded.span(last + 1 - len(word), last + 1)
             if span is not None and self._holds(span, word):
-                yield span
+                yield word, span
         if self._analysis.compat:  # there identifiers keep their letters
             for last, word in automaton.iter(self._text):
                 span = (last + 1 - len(word), last + 1)
                 if self._holds(span, word):
-                    yield span
+                    yield word, span
         if not self._analysis.split_special_patterns:
             yield from self._phones(words)
 
@@ -181,9 +227,24 @@ class _Reading:
         parts = (self._text[first:start], self._text[start:end], self._text[end:last])
         return self._terms_between(first, last) <= frozenset().union(*map(self._terms, parts))
 
-    def _phones(self, words: set[str]) -> Iterator[Span]:
-        """Yield the places of telephone numbers, whose digits may be separated in the text."""
+    def _phones(self, words: set[str]) -> Iterator[tuple[str, Span]]:
+        """Yield telephone numbers with their places, whose digits may be separated in the text."""
         for word in words:
             if _PHONE.fullmatch(word) and word in self._terms(self._text):
                 pattern = "[ .-]?".join(map(re.escape, word))
-                yield from (match.span() for match in re.finditer(pattern, self._text) if word in self._terms(match[0]))
+                matches = re.finditer(pattern, self._text)
+                yield from ((word, match.span()) for match in matches if word in self._terms(match[0]))
+
+
+def _is_joint(text: str, place: int) -> bool:
+    """Return whether a part of a joined word may begin or end at a place: behind or before a sign, where letters change
+    to digits or back, and where a small letter meets a capital one."""
+    before, behind = text[place - 1], text[place]
+    if not (_is_letter(before) and _is_letter(behind)):
+        return _is_letter(before) != _is_letter(behind)
+    return before.isdecimal() != behind.isdecimal() or (before.islower() and behind.isupper())
+
+
+def _is_letter(char: str) -> bool:
+    """Return whether a character is a letter, a digit, or a mark on one."""
+    return char.isalnum() or unicodedata.category(char)[0] == "M"

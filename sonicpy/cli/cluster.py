@@ -156,10 +156,13 @@ def snapshot(arguments: argparse.Namespace) -> int:
 def upgrade(arguments: argparse.Namespace) -> int:
     """Let nodes write a newer version of entries. Raises SonicError."""
     found = load_cluster("registry.upgrade").upgrade(brokers(arguments))
-    if found.after == found.before:
-        print(f"nodes go on to write entries of version {found.after}, the newest that {', '.join(found.last)} read")
+    before, after = found.before, found.after
+    if after.version == before.version:
+        print(f"nodes go on to write entries of version {after.version}, the newest that {', '.join(found.last)} read")
     else:
-        print(f"nodes write entries of version {found.after} from now on, not {found.before}")
+        print(f"nodes write entries of version {after.version} from now on, not {before.version}")
+    if new := sorted(after.names - before.names):
+        print(f"their changes may use {', '.join(new)}")
     return 0
 
 

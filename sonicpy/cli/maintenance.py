@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
@@ -16,8 +15,7 @@ from sonicpy.cli.settings import load_settings
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_folder, open_server, open_target, server_url
 from sonicpy.errors import ConfigError, NotOffered, SonicError
 from sonicpy.index.maintenance.verify import verify_in_child
-from sonicpy.index.report.export import ExportedObject
-from sonicpy.rules import FIRST
+from sonicpy.index.report.export import lines
 
 FAULTS_FOUND = 1
 
@@ -78,19 +76,14 @@ def export(arguments: argparse.Namespace) -> int:
     url = server_url(arguments)
     if url is not None:
         raise NotOffered("export", "Sonic Channel does not give the words of objects; export the folder, with --data")
-    with open_folder(load_settings(arguments).config, Purpose.COPY) as index, _output(arguments.output) as output:
-        for exported in index.holdings(arguments.collection, arguments.bucket):
-            output.write(_line(exported))
+    with (
+        open_folder(load_settings(arguments).config, Purpose.COPY) as index,
+        _output(arguments.output) as output,
+        index.maintainer.engine.snapshot_of_now() as view,
+    ):
+        for line in lines(view, arguments.collection, arguments.bucket):
+            output.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
     return 0
-
-
-def _line(exported: ExportedObject) -> str:
-    line = asdict(exported)
-    if not exported.hidden:
-        del line["hidden"]
-    if exported.rules == FIRST:  # as version 1.0 writes it
-        del line["rules"]
-    return json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 @contextmanager

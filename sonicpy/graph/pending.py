@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from sonicpy._native.held import Held
 from sonicpy._native.letter_folding import Folding
+from sonicpy._native.parts import aliases_of
 from sonicpy._native.word_source import SortedWords
 from sonicpy._native.word_walks import find_words
 
@@ -12,6 +13,10 @@ AS_TYPED = Folding({})
 """Corrections compare letters as they are."""
 NO_BUDGET = 2**62
 """No word that is near enough is missing, however many are pending."""
+
+
+JOINTS = b"\2"
+"""The first byte of a hidden term that names the joints of a word: see _native/parts.pyx."""
 
 
 class PendingWords:
@@ -22,11 +27,13 @@ class PendingWords:
 
     Attributes:
         words: those that were taken, for walks.
+        aliases: of their parts, as in a graph; also of those that begin a word.
     """
 
     def __init__(self, source: Sequence[bytes]) -> None:
         self.source = source
         self.words = SortedWords([])
+        self.aliases = SortedWords([])
         self._taken = 0
         self._refreshing = threading.Lock()
 
@@ -38,7 +45,9 @@ class PendingWords:
         with Held(self._refreshing):
             end = len(self.source)
             if end > self._taken:
-                self.words.add(list(self.source[self._taken : end]))
+                new = self.source[self._taken : end]
+                self.words.add([word for word in new if not word.startswith(JOINTS)])
+                self.aliases.add([alias for word in new for alias in aliases_of(word)])
                 self._taken = end
 
     def correct(self, word: bytes, distance: int, *, transpositions: bool) -> list[tuple[bytes, int]]:

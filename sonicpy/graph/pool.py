@@ -62,6 +62,8 @@ class GraphPool:
         self._access = access
         self.broken: set[int] = set()
         """Buckets whose graph could not be opened; consolidation builds it again."""
+        self.outdated: set[int] = set()
+        """Buckets whose graph has an older format, without the parts of words; consolidation builds it again."""
         self._unwanted: deque[Unwanted] = deque()  # by rising commit
         self._open: dict[int, OpenGraph] = {}
 
@@ -83,9 +85,15 @@ class GraphPool:
         return opened.graph
 
     def take_broken(self) -> set[int]:
-        """Return the buckets in `broken`, and forget them."""
-        broken, self.broken = self.broken, set()
+        """Return the buckets in `broken` and in `outdated`, and forget them."""
+        broken = self.broken | self.outdated
+        self.broken, self.outdated = set(), set()
         return broken
+
+    def note_built(self, bucket: int) -> None:
+        """Note that the graph of a bucket was built again."""
+        self.broken.discard(bucket)
+        self.outdated.discard(bucket)
 
     def path(self, bucket: int, version: int) -> Path:
         """Return the path of the file for a graph."""
@@ -143,7 +151,7 @@ class GraphPool:
 
     def forget(self, bucket: int, version: int, commit: int) -> None:
         """Close the graph of a bucket that `commit` flushed and leave its file to `sweep`; version 0: it has none."""
-        self.broken.discard(bucket)
+        self.note_built(bucket)
         self.close(bucket)
         if version:
             self.leave(bucket, version, commit)
@@ -197,7 +205,10 @@ class GraphPool:
         if version == 0 or bucket in self.broken:
             return None
         try:
-            return WordGraph(self.path(bucket, version))
+            graph = WordGraph(self.path(bucket, version))
+            if not graph.has_aliases:
+                self.outdated.add(bucket)
+            return graph
         except GraphError as error:
             logger.error("%s; consolidation builds it again", error)
             self.broken.add(bucket)

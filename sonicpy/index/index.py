@@ -143,6 +143,7 @@ class Index(Answers, Listing):
         terms: Mapping[str, int],
         hidden: Mapping[str, int] = NO_TERMS,
         rules: int | None = None,
+        languages: str = "",
     ) -> None:
         """Add the terms to an object that `holdings` of another index returned for it.
 
@@ -152,13 +153,14 @@ class Index(Answers, Listing):
                 be 0.
             rules: by which the text was cut, as `holdings` returned them; exports of version 1.0 do not name them,
                 and mean 1. None: those of the bucket.
+            languages: texts of the bucket by language, as `holdings` returned them with its first object.
 
         Raises:
             CommandError: a name, a term, a frequency or the rules are not valid.
             StoreError: the terms were not stored; the bucket exists and has other rules.
         """
         oid = self._engine.known_name(collection, bucket, object)  # an old name stays as it is
-        packed = packed_terms(terms, hidden)
+        packed = packed_terms(terms, hidden, languages)
         engine = self._engine
         if rules is not None:
             check_rules(rules, compat=engine.is_compat)

@@ -20,7 +20,8 @@ from sonicpy.rules import FIRST
 from sonicpy.store.changing.any_store import AnyStore
 from sonicpy.store.changing.mutations import Mutation, pack_mutation, pack_push
 from sonicpy.store.disk.registry import Claim
-from sonicpy.store.replica import Progress, ReplicaStore
+from sonicpy.store.replica import ReplicaStore
+from sonicpy.store.rows.progress import Progress
 
 RECORD_BYTES_MAX = 900 << 10
 """A broker takes messages of at most 1 MiB."""

@@ -12,9 +12,7 @@ import dataclasses
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from sonicpy.disk import sync_folder
 from sonicpy.errors import StoreError
@@ -27,36 +25,10 @@ from sonicpy.store.disk.checkpoint import CHECKPOINT_BYTES
 from sonicpy.store.disk.environment import DATA_FILE
 from sonicpy.store.disk.log import Log
 from sonicpy.store.rows.meta import POSITION, REPLICA
+from sonicpy.store.rows.progress import Progress
 from sonicpy.store.store import Store
 from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
 from sonicpy.store.views.write_view import WriteView
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a replica is in the cluster's log.
-
-    Attributes:
-        position: of the last entry that it holds.
-        epoch: which log: one that was lost and made again has another epoch.
-        chain: a hash over all entries up to the position, in hexadecimal digits: equal positions, equal chains.
-        writers: for each writer the incarnation and the number of its last batch.
-    """
-
-    position: int = 0
-    epoch: str = ""
-    chain: str = ""
-    writers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-
-    def facts(self) -> dict[str, Any]:
-        """Return the attributes for JSON."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def of(cls, facts: Mapping[str, Any]) -> "Progress":
-        """Return the progress that `facts` described."""
-        writers = {str(writer): (int(pair[0]), int(pair[1])) for writer, pair in facts["writers"].items()}
-        return cls(int(facts["position"]), str(facts["epoch"]), str(facts["chain"]), writers)
 
 
 class RecordsInMemory(Log):

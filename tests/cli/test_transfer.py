@@ -17,6 +17,7 @@ from sonicpy.cli.importing import job, sinks
 from sonicpy.cli.importing.mapping import Entry
 from sonicpy.cli.importing.sinks import FolderSink
 from sonicpy.cli.main import main
+from sonicpy.index.ingest.exported import change_of_facts
 from tests.cli.conftest import Run
 from tests.processes import Server
 
@@ -449,3 +450,60 @@ def test_positions_that_nobody_can_look_for(run: Run, shared_server: Server, her
     url = f"sonic://127.0.0.1:{shared_server.port}"
     said = f"sonicpy: cannot look into {here}/state/sonicpy/import: Too many levels of symbolic links\n"
     run("import", "rows.csv", "--collection", "nowhere", "--server", url, status=1, said=said)
+
+
+# -- what is newer than 1.0.0 ------------------------------------------------------------------------------------------
+
+
+def test_facts_are_exported_and_imported(run: Run) -> None:
+    with Index("d") as index:
+        index.maintainer.engine.apply(change_of_facts("c", "b", {3: b"\0fact", 255: b""}))
+        index.push("c", "b", "o1", "amber", "none")
+        index.push("c", "plain", "o2", "birch", "none")
+    run("export", "-o", "all.jsonl", "--data", "d")
+    lines = [json.loads(line) for line in Path("all.jsonl").read_text().splitlines()]
+    assert lines == [
+        {"uses": ["facts"]},
+        {"collection": "c", "bucket": "b", "facts": {"3": "0066616374", "255": ""}},
+        {"collection": "c", "bucket": "b", "object": "o1", "terms": {"amber": 1}},
+        {"collection": "c", "bucket": "plain", "object": "o2", "terms": {"birch": 1}},
+    ]
+    run("import", "all.jsonl", "--data", "other")
+    with Index("other") as index, index.maintainer.engine.read() as view:
+        states = [view.bucket("c", name) for name in ("b", "plain")]
+        assert [state and view.facts(state.bucket) for state in states] == [{3: b"\0fact", 255: b""}, {}]
+    assert held("other", bucket="b") == {"o1": {"amber"}}
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        (
+            [{"uses": ["facts", "colours"]}],
+            "the export rows.jsonl uses 'colours', unknown to this sonicpy: install the",
+        ),
+        (
+            [{"collection": "c", "object": "o2", "fields": {"terms": {"birch": 1}, "colours": "red"}}],
+            "the export uses 'colours', unknown to this sonicpy: install the version that wrote it, or a later one",
+        ),
+    ],
+)
+def test_an_export_that_uses_something_unknown_is_refused(run: Run, lines: list[object], says: str) -> None:
+    known = {"collection": "c", "object": "o1", "terms": {"amber": 1}}
+    Path("rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [*lines, known]))
+    run("import", "rows.jsonl", "--data", "d", status=1, said=says)
+    assert held() == {}
+
+
+def test_damaged_facts_are_a_refused_row(run: Run) -> None:
+    rows = [{"collection": "c", "bucket": "b", "facts": facts} for facts in ({"3": "x"}, {"256": ""}, {"3": 1})]
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    report = json.loads(run("import", "rows.jsonl", "--data", "d", "--json", status=3, said="its facts cannot be read"))
+    assert (report["indexed"], report["refused"]) == (0, 3)
+
+
+def test_columns_of_these_names_are_data(run: Run) -> None:
+    row = {"id": 1, "text": "amber", "collection": "c", "uses": ["colours"], "facts": {"1": "x"}, "fields": {"a": 1}}
+    Path("rows.jsonl").write_text(json.dumps(row) + "\n")
+    run("import", "rows.jsonl", "--data", "d")
+    assert held() == {"1": {"amber"}}

@@ -4,7 +4,7 @@ import pytest
 
 from sonicpy.cluster.log.batches import Batch, following, pack_batch, pack_records, unpack_batch, unpack_records
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.replica import Progress
+from sonicpy.store.rows.progress import Progress
 
 RECORDS = [b"one", b"", b"three" * 1000]
 BATCH = Batch("n1", 7, 3, {0: pack_records(RECORDS), 9: pack_records([b"nine"])})

@@ -22,7 +22,8 @@ from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.replica import Recorder, ReplicaIndex
 from sonicpy.server.watching.statistics import Statistics
 from sonicpy.store.disk.transaction import MapFull
-from sonicpy.store.replica import Progress, ReplicaStore, install_backup, progress_of_backup
+from sonicpy.store.replica import ReplicaStore, install_backup, progress_of_backup
+from sonicpy.store.rows.progress import Progress
 from tests.cluster.memory import MemoryBroker
 from tests.support.patience import WAIT_S
 
@@ -215,7 +216,7 @@ def test_a_batch_is_applied_whole_or_not_at_all(tmp_path: Path) -> None:
         replica = replica_in(tmp_path)
         await follow_until_stopped(broker, replica)
         assert replica.is_broken
-        assert "cannot be read" in str(replica.fault)
+        assert "uses 'records of kind 99'" in str(replica.fault)
         assert replica.index.objects("c", "b") == ["o1"]
         with pytest.raises(StoreError, match="does not come"):
             await replica.wait_for(2, 1)

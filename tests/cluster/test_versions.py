@@ -9,10 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from sonicpy._native.records import pack_terms
+from sonicpy._native.terms import Terms
 from sonicpy.cluster.log.batches import Batch, pack_records
-from sonicpy.cluster.log.versions import FIRST, FORMATS, check_version, pack_entry, unpack_entry
+from sonicpy.cluster.log.versions import FIRST, FORMATS, LISTED, Agreement, check_agreement, pack_entry, unpack_entry
 from sonicpy.cluster.log.writer import LogWriter
 from sonicpy.errors import ConfigError, StoreDamaged, StoreError
+from sonicpy.index.ingest.exported import change_of_facts
+from sonicpy.store.changing.mutations import ChangeFields, pack_mutation
+from sonicpy.store.fields.field import Mode
+from sonicpy.store.fields.table import TERMS
 from tests.cluster.judge import COLLECTION, Channel, Load
 from tests.cluster.memory import MemoryBroker
 from tests.cluster.next_version import NEXT, NEXT_FORMAT
@@ -51,7 +57,7 @@ def test_an_entry_begins_with_its_version(next_version: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize(("packed", "says"), [(bytes([NEXT]) + b"x", str(NEXT)), (b"", "none"), (b"\xff", "255")])
 def test_an_unknown_version_is_named(packed: bytes, says: str) -> None:
-    with pytest.raises(StoreDamaged, match=f"has version {says}; this sonicpy reads 1"):
+    with pytest.raises(StoreDamaged, match=f"has version {says}; this sonicpy reads 1, 2$"):
         unpack_entry(packed)
 
 
@@ -82,7 +88,7 @@ def test_a_node_of_the_old_version_stops_and_goes_on_as_the_next(
         replica = replica_in(tmp_path)
         await follow_until_stopped(broker, replica)
         assert replica.is_broken
-        assert replica.fault == f"an entry of the cluster's log has version {NEXT}; this sonicpy reads 1"
+        assert replica.fault == f"an entry of the cluster's log has version {NEXT}; this sonicpy reads 1, 2"
         assert replica.index.objects("c", "b") == ["o1"]
         await replica.close()
 
@@ -105,7 +111,7 @@ def test_a_writer_changes_its_version_between_two_batches(next_version: pytest.M
         broker.gate.clear()
         first = writer.add(0, pushed("o1", "apple"))
         await asyncio.sleep(0.01)
-        writer.version = NEXT  # the first batch is under way, and stays what it is
+        writer.agreed = Agreement(NEXT)  # the first batch is under way, and stays what it is
         broker.unanswered = 1
         broker.gate.set()
         await first.done
@@ -118,19 +124,94 @@ def test_a_writer_changes_its_version_between_two_batches(next_version: pytest.M
 
 
 def test_nodes_write_what_all_of_them_read() -> None:
-    old, new = {"entries": [1]}, {"entries": [1, 2]}
-    assert decide(1, LAYOUT, {"n1": new, "n2": new, "n3": new, "n9": old}).after == 2
-    decided = decide(1, LAYOUT, {"n1": new, "n2": old, "n3": {}})
-    assert (decided.after, decided.last) == (1, ("n2", "n3"))
-    assert decide(2, LAYOUT, {"n1": new, "n2": old, "n3": new}).after == 2  # it never goes back
+    old, new = {"entries": [1]}, {"entries": [1, 2], "uses": ["facts", "fields"]}
+    more = {"entries": [1, 2], "uses": ["colours", "facts", "fields"]}
+    known = frozenset({"facts", "fields"})
+    assert decide(Agreement(1), LAYOUT, {"n1": new, "n2": more, "n3": new, "n9": old}).after == Agreement(2, known)
+    decided = decide(Agreement(1), LAYOUT, {"n1": new, "n2": old, "n3": {}})
+    assert (decided.after, decided.last) == (Agreement(1), ("n2", "n3"))
+    assert decide(Agreement(2), LAYOUT, {"n1": new, "n2": old, "n3": new}).after == Agreement(2)  # it never goes back
+    agreed = Agreement(2, frozenset({"facts", "colours"}))
+    assert decide(agreed, LAYOUT, {"n1": new, "n2": new, "n3": more}).after == Agreement(2, agreed.names | known)
+    assert decide(Agreement(2, known), LAYOUT, dict.fromkeys(LAYOUT.nodes, more)).after.names == {*known, "colours"}
     with pytest.raises(StoreError, match="n2 and n3 did not answer"):
-        decide(1, LAYOUT, {"n1": new})
+        decide(Agreement(1), LAYOUT, {"n1": new})
 
 
 def test_a_node_that_reads_less_does_not_start() -> None:
-    check_version(FIRST)
-    with pytest.raises(ConfigError, match=f"write entries of version {NEXT}; this sonicpy reads 1: install"):
-        check_version(NEXT)
+    check_agreement(Agreement())
+    check_agreement(Agreement(LISTED, frozenset({"facts"})))
+    with pytest.raises(ConfigError, match=f"write entries of version {NEXT}; this sonicpy reads 1, 2: install"):
+        check_agreement(Agreement(NEXT))
+    with pytest.raises(ConfigError, match="the nodes of this cluster use 'colours', unknown to this sonicpy: install"):
+        check_agreement(Agreement(LISTED, frozenset({"facts", "colours"})))
+
+
+# -- the list of version 2 ---------------------------------------------------------------------------------------------
+
+FACTS = pack_mutation(change_of_facts("c", "b", {3: b"fact"}))
+REPLACED = pack_mutation(
+    ChangeFields("c", "b", "o1", Mode.REPLACE, ((TERMS.id, pack_terms(Terms([b"pear"], b"\1", b"\0"))),))
+)
+
+
+def test_an_entry_lists_what_its_records_use() -> None:
+    listed = Batch("n1", 1, 7, {0: pack_records([FACTS])}, frozenset({"facts", "fields"}))
+    packed = pack_entry(listed, LISTED)
+    assert packed.startswith(b"\2\2\5facts\6fields\2n1")
+    assert unpack_entry(packed) == listed
+    for size in range(1, packed.index(b"n1") + 2):
+        with pytest.raises(StoreDamaged, match="cannot be read"):
+            unpack_entry(packed[:size])
+
+
+def test_an_entry_that_uses_something_unknown_is_refused(tmp_path: Path) -> None:
+    """The replica stops, holds all before it, and says the name."""
+
+    async def test() -> None:
+        broker = MemoryBroker()
+        strange = Batch("n1", 1, 2, {0: pack_records([pushed("o2", "apple")])}, frozenset({"colours"}))
+        broker.logs[0] += [pack_entry(batch(1), LISTED), pack_entry(strange, LISTED)]
+        replica = replica_in(tmp_path)
+        await follow_until_stopped(broker, replica)
+        assert str(replica.fault).startswith("an entry of the cluster's log uses 'colours', unknown to this sonicpy: ")
+        assert replica.index.objects("c", "b") == ["o1"]
+        await replica.close()
+
+    run(test())
+
+
+def test_a_new_change_is_refused_until_the_cluster_is_upgraded(tmp_path: Path) -> None:
+    async def test() -> None:
+        broker = MemoryBroker()
+        writer = LogWriter(broker, 0, "n1", 1, lambda batch, position: None)
+        sentence = "^this change uses 'facts' and 'fields', which .* only after sonicpy cluster upgrade$"
+        for agreed in (Agreement(), Agreement(FIRST, frozenset({"facts", "fields"}))):
+            writer.agreed = agreed
+            with pytest.raises(StoreError, match=sentence):
+                writer.add(0, FACTS)
+        writer.agreed = Agreement(LISTED, frozenset({"fields"}))
+        with pytest.raises(StoreError, match="^this change uses 'facts', which"):
+            writer.add(0, FACTS)
+        assert writer.is_idle
+        await writer.add(0, pushed("o1", "apple")).done
+        writer.agreed = Agreement(LISTED, frozenset({"facts", "fields"}))
+        await writer.add(0, FACTS).done
+        await writer.add(0, REPLACED).done
+        uses = [unpack_entry(packed).uses for packed in broker.logs[0]]
+        assert uses == [frozenset(), {"facts", "fields"}, {"fields"}]
+        replica = replica_in(tmp_path)
+        await follow(broker, 3, replica)
+        assert replica.index.query_ids("c", "b", "pear") == ["o1"]
+        assert replica.index.query_ids("c", "b", "apple") == []
+        with replica.index.maintainer.engine.read() as view:
+            state = view.bucket("c", "b")
+            assert state is not None
+            assert view.facts(state.bucket) == {3: b"fact"}
+        assert replica.index.verify() == []
+        await replica.close()
+
+    run(test())
 
 
 # -- processes ---------------------------------------------------------------------------------------------------------
@@ -145,7 +226,7 @@ class MixedCluster(DevCluster):
 
     def _run(self, command: list[str], log: Path) -> "subprocess.Popen[bytes]":
         if log.parent.name in self.upgraded:
-            command = [sys.executable, "-m", "tests.cluster.next_version", *command[3:]]
+            command = [sys.executable, "-m", "tests.cluster.next_version", *command[command.index("serve") :]]
         return super()._run(command, log)
 
 
@@ -177,7 +258,7 @@ def test_nodes_are_upgraded_one_by_one_under_load(mixed: MixedCluster, tmp_path:
         load.wait_for(200)
         for name in mixed.layout.nodes:
             decided = upgrade(mixed.addresses)
-            assert decided.after == FIRST
+            assert decided.after.version == LISTED
             assert name in decided.last
             mixed.nodes[name].terminate()
             assert mixed.nodes[name].wait(WAIT_S) == 0
@@ -188,10 +269,10 @@ def test_nodes_are_upgraded_one_by_one_under_load(mixed: MixedCluster, tmp_path:
             mixed.wait_until_ready(time.monotonic() + WAIT_S)
             load.wait_for(200)
         partition = partition_of(COLLECTION, load.writers[0].bucket, mixed.layout.partitions)
-        assert set(asyncio.run(versions_in_log(mixed, partition))) == {FIRST}
+        assert set(asyncio.run(versions_in_log(mixed, partition))) == {FIRST, LISTED}
         command = [sys.executable, "-m", "tests.cluster.next_version", "cluster", "upgrade"]
         done = subprocess.run([*command, "--cluster", mixed.addresses], capture_output=True, text=True, check=True)
-        assert done.stdout == f"nodes write entries of version {NEXT} from now on, not {FIRST}\n"
+        assert done.stdout == f"nodes write entries of version {NEXT} from now on, not {LISTED}\n"
         load.wait_for(400)
         versions = asyncio.run(versions_in_log(mixed, partition))
         assert versions[0] == FIRST
@@ -209,7 +290,7 @@ def test_nodes_are_upgraded_one_by_one_under_load(mixed: MixedCluster, tmp_path:
             check=False,
         )
         assert old.returncode == 2
-        assert f"write entries of version {NEXT}; this sonicpy reads {FIRST}: install" in old.stderr
+        assert f"write entries of version {NEXT}; this sonicpy reads {FIRST}, {LISTED}: install" in old.stderr
         mixed.start_node("n2")
         mixed.wait_until_ready(time.monotonic() + WAIT_S)
     channel = Channel(mixed.node_ports["n2"])

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from sonicpy.graph.builder import WORD_BYTES_MAX, WordGraphBuilder
 from sonicpy.graph.word_graph import WordGraph
 
+HEADER_BYTES = 56
+
 ALPHABETS = {
     "ascii": "abc",
     "cyrillic": "абв",
@@ -42,9 +44,9 @@ def graph_of(words: Iterable[bytes]) -> WordGraph:
 
 
 def nodes_of(content: bytes) -> list[dict[int, dict[bytes, tuple[int, int]]]]:
-    """Return the nodes of both automata of a file by their places: flags and target of each label; see graph.pyx."""
-    sizes = struct.unpack_from("<I", content, 32)[0], struct.unpack_from("<I", content, 40)[0]
-    found, at = [], 48
+    """Return the nodes of the automata of a file by their places: flags and target of each label; see graph.pyx."""
+    sizes = [struct.unpack_from("<I", content, at)[0] for at in (32, 40, 48)]
+    found, at = [], HEADER_BYTES
     for size in sizes:
         nodes, place = dict[int, dict[bytes, tuple[int, int]]](), 1
         automaton = content[at : at + size]

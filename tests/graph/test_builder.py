@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sonicpy.errors import GraphError
 from sonicpy.graph.builder import WordGraphBuilder
 from sonicpy.graph.word_graph import WordGraph
-from tests.graph.graphs import content_of, graph_of, nodes_of
+from tests.graph.graphs import HEADER_BYTES, content_of, graph_of, nodes_of
 
 REFUSED = [
     (b"", "no bytes"),
@@ -100,7 +100,7 @@ def test_common_beginnings_and_ends_are_stored_once() -> None:
     words = [f"{one}{two}{three}".encode() for one in letters for two in letters for three in letters]
     last, other, sign = 1 + 26 * (1 + 1), 1 + 26 * (1 + 2), 1 + 40  # the way back takes two bytes
     assert len(content_of(words)) - len(content_of([])) == 2 * (last + 2 * other) + 26**3 // 256 * sign
-    for automaton in nodes_of(content_of(words)):
+    for automaton in nodes_of(content_of(words))[:2]:
         assert [len(edges) for edges in automaton.values()] == [26] * 3
 
 
@@ -122,7 +122,7 @@ def test_every_automaton_is_minimal(words: set[bytes]) -> None:
 
 @given(st.sets(st.text("abé中😀", min_size=1, max_size=6).map(str.encode)))
 def test_a_file_is_read_as_its_page_draws_it(words: set[bytes]) -> None:
-    for turned, nodes in enumerate(nodes_of(content_of(words))):
+    for turned, nodes in enumerate(nodes_of(content_of(words))[:2]):
         found = set[bytes]()
         below = [(b"", max(nodes, default=0))]  # the root is finished last
         while below:
@@ -142,7 +142,7 @@ def test_a_target_far_away_takes_four_bytes() -> None:
     middle = sorted({b"b" + bytes(dice.choices(b"abcdefghijklmnopqrstuvwxyz", k=12)) for _ in range(60_000)})
     words = [b"ashared", *middle, b"cshared"]
     content = content_of(words)
-    widths = {content[48 + place] >> 6 for place in nodes_of(content)[0]}
+    widths = {content[HEADER_BYTES + place] >> 6 for place in nodes_of(content)[0]}
     assert widths == {0, 1, 2, 3}
     graph = WordGraph.from_bytes(content)
     assert graph.contains(b"ashared") and graph.contains(b"cshared") and not graph.contains(b"bshared")

@@ -237,7 +237,7 @@ def with_number(at: int, value: int) -> bytes:
 
 
 def automaton(*nodes: bytes) -> bytes:
-    """Return a file whose forward automaton is `nodes`, the last of them the root, and whose backward one is empty."""
+    """Return a file of format 2 whose forward automaton is `nodes`, the last one the root; the backward one is empty."""
     size = 1 + sum(map(len, nodes))
     header = b"SPYGRAPH" + struct.pack("<IIQQIIII", 2, 1, 1, 1, size, size - len(nodes[-1]), 1, 0)
     return sealed(bytearray(header + b"\0" + b"".join(nodes) + b"\0" + bytes(8 + 4)))
@@ -268,8 +268,9 @@ def old_node(*edges: tuple[bytes, int, int]) -> bytes:
 OLD_LEAF = old_node((b"b", 1, 0))
 
 FORGED = [
-    (with_number(8, 3), "another format"),
+    (with_number(8, 4), "another format"),
     (with_number(8, 1), "nodes of another format"),
+    (with_number(8, 2), "a header of another format"),
     (old_automaton(OLD_LEAF, old_node((b"a", 0, 7))), "an old edge to its own node"),
     (old_automaton(old_node((b"b", 1, 7)), old_node((b"a", 0, 1))), "an old edge to a later node: a circle"),
     (old_automaton(OLD_LEAF, old_node((b"a", 0, 2))), "an old edge into a node"),
@@ -301,6 +302,12 @@ def test_a_forged_file_that_is_sound_opens() -> None:
     """What the cases below differ from in one place."""
     for root in (node((b"a", 0, 7)), b"\x41a\x70", b"\x81a\x70\0", b"\xc1a\x70\0\0"):
         assert WordGraph.from_bytes(automaton(LEAF, root)).words(0, -1) == [b"ab"]
+
+
+def test_a_file_of_format_2_opens_without_aliases() -> None:
+    graph = WordGraph.from_bytes(automaton(LEAF, node((b"a", 0, 7), (b"c", 1, 7))))
+    assert graph.words(0, -1) == [b"ab", b"c", b"cb"]
+    assert not graph.has_aliases and graph.joined(b"b", is_begun=True) == []
 
 
 def test_a_file_of_format_1_opens() -> None:

@@ -67,7 +67,7 @@ def test_texts_pushed_once_come_once_and_in_order(tmp_path: Path) -> None:
         index.push("c", "b", "o2", "amber birch", "eng")
         index.push("c", "b", "o3", "")
         assert list(index.holdings()) == [
-            ExportedObject("c", "b", "o1", {"the": 1, "amber": 2}, {}, 8),
+            ExportedObject("c", "b", "o1", {"the": 1, "amber": 2}, {}, 8, "eng 2"),
             ExportedObject("c", "b", "o2", {"amber": 1, "birch": 1}, {}, 8),
             ExportedObject("c", "b", "o3", {}, {}, 8),
         ]

@@ -13,6 +13,7 @@ from sonicpy._native.terms import Terms
 from sonicpy._native.varint import DamagedBytes, pack_varints
 from sonicpy.store.changing.mutations import (
     KINDS,
+    ChangeFields,
     FlushBucket,
     FlushCollection,
     FlushObject,
@@ -32,17 +33,21 @@ rows = st.lists(st.tuples(words, st.integers(0, 255), st.integers(0, 7)), max_si
 windows = st.integers(0, 2**64 - 1) | st.sampled_from([0, 127, 128, 1000, 2**32, 2**64 - 1])
 
 
-def terms_of(rows: list[Row]) -> Terms:
-    return Terms([row[0] for row in rows], bytes(row[1] for row in rows), bytes(row[2] for row in rows))
+def terms_of(rows: list[Row], languages: bytes = b"") -> Terms:
+    words, counts, flags = [row[0] for row in rows], bytes(row[1] for row in rows), bytes(row[2] for row in rows)
+    return Terms(words, counts, flags, languages=languages)
 
 
+counted = st.builds(terms_of, rows, st.sampled_from([b"", b"eng", b"eng 12,deu 3", b"x" * 200]))
+fields = st.lists(st.tuples(st.integers(0, 255), st.binary(max_size=300)), max_size=6).map(tuple)
 changes = st.one_of(
     st.builds(PushTerms, names, names, names, rows.map(terms_of), windows, st.just(1)),
-    st.builds(PushTerms, names, names, names, rows.map(terms_of), st.just(0), st.sampled_from([2, 8, 300])),
+    st.builds(PushTerms, names, names, names, counted, st.just(0), st.sampled_from([2, 8, 300])),
     st.builds(PopTerms, names, names, names, rows.map(terms_of)),
     st.builds(FlushObject, names, names, names),
     st.builds(FlushBucket, names, names),
     st.builds(FlushCollection, names),
+    st.builds(ChangeFields, names, names, names | st.just(""), st.integers(0, 255), fields),
 )
 codec = RecordCodec(KINDS)
 pack_record, unpack_record = codec.pack, codec.unpack
@@ -53,7 +58,7 @@ pack_record, unpack_record = codec.pack, codec.unpack
 
 def twin(mutation: Mutation) -> bytes:
     """`RecordCodec.pack`, piece by piece."""
-    kind = {PushTerms: 1, PopTerms: 2, FlushObject: 3, FlushBucket: 4, FlushCollection: 5}[type(mutation)]
+    kind = [PushTerms, PopTerms, FlushObject, FlushBucket, FlushCollection, ChangeFields].index(type(mutation)) + 1
     if isinstance(mutation, PushTerms) and mutation.rules > 1:
         kind = 7
     pieces = [bytes((kind,))]
@@ -63,11 +68,17 @@ def twin(mutation: Mutation) -> bytes:
             pieces += [pack_varints([len(name)]), name]
     if isinstance(mutation, PushTerms):
         pieces.append(pack_varints([mutation.rules if kind == 7 else mutation.window]))
+    if kind == 7:
+        pieces += [pack_varints([len(mutation.terms.languages)]), mutation.terms.languages]
     if isinstance(mutation, PushTerms | PopTerms):
         terms = mutation.terms
         pieces.append(pack_varints([len(terms)]))
         for word, count, flags in zip(terms.words, terms.counts, terms.flags, strict=True):
             pieces += [pack_varints([len(word)]), word, bytes((count, flags))]
+    if isinstance(mutation, ChangeFields):
+        pieces.append(bytes((mutation.mode,)))
+        for id, value in mutation.fields:
+            pieces += [bytes((id,)), pack_varints([len(value)]), value]
     return b"".join(pieces)
 
 
@@ -105,6 +116,13 @@ class Like(PopTerms):
         PushTerms("c", "b", "o", terms_of([]), None),
         tuple.__new__(FlushObject, ("c", "b")),
         tuple.__new__(FlushBucket, ("c", "b", "o")),
+        ChangeFields("c", "b", "o", None, ()),
+        ChangeFields("c", "b", "o", 0, None),
+        ChangeFields("c", "b", "o", 0, [(1, b"")]),
+        ChangeFields("c", "b", "o", 0, ((1, "text"),)),
+        ChangeFields("c", "b", "o", 0, ((1,),)),
+        ChangeFields("c", "b", "o", 0, ([1, b""],)),
+        ChangeFields("c", "b", "o", 0, ((None, b""),)),
     ],
 )
 def test_what_is_no_mutation_is_refused(mutation: Any) -> None:
@@ -112,7 +130,15 @@ def test_what_is_no_mutation_is_refused(mutation: Any) -> None:
         pack_record(mutation)
 
 
-@pytest.mark.parametrize("classes", [{0: FlushBucket}, {6: FlushBucket}, {3: FlushBucket}, {4: FlushObject}], ids=repr)
+@pytest.mark.parametrize(("mode", "id"), [(256, 0), (-1, 0), (0, 256), (0, -1)])
+def test_modes_and_ids_are_bytes(mode: int, id: int) -> None:
+    with pytest.raises(OverflowError):
+        pack_record(ChangeFields("c", "b", "o", mode, ((id, b""),)))
+
+
+@pytest.mark.parametrize(
+    "classes", [{0: FlushBucket}, {6: FlushBucket}, {7: FlushBucket}, {3: FlushBucket}, {4: FlushObject}], ids=repr
+)
 def test_a_class_has_the_fields_of_its_kind(classes: Any) -> None:
     with pytest.raises(ValueError, match="kind"):
         RecordCodec(classes)
@@ -187,6 +213,7 @@ CHANGES: list[Mutation] = [
     FlushObject("collection", "bucket", "object"),
     FlushBucket("collection", "bucket"),
     FlushCollection("collection"),
+    ChangeFields("collection", "bucket", "object", 1, ()),
 ]
 
 
@@ -201,7 +228,7 @@ def test_every_truncation_and_every_tail_is_damage(mutation: Mutation) -> None:
             unpack_record(record + tail)
 
 
-@pytest.mark.parametrize("kind", [0, 6, 7, 127, 128, 255])
+@pytest.mark.parametrize("kind", [0, 7, 127, 128, 255])
 def test_an_unknown_kind_is_damage(kind: int) -> None:
     with pytest.raises(DamagedBytes):
         unpack_record(bytes((kind,)) + b"\x01c\x01b\x01o\0")

@@ -11,8 +11,18 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from sonicpy._native.records import unpack_terms
 from sonicpy._native.terms import PART, STOP, Terms
-from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, Mutation, PopTerms, PushTerms
+from sonicpy.store.changing.mutations import (
+    ChangeFields,
+    FlushBucket,
+    FlushCollection,
+    FlushObject,
+    Mutation,
+    PopTerms,
+    PushTerms,
+)
+from sonicpy.store.fields.field import Mode
 
 SHOWN_BYTES = 40
 """Longer words are neither listed nor counted."""
@@ -42,6 +52,20 @@ class Bucket:
             else:
                 held[word] = ExportedObject(tf, hidden)
                 self.lists.setdefault(word, []).append(oid)
+
+    def replace(self, oid: str, terms: Terms) -> None:
+        """Take from an object each word that a PUSH cannot make right, then push; the object keeps its place."""
+        fresh = Bucket()
+        fresh.push(oid, terms)
+        held, wanted = self.objects.get(oid, {}), fresh.objects[oid]
+        for word in [*held]:
+            new = wanted.get(word)
+            if new is None or new.tf < held[word].tf or new.hidden > held[word].hidden:
+                del held[word]
+                self.lists[word].remove(oid)
+                if not self.lists[word]:
+                    del self.lists[word]
+        self.push(oid, terms)
 
     def pop(self, oid: str, words: list[bytes]) -> int:
         if oid not in self.objects:
@@ -127,6 +151,12 @@ class Model:
                     del self.buckets[scope]
                 self.emptied.discard(collection)
                 return int(was_there)
+            case ChangeFields(collection, bucket, oid, mode, ((_, packed),)):  # of terms alone
+                held = self.buckets.setdefault((collection, bucket), Bucket(self.by_association))
+                (held.replace if mode == Mode.REPLACE else held.push)(oid, unpack_terms(packed))
+                return 0
+            case _:
+                raise NotImplementedError(mutation)
 
     def copy(self) -> "Model":
         """Return a model that further changes do not touch."""

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from sonicpy._native.terms import Terms
 from sonicpy._native.varint import pack_varints
-from sonicpy.errors import StoreDamaged
+from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.changing.mutations import (
+    ChangeFields,
     FlushBucket,
     FlushCollection,
     FlushObject,
@@ -17,6 +18,8 @@ from sonicpy.store.changing.mutations import (
     pack_mutation,
     unpack_mutation,
 )
+from sonicpy.store.fields.field import Mode
+from sonicpy.store.fields.table import FIELDS
 from tests.store.shorthand import terms
 from tests.support.examples import examples
 
@@ -24,6 +27,7 @@ names = st.text(st.characters(max_codepoint=127), min_size=1, max_size=128) | st
 texts = st.lists(st.tuples(st.binary(max_size=300), st.integers(0, 255), st.integers(0, 7)), max_size=6).map(
     lambda rows: Terms([row[0] for row in rows], bytes(row[1] for row in rows), bytes(row[2] for row in rows))
 )
+fields = st.lists(st.tuples(st.sampled_from([*FIELDS]), st.binary(max_size=300)), max_size=4).map(tuple)
 mutations = st.one_of(
     st.builds(PushTerms, names, names, names, texts, st.integers(0, 2**40), st.just(1)),
     st.builds(PushTerms, names, names, names, texts, st.just(0), st.sampled_from([2, 8, 300])),
@@ -31,6 +35,7 @@ mutations = st.one_of(
     st.builds(FlushObject, names, names, names),
     st.builds(FlushBucket, names, names),
     st.builds(FlushCollection, names),
+    st.builds(ChangeFields, names, names, names | st.just(""), st.sampled_from(Mode), fields),
 )
 
 SAMPLES: list[Mutation] = [
@@ -40,6 +45,7 @@ SAMPLES: list[Mutation] = [
     FlushObject("c", "\0", "o"),
     FlushBucket("c", "b"),
     FlushCollection("c"),
+    ChangeFields("c", "b", "", Mode.REPLACE, ()),
 ]
 
 
@@ -58,6 +64,17 @@ def test_the_layout_is_the_documented_one() -> None:
         + b"\x02" + b"\x05alpha\x03\x00" + b"\x03the\x01\x02"
     )  # fmt: skip
     assert pack_mutation(FlushCollection("c")) == b"\x05\x01c"
+    change = ChangeFields("c", "bu", "", Mode.REPLACE, ((1, b"x" * 128), (2, b"")))
+    assert pack_mutation(change) == b"\x06\x01c\x02bu\x00\x01" + b"\x01\x80\x01" + b"x" * 128 + b"\x02\x00"
+
+
+@pytest.mark.parametrize(
+    ("tail", "says"),
+    [(b"\x00\xc8\x00", "field 200"), (b"\x07", "mode 7"), (b"\x01\x01\x00\xc8\x00", "field 200")],
+)
+def test_an_unknown_field_or_mode_is_named(tail: bytes, says: str) -> None:
+    with pytest.raises(StoreError, match=f"^a record of the log uses '{says}', unknown to this sonicpy: install"):
+        unpack_mutation(b"\x06\x01c\x01b\x01o" + tail)
 
 
 @pytest.mark.parametrize("mutation", SAMPLES, ids=lambda mutation: type(mutation).__name__)
@@ -71,17 +88,23 @@ def test_every_truncation_and_every_tail_is_damage(mutation: Mutation) -> None:
             unpack_mutation(record + tail)
 
 
-@pytest.mark.parametrize("kind", [0, 6, 8, 127, 255])
-def test_an_unknown_kind_is_damage(kind: int) -> None:
-    with pytest.raises(StoreDamaged, match=f"unknown kind {kind}"):
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        (0, "^a record of the log cannot be read: it has the unknown kind 0$"),
+        *((kind, f"^a record of the log uses 'records of kind {kind}', unknown to this") for kind in (8, 127, 255)),
+    ],
+)
+def test_an_unknown_kind_is_named(kind: int, says: str) -> None:
+    with pytest.raises(StoreError, match=says):
         unpack_mutation(bytes((kind,)) + b"\x01c\x01b\x01o" + b"\0")
 
 
 @settings(deadline=None, max_examples=examples(300))
-@given(st.sampled_from(range(1, 6)), st.binary(max_size=40))
+@given(st.sampled_from(range(1, 7)), st.binary(max_size=40))
 def test_random_bytes_are_a_mutation_or_damage(kind: int, noise: bytes) -> None:
     try:
         mutation = unpack_mutation(bytes((kind,)) + noise)
-    except StoreDamaged:
+    except StoreError:
         return
     assert unpack_mutation(pack_mutation(mutation)) == mutation

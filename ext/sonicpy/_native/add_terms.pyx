@@ -10,7 +10,7 @@ from sonicpy._native.object_change cimport ADD, NOTHING, RAISE, Edit, ObjectChan
 from sonicpy._native.object_record cimport Held, ObjectRecord
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, put_posting, read_block, write_block, write_dense_block
 from sonicpy._native.term_cache cimport Entry, TermCache, hash_of, make_room, take_tail
-from sonicpy._native.term_rows cimport Word, is_common, is_live, read_word
+from sonicpy._native.term_rows cimport Word, is_common, is_noted, read_word
 from sonicpy._native.terms cimport F_PART, F_STOP, Terms
 
 from sonicpy._native.varint import DamagedBytes
@@ -131,7 +131,7 @@ cdef class AddTerms(ObjectChange):
                 else:
                     self.create(edit, key)
             edit.word = &edit.entry.word
-            edit.was_live = is_live(edit.word, edit.shown)
+            edit.was_noted = is_noted(edit.word, edit.shown, edit.names_joints)
         self.select_held()
         for number in range(self._count):
             edit = &self._edits[number]

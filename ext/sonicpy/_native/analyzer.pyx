@@ -27,12 +27,15 @@ from sonicpy._native.terms cimport F_PART, F_SPECIAL, F_STOP, Collector, Terms, 
 from sonicpy._native.utf8 cimport decode
 from sonicpy._native.word_break cimport letter_end, word_end
 
+from sonicpy._native.parts import parts_of
+
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
 
 FRACTION_SLASH = "\u2044"  # in a half, whose numbers are hidden words
 
 cdef enum:
+    LONG_BYTES = 40  # a longer word may be in no word graph, which knows the parts of words
     RUN_BYTES = 40  # a longer run without blanks is no word: only its parts are terms
     NEWER = 8  # the first rules that prepare texts
     SHARP_LETTERS = 2  # before a #, at most: C#, not issue#
@@ -224,6 +227,8 @@ cdef class BoundAnalyzer:
                         self.add_hashed(terms, end - at, hashed, flags, end - at)
                         if has_word & CAPITAL and self._joints:
                             self.add_joints(terms, text + at, end - at, flags)
+                        if end - at > LONG_BYTES and self._joints:
+                            self.add_parts(terms, text + at, end - at)
                         if dot + 1 == at and dot >= 0 and end - at > 1:
                             self.add_piece(terms, text + dot, end - dot, flags)
                         began, behind = at, end
@@ -253,6 +258,8 @@ cdef class BoundAnalyzer:
                 self.add_piece(terms, text + at, end - at, flags)
                 if self._joints:
                     self.add_joints(terms, text + at, end - at, flags)
+                    if end - at > LONG_BYTES:
+                        self.add_parts(terms, text + at, end - at)
                 if dot + 1 == at and dot >= 0:
                     self.add_piece(terms, text + dot, end - dot, flags)
                 began, behind = at, end
@@ -285,6 +292,23 @@ cdef class BoundAnalyzer:
         memcpy(terms.room(len(term)), <const char *> term, len(term))
         terms.add(len(term), F_PART, hash_bytes(terms._bytes + terms._used, len(term)), <uint32_t> size)
         terms._entries[terms._newest].count = 0
+        terms._newest = newest
+        return 0
+
+    cdef int add_parts(self, Collector terms, const uint8_t *word, Py_ssize_t size) except -1:
+        """Add the parts of a word that no word graph holds as hidden terms, which no object is longer for."""
+        cdef int32_t newest = terms._newest
+        cdef Py_ssize_t before
+        cdef bytes part
+        normal = self._analyzer._normalize(PyUnicode_DecodeUTF8(<const char *> word, size, NULL))
+        for part in parts_of((<str> normal).encode()):
+            before = terms._count
+            memcpy(terms.room(len(part)), <const char *> part, len(part))
+            terms.add(len(part), F_PART, hash_bytes(terms._bytes + terms._used, len(part)), <uint32_t> len(part))
+            if terms._count > before:
+                terms._entries[terms._newest].count = 0
+            else:
+                terms._entries[terms._newest].count -= 1
         terms._newest = newest
         return 0
 

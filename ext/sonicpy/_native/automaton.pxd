@@ -16,8 +16,8 @@ cdef extern from *:
 
 
 cdef enum:
-    FORMAT = 2
-    HEADER_BYTES = 48
+    FORMAT = 3
+    HEADER_BYTES = 56
 
     # The first byte of a node. 0: a byte with its number of edges follows, and edges have four bytes.
     NODE_WIDTH_SHIFT = 6
@@ -35,7 +35,8 @@ cdef enum:
     TARGET_SHIFT = 4
     FLAGS = (1 << TARGET_SHIFT) - 1
 
-    WORD_MAX = 160  # bytes
+    WORD_MAX = 160  # bytes: 40 letters
+    ALIAS_MAX = 240  # bytes of an alias of a word (parts.pyx); longer ones are left out
     SIGN_WORD_MAX = 40  # bytes of a word that a sign holds whole
     SIGN_BYTES = 1 + SIGN_WORD_MAX
     SIGN_LONG = 255  # instead of the length of a longer word: its first bytes, and how many words from there on it is
@@ -47,7 +48,8 @@ cdef enum:
 cdef struct Automata:  # of an open graph
     const uint8_t *forward
     const uint8_t *backward
-    uint32_t forward_root, backward_root
+    const uint8_t *aliases
+    uint32_t forward_root, backward_root, aliases_root
 
 
 cdef inline uint32_t read_u32(const uint8_t *at) noexcept nogil:

@@ -1,6 +1,8 @@
-"""The word graph: the words of one bucket as two minimal automata; opened, verified, listed, completed.
+"""The word graph: the words of one bucket as minimal automata; opened, verified, listed, completed.
 
-One automaton holds the words, the other the same words reversed by characters. The file (little-endian):
+One automaton holds the words, another one the same words reversed by characters, the third one aliases of
+joined words, which begin with a part of the word (parts.pyx). Parts that begin a word have none: the words with them are
+among those that begin so. The file (little-endian):
 
     magic       8 bytes "SPYGRAPH"
     format      u16, and u16 zero
@@ -9,7 +11,8 @@ One automaton holds the words, the other the same words reversed by characters. 
     words       u64
     forward     u32 bytes of the automaton, u32 its root
     backward    u32 bytes of the automaton, u32 its root
-    automata    forward, then backward: a zero byte, then the nodes
+    aliases     u32 bytes of the automaton, u32 its root; a file of format 2 has none
+    automata    forward, backward, aliases: a zero byte, then the nodes
     signs       41 bytes each: length and bytes of every 256th word in byte order, so that places are found by number;
                 of a word of more than 40 bytes 255, its first 38 bytes, and u16 how many words there are from them on
                 up to it
@@ -42,6 +45,7 @@ from posix.types cimport off_t
 from posix.unistd cimport SEEK_END, close as close_file, lseek
 
 from sonicpy._native.automaton cimport (
+    ALIAS_MAX,
     CRC_BYTES,
     ENDS_WORD,
     FORMAT,
@@ -65,7 +69,9 @@ from sonicpy._native.automaton cimport (
     target_of,
     write_u32,
 )
+from sonicpy._native.characters cimport BYTE_KINDS, IN_DIGITS, IN_LETTERS
 from sonicpy._native.corrector cimport Corrections, correct
+from sonicpy._native.parts cimport Parts, find_parts
 from sonicpy._native.short_nodes cimport short_nodes
 from sonicpy._native.word_source cimport WordSource
 
@@ -73,10 +79,13 @@ import os
 import zlib
 
 from sonicpy._native.corrector import EDGE_BUDGET
+from sonicpy._native.parts import word_of
 
 
 cdef enum:
     OLD_FORMAT = 1  # of versions before 1.0: finished nodes (short_nodes.pxd), which become those of this format in memory
+    PLAIN_FORMAT = 2  # of 1.0: without aliases
+    PLAIN_HEADER_BYTES = 48  # of both
 
 
 class DamagedGraph(ValueError):
@@ -136,18 +145,21 @@ cdef class PackedGraph:
 
     Attributes:
         source: the words, for the walks of `word_walks`.
+        aliases: of joined words, for the same walks.
     """
     cdef object _owner
-    cdef readonly WordSource source
+    cdef readonly WordSource source, aliases
     cdef Automata _automata
     cdef const uint8_t *_signs
     cdef readonly uint32_t bucket
     cdef readonly uint64_t version
+    cdef readonly bint has_aliases  # else the file is of an older format
     cdef uint64_t _count
 
     def __cinit__(self, content):
         cdef const uint8_t *start
         cdef size_t size
+        cdef uint32_t format, header = PLAIN_HEADER_BYTES, aliases = 0
         if isinstance(content, MappedFile):
             start = (<MappedFile> content)._start
             size = (<MappedFile> content)._size
@@ -156,26 +168,39 @@ cdef class PackedGraph:
             size = len(<bytes> content)
         else:
             raise TypeError(f"a graph is a MappedFile or bytes, not {type(content).__name__}")
-        if format_of(start, size) == OLD_FORMAT:
-            content = in_this_format(start, size)
+        format = format_of(start, size)
+        if format == OLD_FORMAT:
+            content = in_short_nodes(start, size)
             start = <const uint8_t *> <bytes> content
         else:
-            check_frame(start, size, FORMAT)
+            check_frame(start, size, PLAIN_FORMAT if format == PLAIN_FORMAT else FORMAT)
+        self.has_aliases = format == FORMAT
+        if self.has_aliases:
+            header, aliases = HEADER_BYTES, read_u32(start + 48)
         self._owner = content
         self.bucket = read_u32(start + 12)
         self.version = read_u64(start + 16)
         self._count = read_u64(start + 24)
-        self._automata.forward = start + HEADER_BYTES
+        self._automata.forward = start + header
         self._automata.forward_root = read_u32(start + 36)
         self._automata.backward = self._automata.forward + read_u32(start + 32)
         self._automata.backward_root = read_u32(start + 44)
-        self._signs = self._automata.backward + read_u32(start + 40)
+        self._automata.aliases = self._automata.backward + read_u32(start + 40)
+        self._automata.aliases_root = read_u32(start + 52) if self.has_aliases else 0
+        self._signs = self._automata.aliases + aliases
         check_automaton(self._automata.forward, read_u32(start + 32), self._automata.forward_root)
         check_automaton(self._automata.backward, read_u32(start + 40), self._automata.backward_root)
+        if self.has_aliases:
+            check_automaton(self._automata.aliases, aliases, self._automata.aliases_root)
         self.source = WordSource.__new__(WordSource)
         self.source._owner = content
         self.source.words.nodes = self._automata.forward
         self.source.words.root = self._automata.forward_root
+        self.aliases = WordSource.__new__(WordSource)
+        self.aliases._owner = content
+        if self._automata.aliases_root:
+            self.aliases.words.nodes = self._automata.aliases
+            self.aliases.words.root = self._automata.aliases_root
 
     def __len__(self) -> int:
         return self._count
@@ -210,8 +235,57 @@ cdef class PackedGraph:
         words._graph = self
         words._cursor.nodes = self._automata.forward
         words._cursor.root = self._automata.forward_root
+        words._cursor.most = WORD_MAX
         start_cursor(&words._cursor, <const uint8_t *> prefix, len(prefix), bound, bound_size)
         return words
+
+    def joined(self, bytes part not None, *, bint is_begun=False, Py_ssize_t limit=-1) -> list:
+        """Return at most `limit` words (negative: all) that have a part behind their first letters: see parts.pyx.
+
+        Args:
+            is_begun: also the words with parts that begin with `part`; some may come twice.
+        """
+        cdef Completions aliases = Completions.__new__(Completions)
+        cdef bytes start = part if is_begun else part + b"\0"
+        cdef list found = []
+        aliases._graph = self
+        aliases._cursor.nodes = self._automata.aliases
+        aliases._cursor.root = self._automata.aliases_root
+        aliases._cursor.most = ALIAS_MAX
+        start_cursor(&aliases._cursor, <const uint8_t *> start, len(start), NULL, 0)
+        while limit != 0 and next_word(&aliases._cursor):
+            found.append(word_of(aliases.word()))
+            limit -= 1
+        return found
+
+    def begun(self, bytes part not None, Py_ssize_t limit=-1) -> list:
+        """Return at most `limit` words (negative: all) that begin with a part, and go on behind a joint."""
+        cdef Completions words = Completions.__new__(Completions)
+        cdef Parts parts
+        cdef list found = []
+        cdef Py_ssize_t size = len(part)
+        cdef uint8_t label
+        cdef Node node
+        cdef int step
+        words._graph = self
+        words._cursor.nodes = self._automata.forward
+        words._cursor.root = self._automata.forward_root
+        words._cursor.most = WORD_MAX
+        start_cursor(&words._cursor, <const uint8_t *> part, size, NULL, 0)
+        if size == 0 or words._cursor.has_ended or not node_below(&words._cursor):
+            return found
+        open_node(&node, words._cursor.nodes, node_below(&words._cursor))
+        for step in range(node.count):
+            label = node.labels[step]
+            if may_join((<const uint8_t *> part)[size - 1], label):
+                start = part + PyBytes_FromStringAndSize(<const char *> &label, 1)
+                start_cursor(&words._cursor, <const uint8_t *> <bytes> start, size + 1, NULL, 0)
+                while limit != 0 and next_word(&words._cursor):
+                    find_parts(words._cursor.word, words._cursor.depth, &parts)
+                    if begins_with_part(&parts, size):
+                        found.append(words.word())
+                        limit -= 1
+        return found
 
     def words(self, uint64_t offset, Py_ssize_t limit) -> list:
         """Return at most `limit` words (negative: all) from place `offset` on, in byte order."""
@@ -254,12 +328,27 @@ cdef class PackedGraph:
         return correct(&self._automata, word, distance, transpositions, -1 if limit is None else limit, edge_budget)
 
 
+cdef inline bint may_join(uint8_t last, uint8_t label) noexcept nogil:
+    """Return whether a joint may stand between two bytes."""
+    return (BYTE_KINDS[last] & IN_LETTERS == 0 or BYTE_KINDS[label] & IN_LETTERS == 0) and (
+        BYTE_KINDS[last] & IN_DIGITS == 0 or BYTE_KINDS[label] & IN_DIGITS == 0
+    )
+
+
+cdef bint begins_with_part(const Parts *parts, Py_ssize_t size) noexcept nogil:
+    cdef int number
+    for number in range(parts.count):
+        if parts.spans[number].begin == 0 and parts.spans[number].end == size:
+            return True
+    return False
+
+
 cdef uint32_t format_of(const uint8_t *start, size_t size) noexcept nogil:
-    return read_u32(start + 8) if size >= HEADER_BYTES else 0
+    return read_u32(start + 8) if size >= PLAIN_HEADER_BYTES else 0
 
 
-cdef bytes in_this_format(const uint8_t *start, size_t size):
-    """Return the content of a file of format 1 with the nodes of this format; the checksum is left out."""
+cdef bytes in_short_nodes(const uint8_t *start, size_t size):
+    """Return the content of a file of format 1 with the nodes of format 2; the checksum is left out."""
     cdef uint8_t *forward = NULL
     cdef uint8_t *backward = NULL
     cdef uint32_t old_forward, old_backward, forward_root, backward_root
@@ -269,19 +358,19 @@ cdef bytes in_this_format(const uint8_t *start, size_t size):
     check_frame(start, size, OLD_FORMAT)
     old_forward, old_backward = read_u32(start + 32), read_u32(start + 40)
     forward_root, backward_root = read_u32(start + 36), read_u32(start + 44)
-    signs = size - HEADER_BYTES - old_forward - old_backward
+    signs = size - PLAIN_HEADER_BYTES - old_forward - old_backward
     try:
         with nogil:
-            forward = short_nodes(start + HEADER_BYTES, old_forward, &forward_root, &forward_size)
-            backward = short_nodes(start + HEADER_BYTES + old_forward, old_backward, &backward_root, &backward_size)
-        content = PyBytes_FromStringAndSize(NULL, HEADER_BYTES + forward_size + backward_size + signs)
+            forward = short_nodes(start + PLAIN_HEADER_BYTES, old_forward, &forward_root, &forward_size)
+            backward = short_nodes(start + PLAIN_HEADER_BYTES + old_forward, old_backward, &backward_root, &backward_size)
+        content = PyBytes_FromStringAndSize(NULL, PLAIN_HEADER_BYTES + forward_size + backward_size + signs)
         out = <uint8_t *> <char *> content
-        memcpy(out, start, HEADER_BYTES)
+        memcpy(out, start, PLAIN_HEADER_BYTES)
         write_u32(out + 32, <uint32_t> forward_size)
         write_u32(out + 36, forward_root)
         write_u32(out + 40, <uint32_t> backward_size)
         write_u32(out + 44, backward_root)
-        out += HEADER_BYTES
+        out += PLAIN_HEADER_BYTES
         memcpy(out, forward, forward_size)
         memcpy(out + forward_size, backward, backward_size)
         memcpy(out + forward_size + backward_size, start + size - signs, signs)
@@ -296,13 +385,16 @@ cdef bytes in_this_format(const uint8_t *start, size_t size):
 cdef int check_frame(const uint8_t *start, size_t size, uint32_t format) except -1:
     """Verify magic, format, size and checksum."""
     cdef uint64_t expected
-    if size < HEADER_BYTES + ZERO_BYTES + CRC_BYTES:
+    cdef uint32_t header = HEADER_BYTES if format == FORMAT else PLAIN_HEADER_BYTES
+    if size < header + ZERO_BYTES + CRC_BYTES:
         raise DamagedGraph(f"{size} bytes are too few")
     if memcmp(start, MAGIC, 8):
         raise DamagedGraph("it does not begin as a word graph does")
     if read_u32(start + 8) != format:
         raise DamagedGraph(f"its format is {read_u32(start + 8)}, not {FORMAT}")
-    expected = HEADER_BYTES + <uint64_t> read_u32(start + 32) + read_u32(start + 40) + ZERO_BYTES + CRC_BYTES
+    expected = header + <uint64_t> read_u32(start + 32) + read_u32(start + 40) + ZERO_BYTES + CRC_BYTES
+    if format == FORMAT:
+        expected += read_u32(start + 48)
     expected += read_u64(start + 24) // SIGN_WORDS * SIGN_BYTES
     if size != expected:
         raise DamagedGraph(f"it has {size} bytes, not {expected}")
@@ -372,11 +464,12 @@ cdef struct Cursor:
     # The path to the word that was returned last, or to where the search for the first one starts.
     const uint8_t *nodes
     uint32_t root
-    uint32_t path[WORD_MAX]  # the nodes on the path,
-    uint8_t taken[WORD_MAX]  # the place of the edge taken in each of them,
-    uint32_t edges[WORD_MAX]  # that edge,
-    uint8_t word[WORD_MAX]  # and its label
+    uint32_t path[ALIAS_MAX]  # the nodes on the path,
+    uint8_t taken[ALIAS_MAX]  # the place of the edge taken in each of them,
+    uint32_t edges[ALIAS_MAX]  # that edge,
+    uint8_t word[ALIAS_MAX]  # and its label
     int depth  # the number of nodes on the path
+    int most  # of them: WORD_MAX, or ALIAS_MAX
     int floor  # the length of the prefix: the path never gets shorter
     bint is_next  # the path itself is the next word
     bint has_ended
@@ -393,7 +486,7 @@ cdef void start_cursor(
     self.depth = 0
     self.is_next = False
     self.has_ended = True
-    if prefix_size > WORD_MAX or order < 0:
+    if prefix_size > self.most or order < 0:
         return
     for step in range(prefix_size):
         if not node_below(self):
@@ -463,7 +556,7 @@ cdef inline uint32_t node_below(const Cursor *self) noexcept nogil:
     """Return the node that the path leads to; 0: no word goes on here."""
     if self.depth == 0:
         return self.root
-    return target_of(self.edges[self.depth - 1]) if self.depth < WORD_MAX else 0
+    return target_of(self.edges[self.depth - 1]) if self.depth < self.most else 0
 
 
 cdef inline bint ends_word(const Cursor *self) noexcept nogil:

@@ -12,6 +12,7 @@ from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcmp, memcpy, memset
 
 from sonicpy._native.automaton cimport (
+    ALIAS_MAX,
     CRC_BYTES,
     ENDS_WORD,
     FORMAT,
@@ -45,6 +46,7 @@ from sonicpy._native.hash_table cimport (
     set_slot,
 )
 from sonicpy._native.memory cimport grown
+from sonicpy._native.parts cimport Parts, Span, begins_plainly, find_parts, without_camels, write_alias
 from sonicpy._native.short_nodes cimport FINISHED_EDGE_BYTES, short_nodes
 from sonicpy._native.utf8 cimport is_utf8
 
@@ -52,7 +54,7 @@ import secrets
 import zlib
 
 cdef enum:
-    NODE_EDGES_MAX = 179  # bytes that begin a character: 128 of ASCII, 51 leads
+    NODE_EDGES_MAX = 179  # bytes that begin a character: 128 of ASCII (the zero of an alias is one of them), 51 leads
     NODE_BYTES_MAX = 1 + NODE_EDGES_MAX * (1 + FINISHED_EDGE_BYTES)
     NODES_BYTES = 16384  # room for finished nodes at first
     NODE_SLOTS = 4096  # of the hash table at first
@@ -82,8 +84,8 @@ cdef struct Automaton:
     Py_ssize_t size, capacity, size_max
     HashTable places  # of the finished nodes
     uint64_t count, seed
-    OpenNode open[WORD_MAX]
-    uint8_t last[WORD_MAX]
+    OpenNode open[ALIAS_MAX]
+    uint8_t last[ALIAS_MAX]
     int last_size
     uint32_t root
 
@@ -305,15 +307,72 @@ cdef int compare_endings(const void *left, const void *right) noexcept nogil:
     return order if order else <int> one[0] - <int> other[0]
 
 
+# -- parts of words -----------------------------------------------------------------------------------------------
+
+cdef struct Run:  # of (length, bytes)
+    uint8_t *words
+    Py_ssize_t size, capacity
+    uint64_t count
+
+
+cdef int add_aliases(Run *aliases, const uint8_t *words, Py_ssize_t size) except -1 nogil:
+    """Add an alias, as parts.pyx draws it, for each part that does not begin a word."""
+    cdef Parts parts
+    cdef Py_ssize_t at = 0
+    cdef int number
+    while at < size:
+        find_parts(words + at + 1, words[at], &parts)
+        for number in range(parts.count):
+            if not begins_plainly(words + at + 1, &parts, number):
+                aliases.words = <uint8_t *> grown(
+                    aliases.words, &aliases.capacity, aliases.size + 1 + 2 * <Py_ssize_t> words[at] + 2 + 8, 1
+                )
+                add_alias(aliases, words + at + 1, words[at], &parts.spans[number])
+        at += 1 + words[at]
+    return 0
+
+
+cdef void add_alias(Run *aliases, const uint8_t *word, Py_ssize_t size, const Span *part) noexcept nogil:
+    """Add an alias, for which there is room."""
+    cdef uint8_t *out = aliases.words + aliases.size + 1
+    cdef Py_ssize_t written = write_alias(word, size, part, out)
+    if written <= ALIAS_MAX:
+        out[-1] = <uint8_t> written
+        aliases.size += 1 + written
+        aliases.count += 1
+
+
+cdef int add_unsorted(Automaton *self, const uint8_t *words, uint64_t count) except -1 nogil:
+    """Add every word of a run of (length, bytes), each once, and finish the automaton. Eight bytes behind the run can be
+    read."""
+    cdef Ending *endings = <Ending *> malloc((2 * count + 1) * sizeof(Ending))
+    cdef uint64_t number
+    if endings == NULL:
+        with gil:
+            raise MemoryError
+    try:
+        for number in range(count):
+            endings[number] = Ending(head_of(words), words)
+            words += 1 + words[0]
+        sort_endings(endings, endings + count, count)
+        for number in range(count):
+            if number == 0 or compare_endings(&endings[number - 1], &endings[number]):
+                add_word(self, endings[number].word + 1, endings[number].word[0])
+    finally:
+        free(endings)
+    return finish_automaton(self)
+
+
 # -- the builder --------------------------------------------------------------------------------------------------
 
 cdef class PackedGraphBuilder:
     """Takes the words of a graph, then returns the content of the graph file.
 
     Args:
-        automaton_max_bytes: the most bytes that each of the two automata may take.
+        automaton_max_bytes: the most bytes that each of the three automata may take.
     """
     cdef uint8_t *_words  # length and bytes of each, in order
+    cdef Run _humped  # hidden terms
     cdef Py_ssize_t _size, _capacity, _last
     cdef uint64_t _count
     cdef Py_ssize_t _automaton_max
@@ -325,6 +384,7 @@ cdef class PackedGraphBuilder:
 
     def __dealloc__(self):
         free(self._words)
+        free(self._humped.words)
 
     def __len__(self) -> int:
         return self._count
@@ -352,6 +412,29 @@ cdef class PackedGraphBuilder:
         self._size += 1 + size
         self._count += 1
 
+    def add_joints(self, bytes term not None) -> None:
+        """Add a hidden term: a word with a byte 2 wherever a small letter met a capital one when it was typed.
+
+        The parts that these joints make lead to the word. Longer words than 40 bytes have none.
+        """
+        cdef Py_ssize_t size = len(term), plain_size
+        cdef uint8_t plain[255]
+        if self._finished:
+            raise ValueError("a finished builder takes no further word")
+        if not is_utf8(<const uint8_t *> term, size):
+            raise ValueError(f"a hidden term is UTF-8, not {term!r}")
+        if size > 255:
+            return
+        plain_size = without_camels(<const uint8_t *> term, size, plain)
+        if not 0 < plain_size <= WORD_MAX or plain_size == size:
+            return
+        self._humped.words = <uint8_t *> grown(
+            self._humped.words, &self._humped.capacity, self._humped.size + 1 + size, 1
+        )
+        self._humped.words[self._humped.size] = <uint8_t> size
+        memcpy(self._humped.words + self._humped.size + 1, <const uint8_t *> term, size)
+        self._humped.size += 1 + size
+
     cdef bint is_next(self, const uint8_t *text, Py_ssize_t size) noexcept nogil:
         cdef const uint8_t *last = self._words + self._last
         cdef int order = memcmp(text, last + 1, min(size, <Py_ssize_t> last[0]))
@@ -373,28 +456,41 @@ cdef class PackedGraphBuilder:
         """
         cdef Automaton *forward = NULL
         cdef Automaton *backward = NULL
+        cdef Automaton *parted = NULL
+        cdef Run aliases
         cdef uint64_t seed = secrets.randbits(64) | 1  # unknown to clients, so that no words can be made to collide
         if self._finished:
             raise ValueError("a builder is finished once")
         self._finished = True
+        memset(&aliases, 0, sizeof(Run))
         try:
             with nogil:
                 forward = new_automaton(self._automaton_max, seed)
                 backward = new_automaton(self._automaton_max, seed)
                 add_sorted(forward, self._words, self._size)
                 add_reversed(backward, self._words, self._size, self._count)
+                add_aliases(&aliases, self._words, self._size)
+                add_aliases(&aliases, self._humped.words, self._humped.size)
+                parted = new_automaton(self._automaton_max, seed)
+                add_unsorted(parted, aliases.words, aliases.count)
                 shorten(forward)
                 shorten(backward)
-            return self.pack(bucket, version, forward, backward)
+                shorten(parted)
+            return self.pack(bucket, version, forward, backward, parted)
         except GraphTooLarge:
             raise GraphTooLarge(f"{self._count} words need more than {self._automaton_max} bytes") from None
         finally:
             free_automaton(forward)
             free_automaton(backward)
+            free_automaton(parted)
+            free(aliases.words)
 
-    cdef bytes pack(self, uint32_t bucket, uint64_t version, const Automaton *forward, const Automaton *backward):
+    cdef bytes pack(
+        self, uint32_t bucket, uint64_t version, const Automaton *forward, const Automaton *backward,
+        const Automaton *aliases,
+    ):
         cdef Py_ssize_t signs = <Py_ssize_t> (self._count // SIGN_WORDS * SIGN_BYTES)
-        cdef Py_ssize_t size = HEADER_BYTES + forward.size + backward.size + signs + ZERO_BYTES + CRC_BYTES
+        cdef Py_ssize_t size = HEADER_BYTES + forward.size + backward.size + aliases.size + signs + ZERO_BYTES + CRC_BYTES
         cdef bytes content = PyBytes_FromStringAndSize(NULL, size)
         cdef uint8_t *out = <uint8_t *> <char *> content
         memcpy(out, MAGIC, 8)
@@ -406,10 +502,13 @@ cdef class PackedGraphBuilder:
         write_u32(out + 36, forward.root)
         write_u32(out + 40, <uint32_t> backward.size)
         write_u32(out + 44, backward.root)
+        write_u32(out + 48, <uint32_t> aliases.size)
+        write_u32(out + 52, aliases.root)
         out += HEADER_BYTES
         memcpy(out, forward.nodes, forward.size)
         memcpy(out + forward.size, backward.nodes, backward.size)
-        out += forward.size + backward.size
+        memcpy(out + forward.size + backward.size, aliases.nodes, aliases.size)
+        out += forward.size + backward.size + aliases.size
         memset(out, 0, signs + ZERO_BYTES)
         write_signs(out, self._words, self._count)
         write_u32(out + signs + ZERO_BYTES, zlib.crc32(memoryview(content)[:-CRC_BYTES]))

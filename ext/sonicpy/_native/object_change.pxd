@@ -25,7 +25,8 @@ cdef struct Edit:
     bint hidden
     bint is_joint  # its posting has a tf of 1, the record of the object one of 0
     bint is_new  # the term was not in the bucket
-    bint was_live
+    bint names_joints  # the term is hidden, and names the joints of a word: parts.pyx
+    bint was_noted  # see term_rows.pxd
     bint has_row  # the row is to be written (AddTerms), or the object holds the term (RemoveTerms)
 
 

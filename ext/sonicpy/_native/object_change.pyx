@@ -9,7 +9,8 @@ from libc.stdlib cimport free
 
 from sonicpy._native.keys cimport block_key, word_key
 from sonicpy._native.memory cimport zeroed
-from sonicpy._native.term_rows cimport is_live, shown_size
+from sonicpy._native.parts cimport CAMEL
+from sonicpy._native.term_rows cimport is_noted, shown_size
 
 
 cdef class ObjectChange:
@@ -35,6 +36,9 @@ cdef class ObjectChange:
             word = words[number]
             self._edits[number].size = len(word)
             self._edits[number].shown = shown_size(<const uint8_t *> <const char *> word, len(word), letters)
+            if (<const uint8_t *> <const char *> word)[0] == CAMEL:
+                self._edits[number].names_joints = True
+                self._edits[number].shown -= word.count(b"\2")
             self._edits[number].word = &self._edits[number].read
         return 0
 
@@ -51,7 +55,7 @@ cdef class ObjectChange:
         return [
             word_key(self._bucket, self._words[number])
             for number in range(self._count)
-            if is_live(self._edits[number].word, self._edits[number].shown) != self._edits[number].was_live
+            if is_noted_now(&self._edits[number]) != self._edits[number].was_noted
         ]
 
     cdef void count_turned(self) noexcept:
@@ -62,9 +66,11 @@ cdef class ObjectChange:
         self.live_change = self.turned = 0
         for number in range(self._count):
             edit = &self._edits[number]
-            change = <int> is_live(edit.word, edit.shown) - <int> edit.was_live
-            self.live_change += change
-            self.turned += change != 0
+            change = <int> is_noted_now(edit) - <int> edit.was_noted
+            if change:
+                self.turned += 1
+                if not edit.names_joints:
+                    self.live_change += change
 
     cdef int check_cache(self) except -1:
         """Raise ValueError if the cache has dropped the rows that `word` points to."""
@@ -83,3 +89,7 @@ cdef class ObjectChange:
             self._bucket, edit.word.term_id, <uint32_t> (edit.held.block if self._by_association else self._iid)
         ))
         return 0
+
+
+cdef inline bint is_noted_now(const Edit *edit) noexcept:
+    return is_noted(edit.word, edit.shown, edit.names_joints)

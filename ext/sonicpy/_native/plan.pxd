@@ -22,11 +22,11 @@ cdef class Slot:
 @cython.final
 cdef class Clause:
     cdef readonly Py_ssize_t term
-    cdef readonly int role
+    cdef public int role
     cdef readonly double weight
     cdef readonly list slots
     cdef readonly bint is_expandable
-    cdef readonly uint64_t holders
+    cdef public uint64_t holders
 
 
 @cython.final

@@ -10,12 +10,13 @@ Layouts (v = varint of varint.pxd; numbers of fixed size are little-endian):
     FLUSHO   3: collection, bucket, oid
     FLUSHB   4: collection, bucket
     FLUSHC   5: collection
+    fields   6: collection, bucket, oid, mode u8, then of each field id u8, v(size), bytes
     PUSH     7: as 1, v(rules) in place of the window, then the languages of the text as v(size) and ASCII
 
     terms    v(number), then of each v(size), bytes, count u8, flags u8
 
-A mutation is a named tuple: the names, then terms and window if its kind has them. `RecordCodec` gets the class of each
-kind; LAYOUTS says what each kind holds.
+A mutation is a named tuple: the names, then terms and window, or the mode and a tuple of (id, bytes), if its kind has
+them. `RecordCodec` gets the class of each kind; LAYOUTS says what each kind holds.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -51,14 +52,15 @@ cdef struct Layout:
     int names
     bint has_terms
     bint has_window  # only with terms
+    bint has_fields  # a mode and fields, at the end
 
 cdef Layout[KINDS] LAYOUTS
-LAYOUTS[PUSH] = Layout(6, 3, True, True)
-LAYOUTS[2] = Layout(4, 3, True, False)
-LAYOUTS[3] = Layout(3, 3, False, False)
-LAYOUTS[4] = Layout(2, 2, False, False)
-LAYOUTS[5] = Layout(1, 1, False, False)
-LAYOUTS[6] = Layout(0, 0, False, False)
+LAYOUTS[PUSH] = Layout(6, 3, True, True, False)
+LAYOUTS[2] = Layout(4, 3, True, False, False)
+LAYOUTS[3] = Layout(3, 3, False, False, False)
+LAYOUTS[4] = Layout(2, 2, False, False, False)
+LAYOUTS[5] = Layout(1, 1, False, False, False)
+LAYOUTS[6] = Layout(5, 3, False, False, True)
 LAYOUTS[RULED_PUSH] = LAYOUTS[PUSH]
 
 
@@ -134,7 +136,9 @@ cdef bytes packed(int kind, object fields):
     cdef const Layout *layout = &LAYOUTS[kind]
     cdef Py_ssize_t total = 1
     cdef uint64_t window = 0
+    cdef uint8_t mode = 0
     cdef Terms terms = None
+    cdef tuple more = None
     cdef bytes record, languages = b""
     cdef uint8_t *out
     cdef int number
@@ -152,6 +156,10 @@ cdef bytes packed(int kind, object fields):
             raise TypeError("the terms of a mutation are Terms")
         terms = <Terms> PyTuple_GET_ITEM(fields, layout.names)
         total += size_of_terms(terms)  # no code of Python runs between this and `put_terms`
+    if layout.has_fields:
+        mode = <object> PyTuple_GET_ITEM(fields, layout.names)
+        more = <object> PyTuple_GET_ITEM(fields, layout.names + 1)
+        total += size_of_fields(more)
     record = PyBytes_FromStringAndSize(NULL, total)
     out = <uint8_t *> PyBytes_AS_STRING(record)
     out[0] = <uint8_t> kind
@@ -168,7 +176,46 @@ cdef bytes packed(int kind, object fields):
         out += PyBytes_GET_SIZE(languages)
     if layout.has_terms:
         put_terms(out, terms)
+    if layout.has_fields:
+        out[0] = mode
+        put_fields(out + 1, more)
     return record
+
+
+cdef Py_ssize_t size_of_fields(tuple fields) except -1:
+    """Return how many bytes the mode and fields take, after checking that they can be written."""
+    cdef Py_ssize_t total = 1, size
+    cdef uint8_t id
+    if fields is None:
+        raise TypeError("the fields of a mutation are a tuple")
+    for field in fields:
+        if not isinstance(field, tuple) or len(<tuple> field) != 2 or not PyBytes_CheckExact((<tuple> field)[1]):
+            raise TypeError("a field is a tuple of its id and bytes")
+        id = (<tuple> field)[0]  # a larger one does not fit
+        size = PyBytes_GET_SIZE((<tuple> field)[1])
+        total += 1 + varint_bytes(size) + size
+    return total
+
+
+cdef int put_fields(uint8_t *out, tuple fields) except -1:
+    """Write fields into the bytes that `size_of_fields` counted."""
+    cdef Py_ssize_t size
+    cdef bytes value
+    for field in fields:
+        value = (<tuple> field)[1]
+        size = PyBytes_GET_SIZE(value)
+        out[0] = (<tuple> field)[0]
+        out = put_varint(out + 1, size)
+        memcpy(out, PyBytes_AS_STRING(value), size)
+        out += size
+    return 0
+
+
+def pack_terms(Terms terms not None) -> bytes:
+    """Return terms as a record holds them."""
+    cdef bytes packed = PyBytes_FromStringAndSize(NULL, size_of_terms(terms))
+    put_terms(<uint8_t *> PyBytes_AS_STRING(packed), terms)
+    return packed
 
 
 cdef Py_ssize_t size_of_terms(Terms terms) except -1:
@@ -237,9 +284,35 @@ cdef list fields_in(int kind, bytes record):
         fields.append(terms)
     if layout.has_window:
         fields.append(window)
+    if layout.has_fields:
+        if at == end:
+            raise DamagedBytes("its mode is cut off")
+        fields.append(at[0])
+        at += 1
+        fields.append(take_fields(&at, end))
     if at != end:
         raise DamagedBytes("there are bytes behind its end")
     return fields
+
+
+cdef tuple take_fields(const uint8_t **at, const uint8_t *end):
+    cdef uint64_t size = 0
+    cdef uint8_t id
+    cdef list fields = []
+    while at[0] < end:
+        id = at[0][0]
+        at[0] += 1
+        if get_varint(at, end, &size) < 0 or size > <uint64_t> (end - at[0]):
+            raise DamagedBytes("a field is cut off")
+        fields.append((id, PyBytes_FromStringAndSize(<const char *> at[0], size)))
+        at[0] += size
+    return tuple(fields)
+
+
+def unpack_terms(bytes packed not None) -> Terms:
+    """Return the terms that `pack_terms` packed. Raises DamagedBytes."""
+    cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(packed)
+    return take_terms(&at, at + PyBytes_GET_SIZE(packed))
 
 
 cdef Terms take_terms(const uint8_t **at, const uint8_t *end):

@@ -8,7 +8,7 @@ from sonicpy._native.keys cimport term_key, word_key
 from sonicpy._native.object_change cimport Edit, ObjectChange
 from sonicpy._native.object_record cimport Held, ObjectRecord, pack_object
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, write_block, write_dense_block
-from sonicpy._native.term_rows cimport is_common, is_live, read_word, write_word
+from sonicpy._native.term_rows cimport is_common, is_noted, read_word, write_word
 
 from sonicpy._native.varint import DamagedBytes
 
@@ -75,7 +75,7 @@ cdef class RemoveTerms(ObjectChange):
             tail_at = read_word(row, edit.word)
             self._tails[number] = row[tail_at:]
             at += 1
-            edit.was_live = is_live(edit.word, edit.shown)
+            edit.was_noted = is_noted(edit.word, edit.shown, edit.names_joints)
             held = self._record.find(edit.word.term_id)
             if held == NULL:
                 continue

@@ -45,6 +45,11 @@ cdef inline bint is_live(const Word *word, Py_ssize_t shown) noexcept nogil:
     return word.df > word.hidden_df and shown <= SHOWN
 
 
+cdef inline bint is_noted(const Word *word, Py_ssize_t shown, bint names_joints) noexcept nogil:
+    """Return whether a word graph is to know a term: as a word, or as a hidden term that names the joints of one."""
+    return shown <= SHOWN and word.df > (0 if names_joints else word.hidden_df)
+
+
 cdef inline Py_ssize_t shown_size(const uint8_t *word, Py_ssize_t size, bint letters) noexcept nogil:
     """Return a size that is SHOWN at most if the word is shown: its bytes; with `letters`, up to SHOWN_LETTERS are."""
     cdef Py_ssize_t at, count = 0

@@ -339,3 +339,25 @@ def live_words(list rows not None, bytes prefix not None, *, bint letters=False)
         if is_live(&word, shown_size(<const uint8_t *> <const char *> key + size, len(key) - size, letters)):
             words.append(key[size:])
     return words
+
+
+def terms_held(list rows not None, bytes prefix not None) -> list:
+    """Return the terms of some rows of `words` that objects hold, live or not.
+
+    Args:
+        rows: (key, row) pairs by key, the first ones not before `prefix`.
+        prefix: the bucket's number and the beginning of the terms, as keys begin with it.
+
+    Raises:
+        DamagedBytes: a row cannot be read.
+    """
+    cdef list terms = []
+    cdef bytes key
+    cdef Word word
+    for key, row in rows:
+        if not key.startswith(prefix):
+            break
+        read_word(row, &word)
+        if word.df:
+            terms.append(key[BUCKET_BYTES:])
+    return terms

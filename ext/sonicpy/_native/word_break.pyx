@@ -33,3 +33,10 @@ def is_unspaced_letter(bytes term not None) -> bool:
     cdef const uint8_t *text = <const uint8_t *> <const char *> term
     cdef Py_ssize_t size = len(term)
     return properties_at(text, size, 0) & UNSPACED != 0 and letter_end(text, size, 0) == size
+
+
+def is_unspaced(bytes term not None) -> bool:
+    """Return whether a term begins with a letter of a script without blanks, and has more than this letter."""
+    cdef const uint8_t *text = <const uint8_t *> <const char *> term
+    cdef Py_ssize_t size = len(term)
+    return properties_at(text, size, 0) & UNSPACED != 0 and letter_end(text, size, 0) < size

@@ -19,6 +19,7 @@ from sonicpy.cli.importing.progress import ProgressBar
 from sonicpy.cli.importing.sinks import Sink
 from sonicpy.cli.importing.sources import ReadRow, Row, Source, UnreadableRow
 from sonicpy.errors import ConfigError, SonicError
+from sonicpy.index.ingest.exported import check_head, is_bucket, is_head
 
 CHUNK_ROWS = 1_000
 SAVE_EVERY_S = 1.0
@@ -81,7 +82,8 @@ class ImportJob:
         with _interrupts(self._interrupt):
             while chunk := list(islice(numbered, CHUNK_ROWS)):
                 if not has_begun:
-                    self._check_columns([row for _, row in chunk if isinstance(row, Mapping)])
+                    rows = [row for _, row in chunk if isinstance(row, Mapping)]
+                    self._check_columns([row for row in rows if not is_head(row) and not is_bucket(row)])
                     has_begun = True
                 self._take(chunk, progress)
                 progress.advance(self._source.done(self._position.rows), len(chunk))
@@ -138,6 +140,9 @@ class ImportJob:
                 continue
             if isinstance(row, UnreadableRow):
                 refused.append(RefusedRow(number, row.reason, row.content))
+                continue
+            if is_head(row):
+                check_head(row, self._source.path)
                 continue
             try:
                 numbered.append((number, self._fields.entry(row)))

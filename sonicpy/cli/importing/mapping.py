@@ -11,6 +11,7 @@ from sonicpy.cli.arguments import LANGUAGES
 from sonicpy.cli.importing.sources import Row
 from sonicpy.errors import InvalidArgument, SonicError
 from sonicpy.ids import check_names, check_object, object_name
+from sonicpy.index.ingest.exported import FIELDS_KEY, facts_of, is_bucket, terms_of
 from sonicpy.langcodes import language_code
 from sonicpy.rules import FIRST
 
@@ -27,7 +28,7 @@ class InvalidRow(SonicError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing to push: a text, or the terms of an exported object."""
+    """One thing to push: a text, the terms of an exported object, or the facts of an exported bucket."""
 
     collection: str
     bucket: str
@@ -37,6 +38,8 @@ class Entry:
     terms: Mapping[str, int] | None = None
     hidden: Mapping[str, int] = field(default_factory=dict)
     rules: int = FIRST
+    languages: str = ""
+    facts: Mapping[int, bytes] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class FieldMapping:
     def missing(self, columns: Collection[str]) -> str | None:
         """Return the end of a sentence about a column that is needed or was named, and is none of these; None: none."""
         needed = [("--id", OBJECT_COLUMNS if self.id is None else (self.id,))]
-        if TERMS_FIELD not in columns:
+        if TERMS_FIELD not in columns and FIELDS_KEY not in columns:
             needed += [("--text", (name,)) for name in self.texts]
         if self.collection is None:
             needed.append(("--collection-field", (self.collection_field,)))
@@ -90,12 +93,23 @@ class FieldMapping:
         """Return the entry of a row. Raises InvalidRow if it cannot be indexed."""
         collection = self.collection or _name(row, self.collection_field, "--collection")
         bucket = self.bucket or self._bucket(row)
+        if is_bucket(row):
+            return self._facts(collection, bucket, row)
         oid = _oid(row, self._id_field(row))
         _check_scope(collection, bucket)
-        if TERMS_FIELD in row and isinstance(row[TERMS_FIELD], Mapping):
-            rules = row.get("rules", FIRST)
-            return Entry(collection, bucket, oid, terms=row[TERMS_FIELD], hidden=_mapping(row, "hidden"), rules=rules)
+        held = terms_of(row)
+        if held is not None:
+            rules, languages = row.get("rules", FIRST), row.get("languages", "")
+            terms, hidden = held[TERMS_FIELD], _mapping(held, "hidden")
+            return Entry(collection, bucket, oid, terms=terms, hidden=hidden, rules=rules, languages=languages)
         return Entry(collection, bucket, oid, self._all_texts(row), self._language(row))
+
+    def _facts(self, collection: str, bucket: str, row: Row) -> Entry:
+        _check_scope(collection, bucket)
+        try:
+            return Entry(collection, bucket, "", facts=facts_of(row))
+        except (ValueError, TypeError) as error:
+            raise InvalidRow(f"its facts cannot be read: {error}") from error
 
     def _bucket(self, row: Row) -> str:
         return DEFAULT_BUCKET if row.get(self.bucket_field) is None else _text(row, self.bucket_field)

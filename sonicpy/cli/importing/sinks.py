@@ -9,11 +9,21 @@ from sonicpy.cli.importing.mapping import Entry
 from sonicpy.client.blocking.client import Client
 from sonicpy.errors import CommandError
 from sonicpy.index.index import Index
+from sonicpy.index.ingest.exported import change_of_facts
 from sonicpy.index.ingest.terms import packed_terms
 from sonicpy.langcodes import NO_LANGUAGE
 
 Refusal = tuple[int, str]
 """The position of a refused entry among those that were pushed, from 0 on, and the reason."""
+
+
+TEXTS, TERMS, FACTS = range(3)
+
+
+def _kind(entry: Entry) -> int:
+    if entry.facts is not None:
+        return FACTS
+    return TEXTS if entry.terms is None else TERMS
 
 
 class Sink(Protocol):
@@ -36,9 +46,10 @@ class FolderSink:
         """Push entries; return the refused ones."""
         refused: list[Refusal] = []
         done = 0
-        for are_terms, group in groupby(entries, lambda entry: entry.terms is not None):
+        takes = {TEXTS: self._texts, TERMS: self._terms, FACTS: self._facts}
+        for kind, group in groupby(entries, _kind):
             some = list(group)
-            refused += ((done + place, reason) for place, reason in (self._terms if are_terms else self._texts)(some))
+            refused += ((done + place, reason) for place, reason in takes[kind](some))
             done += len(some)
         return refused
 
@@ -55,14 +66,26 @@ class FolderSink:
             for place, entry in enumerate(entries):
                 try:
                     self._index.push_terms(
-                        entry.collection, entry.bucket, entry.object, entry.terms or {}, entry.hidden, entry.rules
+                        entry.collection,
+                        entry.bucket,
+                        entry.object,
+                        entry.terms or {},
+                        entry.hidden,
+                        entry.rules,
+                        entry.languages,
                     )
                 except CommandError as error:
                     yield place, error.detail or error.code
 
+    def _facts(self, entries: list[Entry]) -> Iterator[Refusal]:
+        for entry in entries:
+            change = change_of_facts(entry.collection, entry.bucket, entry.facts or {})
+            self._index.maintainer.engine.apply(change)
+        return iter(())
+
 
 class ServerSink:
-    """Pushes to a server; terms as a text made of them, without a language."""
+    """Pushes to a server; terms as a text made of them, without a language. The server notes its own facts."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -72,6 +95,8 @@ class ServerSink:
         refused: list[Refusal] = []
         places, rows = [], []
         for place, entry in enumerate(entries):
+            if entry.facts is not None:
+                continue
             try:
                 rows.append(_row(entry))
                 places.append(place)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from sonicpy.errors import StoreDamaged
-from sonicpy.store.replica import Progress
+from sonicpy.store.rows.progress import Progress
 
 VERSION = 1
 HEAD = struct.Struct("<BB")
@@ -35,12 +35,14 @@ class Batch:
         writer: the name of the node.
         incarnation, number: what the batch is known by; see above.
         sections: for each partition its records, as `pack_records` writes them.
+        uses: names, of `uses.KNOWN`, of what the records use beyond kinds 1 to 5.
     """
 
     writer: str
     incarnation: int
     number: int
     sections: Mapping[int, bytes]
+    uses: frozenset[str] = frozenset()
 
     @property
     def key(self) -> str:

@@ -1,16 +1,24 @@
 """Versions of the entries of a cluster's log: what this sonicpy reads, and which of them a node writes.
 
-An entry begins with its version, one byte. A node reads every version of FORMATS and writes the one that the registry
+An entry begins with its version, one byte. Version 2 is a list, as format 6 of a store: behind the byte come the names
+of what its records use, then the rest of version 1. So what comes later is a name, and no version.
+
+    version 2    2 u8 | number of names u8 | of each: size u8, name | a batch without its version
+
+ A node reads every version of FORMATS and writes the one that the registry
 notes for the cluster. So nodes of two versions of sonicpy work side by side: while they are upgraded one by one, all of
 them write the old version. Then `sonicpy cluster upgrade` lets them write the newest one that each of them reads, and a
-node that reads less does not start any more.
+node that reads less does not start any more. The same holds for names: a change that uses one on which the nodes have
+not agreed is refused.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sonicpy.cluster.log.batches import Batch, pack_batch, unpack_batch
-from sonicpy.errors import ConfigError, StoreDamaged
+from sonicpy.errors import ConfigError, StoreDamaged, StoreError
+from sonicpy.store.changing.mutations import uses_of_record
+from sonicpy.store.rows.uses import check_known, listed, unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +29,55 @@ class EntryFormat:
     unpack: Callable[[bytes], Batch]
 
 
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What the nodes of a cluster have agreed to write.
+
+    Attributes:
+        version: of entries.
+        names: of `uses.KNOWN`, that their records may use.
+    """
+
+    version: int = 1
+    names: frozenset[str] = frozenset()
+
+
+def pack_listed(batch: Batch) -> bytes:
+    """Return the entry of a batch in version 2."""
+    names = [name.encode() for name in sorted(batch.uses)]
+    listed = b"".join(bytes((len(name),)) + name for name in names)
+    return bytes((LISTED, len(names))) + listed + pack_batch(batch)[1:]
+
+
+def unpack_listed(entry: bytes) -> Batch:
+    """Return the batch of an entry in version 2.
+
+    Raises:
+        StoreDamaged: it cannot be read.
+        StoreError: it uses something that is not known here; the message names it.
+    """
+    names, at = [], 2
+    try:
+        for _ in range(entry[1]):
+            end = at + 1 + entry[at]
+            names.append(entry[at + 1 : end].decode())
+            at = end
+        if at > len(entry):
+            raise IndexError("a name is cut off")
+    except (IndexError, UnicodeDecodeError) as error:
+        raise StoreDamaged(f"an entry of the cluster's log cannot be read: {error}") from error
+    check_known(names, "an entry of the cluster's log")
+    return replace(unpack_batch(bytes((FIRST,)) + entry[at:]), uses=frozenset(names))
+
+
 FIRST = 1
 """The version that a cluster writes until it is upgraded."""
-FORMATS: dict[int, EntryFormat] = {FIRST: EntryFormat(pack_batch, unpack_batch)}
+LISTED = 2
+"""The version that names what its records use."""
+FORMATS: dict[int, EntryFormat] = {
+    FIRST: EntryFormat(pack_batch, unpack_batch),
+    LISTED: EntryFormat(pack_listed, unpack_listed),
+}
 """A version is kept for ever: a log may hold entries of every version since the cluster was made."""
 
 
@@ -44,13 +98,27 @@ def unpack_entry(entry: bytes) -> Batch:
     return found.unpack(entry)
 
 
-def check_version(version: int) -> None:
+def check_agreement(agreed: Agreement) -> None:
     """Check that this sonicpy reads what the nodes of the cluster write. Raises ConfigError."""
-    if version not in FORMATS:
+    found = None
+    if agreed.version not in FORMATS:
+        found = f"write entries of version {agreed.version}; this sonicpy reads {readable()}"
+    elif strange := unknown(agreed.names):
+        found = f"use {listed(strange)}, unknown to this sonicpy"
+    if found is not None:
         raise ConfigError(
-            f"the nodes of this cluster write entries of version {version}; this sonicpy reads {readable()}: install "
-            "the version of sonicpy that the other nodes have."
+            f"the nodes of this cluster {found}: install the version of sonicpy that the other nodes have."
         )
+
+
+def names_in(record: bytes, agreed: Agreement) -> frozenset[str]:
+    """Return the names of what a record uses. Raises StoreError if the nodes have not agreed on one."""
+    names = uses_of_record(record)
+    if names and (early := sorted(names - agreed.names if agreed.version >= LISTED else names)):
+        raise StoreError(
+            f"this change uses {listed(early)}, which this cluster takes only after sonicpy cluster upgrade"
+        )
+    return names
 
 
 def readable() -> str:

@@ -21,7 +21,7 @@ from sonicpy.cluster.log.broker import Broker, Unacknowledged
 from sonicpy.cluster.log.ending import end
 from sonicpy.cluster.log.gaps import Gaps
 from sonicpy.cluster.log.limits import GIVE_UP_S
-from sonicpy.cluster.log.versions import FIRST, pack_entry
+from sonicpy.cluster.log.versions import Agreement, names_in, pack_entry
 from sonicpy.errors import StoreError
 
 logger = logging.getLogger(__name__)
@@ -64,15 +64,29 @@ class OpenBatch:
         done: resolves with the position once it is acknowledged.
         effect: resolves once replicas of this node have carried it out in all of its partitions.
         number: once it is sent.
+        uses: names of what its changes use.
     """
 
-    __slots__ = ("_effective", "_loop", "answers", "changes", "done", "effect", "number", "records", "size", "timer")
+    __slots__ = (
+        "_effective",
+        "_loop",
+        "answers",
+        "changes",
+        "done",
+        "effect",
+        "number",
+        "records",
+        "size",
+        "timer",
+        "uses",
+    )
 
     def __init__(self, loop: asyncio.AbstractEventLoop, give_up_s: float) -> None:
         self.records: dict[int, list[bytes]] = {}
         self.changes = 0
         self.size = 0
         self.number = 0
+        self.uses: frozenset[str] = frozenset()
         self.done: asyncio.Future[int] = loop.create_future()
         self.done.add_done_callback(_look_at)
         self.effect: asyncio.Future[None] = loop.create_future()
@@ -172,14 +186,21 @@ class LogWriter:
         self._gather_until = 0.0
         self.batches = 0
         """How many were acknowledged."""
-        self.version = FIRST
-        """Of the entries that it writes."""
+        self.agreed = Agreement()
+        """What it may write."""
         self.gaps = Gaps()
 
     def add(self, partition: int, record: bytes) -> OpenBatch:
-        """Add a change of a partition; return the batch that it is in, as the last record of that partition."""
+        """Add a change of a partition; return the batch that it is in, as the last record of that partition.
+
+        Raises:
+            StoreError: the record uses what the nodes have not agreed to write.
+        """
+        names = names_in(record, self.agreed)
         batch = self._last(len(record))
         batch.add(partition, record)
+        if names:
+            batch.uses |= names
         if self._gathered is not None and batch.changes >= self._expected and not self._gathered.done():
             self._gathered.set_result(None)
         return batch
@@ -253,8 +274,8 @@ class LogWriter:
         self._number += 1
         batch.number = self._number
         sections = {partition: pack_records(records) for partition, records in batch.records.items()}
-        named = Batch(self._writer, self._incarnation, batch.number, sections)
-        entry = pack_entry(named, self.version)
+        named = Batch(self._writer, self._incarnation, batch.number, sections, batch.uses)
+        entry = pack_entry(named, self.agreed.version)
         self._under_way[batch.number] = batch
         began = self._loop.time()
         with self.gaps.waiting():

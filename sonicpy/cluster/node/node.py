@@ -24,7 +24,7 @@ from sonicpy.cluster.log.ending import close, end
 from sonicpy.cluster.log.jetstream import JetStream
 from sonicpy.cluster.log.lag import Lag
 from sonicpy.cluster.log.limits import ANSWER_S, READ_S
-from sonicpy.cluster.log.versions import FORMATS, check_version
+from sonicpy.cluster.log.versions import FORMATS, Agreement, check_agreement
 from sonicpy.cluster.log.writer import LogWriter, OpenBatch
 from sonicpy.cluster.node import snapshots
 from sonicpy.cluster.node.claim import Claim
@@ -58,6 +58,7 @@ from sonicpy.server.connections.dispatch import Take
 from sonicpy.server.server import warn_of_modes
 from sonicpy.server.watching.figures import LabelledFigures
 from sonicpy.server.watching.statistics import Statistics
+from sonicpy.store.rows.uses import KNOWN
 from sonicpy.version import VERSION
 
 logger = logging.getLogger(__name__)
@@ -157,12 +158,12 @@ class Node:
         recorder = Recorder(config)
         recorder.lexer.prepare()
         await registry.agree_on_analyzer(recorder.analyzer())
-        check_version(version := await registry.entry_version())
+        check_agreement(agreed := await registry.agreement())
         taken = f"--node is {name}; allowed is a name that no running node has, and a running node has this one"
         claim = await Claim.take(connection, registry, name, taken)
         folder = Path(config.store.kv.path)
         node = cls(name, folder, config, connection, registry, layout, claim, recorder, is_strong=is_strong)
-        node.write_version(version)
+        node.write_as(agreed)
         try:
             await node._start(statistics)
         except BaseException:
@@ -194,10 +195,10 @@ class Node:
         """Add a change to the next batch of a partition."""
         return self._writer_of(partition).add(partition, record)
 
-    def write_version(self, version: int) -> None:
-        """Write entries of a version from now on; the batches under way keep theirs."""
+    def write_as(self, agreed: Agreement) -> None:
+        """Write entries as the nodes have agreed from now on; the batches under way stay as they are."""
         for writer in self._writers:
-            writer.version = version
+            writer.agreed = agreed
 
     def batches(self) -> int:
         """Return how many batches of this node were acknowledged."""
@@ -387,6 +388,7 @@ class Node:
             "batches": self.batches(),
             "replicas": replicas,
             "entries": sorted(FORMATS),
+            "uses": sorted(KNOWN),
             "spread": self.layout.spread,
             "start": self._claim.incarnation,
         }
@@ -396,15 +398,15 @@ class Node:
             logger.warning("a question for the status was not answered: %s", error)
 
     async def _note_upgrade(self, message: Msg) -> None:
-        """Read which version of entries to write; if that fails, the old one stays until the next start."""
+        """Read what the nodes have agreed to write; if that fails, the old agreement stays until the next start."""
         try:
-            version = await self._registry.entry_version()
-            check_version(version)
+            agreed = await self._registry.agreement()
+            check_agreement(agreed)
         except SonicError as error:
             logger.warning("the version of entries stays as it is: %s", error)
             return
-        self.write_version(version)
-        logger.info("entries of version %d are written from now on", version)
+        self.write_as(agreed)
+        logger.info("entries of version %d are written from now on", agreed.version)
 
     async def _note_recovery(self, message: Msg) -> None:
         """Let reads of a partition that was recovered wait for nothing that its log does not have."""

@@ -23,7 +23,8 @@ from sonicpy.cluster.registry.watched import Asleep, give_watched_order
 from sonicpy.errors import StoreError
 from sonicpy.files import PRIVATE, Access, make_all, new_bytes, regular_bytes
 from sonicpy.store.care.backup import BACKUP_FILE
-from sonicpy.store.replica import Progress, install_backup, progress_of_backup
+from sonicpy.store.replica import install_backup, progress_of_backup
+from sonicpy.store.rows.progress import Progress
 
 CHUNK_BYTES = 512 << 10
 KEPT = 2

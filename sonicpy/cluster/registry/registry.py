@@ -30,7 +30,7 @@ from nats.js.kv import KeyValue
 
 from sonicpy.cluster.log.broker import NotReady
 from sonicpy.cluster.log.refusals import JETSTREAM_ALLOWED, SURE_S, meaning
-from sonicpy.cluster.log.versions import FIRST
+from sonicpy.cluster.log.versions import FIRST, Agreement
 from sonicpy.cluster.registry.partitions import part_of, partition_of, partition_of_part, placement
 from sonicpy.errors import ConfigError, StoreError
 
@@ -312,14 +312,16 @@ class Registry:
             await self._write(key, str(number).encode(), entry)
         return True
 
-    async def entry_version(self) -> int:
-        """Return the version of entries that nodes write. Raises NotReady if no broker answers."""
-        return int(await self._get("entries") or FIRST)
+    async def agreement(self) -> Agreement:
+        """Return what nodes have agreed to write. Raises NotReady if no broker answers."""
+        version = int(await self._get("entries") or FIRST)
+        return Agreement(version, frozenset(json.loads(await self._get("uses") or "[]")))
 
-    async def note_entry_version(self, version: int) -> None:
-        """Let nodes write another version of entries. Raises StoreError."""
+    async def note_agreement(self, agreed: Agreement) -> None:
+        """Let nodes write other entries. Raises StoreError."""
         try:
-            await self._store.put("entries", str(version).encode())
+            await self._store.put("uses", json.dumps(sorted(agreed.names)).encode())
+            await self._store.put("entries", str(agreed.version).encode())
         except NatsError as error:
             raise StoreError(f"the brokers did not note the version of entries: {error}") from error
 

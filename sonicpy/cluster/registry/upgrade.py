@@ -1,4 +1,4 @@
-"""`sonicpy cluster upgrade`: lets the nodes write the newest version of entries that each of them reads.
+"""`sonicpy cluster upgrade`: lets the nodes write the newest version of entries, and the names, that all know.
 
 A node that does not hear of it goes on with the old version until its next start: every node reads both.
 """
@@ -9,13 +9,13 @@ from typing import Any
 
 from sonicpy.cluster.log.ending import close
 from sonicpy.cluster.log.jetstream import connect
-from sonicpy.cluster.log.versions import FIRST
+from sonicpy.cluster.log.versions import FIRST, LISTED, Agreement
 from sonicpy.cluster.registry.registry import Layout, Registry
 from sonicpy.cluster.registry.status import ask_nodes
 from sonicpy.errors import StoreError
 
 SUBJECT = "sonicpy.entries"
-"""Nodes that hear something here read in the registry which version they have to write."""
+"""Nodes that hear something here read in the registry what they have agreed to write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +23,17 @@ class Upgrade:
     """The decision on an upgrade.
 
     Attributes:
-        before, after: the versions of entries that nodes wrote, and that they write now.
-        last: the nodes that read nothing newer.
+        before, after: what nodes wrote, and what they write now.
+        last: the nodes that read no newer version of entries.
     """
 
-    before: int
-    after: int
+    before: Agreement
+    after: Agreement
     last: tuple[str, ...]
 
 
 def upgrade(brokers: str) -> Upgrade:
-    """Let the nodes write the newest version of entries that all of them read.
+    """Let the nodes write the newest version of entries, and use every name, that all of them read.
 
     Raises:
         ConfigError: the brokers hold no cluster.
@@ -48,9 +48,9 @@ async def _upgrade(brokers: str) -> Upgrade:
     try:
         registry = await Registry.open(connection)
         layout = await registry.layout()
-        decided = decide(await registry.entry_version(), layout, await ask_nodes(connection, layout))
+        decided = decide(await registry.agreement(), layout, await ask_nodes(connection, layout))
         if decided.after != decided.before:
-            await registry.note_entry_version(decided.after)
+            await registry.note_agreement(decided.after)
             await connection.publish(SUBJECT, b"")
             await connection.flush()
         return decided
@@ -58,7 +58,7 @@ async def _upgrade(brokers: str) -> Upgrade:
         await close(connection)
 
 
-def decide(before: int, layout: Layout, answers: dict[str, Any]) -> Upgrade:
+def decide(before: Agreement, layout: Layout, answers: dict[str, Any]) -> Upgrade:
     """Return what nodes that gave these answers can write. Raises StoreError if one gave none."""
     silent = [name for name in layout.nodes if name not in answers]
     if silent:
@@ -67,5 +67,8 @@ def decide(before: int, layout: Layout, answers: dict[str, Any]) -> Upgrade:
             "cluster with sonicpy cluster drain"
         )
     newest = {name: max(answers[name].get("entries", [FIRST])) for name in layout.nodes}
-    after = max(before, min(newest.values()))
-    return Upgrade(before, after, tuple(name for name, version in newest.items() if version <= after))
+    version = max(before.version, min(newest.values()))
+    names = before.names
+    if version >= LISTED:
+        names |= frozenset.intersection(*(frozenset(answers[name].get("uses", ())) for name in layout.nodes))
+    return Upgrade(before, Agreement(version, names), tuple(name for name, read in newest.items() if read <= version))

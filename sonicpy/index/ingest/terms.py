@@ -1,5 +1,6 @@
 """Terms that another index exported: checked, and brought into the form of a text's terms."""
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -24,12 +25,22 @@ def check_rules(rules: int, *, compat: bool) -> None:
         raise CommandError("invalid_format", f"the terms were cut by the rules {shown(rules)}, known are {named} here")
 
 
-def packed_terms(terms: Mapping[str, int], hidden: Mapping[str, int]) -> Terms:
+LANGUAGES_FORM = re.compile(r"(?:[a-z]{2,3} [1-9]\d{0,8}(?:,(?!$)|$))*")
+"""How an export says how many texts are in which language: `eng 120,deu 3`."""
+
+
+def packed_terms(terms: Mapping[str, int], hidden: Mapping[str, int], languages: str = "") -> Terms:
     """Return terms as the lexer does; hidden ones flagged as stop words: the store only notes that they are hidden.
 
+    Args:
+        languages: as `ExportedObject.languages`.
+
     Raises:
-        CommandError: a term is empty, not Unicode, or in both mappings; or a frequency is not 1 to 255.
+        CommandError: a term is empty, not Unicode, or in both mappings; or a frequency is not 1 to 255; or the
+            languages have another form.
     """
+    if not isinstance(languages, str) or not LANGUAGES_FORM.fullmatch(languages):
+        raise CommandError("invalid_format", f"languages is {shown(languages)}; allowed are such as 'eng 120,deu 3'")
     for argument, given in (("terms", terms), ("hidden", hidden)):
         if not isinstance(given, Mapping):
             raise InvalidArgument(f"{argument} is {shown(given)}; allowed is a mapping of words to frequencies")
@@ -47,4 +58,6 @@ def packed_terms(terms: Mapping[str, int], hidden: Mapping[str, int]) -> Terms:
         words = [term.encode() for term in held]
     except UnicodeEncodeError as error:
         raise CommandError("invalid_format", f"the term {error.object!r} is not Unicode") from error
-    return Terms(words, bytes(held.values()), bytes(len(terms)) + bytes((STOP,)) * len(hidden))
+    return Terms(
+        words, bytes(held.values()), bytes(len(terms)) + bytes((STOP,)) * len(hidden), languages=languages.encode()
+    )

@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from sonicpy._native.keys import bucket_key
-from sonicpy._native.term_rows import live_words
+from sonicpy._native.keys import bucket_key, word_key
+from sonicpy._native.term_rows import live_words, terms_held
 from sonicpy.errors import GraphError
 from sonicpy.files import PRIVATE, Access
 from sonicpy.graph.builder import WordGraphBuilder
@@ -30,6 +30,8 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
 
+JOINTS = b"\2"
+"""The first byte of a hidden term that names the joints of a word: see _native/parts.pyx."""
 PRUNED_ROWS = 200
 """Pending words deleted between two turns: about 0.2 ms."""
 
@@ -55,12 +57,14 @@ class Words(NamedTuple):
         version: of the graph.
         seq: the bucket's `pending_seq` that the words include.
         words: in byte order.
+        joints: hidden terms that name joints of words.
     """
 
     bucket: int
     version: int
     seq: int
     words: list[bytes]
+    joints: list[bytes]
 
 
 class Changes(NamedTuple):
@@ -70,12 +74,14 @@ class Changes(NamedTuple):
         expected: how many words the bucket has.
         seq: the bucket's `pending_seq` that the changes include.
         pending: for each word that appeared or vanished, whether the bucket has it now.
+        joints: hidden terms that name joints of words.
     """
 
     graph: WordGraph
     expected: int
     seq: int
     pending: dict[bytes, bool]
+    joints: list[bytes]
 
 
 class Built(NamedTuple):
@@ -106,7 +112,7 @@ def gather_words(
             return read_words(view, pool, bucket, limits)
     words = changed_words(changes)
     if words is not None:
-        return Words(bucket, changes.graph.version + 1, changes.seq, words)
+        return Words(bucket, changes.graph.version + 1, changes.seq, words, changes.joints)
     with snapshot() as view:
         return read_words(view, pool, bucket, limits)
 
@@ -117,8 +123,9 @@ def read_changes(view: View, pool: GraphPool, bucket: int) -> Changes | None:
     graph = None if state is None else pool.get(bucket, state.lexicon_version)
     if state is None or graph is None or graph.version != state.lexicon_version:
         return None
-    pending = {word: why == Why.APPEARED for word, why in view.pending_changes(bucket).items()}
-    return Changes(graph, state.live_words, state.pending_seq, pending)
+    changes = view.pending_changes(bucket).items()
+    pending = {word: why == Why.APPEARED for word, why in changes if not word.startswith(JOINTS)}
+    return Changes(graph, state.live_words, state.pending_seq, pending, _joints(view, bucket))
 
 
 def changed_words(changes: Changes) -> list[bytes] | None:
@@ -136,7 +143,7 @@ def read_words(view: View, pool: GraphPool, bucket: int, limits: GraphLimits) ->
     if state is None:
         return None
     words = _words_with_orphans(view, pool, state, limits) if limits.keeps_orphans else _live_words(view, state)
-    return Words(bucket, state.lexicon_version + 1, state.pending_seq, words)
+    return Words(bucket, state.lexicon_version + 1, state.pending_seq, words, _joints(view, bucket))
 
 
 def write_graph(pool: GraphPool, found: Words, limits: GraphLimits, *, sync: bool = True) -> Built:
@@ -148,12 +155,12 @@ def write_graph(pool: GraphPool, found: Words, limits: GraphLimits, *, sync: boo
     Raises:
         GraphError: the file cannot be written.
     """
-    bucket, version, seq, words = found
+    bucket, version, seq, words, joints = found
     kept = words[: limits.words] if limits.words else words
-    content = _graph(kept, bucket, version)
+    content = _graph(kept, joints, bucket, version)
     while limits.file_bytes and len(content) > limits.file_bytes and kept:
         kept = kept[: min(len(kept) - 1, len(kept) * limits.file_bytes // len(content))]
-        content = _graph(kept, bucket, version)
+        content = _graph(kept, joints, bucket, version)
     pool.write(bucket, version, content, sync=sync)
     return Built(bucket, version, len(kept), seq, len(kept) < len(words))
 
@@ -290,8 +297,16 @@ def _first_that_came(view: View, bucket: int, words: set[bytes], most: int) -> s
     return set((older + came)[:most])
 
 
-def _graph(words: list[bytes], bucket: int, version: int) -> bytes:
+def _joints(view: View, bucket: int) -> list[bytes]:
+    """Return the hidden terms of a bucket that name joints of words."""
+    prefix = word_key(bucket, JOINTS)
+    return [term for rows in pages(view.word_rows_from, prefix) for term in terms_held(rows, prefix)]
+
+
+def _graph(words: list[bytes], joints: list[bytes], bucket: int, version: int) -> bytes:
     builder = WordGraphBuilder()
     for word in words:
         builder.add(word)
+    for term in joints:
+        builder.add_joints(term)
     return builder.finish(bucket, version)

@@ -278,15 +278,15 @@ class Maintainer:
                     engine.commit()  # another thread may write next, and LMDB's transaction belongs to this one
 
     def due_buckets(self) -> list[int]:
-        """Return the ids of the buckets that have pending words, or a graph that cannot be read."""
-        return sorted(self.engine.store.pending_buckets() | self.engine.graphs.broken)
+        """Return the ids of the buckets that have pending words, or a graph that is to be built again."""
+        return sorted(self.engine.store.pending_buckets() | self.broken_buckets())
 
     def broken_buckets(self) -> set[int]:
-        """Return the buckets whose graph could not be read."""
-        return self.engine.graphs.broken.copy()
+        """Return the buckets whose graph could not be read, or has an older format."""
+        return self.engine.graphs.broken | self.engine.graphs.outdated
 
     def take_broken_buckets(self) -> set[int]:
-        """Return the buckets whose graph could not be read, and forget them."""
+        """Return the buckets whose graph could not be read, or has an older format, and forget them."""
         return self.engine.graphs.take_broken()
 
     def note_broken_buckets(self, buckets: set[int]) -> None:
@@ -348,7 +348,7 @@ class Maintainer:
             engine.graphs.remove(built.bucket, built.version)
         published = [built for built in graphs if built not in orphaned]
         for built in published:
-            engine.graphs.broken.discard(built.bucket)
+            engine.graphs.note_built(built.bucket)
             if built.version > 1:  # opened before the older file is left behind
                 engine.graphs.get(built.bucket, built.version)
                 engine.graphs.leave(built.bucket, built.version - 1, engine.store.last_commit())

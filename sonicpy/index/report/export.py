@@ -10,16 +10,23 @@ queue it is the first.
 from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sonicpy._native.postings import unpack_block
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.ids import Scope
 from sonicpy.rules import FIRST
+from sonicpy.store.fields.table import beside_terms
 from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.facts import RULES
 from sonicpy.store.rows.keys import is_staged
+from sonicpy.store.rows.languages import LANGUAGES, counted_texts
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View
+
+ON_OBJECTS = frozenset((LANGUAGES, RULES))
+"""Kinds of facts that stand on the lines of objects: older versions read them there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +38,8 @@ class ExportedObject:
         hidden: parts of runs without blanks, and stop words that compat mode keeps: they are only searched. What names
             the parts of a word in camelCase has the frequency 0.
         rules: by which the texts of the bucket are cut; see `sonicpy.rules`.
+        languages: how many texts of the bucket are in which language, as "eng 120,deu 3"; of the bucket's first object.
+        fields: what else it holds, by the name of the field.
     """
 
     collection: str
@@ -39,6 +48,34 @@ class ExportedObject:
     terms: dict[str, int]
     hidden: dict[str, int]
     rules: int = FIRST
+    languages: str = ""
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+def lines(view: View, collection: str | None, bucket: str | None) -> Iterator[dict[str, Any]]:
+    """Yield the lines of an export: what the store uses, if it uses more than format 5 has; then of each bucket its
+    facts, if it has any, and its objects."""
+    if names := view.uses():
+        yield {"uses": sorted(names)}
+    for scope, state in scopes_of(view, collection, bucket):
+        facts = {str(kind): fact.hex() for kind, fact in view.facts(state.bucket).items() if kind not in ON_OBJECTS}
+        if facts:
+            yield {**scope._asdict(), "facts": facts}
+        yield from map(line_of, holdings(view, scope, state))
+
+
+def line_of(exported: ExportedObject) -> dict[str, Any]:
+    """Return the line of an object. Older versions, which cannot know of more fields, find no terms where there are
+    some, and refuse the line."""
+    line: dict[str, Any] = {"collection": exported.collection, "bucket": exported.bucket, "object": exported.object}
+    held: dict[str, Any] = {"terms": exported.terms}
+    if exported.hidden:
+        held["hidden"] = exported.hidden
+    if exported.languages:
+        line["languages"] = exported.languages
+    if exported.rules != FIRST:  # else as version 1.0 writes it
+        line["rules"] = exported.rules
+    return line | ({"fields": held | exported.fields} if exported.fields else held)
 
 
 def scopes_of(view: View, collection: str | None, bucket: str | None) -> list[tuple[Scope, BucketState]]:
@@ -50,6 +87,13 @@ def scopes_of(view: View, collection: str | None, bucket: str | None) -> list[tu
 def holdings(view: View, scope: Scope, state: BucketState) -> Iterator[ExportedObject]:
     """Yield the objects of a bucket; an object with late words more than once."""
     reader = BucketReader(view, state)
+    languages = counted_texts(reader.fact(LANGUAGES))
+    for holding in _holdings(view, reader, scope):
+        yield replace(holding, languages=languages) if languages else holding
+        languages = ""
+
+
+def _holdings(view: View, reader: BucketReader, scope: Scope) -> Iterator[ExportedObject]:
     late = LateWords()
     if view.by_association:
         late.find(reader)
@@ -60,7 +104,8 @@ def holdings(view: View, scope: Scope, state: BucketState) -> Iterator[ExportedO
             del held[term_id]
         for older, term_ids in queues.release(held):
             yield _second(reader, scope, older, term_ids)
-        yield _holding(reader, scope, record.oid, held)
+        more = {key: value for each in beside_terms() for key, value in each.export(reader, iid, record).items()}
+        yield replace(_holding(reader, scope, record.oid, held), fields=more)
         queues.add(late.after(iid))
     for older, term_ids in queues.release_all():
         yield _second(reader, scope, older, term_ids)

@@ -117,11 +117,39 @@ def _rows(plan: Plan, lexicon: Lexicon) -> dict[bytes, TermInfo]:
 
 
 def _terms(analysed: Analysed, plan: Plan, rows: dict[bytes, TermInfo], config: Config) -> tuple[Term, ...]:
-    clauses = {clause.term: clause for clause in plan.clauses}
+    clauses = _clauses(plan)
     shown = range(min(len(analysed.terms), TERMS_SHOWN))
     left_out = analysed.dropped[:TERMS_SHOWN]
     dropped = [Term(word.decode(), "left out", DROPPED, 0, 0, None, (), None) for word in left_out]
     return (*(_term(analysed, number, clauses.get(number), plan, rows, config) for number in shown), *dropped)
+
+
+def _clauses(plan: Plan) -> dict[int, Clause]:
+    """Return the clause of each term: a word that may be written apart has several, and a run without blanks one more
+    that adds to its score."""
+    found: dict[int, Clause] = {}
+    for clause in plan.clauses:
+        first = found.get(clause.term)
+        if first is None:
+            found[clause.term] = clause
+            continue
+        slots = first.slots + clause.slots
+        if first.slots[0].words == clause.slots[0].words:
+            one, other = first.slots[0], clause.slots[0]
+            whole = Slot(one.words, one.weight + other.weight, one.exact_weight + other.exact_weight)
+            slots = [whole, *first.slots[1:], *clause.slots[1:]]
+        found[clause.term] = Clause(
+            clause.term, first.role, first.weight, slots, is_expandable=first.is_expandable, holders=first.holders
+        )
+    return found
+
+
+def _distinct(alternates: Iterator[Alternate]) -> list[Alternate]:
+    """Return alternates without the words that are among them before."""
+    found: dict[str, Alternate] = {}
+    for each in alternates:
+        found.setdefault(each.word, each)
+    return list(found.values())
 
 
 def _term(
@@ -131,7 +159,7 @@ def _term(
     slots = [] if clause is None else clause.slots
     exact = slots[0] if slots and slots[0].how == "exact" else None
     is_scored = config.search.ranking != "newest"
-    alternates = [each for slot in slots for each in _alternates(word, slot, rows, is_scored=is_scored)]
+    alternates = _distinct(each for slot in slots for each in _alternates(word, slot, rows, is_scored=is_scored))
     row = None if exact is None else rows.get(word)
     role, why = _role(analysed, number, None if exact is None else clause, plan, config.search.ranking)
     exact_only = None

@@ -13,6 +13,7 @@ from itertools import compress
 from typing import NamedTuple
 
 from sonicpy._native.letter_folding import Folding
+from sonicpy._native.parts import word_of
 from sonicpy._native.stem_ends import StemEnds
 from sonicpy._native.word_source import WordSource
 from sonicpy._native.word_walks import find_words
@@ -145,7 +146,7 @@ def _agreed(sources: list[WordSource], kin: _Kin | None) -> tuple[set[bytes], se
 
 def _spelled(sources: list[WordSource], kin: _Kin) -> set[bytes]:
     found = find_words(sources, kin.patterns([kin.folded]), folding(kin.own))
-    return {each for each in map(_word_in, found) if is_spelled(each.decode())}
+    return {each for each in map(word_of, found) if is_spelled(each.decode())}
 
 
 def _respelled(sources: list[WordSource], text: str) -> set[bytes]:
@@ -157,7 +158,24 @@ def _respelled(sources: list[WordSource], text: str) -> set[bytes]:
     if two is None:
         return set()
     found = find_words(sources, [two.encode()], respelling())
-    return {each for each in map(_word_in, found) if is_spelled(each.decode())}
+    return {each for each in map(word_of, found) if is_spelled(each.decode())}
+
+
+def joined_with(sources: Sequence[WordSource], word: bytes, matching: Matching | None) -> set[bytes]:
+    """Return the words that have a typed one, or a word of its family, as a part; no object may hold some.
+
+    Args:
+        sources: of aliases: see _native/parts.pyx.
+        matching: how the typed word leads to its family; None: it has none.
+    """
+    among, text = list(sources), word.decode()
+    kin = None
+    if matching is not None and is_spelled(text):
+        kin = _kin_of(text, matching.stemming(text)[0], matching.own_letters(text))
+    if kin is None:
+        return set(map(word_of, find_words(among, [word + b"\0"], folding(None), begins=True)))
+    words = set(map(word_of, find_words(among, [kin.folded.encode() + b"\0"], folding(kin.own), begins=True)))
+    return words.union(*(_forms(among, kin, stem) for stem in kin.stems))
 
 
 @lru_cache(1)
@@ -182,7 +200,7 @@ def _forms(sources: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:
     cores = [_core(text.partition("\0")[0], kin.before) for text in texts]
     stems = [fold(each, kin.own) for each in stem_words(cores)]
     forms = compress(zip(found, cores, strict=True), map(stem.folded.__eq__, stems))
-    return {_word_in(word) for word, core in forms if is_spelled(core)}
+    return {word_of(word) for word, core in forms if is_spelled(core)}
 
 
 def _candidates(sources: list[WordSource], kin: _Kin, stem: _Stem, beginnings: Sequence[str]) -> dict[bytes, int]:
@@ -193,18 +211,13 @@ def _candidates(sources: list[WordSource], kin: _Kin, stem: _Stem, beginnings: S
     )  # fmt: skip
 
 
-def _word_in(found: bytes) -> bytes:
-    """Return the word that a walk found, perhaps by a part of it."""
-    return found.rpartition(b"\0")[2]
-
-
 def nearest_parts(found: dict[bytes, int]) -> dict[bytes, int]:
     """Return the words that a walk found, each with its smallest distance, perhaps that of a part of it."""
     if b"\0" not in b"".join(found):
         return found
     words: dict[bytes, int] = {}
     for each, its in found.items():
-        word = _word_in(each)
+        word = word_of(each)
         words[word] = min(its, words.get(word, its))
     return words
 

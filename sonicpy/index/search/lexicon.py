@@ -14,7 +14,7 @@ from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.pool import GraphPool
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.search.accents import fold, folding
-from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, nearest_parts, nearest_words
+from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, joined_with, nearest_parts, nearest_words
 from sonicpy.index.search.languages import BucketLanguages
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics, most_frequent, most_likely
@@ -232,6 +232,27 @@ class Lexicon(Statistics):
         """Return words that objects hold, those as long as the typed one first."""
         return nearest_words(word, [each for each, _ in self.held(sorted(among))])
 
+    def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
+        """Return the words that have a word, or one of its family, as a part; no object may hold some."""
+        graph = self._graph
+        sources = self.part_sources()
+        if matching is not None:
+            matching = matching._replace(languages=self.languages_for(matching))
+        found = joined_with(sources, word, matching) if sources else set()
+        if graph is not None:
+            found.update(graph.begun(word))
+        return sorted(found)
+
+    def part_sources(self) -> list[WordSource]:
+        """Return the aliases of joined words for walks; a graph has none of parts that begin a word."""
+        state, graph = self.reader.state, self._graph
+        found: list[WordSource] = []
+        if graph is not None and graph.has_aliases:
+            found.append(graph.aliases)
+        if self.live and state.pending_seq > state.graph_seq:
+            found.append(self._lexicons.pending(self._view, state).aliases)
+        return found
+
     def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
         """Return the words that begin as a word does; see `Statistics`."""
         words = self._begun(word, distance)
@@ -244,14 +265,26 @@ class Lexicon(Statistics):
         """Return the words that begin as a word does, spelled otherwise; see `Statistics`."""
         return self.held(list(self._begun(word, 0, besides=word)))
 
+    def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words with a part that begins as a word does; see `Statistics`."""
+        found = find_words(self.part_sources(), [_folded(word)], folding(""), begins=True, most=BEGUN_MAX)
+        return self.held([each for each in nearest_parts(found) if not _folded(each).startswith(_folded(word))])
+
     def _begun(self, word: bytes, distance: int, besides: bytes = b"") -> dict[bytes, int]:
-        """Return the words that begin so, with their distances; perhaps some that are gone."""
+        """Return the words that begin so, with their distances; perhaps some that are gone.
+
+        Args:
+            besides: words that begin so are left out, and parts of words.
+        """
         if self._is_too_long(word):
             return {}
-        pattern = fold(word.decode(), "").encode()
         sources = self.sources(is_live=self.live, has_stand_in=distance == 0)
+        if not besides:
+            sources += self.part_sources()
         return nearest_parts(
-            find_words(sources, [pattern], folding(""), distance=distance, begins=True, besides=besides, most=BEGUN_MAX)
+            find_words(
+                sources, [_folded(word)], folding(""), distance=distance, begins=True, besides=besides, most=BEGUN_MAX
+            )
         )
 
     def sources(self, word: bytes = b"", *, is_live: bool = True, has_stand_in: bool = True) -> list[WordSource]:
@@ -276,3 +309,7 @@ class Lexicon(Statistics):
             begun = self.reader.words_with(word.decode()[:LONG_LETTERS].encode(), LONG_WORDS_MAX)
             found.append(SortedWords([each for each in begun if self._is_too_long(each)]))
         return found
+
+
+def _folded(word: bytes) -> bytes:
+    return word if word.isascii() else fold(word.decode(), "").encode()

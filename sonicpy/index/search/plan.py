@@ -16,14 +16,19 @@ __all__ = ["Clause", "Plan", "Slot", "of_plain", "to_plain", "why_not_expanded"]
 
 NOTHING_LEFT_OUT: Mapping[int, str] = MappingProxyType({})
 
+SPELLED_OTHERWISE = 1
+"""In plain data, the edits of a slot of exact words that is not the first one of its clause. Version 1.0 takes such a
+slot for a clause of its own."""
+
 # Why a term is left out.
 TOO_COMMON = "too many objects hold it (search.query_minimum_term_idf_default)"
 TABLE_FULL = "the words before it found as many objects as one query keeps (store.kv.retain_word_objects)"
 IN_PAIRS = "the pairs of letters in a run of letters without blanks find the run"
+IS_UNHELD = "no object holds this number or identifier"
 IS_STOP = "stop words are searched only where a query holds nothing else"
 
 # Why no other words were looked for in the place of a term.
-SPECIAL_IS_EXACT = "mail addresses, numbers and other identifiers are found exactly or not at all"
+SPECIAL_IS_EXACT = "addresses, numbers and other identifiers are completed where a query ends in them, never corrected"
 STOP_IS_EXACT = "beside other words, stop words are neither completed nor corrected"
 PART_IS_EXACT = "letters and pairs of letters of a run without blanks are neither completed nor corrected"
 ENOUGH_FOUND = "the word itself finds enough"
@@ -103,7 +108,8 @@ def _rows(clause: Clause) -> Iterator[list[Any]]:
             own = [slot.weight, slot.exact_weight]
         weight = slot.weight if place else clause.weight
         how = "completion" if slot.how == "form" else slot.how  # "form" means more words of the slot before
-        yield [clause.term, typed, weight, how, slot.edits, *(role if not place else (False, True)), *own]
+        edits = SPELLED_OTHERWISE if place and how == "exact" else slot.edits
+        yield [clause.term, typed, weight, how, edits, *(role if not place else (False, True)), *own]
         for form in forms:
             yield [clause.term, form, slot.weight, "form", 0, False, role[1], 0.0, 0.0]
 
@@ -118,7 +124,7 @@ def _clauses(rows: Sequence[Sequence[Any]], more: int) -> Iterator[Clause]:
             if following[3] != "form":
                 break
             words.append(following[1].encode())
-        if how == "exact":
+        if how == "exact" and edits != SPELLED_OTHERWISE:
             if clause is not None:
                 yield clause
             has_own = len(words) > 1 or family_weight or exact_weight
@@ -126,6 +132,6 @@ def _clauses(rows: Sequence[Sequence[Any]], more: int) -> Iterator[Clause]:
             role = more | (REQUIRED if required else 0) | (BRINGS if brings else 0)
             clause = Clause(term, role, weight, [slot])
         elif how != "form" and clause is not None:
-            clause.slots.append(Slot(tuple(words), weight, how=how, edits=edits))
+            clause.slots.append(Slot(tuple(words), weight, how=how, edits=0 if how == "exact" else edits))
     if clause is not None:
         yield clause

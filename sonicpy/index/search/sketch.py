@@ -16,6 +16,7 @@ from sonicpy.index.search.expansion import EXAMINED, edits_allowed
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.forms import spelled, without_family
+from sonicpy.index.search.planners.spacing import other_spellings
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED
 from sonicpy.store.rows.languages import LANGUAGES, add_counted, languages_in
@@ -30,7 +31,12 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Match
         held = sketch.add(term)
         for other in spelled(term) if matching is not None else ():
             sketch.add(other)
-        if flags & (SPECIAL | PART):
+        if flags & PART:
+            continue
+        sketch.add_joined(term, None if flags & without else matching)
+        if flags & SPECIAL:
+            if number == terms.last:
+                sketch.add_beginnings(term, 0)
             continue
         if matching is not None and not flags & without:
             held += sketch.add_family(term, matching)
@@ -38,6 +44,8 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Match
             sketch.add_beginnings(term, edits_of_beginning(len(term.decode())) if held < enough else 0)
         if held < enough:  # else the whole bucket has enough, too
             sketch.add_others(term, EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
+    for word in other_spellings(terms):
+        sketch.add(word)
     if matching is not None:
         sketch.add_languages(matching)
     return sketch.sketch
@@ -75,7 +83,7 @@ class _Sketcher:
         self._lexicon = lexicon
         length = lexicon.reader.state.total_length
         self.sketch: Sketch = {**NO_SKETCH, "objects": lexicon.objects, "length": length}
-        for key in ("words", "families", "doubtful", "completed", "corrected", "begun"):
+        for key in ("words", "families", "doubtful", "joined", "completed", "corrected", "begun"):
             self.sketch[key] = {}
 
     def add(self, word: bytes) -> int:
@@ -93,6 +101,13 @@ class _Sketcher:
                 self._note(each, row)
         rows = zip(words, self._lexicon.rows(words), strict=True)
         return sum(self._note(each, row) for each, row in rows if row is not None)
+
+    def add_joined(self, word: bytes, matching: Matching | None) -> None:
+        """Add the words that have a word as a part."""
+        found = self._lexicon.held(self._lexicon.joined(word, matching))
+        self.sketch["joined"][word.decode()] = [each.decode() for each, _ in found]
+        for each, row in found:
+            self._note(each, row)
 
     def add_languages(self, matching: Matching) -> None:
         """Add the counts of the part's texts by language, and the languages that its families are of."""

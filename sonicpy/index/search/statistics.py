@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from sonicpy._native.nearest import nearest_held
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, held_words
 from sonicpy._native.varint import pack_varints
+from sonicpy.index.search.accents import fold
 from sonicpy.index.search.families import Family, nearest_words
 from sonicpy.index.search.matching import Matching
 
@@ -27,8 +28,8 @@ holders: 3 to 6 measure alike."""
 
 Sketch = dict[str, Any]
 """The statistics of a bucket, or of a part of one, for JSON: objects, length (the sum of their lengths), words {word:
-[objects, hidden]}, families, doubtful, completed, corrected and begun {word: [words]}; to each correction, and to each
-word that begins so, belongs its distance."""
+[objects, hidden]}, families, doubtful, joined, completed, corrected and begun {word: [words]}; to each correction, and to
+each word that begins so, belongs its distance."""
 
 NO_SKETCH: Sketch = {
     "objects": 0,
@@ -36,6 +37,7 @@ NO_SKETCH: Sketch = {
     "words": {},
     "families": {},
     "doubtful": {},
+    "joined": {},
     "completed": {},
     "corrected": {},
     "begun": {},
@@ -65,6 +67,14 @@ class Statistics(Protocol):
 
     def family(self, word: bytes, matching: Matching) -> Family:
         """Return the other words that a word stands for."""
+        ...
+
+    def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
+        """Return the words that have a word, or one of its family, as a part; no object may hold some.
+
+        Args:
+            matching: how the word leads to its family; None: it has none.
+        """
         ...
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
@@ -107,6 +117,10 @@ class Statistics(Protocol):
         """Return those of the words that begin as a word does, without accents, that are spelled otherwise there."""
         ...
 
+    def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that do not begin as a word does, without accents, but have a part that does."""
+        ...
+
     def held(self, words: Iterable[bytes]) -> list[tuple[bytes, TermInfo]]:
         """Return those of `words` that objects hold, with their rows, in the same order."""
         asked = words if isinstance(words, list) else list(words)
@@ -144,6 +158,7 @@ class SummedStatistics(Statistics):
         self._objects: int = sum(sketch["objects"] for sketch in sketches)
         self._total_length: int = sum(sketch["length"] for sketch in sketches)
         self._families = _united(sketches, "families")
+        self._joined = _united(sketches, "joined")
         self._doubtful = _united(sketches, "doubtful")
         self._completed = _united(sketches, "completed")
         self._corrected = _distances(sketches, "corrected")
@@ -169,6 +184,10 @@ class SummedStatistics(Statistics):
         words = self._families.get(word, [])
         doubtful = [each for each in self._doubtful.get(word, []) if each not in words]
         return Family(nearest_words(word, words), nearest_words(word, doubtful))
+
+    def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
+        """Return the words that are known to have a word as a part."""
+        return sorted(self._joined.get(word, []))
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
         """Return the completions that are known, in byte order."""
@@ -199,7 +218,17 @@ class SummedStatistics(Statistics):
 
     def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that are known to begin so, but spelled otherwise."""
-        return [(each, row) for each, row, _ in self.beginnings(word, 0) if not each.startswith(word)]
+        begun = [(each, row) for each, row, _ in self.beginnings(word, 0) if not each.startswith(word)]
+        return [(each, row) for each, row in begun if _is_begun(each, word)]
+
+    def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that are known to have a part that begins so."""
+        return [(each, row) for each, row, _ in self.beginnings(word, 0) if not _is_begun(each, word)]
+
+
+def _is_begun(word: bytes, beginning: bytes) -> bool:
+    """Return whether a word begins so, without accents."""
+    return fold(word.decode(), "").startswith(fold(beginning.decode(), ""))
 
 
 def most_frequent(found: list[tuple[bytes, TermInfo, int]]) -> list[tuple[bytes, TermInfo, int]]:

@@ -15,12 +15,16 @@ WORD, DISTANCE = itemgetter(0), itemgetter(2)
 
 
 def suggest_likely(statistics: Statistics, word: bytes, limit: int) -> list[bytes]:
-    """Return at most `limit` words: itself, then its completions by frequency, then corrections, nearest first.
+    """Return at most `limit` words: itself, then its completions by frequency, then words with a part that the word
+    completes to, then corrections, nearest first.
 
     Completions may differ from the word in accents, corrections may be of a beginning. Corrections of one distance are
     ordered by likeness to `word` and by frequency, those of whole words first.
     """
     words = _completed(statistics, word, limit)
+    if len(words) < limit:
+        inner = [found for found in statistics.inner(word) if found[0] not in words]
+        words += most_likely(word, inner, limit - len(words))
     if len(words) >= limit:
         return words
     return [*words, *_corrected(statistics, word, limit - len(words), set(words))]

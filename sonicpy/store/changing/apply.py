@@ -8,6 +8,7 @@ from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.changing.bucket_writer import writer_of
 from sonicpy.store.changing.mutations import (
+    ChangeFields,
     FlushBucket,
     FlushCollection,
     FlushObject,
@@ -17,6 +18,8 @@ from sonicpy.store.changing.mutations import (
     names_of,
 )
 from sonicpy.store.changing.remove_steps import flush_collection, flush_object, settle, step
+from sonicpy.store.fields.field import Mode
+from sonicpy.store.fields.table import FIELDS
 from sonicpy.store.views.write_view import WriteView
 
 Push = tuple[str, str, str, Terms, int]
@@ -111,13 +114,21 @@ def _flush_collection(view: WriteView, mutation: FlushCollection, in_steps: bool
     return flush_collection(view, mutation.collection, in_steps=in_steps)
 
 
+def _change_fields(view: WriteView, mutation: ChangeFields, in_steps: bool) -> int:
+    writer, mode = writer_of(view, mutation.collection, mutation.bucket), Mode(mutation.mode)
+    for id, value in mutation.fields:
+        FIELDS[id].apply(writer, mutation.oid, mode, value)
+    return 0
+
+
 APPLY: dict[type[Mutation], Callable[[WriteView, Any, bool], int]] = {
     PopTerms: _pop,
     FlushObject: _flush_object,
     FlushBucket: _flush_bucket,
     FlushCollection: _flush_collection,
+    ChangeFields: _change_fields,
 }
-"""What carries out each mutation but a PUSH, the most frequent one."""
+"""The function that carries out each mutation but a PUSH, the most frequent one."""
 
 
 def _store_error(error: DamagedBytes | OverflowError) -> StoreError:

@@ -3,12 +3,14 @@
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.remove_terms import RemoveTerms
+from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.rules import FIRST, NEWEST, counts_letters
 from sonicpy.store.changing.bucket_tables import BucketTables
 from sonicpy.store.disk.transaction import COMMON, POSTINGS, REMOVED, WORDS
 from sonicpy.store.disk.why import Why
+from sonicpy.store.fields.table import beside_terms
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import object_key
 from sonicpy.store.rows.names import drop_stored_name, name_hash
@@ -30,8 +32,8 @@ class BucketWriter:
     """
 
     def __init__(self, view: WriteView, state: BucketState) -> None:
-        self._view = view
-        self._state = state
+        self.view = view
+        self.state = state
         self._transaction = view.transaction
         self._tables = BucketTables(view, state)
         self.rules = view.rules(state.bucket)
@@ -43,28 +45,50 @@ class BucketWriter:
     def count_languages(self, languages: bytes) -> None:
         """Count the languages of a text that was pushed, see `Terms.languages`; buckets of old rules count none."""
         if self.rules >= NEWEST:
-            waiting = self._view.languages_waiting(self._state.bucket)
+            waiting = self.view.languages_waiting(self.state.bucket)
             if not waiting:
-                self._view.note_languages_wait(self._state.bucket)
+                self.view.note_languages_wait(self.state.bucket)
             waiting[languages] = waiting.get(languages, 0) + 1
 
     def set_fact(self, kind: int, value: bytes | None) -> None:
         """Note something of the bucket as a whole; see `WriteView.set_fact`."""
-        self._view.set_fact(self._state.bucket, kind, value)
+        self.view.set_fact(self.state.bucket, kind, value)
+
+    def replace(self, oid: str, terms: Terms) -> None:
+        """Give an object (created if it is missing) these terms, and take away all others; it keeps its IID."""
+        self.view.flush_term_rows()
+        found = find_object(self.view, self.state, oid)
+        if found is not None:
+            iid, record = found
+            wanted = {
+                word: (max(count, 1), bool(flags & (STOP | PART)))
+                for word, count, flags in zip(terms.words, terms.counts, terms.flags, strict=True)
+            }
+            term_ids = [term_id for term_id, *_ in record.terms()]
+            words = terms_numbered(self._transaction, self.state.bucket, term_ids)
+            # PUSH adds, raises a frequency and shows a hidden word; what it cannot do goes first.
+            gone = [
+                words[term_id]
+                for term_id, tf, hidden, _ in record.terms()
+                if (new := wanted.get(words[term_id])) is None or new[0] < tf or (new[1] and not hidden)
+            ]
+            if gone:
+                self._remove(iid, record, gone, keeps_object=True)
+        self.push(oid, terms)
 
     def pop(self, oid: str, words: list[bytes]) -> int:
         """Take words from an object; return how many shown ones went. The object goes with its last word."""
-        self._view.flush_term_rows()
-        found = find_object(self._view, self._state, oid)
-        if found is None or (self._view.by_association and not len(found[1])):
+        self.view.flush_term_rows()
+        found = find_object(self.view, self.state, oid)
+        if found is None or (self.view.by_association and not len(found[1])):
             return 0  # Sonic's POP leaves an object alone that never held a word
         iid, record = found
         return self._remove(iid, record, self._with_joints(record, words) if self._letters else words)
 
     def flush_object(self, oid: str) -> int:
         """Delete an object; return how many shown words it held."""
-        self._view.flush_term_rows()
-        found = find_object(self._view, self._state, oid)
+        self.view.flush_term_rows()
+        found = find_object(self.view, self.state, oid)
         if found is None:
             return 0
         iid, record = found
@@ -76,45 +100,45 @@ class BucketWriter:
         Returns:
             How many shown words it held.
         """
-        found = find_object(self._view, self._state, oid)
+        found = find_object(self.view, self.state, oid)
         if found is None:
             return 0
         iid, record = found
         if len(record) <= terms:
             return self.flush_object(oid)
-        bucket = self._state.bucket
+        bucket = self.state.bucket
         parts = record.parts(terms)
         self._transaction.put_many(
             REMOVED, [(removed_key(bucket, iid, place), part) for place, part in enumerate(parts)]
         )
-        self._tables.put_record(iid, ObjectRecord.empty(record.oid, self._view.by_association).pack())
-        self._state.total_length -= record.length
-        self._view.removals.objects[bucket, oid] = iid
+        self._tables.put_record(iid, ObjectRecord.empty(record.oid, self.view.by_association).pack())
+        self.state.total_length -= record.length
+        self.view.removals.objects[bucket, oid] = iid
         return record.shown
 
     def remove_part(self, iid: int) -> None:
         """Take away the next part of an object that `begin_removal` has emptied, and with the last one the object."""
-        prefix = object_key(self._state.bucket, iid)
+        prefix = object_key(self.state.bucket, iid)
         rows = self._transaction.some_rows(REMOVED, prefix, 2)
         key, part = rows[0]
-        record = ObjectRecord.unpack(part, self._view.by_association)
-        self._view.flush_term_rows()
+        record = ObjectRecord.unpack(part, self.view.by_association)
+        self.view.flush_term_rows()
         self._note_rewritten(record)
         change = RemoveTerms(
-            self._state.bucket, iid, self._words(record), record, self._view.by_association, self._letters
+            self.state.bucket, iid, self._words(record), record, self.view.by_association, self._letters
         )
         self._change_words(change)
         if change.turned:
             self._note_vanished(change, Why.ORPHANED)
-        self._state.live_words += change.live_change
+        self.state.live_words += change.live_change
         self._transaction.delete(REMOVED, key)
         if len(rows) < 2 or not rows[1][0].startswith(prefix):
             self._drop_object(iid, record)
-            del self._view.removals.objects[self._state.bucket, record.oid.decode()]
+            del self.view.removals.objects[self.state.bucket, record.oid.decode()]
 
     def _note_rewritten(self, record: ObjectRecord) -> None:
         """Note that the lists of the words of an object change: some lose it, others gain impacts."""
-        self._view.note_rewritten(self._state.bucket, [term_id for term_id, *_ in record.terms()])
+        self.view.note_rewritten(self.state.bucket, [term_id for term_id, *_ in record.terms()])
 
     def _with_joints(self, record: ObjectRecord, words: list[bytes]) -> list[bytes]:
         """Return words and the hidden terms of an object that name the parts of one of them, in whatever capitals."""
@@ -124,60 +148,61 @@ class BucketWriter:
 
     def _words(self, record: ObjectRecord) -> list[bytes]:
         term_ids = [term_id for term_id, *_ in record.terms()]
-        return list(terms_numbered(self._transaction, self._state.bucket, term_ids).values())
+        return list(terms_numbered(self._transaction, self.state.bucket, term_ids).values())
 
-    def _remove(self, iid: int, record: ObjectRecord, words: list[bytes]) -> int:
-        state = self._state
+    def _remove(self, iid: int, record: ObjectRecord, words: list[bytes], *, keeps_object: bool = False) -> int:
+        state = self.state
         self._note_rewritten(record)
-        change = RemoveTerms(state.bucket, iid, words, record, self._view.by_association, self._letters)
+        change = RemoveTerms(state.bucket, iid, words, record, self.view.by_association, self._letters)
         self._change_words(change)
         if change.turned:
             self._note_vanished(change, Why.ORPHANED if len(record) == change.removed else Why.POPPED)
         state.live_words += change.live_change
         state.total_length += change.length_change
-        if len(record) == change.removed:  # also an object that never held a word
+        if len(record) == change.removed and not keeps_object:  # also an object that never held a word
             self._drop_object(iid, record)
         elif change.removed:
-            left = change.record()
-            assert left is not None
+            left = change.record() or ObjectRecord.empty(record.oid, self.view.by_association).pack()
             self._tables.put_record(iid, left)
             length = record.length + change.length_change
-            self._view.lengths_to_change(state.bucket)[iid] = pack_length(length)
-            if not self._view.by_association:
+            self.view.lengths_to_change(state.bucket)[iid] = pack_length(length)
+            if not self.view.by_association:
                 self._tables.widen_impacts(iid, change.left(), length)
         return change.removed_shown
 
     def _note_vanished(self, change: RemoveTerms, why: Why) -> None:
         """Let a consolidation take the words out of the graph that vanished; Sonic's keeps those of a gone object."""
-        if why is not Why.ORPHANED or not self._view.by_association:
-            self._view.note_pending(self._state, change.changed_words(), why)
+        if why is not Why.ORPHANED or not self.view.by_association:
+            self.view.note_pending(self.state, change.changed_words(), why)
 
     def _change_words(self, change: RemoveTerms) -> None:
         """Write what a change makes of the rows and postings of its words."""
         transaction = self._transaction
-        self._view.terms.forget(change.word_keys)
+        self.view.terms.forget(change.word_keys)
         try:
             needed = change.take_rows(stored_words(transaction, change.word_keys))
             change.take_blocks(self._tables.read_blocks(needed))
         except DamagedBytes as error:
-            raise StoreDamaged(f"bucket {self._state.bucket}: {error}") from error
+            raise StoreDamaged(f"bucket {self.state.bucket}: {error}") from error
         self._tables.write_blocks(change.blocks)
-        if not self._view.by_association:
+        if not self.view.by_association:
             self._tables.drop_impacts(change.deleted_blocks)
         transaction.delete_many(POSTINGS, change.deleted_blocks)
         transaction.put_many(WORDS, change.words())
         transaction.put_many(COMMON, change.common)
         transaction.delete_many(WORDS, change.deleted_words)
         transaction.delete_many(COMMON, change.deleted_common)
-        drop_terms(transaction, self._state.bucket, change.deleted_terms)
+        drop_terms(transaction, self.state.bucket, change.deleted_terms)
 
     def _drop_object(self, iid: int, record: ObjectRecord) -> None:
+        for field in beside_terms():
+            field.remove(self, iid, record)
         hash = name_hash(record.oid)
         self._tables.drop_record(iid)
-        self._view.names(self._state).drop(hash, iid)
-        drop_stored_name(self._transaction, self._state, hash, iid)
-        self._view.lengths_to_change(self._state.bucket)[iid] = 0
-        self._state.objects -= 1
+        self.view.names(self.state).drop(hash, iid)
+        drop_stored_name(self._transaction, self.state, hash, iid)
+        self.view.lengths_to_change(self.state.bucket)[iid] = 0
+        self.state.objects -= 1
 
 
 def writer_of(view: WriteView, collection: str, bucket: str, rules: int = FIRST) -> BucketWriter:

@@ -1,4 +1,4 @@
-"""The five changes that a store knows, and the kind of log record of each; `_native.records` draws their bytes.
+"""The six changes that a store knows, and the kind of log record of each; `_native.records` draws their bytes.
 
 A mutation holds everything that decides its effect (names, terms after analysis), so that replay needs no lexer, no
 configuration and no clock.
@@ -12,6 +12,12 @@ from sonicpy._native.terms import Terms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.rules import FIRST
+from sonicpy.store.fields.field import Mode
+from sonicpy.store.fields.table import FIELDS
+from sonicpy.store.rows.uses import FIELD_RECORDS, check_known
+
+RECORD = "a record of the log"
+MODES = frozenset(Mode)
 
 
 class PushTerms(NamedTuple):
@@ -74,9 +80,29 @@ class RulesDiffer(Exception):
         self.rules = rules
 
 
-Mutation = PushTerms | PopTerms | FlushObject | FlushBucket | FlushCollection
+class ChangeFields(NamedTuple):
+    """Change fields of an object, or of a bucket as a whole; only for changes that the others cannot say.
 
-KINDS: dict[int, type[Mutation]] = {1: PushTerms, 2: PopTerms, 3: FlushObject, 4: FlushBucket, 5: FlushCollection}
+    Attributes:
+        oid: "": of the bucket.
+        mode: a `Mode`.
+        fields: of each its id in FIELDS, and its value.
+    """
+
+    collection: str
+    bucket: str
+    oid: str
+    mode: int
+    fields: tuple[tuple[int, bytes], ...]
+
+
+Mutation = PushTerms | PopTerms | FlushObject | FlushBucket | FlushCollection | ChangeFields
+
+FIELD_KIND = 6
+FIELD_BYTE = bytes((FIELD_KIND,))
+KINDS: dict[int, type[Mutation]] = {
+    1: PushTerms, 2: PopTerms, 3: FlushObject, 4: FlushBucket, 5: FlushCollection, FIELD_KIND: ChangeFields
+}  # fmt: skip
 """The mutation of each kind of log record, by the byte that the record begins with. A number is never used again."""
 
 
@@ -98,10 +124,25 @@ def unpack_mutation(record: bytes) -> Mutation:
     """Return the mutation of a log record.
 
     Raises:
-        StoreDamaged: the record is of no known kind or is cut off.
+        StoreDamaged: the record is cut off, or is none.
+        StoreError: a newer version wrote it; the message names the unknown part.
     """
+    if record and record[0] > FIELD_KIND:
+        check_known([f"records of kind {record[0]}"], RECORD)
     try:
         mutation: Mutation = _CODEC.unpack(record)
     except (DamagedBytes, UnicodeDecodeError) as error:
         raise StoreDamaged(f"a record of the log cannot be read: {error}") from error
+    if type(mutation) is ChangeFields:
+        check_known([f"field {id}" for id, _ in mutation.fields if id not in FIELDS], RECORD)
+        check_known([f"mode {mutation.mode}"] if mutation.mode not in MODES else [], RECORD)
     return mutation
+
+
+def uses_of_record(record: bytes) -> frozenset[str]:
+    """Return the names, of `uses.KNOWN`, of what a record uses beyond kinds 1 to 5. Raises as `unpack_mutation`."""
+    if record[:1] != FIELD_BYTE:
+        return frozenset()
+    mutation = unpack_mutation(record)
+    assert isinstance(mutation, ChangeFields)
+    return frozenset({FIELD_RECORDS}.union(name for id, _ in mutation.fields if (name := FIELDS[id].name) is not None))

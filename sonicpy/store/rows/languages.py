@@ -5,6 +5,7 @@ are counted when they are pushed, and never taken back: what matters is which la
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 LANGUAGES: Final = 2
@@ -52,6 +53,11 @@ def texts_of(languages: bytes) -> list[tuple[str, int]]:
     return found
 
 
+def counted_texts(fact: bytes | None) -> str:
+    """Return the texts that a fact counts, as a change brings them: `eng 12,deu 3`; empty: none."""
+    return ",".join(f"{code} {texts}" for code, (texts, _) in unpack_languages(fact).items())
+
+
 def add_languages(fact: bytes | None, changes: Mapping[bytes, int]) -> bytes:
     """Return a fact to which the texts of some changes were added.
 
@@ -85,6 +91,7 @@ def judged(counted: dict[str, Counted]) -> dict[str, Counted]:
     }
 
 
+@lru_cache(1_024)
 def languages_in(fact: bytes) -> tuple[str, ...]:
     """Return the languages of a bucket by its fact, the most frequent one first."""
     return tuple(code for code, (_, own) in unpack_languages(fact).items() if own)

@@ -238,6 +238,11 @@ def _shown(value: str | None) -> str:
     return value.lower() if value in ("True", "False") else value
 
 
+def is_by_association(transaction: Transaction) -> bool:
+    """Return whether postings lists are in the order in which objects gained their words, as Sonic's; else by IID."""
+    return (ANALYZER.read(transaction) or {}).get(ORDER) == BY_ASSOCIATION
+
+
 def read_position(transaction: Transaction) -> int:
     """Return the log position that the last commit covers."""
     return POSITION.read(transaction) or 0

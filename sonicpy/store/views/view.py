@@ -37,7 +37,7 @@ from sonicpy.store.rows.keys import (
 )
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.lengths import read_lengths
-from sonicpy.store.rows.meta import ANALYZER, BY_ASSOCIATION, EMPTIED, ORDER, uses_of
+from sonicpy.store.rows.meta import EMPTIED, is_by_association, uses_of
 from sonicpy.store.rows.names import find_new, stored_names
 from sonicpy.store.rows.word_rows import stored_word_keys_from, stored_word_range, stored_words, stored_words_from
 
@@ -93,7 +93,7 @@ class View:
     @cached_property
     def by_association(self) -> bool:
         """Whether postings lists are in the order in which objects gained their words, as Sonic's; else by IID."""
-        return (ANALYZER.read(self.transaction) or {}).get(ORDER) == BY_ASSOCIATION
+        return is_by_association(self.transaction)
 
     def flush_records(self, bucket: int) -> None:
         """Make sure that `objects` holds every record of a bucket: here it does."""

@@ -18,8 +18,11 @@ from sonicpy.config import SearchConfig
 from sonicpy.index.search.expansion import expansions
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import NOTHING_LEFT_OUT
-from sonicpy.index.search.planners.completions import Fills, complete, last_of, never
-from sonicpy.index.search.planners.forms import EXPANDED_WORDS, add_doubtful, families_of
+from sonicpy.index.search.planners.completions import Fills, complete, complete_address, last_of, never
+from sonicpy.index.search.planners.forms import EXPANDED_WORDS, add_doubtful, families_of, require_held
+from sonicpy.index.search.planners.inner import add_inner
+from sonicpy.index.search.planners.runs import first_letters
+from sonicpy.index.search.planners.spacing import find_pieces, write_apart, write_together
 from sonicpy.index.search.statistics import Statistics
 
 SHARE_STRENGTH = 2.5
@@ -47,23 +50,30 @@ def plan_bm25(
     clauses = plan_terms(
         terms, statistics.rows(terms.words), statistics.objects, enough, EXPANDED_WORDS, families.words or None
     )
+    size = content_size(clauses, terms.flags)
+    write_together(statistics, clauses, terms)
+    pieces = find_pieces(statistics, clauses, terms)
+    begun = list(first_letters(statistics, clauses, terms)) if size <= FULL_FIRST_MAX else []
     add_doubtful(clauses, families.doubtful, statistics.objects)
     last = last_of(clauses, terms)
     if search.query_alternates_try and are_expandable(clauses):
         for clause in clauses:
             if clause.is_expandable and clause is not last:
                 _expand(statistics, clause, enough, search.query_alternates_try)
+    plan = _plan(statistics, [*write_apart(statistics, clauses, pieces), *begun], size, enough)
+    if fills(plan):
+        return plan
+    add_inner(statistics, clauses, terms, matching)
     if last is not None:
-        plan = _plan(statistics, clauses, terms, enough)
-        if fills(plan):
-            return plan
+        complete_address(statistics, clauses, terms)
         complete(statistics, last, clauses, search)
+    clauses = [*write_apart(statistics, clauses, pieces), *begun]
+    require_held(clauses)
     let_stop_words_search(clauses)
-    return _plan(statistics, clauses, terms, enough)
+    return _plan(statistics, clauses, size, enough)
 
 
-def _plan(statistics: Statistics, clauses: list[Clause], terms: Terms, enough: int) -> Plan:
-    size = content_size(clauses, terms.flags)
+def _plan(statistics: Statistics, clauses: list[Clause], size: float, enough: int) -> Plan:
     return Plan(
         clauses,
         statistics.average_length,

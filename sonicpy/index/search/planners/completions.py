@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from sonicpy._native.bm25 import idf
 from sonicpy._native.plan import BRINGS, Clause, Plan, Slot, add_expansions
 from sonicpy._native.term_rows import TermInfo
-from sonicpy._native.terms import PART, SPECIAL, Terms
+from sonicpy._native.terms import PART, Terms
 from sonicpy.config import SearchConfig
 from sonicpy.index.search.beginnings import Beginning, edits_of_beginning, likeliest_beginnings
 from sonicpy.index.search.expansion import corrections
@@ -24,6 +24,8 @@ LONGER = (2, 5)
 COMPLETION_SHARES = (0.9, 0.8, 0.7)
 """Of the weight of the typed word, what the completions of these lists count: an object that holds all words, one of
 them as a completion, comes before those that lack a word."""
+ADDRESSES_MAX = 2_000
+"""Addresses that begin with the typed numbers, at most."""
 LIKELIEST = (4, 16)
 """How many of the likeliest words with typing errors are in the first lists."""
 LIKELIEST_SHARES = (0.45, 0.4, 0.35)
@@ -37,7 +39,7 @@ def never(plan: Plan) -> bool:
 
 def is_completed(flags: int) -> bool:
     """Return whether a term that a query ends in is completed."""
-    return not flags & (SPECIAL | PART)
+    return not flags & PART
 
 
 def last_of(clauses: list[Clause], terms: Terms) -> Clause | None:
@@ -50,7 +52,7 @@ def last_of(clauses: list[Clause], terms: Terms) -> Clause | None:
 def complete(statistics: Statistics, last: Clause, clauses: list[Clause], search: SearchConfig) -> None:
     """Add to the clause of the last word the words that begin so."""
     word = last.slots[0].words[0]
-    taken = set(last.slots[0].words)
+    taken = {each for slot in last.slots for each in slot.words}
     others = {each for clause in clauses if clause is not last for each in clause.slots[0].words}
     begun = statistics.beginnings(word, 0)
     lists, holders = _by_length(word, begun, taken | others)
@@ -67,6 +69,26 @@ def complete(statistics: Statistics, last: Clause, clauses: list[Clause], search
     if last.is_expandable and last.holders + holders < search.alternates_below:
         _add_corrections(statistics, last, word, taken.union(*lists), search)
     add_expansions(last, (), statistics.objects)
+
+
+def complete_address(statistics: Statistics, clauses: list[Clause], terms: Terms) -> None:
+    """Add to the clauses of the numbers that a query ends in the addresses and versions that begin with them: `10.0` is
+    two words, and `10.0.0.1` is one."""
+    numbers = [number for number, word in enumerate(terms.words[: terms.last + 1]) if word.isdigit()]
+    if len(numbers) < 2 or numbers[-2:] != [terms.last - 1, terms.last]:
+        return
+    while numbers[0] + len(numbers) - 1 != terms.last:
+        del numbers[0]
+    beginning = b".".join(word for number in numbers for word in [terms.words[number]] * terms.counts[number])
+    found = statistics.completed(beginning, ADDRESSES_MAX)
+    if not found:
+        return
+    for clause in clauses:
+        if clause.term in numbers:
+            holders = min(sum(row.df for _, row in found), statistics.objects)
+            weight = COMPLETION_SHARES[-1] * min(clause.weight, idf(statistics.objects, holders))
+            clause.slots.append(Slot(tuple(word for word, _ in found), weight, how="completion"))
+            clause.holders = max(clause.holders, 1)
 
 
 def _by_length(word: bytes, begun: Iterable[Beginning], but: set[bytes]) -> tuple[tuple[list[bytes], ...], int]:

@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import NamedTuple
 
-from sonicpy._native.plan import BRINGS, Clause, add_forms
+from sonicpy._native.plan import BRINGS, REQUIRED, Clause, add_forms
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
+from sonicpy.index.search.families import Family
 from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.numbers import same_numbers
 from sonicpy.index.search.statistics import Statistics
 from sonicpy.lexer.variants import spellings
 
@@ -37,27 +39,23 @@ class Families(NamedTuple):
 def families_of(statistics: Statistics, terms: Terms, matching: Matching | None) -> Families:
     """Return the other words that the terms of a query stand for.
 
-    Special words, and parts of runs without blanks, have no family; stop words have one where a query holds nothing
-    else.
+    Special words, and parts of runs without blanks, have no family, but for numbers that are written otherwise; stop
+    words have one where a query holds nothing else.
 
     Args:
         matching: how words lead to families; None: no word has one.
     """
-    if matching is None:
-        return Families({}, {})
     without = without_family(terms)
     families = {
-        number: statistics.family(term, matching)
+        number: family
         for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True))
-        if not flags & without
+        if (family := _others(statistics, term, None if flags & without else matching)) is not None
     }
-    return Families(
-        _held(statistics, {number: family.words for number, family in families.items() if family.words}),
-        _held(
-            statistics,
-            {number: family.doubtful for number, family in families.items() if family.doubtful} | _spelled(terms),
-        ),
-    )
+    doubtful = {number: family.doubtful for number, family in families.items() if family.doubtful}
+    if matching is not None:
+        doubtful |= _spelled(terms)
+    words = {number: family.words for number, family in families.items() if family.words}
+    return Families(_held(statistics, words), _held(statistics, doubtful))
 
 
 def _spelled(terms: Terms) -> dict[int, tuple[bytes, ...]]:
@@ -90,6 +88,20 @@ def add_doubtful(clauses: Iterable[Clause], doubtful: Held, objects: int) -> Non
     for clause in clauses if doubtful else ():
         if clause.term in doubtful and clause.role & BRINGS:
             add_forms(clause, doubtful[clause.term], objects)
+
+
+def _others(statistics: Statistics, term: bytes, matching: Matching | None) -> Family | None:
+    """Return the family of a term, or the other ways to write it, if it is a number; None: there are none."""
+    if 0x30 <= term[0] <= 0x39:
+        return Family(tuple(same_numbers(term)), ())
+    return None if matching is None else statistics.family(term, matching)
+
+
+def require_held(clauses: list[Clause]) -> None:
+    """Let objects answer that lack a term which no object holds, such as an identifier."""
+    for clause in clauses:
+        if clause.role & REQUIRED and not clause.holders:
+            clause.role &= ~REQUIRED
 
 
 def without_family(terms: Terms) -> int:

@@ -6,9 +6,11 @@ from sonicpy._native.word_break import is_unspaced_letter
 from sonicpy.config import SearchConfig
 from sonicpy.index.search.expansion import expansions
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.plan import IN_PAIRS, IS_STOP
-from sonicpy.index.search.planners.completions import Fills, complete, never
+from sonicpy.index.search.plan import IN_PAIRS, IS_STOP, IS_UNHELD
+from sonicpy.index.search.planners.completions import Fills, complete, complete_address, never
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of
+from sonicpy.index.search.planners.inner import add_inner
+from sonicpy.index.search.planners.spacing import find_pieces, write_apart, write_together
 from sonicpy.index.search.statistics import Statistics
 
 
@@ -42,19 +44,34 @@ def plan_newest(
             continue
         family = families.words.get(number, [])
         is_held = bool(family) or (row is not None and row.df > 0)
-        is_word = not (flags & (SPECIAL | PART) or (flags & STOP and is_unspaced_letter(term)))
+        is_word = not (flags & (SPECIAL | PART) or is_letter(term, flags))
         is_expandable = is_word and not is_held and expanded < EXPANDED_WORDS
+        expanded += is_expandable
         slot = Slot((term, *(form for form, _ in family)), 0.0)
-        clause = Clause(number, BRINGS | REQUIRED, 0.0, [slot], is_expandable=is_expandable)
+        clause = Clause(number, BRINGS | REQUIRED, 0.0, [slot], is_expandable=is_expandable, holders=int(is_held))
         clauses.append(clause)
         if not is_held and number in families.doubtful:
             add_forms(clause, families.doubtful[number], statistics.objects)
-        if number == terms.last and is_word:
+        if number == terms.last and not flags & PART and not is_letter(term, flags):
             last = clause
-        elif is_expandable:
-            expanded += 1
-            others = expansions(statistics, term, 0, search.alternates_below, search.query_alternates_try)
+    write_together(statistics, clauses, terms)
+    pieces = find_pieces(statistics, clauses, terms)
+    add_inner(statistics, clauses, terms, matching)
+    for clause in clauses:
+        if clause.is_expandable and clause is not last:
+            word = terms.words[clause.term]
+            others = expansions(statistics, word, 0, search.alternates_below, search.query_alternates_try)
             add_expansions(clause, others, statistics.objects)
     if last is not None:
+        complete_address(statistics, clauses, terms)
         complete(statistics, last, clauses, search)
+    clauses = write_apart(statistics, clauses, pieces)
+    unheld = {clause.term for clause in clauses if terms.flags[clause.term] & SPECIAL and not clause.holders}
+    left_out.update(dict.fromkeys(unheld, IS_UNHELD))
+    clauses = [clause for clause in clauses if clause.term not in unheld]
     return Plan(clauses, statistics.average_length, 0.0, full_first=False, left_out=left_out, enough=1)
+
+
+def is_letter(term: bytes, flags: int) -> bool:
+    """Return whether a term is a single letter of a run without blanks."""
+    return bool(flags & STOP) and is_unspaced_letter(term)

@@ -1,0 +1,363 @@
+"""The parts of a joined word: `os.path.join` has `os`, `path`, `join` and `path.join`.
+
+    token   letters, or digits, with their marks. A number is one token with the signs between its digits (1,000, 14.2.1).
+    joint   where two tokens meet: a sign stands between them, letters change to digits or back, or a small letter
+            meets a capital one. The last is lost once case is folded, so that a hidden term carries it: the byte CAMEL.
+    piece   the tokens between two signs. A piece with more than CHANGES_MAX changes is a code, and whole; so is one in
+            which a single digit stands between ASCII letters: there it stands for a letter (ubunt0user).
+    run     the tokens from a joint to the end of the word; not from a change of ASCII letters to digits or back
+
+Tokens, pieces and runs are parts of the word, if they have two letters, three digits, or both a letter and a digit, and are
+not the word itself. An apostrophe before the last one or two letters of a word is no joint (don't, you're). An Arabic
+article before a noun is a token. Words without letters, and addresses of devices, have no parts.
+
+    alias   the part, a byte 0, and what stands before it in the word; then a byte 1 and what stands behind it, if anything
+            does. So a walk that looks for words finds the word by its part
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.string cimport memcmp, memcpy
+
+from sonicpy._native.characters cimport (
+    ALPHABETIC, ALPHANUMERIC, BYTE_KINDS, CLASS_MASK, DIGIT, DOUBLE_QUOTE, EXTEND, FORMAT, IN_DIGITS, IN_LETTERS, MARK,
+    NUMERIC, ZWJ, properties,
+)
+from sonicpy._native.utf8 cimport decode
+
+cdef enum:
+    TOKENS_MAX = 64  # of a word; what stands behind them is one more
+    CHANGES_MAX = 2
+    LETTERS_MIN = 2
+    DIGITS_MIN = 3
+    BEHIND_MIN = 3  # letters behind an article or an apostrophe
+    ADDRESS_PIECES_MIN = 4
+    ADDRESS_DIGITS_MAX = 4
+    ARTICLES = 6
+
+cdef enum Kind:  # of a character
+    SIGN
+    LETTER
+    FIGURE
+    ATTACHED  # it belongs to the character before it
+
+cdef enum Joint:  # what stands before a token
+    AFTER_SIGN  # or nothing
+    CHANGE
+    HUMP
+
+cdef struct Token:
+    Py_ssize_t begin, end
+    int letters, digits
+    Joint joint
+
+cdef const char *ARTICLE[ARTICLES]  # the longest first
+ARTICLE[:] = [
+    b"\xd8\xa8\xd8\xa7\xd9\x84", b"\xd9\x81\xd8\xa7\xd9\x84", b"\xd9\x83\xd8\xa7\xd9\x84", b"\xd9\x88\xd8\xa7\xd9\x84",
+    b"\xd8\xa7\xd9\x84", b"\xd9\x84\xd9\x84",
+]  # bal, fal, kal, wal, al, ll
+cdef int[6] ARTICLE_BYTES = [6, 6, 6, 6, 4, 4]
+
+
+# -- characters ---------------------------------------------------------------------------------------------------
+
+cdef inline Kind kind_at(const uint8_t *word, Py_ssize_t at, int *width) noexcept nogil:
+    cdef uint32_t point = decode(word, at, width)
+    cdef uint16_t found
+    cdef int kind
+    if point == CAMEL:
+        return SIGN
+    found = properties(point)
+    kind = found & CLASS_MASK
+    if kind == NUMERIC or found & DIGIT:
+        return FIGURE
+    if found & ALPHANUMERIC:
+        return LETTER
+    if kind == EXTEND or kind == FORMAT or kind == ZWJ or found & (MARK | ALPHABETIC) or kind == DOUBLE_QUOTE:
+        return ATTACHED
+    return ATTACHED if point == 0x5F3 or point == 0x5F4 else SIGN  # marks of Hebrew abbreviations
+
+
+cdef inline bint is_apostrophe(uint32_t point) noexcept nogil:
+    return point == c"'" or point == 0x2019 or point == 0x2018 or point == 0x2BC or point == 0x2BB or point == 0xFF07
+
+
+cdef inline bint is_between_digits(uint32_t point) noexcept nogil:
+    """Return whether a sign between two digits belongs to the number."""
+    return point == c"." or point == c"," or point == c":" or is_apostrophe(point) or point == 0x66B or point == 0x66C
+
+
+cdef bint ends_in_clitic(const uint8_t *word, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
+    """Return whether no more than one or two letters are left from `at` on."""
+    cdef int letters = 0, width
+    cdef Kind kind
+    while at < size:
+        kind = kind_at(word, at, &width)
+        if kind == SIGN or kind == FIGURE:
+            return False
+        letters += kind == LETTER
+        at += width
+    return 0 < letters < BEHIND_MIN
+
+
+# -- tokens -------------------------------------------------------------------------------------------------------
+
+cdef int read_tokens(const uint8_t *word, Py_ssize_t size, Token *tokens) noexcept nogil:
+    """Write the tokens of a word and return how many they are."""
+    cdef Py_ssize_t at = article_size(word, size)
+    cdef int count = 0, width
+    cdef uint32_t point
+    cdef Kind kind, last = LETTER if at else SIGN  # of the character before, marks passed over
+    cdef Joint joint = AFTER_SIGN
+    if at:
+        tokens[0] = Token(0, at, 0, 0, AFTER_SIGN)
+        count = 1
+        joint = HUMP
+        last = SIGN
+    while at < size:
+        kind = kind_at(word, at, &width)
+        point = decode(word, at, &width)
+        if kind == ATTACHED:
+            if last != SIGN:
+                tokens[count - 1].end = at + width
+        elif kind == SIGN:
+            if last == FIGURE and is_between_digits(point) and is_digit(word, size, at + width):
+                pass  # the number goes on
+            elif last == LETTER and is_apostrophe(point) and ends_in_clitic(word, size, at + width):
+                tokens[count - 1].end = size
+                return count
+            else:
+                joint = HUMP if point == CAMEL and last != SIGN else AFTER_SIGN if point != CAMEL else joint
+                last = SIGN
+        else:
+            if last != kind and count < TOKENS_MAX:
+                tokens[count] = Token(at, at, 0, 0, CHANGE if last != SIGN else joint)
+                count += 1
+            tokens[count - 1].end = at + width
+            tokens[count - 1].letters += kind == LETTER
+            tokens[count - 1].digits += kind == FIGURE
+            last = kind
+            joint = AFTER_SIGN
+        at += width
+    return count
+
+
+cdef inline bint is_digit(const uint8_t *word, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
+    cdef int width
+    return at < size and kind_at(word, at, &width) == FIGURE
+
+
+cdef Py_ssize_t article_size(const uint8_t *word, Py_ssize_t size) noexcept nogil:
+    """Return the bytes of the Arabic article that a word begins with, if enough letters are behind it."""
+    cdef int number, letters = 0, width
+    cdef Py_ssize_t at
+    if size < 4 + 2 * BEHIND_MIN or not 0xD8 <= word[0] <= 0xD9:
+        return 0
+    for number in range(ARTICLES):
+        at = ARTICLE_BYTES[number]
+        if memcmp(word, ARTICLE[number], at) == 0:
+            while at < size and letters < BEHIND_MIN:
+                if kind_at(word, at, &width) != LETTER and kind_at(word, at, &width) != ATTACHED:
+                    return 0
+                letters += kind_at(word, at, &width) == LETTER
+                at += width
+            return ARTICLE_BYTES[number] if letters == BEHIND_MIN else 0
+    return 0
+
+
+# -- parts --------------------------------------------------------------------------------------------------------
+
+cdef void find_parts(const uint8_t *word, Py_ssize_t size, Parts *parts) noexcept nogil:
+    """Find the parts of a word, as places in it. Those of a hidden term may have CAMEL in them."""
+    cdef Token tokens[TOKENS_MAX]
+    cdef bint is_code[TOKENS_MAX]
+    cdef int count, first, end, number, letters = 0
+    parts.count = 0
+    if is_plain(word, size):
+        return
+    count = read_tokens(word, size, tokens)
+    for number in range(count):
+        letters += tokens[number].letters
+    if count == 0 or letters == 0 or is_address(word, size, tokens, count):
+        return
+    if tokens[0].begin == 0 and tokens[0].letters + tokens[0].digits == 0:
+        is_code[0] = True  # the article is no part
+        first = 1
+    else:
+        first = 0
+    while first < count:
+        end = end_of_piece(tokens, count, first)
+        is_code[first] = is_a_code(word, tokens, first, end)
+        for number in range(first, end):
+            is_code[number] = is_code[first]
+            if not is_code[first]:
+                add_part(word, size, tokens, number, number + 1, parts)
+        first = end
+    first = 0
+    while first < count:
+        end = end_of_piece(tokens, count, first)
+        if end > first + 1 or is_code[first]:
+            add_part(word, size, tokens, first, end, parts)
+        first = end
+    for first in range(count - 1, -1, -1):
+        if begins_run(word, tokens, first) and (tokens[first].joint == AFTER_SIGN or not is_code[first]):
+            add_part(word, size, tokens, first, count, parts)
+
+
+cdef inline bint begins_run(const uint8_t *word, const Token *tokens, int number) noexcept nogil:
+    return tokens[number].joint != CHANGE or word[tokens[number - 1].begin] >= 0x80
+
+
+cdef inline bint is_plain(const uint8_t *word, Py_ssize_t size) noexcept nogil:
+    """Return whether a word has ASCII letters alone, or ASCII digits alone, as most have."""
+    cdef Py_ssize_t at
+    cdef uint8_t all_kinds = 0, kind
+    for at in range(size):
+        kind = BYTE_KINDS[word[at]] & (IN_LETTERS | IN_DIGITS)
+        if kind == 0:
+            return False
+        all_kinds |= kind
+    return all_kinds != IN_LETTERS | IN_DIGITS
+
+
+cdef int end_of_piece(const Token *tokens, int count, int first) noexcept nogil:
+    first += 1
+    while first < count and tokens[first].joint != AFTER_SIGN:
+        first += 1
+    return first
+
+
+cdef bint is_a_code(const uint8_t *word, const Token *tokens, int first, int end) noexcept nogil:
+    cdef int number, changes = 0
+    for number in range(first + 1, end):
+        changes += tokens[number].joint == CHANGE
+        if (
+            tokens[number].digits == 1 and tokens[number].joint == CHANGE and word[tokens[number - 1].begin] < 0x80
+            and number + 1 < end and tokens[number + 1].joint == CHANGE and word[tokens[number + 1].begin] < 0x80
+        ):
+            return True
+    return changes > CHANGES_MAX
+
+
+cdef void add_part(
+    const uint8_t *word, Py_ssize_t size, const Token *tokens, int first, int end, Parts *parts
+) noexcept nogil:
+    """Add the tokens from `first` to `end` as a part, if they are one, and were not added yet."""
+    cdef int letters = 0, digits = 0, number
+    cdef Py_ssize_t begin = tokens[first].begin, length = tokens[end - 1].end - begin
+    for number in range(first, end):
+        letters += tokens[number].letters
+        digits += tokens[number].digits
+    if parts.count == PARTS_MAX or is_all(word, size, begin, begin + length):
+        return
+    if not (letters >= LETTERS_MIN or digits >= DIGITS_MIN or (letters and digits)):
+        return
+    for number in range(parts.count):
+        if (
+            parts.spans[number].end - parts.spans[number].begin == length
+            and memcmp(word + parts.spans[number].begin, word + begin, length) == 0
+        ):
+            return
+    parts.spans[parts.count] = Span(begin, begin + length)
+    parts.count += 1
+
+
+cdef inline bint is_all(const uint8_t *word, Py_ssize_t size, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
+    """Return whether nothing is outside a part but bytes CAMEL."""
+    while begin and word[begin - 1] == CAMEL:
+        begin -= 1
+    while end < size and word[end] == CAMEL:
+        end += 1
+    return begin == 0 and end == size
+
+
+cdef bint is_address(const uint8_t *word, Py_ssize_t size, const Token *tokens, int count) noexcept nogil:
+    """Return whether a word is the address of a device: groups of one to four hexadecimal digits behind colons."""
+    cdef Py_ssize_t at, begin = 0
+    cdef int pieces = 1
+    for at in range(size):
+        if word[at] == c":":
+            pieces += 1
+            begin = at + 1
+        elif not (c"0" <= word[at] <= c"9" or c"a" <= word[at] <= c"f") or at - begin >= ADDRESS_DIGITS_MAX:
+            return False
+    return pieces >= ADDRESS_PIECES_MIN
+
+
+cdef Py_ssize_t without_camels(const uint8_t *word, Py_ssize_t size, uint8_t *out) noexcept nogil:
+    """Write a word without the bytes CAMEL; return how many bytes it has."""
+    cdef Py_ssize_t at, written = 0
+    for at in range(size):
+        if word[at] != CAMEL:
+            out[written] = word[at]
+            written += 1
+    return written
+
+
+cdef bint begins_plainly(const uint8_t *word, const Parts *parts, int number) noexcept nogil:
+    """Return whether a word begins with a part, and shows the joint behind it: then it is found where words begin so."""
+    return parts.spans[number].begin == 0 and word[parts.spans[number].end] != CAMEL
+
+
+cdef Py_ssize_t write_alias(const uint8_t *word, Py_ssize_t size, const Span *part, uint8_t *out) noexcept nogil:
+    """Write an alias without the bytes CAMEL, and return its size: at most twice that of the word and two."""
+    cdef Py_ssize_t written = without_camels(word + part.begin, part.end - part.begin, out)
+    out[written] = 0
+    written += 1
+    written += without_camels(word, part.begin, out + written)
+    if part.end < size:
+        out[written] = 1
+        written += 1
+        written += without_camels(word + part.end, size - part.end, out + written)
+    return written
+
+
+def word_of(bytes alias not None) -> bytes:
+    """Return the word of an alias; anything else is a word itself."""
+    part, zero, rest = alias.partition(b"\0")
+    if not zero:
+        return alias
+    before, _, behind = rest.partition(b"\1")
+    return before + part + behind
+
+
+def aliases_of(bytes word not None) -> list:
+    """Return the aliases of the parts of a word, or of a hidden term, at most 16."""
+    cdef Parts parts
+    cdef bytes room
+    cdef int number
+    cdef list found = []
+    find_parts(<const uint8_t *> word, len(word), &parts)
+    for number in range(parts.count):
+        room = PyBytes_FromStringAndSize(NULL, 2 * len(word) + 2)
+        size = write_alias(<const uint8_t *> word, len(word), &parts.spans[number], <uint8_t *> <char *> room)
+        found.append(room[:size])
+    return found
+
+
+def parts_of(bytes word not None) -> list:
+    """Return the parts of a word, at most 16: its tokens, then pieces of several tokens, then runs, the shortest first.
+
+    Args:
+        word: folded UTF-8, or a hidden term whose bytes CAMEL (2) name joints.
+    """
+    cdef Parts parts
+    cdef int number
+    cdef list found = []
+    find_parts(<const uint8_t *> word, len(word), &parts)
+    for number in range(parts.count):
+        part = word[parts.spans[number].begin : parts.spans[number].end].replace(b"\2", b"")
+        if part not in found:
+            found.append(part)
+    return found
+
+
+def tokens_of(bytes word not None) -> list:
+    """Return the letters and the numbers that a folded word of UTF-8 consists of, in their order."""
+    cdef Token tokens[TOKENS_MAX]
+    cdef int number
+    return [
+        word[tokens[number].begin : tokens[number].end]
+        for number in range(read_tokens(<const uint8_t *> word, len(word), tokens))
+        if tokens[number].letters or tokens[number].digits
+    ]

@@ -1,0 +1,59 @@
+"""The lines of an export that are no objects: its head, and the facts of a bucket, which come before objects."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sonicpy.store.changing.mutations import ChangeFields
+from sonicpy.store.fields.facts import pack_facts
+from sonicpy.store.fields.field import Mode
+from sonicpy.store.fields.table import FACTS
+from sonicpy.store.rows.uses import check_known
+
+USES, FACTS_KEY, FIELDS_KEY = "uses", "facts", "fields"
+TERMS_KEYS = frozenset({"terms", "hidden"})
+
+
+def is_head(row: Mapping[str, Any]) -> bool:
+    """Return whether a row is the head of an export: it lists what the store used."""
+    return row.keys() == {USES} and isinstance(row[USES], list)
+
+
+def check_head(row: Mapping[str, Any], path: str) -> None:
+    """Raise StoreError if an export uses something that is not known here.
+
+    Args:
+        row: its head.
+        path: its name, for the message.
+    """
+    check_known(map(str, row[USES]), f"the export {path}")
+
+
+def is_bucket(row: Mapping[str, Any]) -> bool:
+    """Return whether a row holds the facts of a bucket."""
+    return row.keys() == {"collection", "bucket", FACTS_KEY} and isinstance(row[FACTS_KEY], Mapping)
+
+
+def terms_of(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the part of an object's row that holds its terms; None: it is no row of an export.
+
+    Raises:
+        StoreError: the object has a field that is not known here.
+    """
+    fields = row.get(FIELDS_KEY)
+    if isinstance(fields, Mapping) and isinstance(fields.get("terms"), Mapping):
+        check_known(fields.keys() - TERMS_KEYS, "the export")
+        return fields
+    return row if isinstance(row.get("terms"), Mapping) else None
+
+
+def facts_of(row: Mapping[str, Any]) -> dict[int, bytes]:
+    """Return the facts of a row. Raises ValueError if they cannot be read."""
+    facts = {int(kind): bytes.fromhex(fact) for kind, fact in row[FACTS_KEY].items()}
+    if any(not 0 <= kind <= 0xFF for kind in facts):
+        raise ValueError("a kind is a number from 0 to 255")
+    return facts
+
+
+def change_of_facts(collection: str, bucket: str, facts: Mapping[int, bytes]) -> ChangeFields:
+    """Return the change that notes facts of a bucket, which is created if it is missing."""
+    return ChangeFields(collection, bucket, "", Mode.ADD, ((FACTS.id, pack_facts(facts)),))

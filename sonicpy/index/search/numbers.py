@@ -1,0 +1,25 @@
+"""Numbers whose digits are in groups of three: 1,000 and 1.000 and 1000 are one number."""
+
+import re
+
+GROUPED = re.compile(rb"[1-9]\d{0,2}(?:(?:,\d{3})+|(?:\.\d{3})+|(?:'\d{3})+|(?:\xe2\x80\x99\d{3})+)")
+WHOLE = re.compile(rb"[1-9]\d{3,14}")
+SIGNS = (b",", b".", b"'", "\u2019".encode())
+"""Those that stand between groups."""
+
+
+def groups_of(word: bytes) -> list[bytes]:
+    """Return the groups of digits of a whole number from 1000 on; none if the word is no such number, or is grouped
+    otherwise."""
+    if GROUPED.fullmatch(word):
+        word = b"".join(re.findall(rb"\d+", word))
+    elif not WHOLE.fullmatch(word):
+        return []
+    first = len(word) % 3 or 3
+    return [word[:first], *(word[at : at + 3] for at in range(first, len(word), 3))]
+
+
+def same_numbers(word: bytes) -> list[bytes]:
+    """Return the other ways to write a number: its digits in groups, and without."""
+    groups = groups_of(word)
+    return [other for other in (sign.join(groups) for sign in (b"", *SIGNS)) if other != word] if groups else []

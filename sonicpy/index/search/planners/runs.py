@@ -1,0 +1,30 @@
+"""Runs of letters without blanks: an object with a word that begins with the typed letters stands before one that has
+them inside another word (京都 in 京都府立, and in 東京都庁)."""
+
+from collections.abc import Iterator
+
+from sonicpy._native.bm25 import idf
+from sonicpy._native.plan import ADDS, BRINGS, Clause, Slot
+from sonicpy._native.terms import PART, Terms
+from sonicpy._native.word_break import is_unspaced
+from sonicpy.index.search.statistics import Statistics
+
+BEGUN_MAX = 2_000
+"""Words that begin with the typed letters, at most."""
+BEGINNING_SHARE = 3.0
+"""Of the weight of the typed letters, what a word adds that begins with them: objects of very different lengths are to
+stand in this order."""
+
+
+def first_letters(statistics: Statistics, clauses: list[Clause], terms: Terms) -> Iterator[Clause]:
+    """Yield clauses that add to the scores of objects whose words begin with the runs of a query."""
+    for clause in clauses:
+        word = clause.slots[0].words[0]
+        if not clause.role & BRINGS or terms.flags[clause.term] & PART or not is_unspaced(word):
+            continue
+        begun = [(each, row) for each, row in statistics.completed(word, BEGUN_MAX) if each != word]
+        if begun:
+            holders = min(sum(row.df for _, row in begun), statistics.objects)
+            weight = BEGINNING_SHARE * min(clause.weight, idf(statistics.objects, holders))
+            slot = Slot(tuple(each for each, _ in begun), weight, how="completion")
+            yield Clause(clause.term, ADDS, weight, [slot], holders=clause.holders)

@@ -1,0 +1,198 @@
+"""Words written together or apart: `iphone 15` and `iPhone15`, `basketball` and `basket ball`.
+
+A clause whose word is held in another spelling gets a second slot of words that count as the word itself, and less. A
+word written together stands for several clauses. A clause whose word is written apart becomes several, and an object
+that holds the joined word, or each piece, holds all of them.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from sonicpy._native.bm25 import idf
+from sonicpy._native.parts import tokens_of
+from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Slot
+from sonicpy._native.terms import PART, STOP, Terms
+from sonicpy._native.word_break import is_unspaced_letter
+from sonicpy.index.search.numbers import groups_of, same_numbers
+from sonicpy.index.search.statistics import Statistics
+
+TERMS_MAX = 8
+"""A query with more terms is a sentence: its neighbours are not compared with words of the bucket."""
+TOGETHER_MAX, DIGITS_TOGETHER_MAX = 4, 6
+"""Words that one word is made of, at most; groups of digits of one number."""
+LETTERS_MIN, LETTERS_MAX = 4, 24
+"""A word without joints that no object holds is cut if it has so many letters or digits."""
+PIECE_LETTERS_MIN = 2
+PIECES_MAX = 3
+INITIALS = range(2, 6)
+"""How many letters words have that may be initials, written with dots."""
+SHARE = 0.5
+"""Of the weight of the typed spelling, what the other one counts."""
+
+
+def other_spellings(terms: Terms) -> list[bytes]:
+    """Return the words that those of a query may be written as together, apart, or as numbers."""
+    found: dict[bytes, None] = {}
+    if len(terms) <= TERMS_MAX + terms.flags.count(PART):
+        found.update((word, None) for _, word in (*_neighbours(terms), *_closed(terms)))
+        for word, flags in zip(terms.words, terms.flags, strict=True):
+            if not flags & PART:
+                found.update(dict.fromkeys([*tokens_of(word), *groups_of(word), *same_numbers(word), *_cuts(word)]))
+    return list(found)
+
+
+# -- written together -------------------------------------------------------------------------------------------------
+
+
+def write_together(statistics: Statistics, clauses: list[Clause], terms: Terms) -> None:
+    """Add to the clauses of neighbours the word that they make together, if objects hold it."""
+    if len(terms) > TERMS_MAX + terms.flags.count(PART):
+        return
+    places = {word: numbers for numbers, word in (*_neighbours(terms), *_closed(terms))}
+    for word in terms.words:
+        places.pop(word, None)
+    if not places:
+        return
+    by_term = {clause.term: clause for clause in clauses}
+    for word, row in statistics.held(list(places)):
+        for number in places[word]:
+            if number in by_term:
+                clause = by_term[number]
+                weight = SHARE * min(clause.weight, idf(statistics.objects, row.df))
+                clause.slots.insert(1, Slot((word,), weight))
+                clause.holders = max(clause.holders, row.df)
+
+
+def _neighbours(terms: Terms) -> Iterator[tuple[tuple[int, ...], bytes]]:
+    """Yield the numbers of terms that follow each other, and the word that they make."""
+    numbers = [number for number, flags in enumerate(terms.flags) if not flags & PART]
+    for first in range(len(numbers)):
+        for count in range(2, DIGITS_TOGETHER_MAX + 1):
+            found = tuple(numbers[first : first + count])
+            words = [terms.words[number] for number in found]
+            if len(words) < count or (count > TOGETHER_MAX and not all(map(bytes.isdigit, words))):
+                break
+            if not all(terms.flags[number] & STOP for number in found) and not any(map(is_unspaced_letter, words)):
+                yield found, b"".join(words)
+
+
+def _closed(terms: Terms) -> Iterator[tuple[tuple[int, ...], bytes]]:
+    """Yield the number of a term with joints and the term without, the number of a short one and its initials (U.S.A)."""
+    for number, (word, flags) in enumerate(zip(terms.words, terms.flags, strict=True)):
+        if flags & (PART | STOP):
+            continue
+        if not word.isalnum() and len(tokens := tokens_of(word)) > 1:
+            yield (number,), b"".join(tokens)
+        elif word.isalpha() and len(word) in INITIALS:
+            yield (number,), b".".join(word[at : at + 1] for at in range(len(word)))
+
+
+# -- written apart ----------------------------------------------------------------------------------------------------
+
+
+def find_pieces(statistics: Statistics, clauses: list[Clause], terms: Terms) -> dict[int, list[bytes]]:
+    """Return the pieces of the terms that objects hold apart, by the number of the term.
+
+    A word is cut at its joints; a number into groups of digits; a word that no object holds, wherever that leaves
+    words that objects hold.
+    """
+    if len(terms) > TERMS_MAX + terms.flags.count(PART):
+        return {}
+    found: dict[int, list[bytes]] = {}
+    for clause in clauses:
+        if not clause.role & BRINGS or terms.flags[clause.term] & PART:
+            continue
+        word = clause.slots[0].words[0]
+        pieces = _pieces(statistics, word, is_held=clause.holders > 0)
+        if pieces:
+            found[clause.term] = pieces
+    return found
+
+
+def _pieces(statistics: Statistics, word: bytes, *, is_held: bool) -> list[bytes]:
+    for pieces in ([] if word.isalpha() else tokens_of(word), groups_of(word)):
+        if pieces not in ([], [word]) and len(statistics.held(list(dict.fromkeys(pieces)))) == len(set(pieces)):
+            return pieces
+    return [] if is_held else _cut(statistics, word)
+
+
+def _cut(statistics: Statistics, word: bytes) -> list[bytes]:
+    """Return the fewest words that a word consists of, and that objects hold."""
+    text = word.decode()
+    if not _may_be_cut(text):
+        return []
+    least, most = (1, DIGITS_TOGETHER_MAX) if text.isdigit() else (PIECE_LETTERS_MIN, PIECES_MAX)
+    begun: list[tuple[list[str], str]] = [([], text)]
+    for _ in range(most):
+        begun = [
+            ([*pieces, rest[:size]], rest[size:])
+            for (pieces, rest), sizes in zip(begun, _held_beginnings(statistics, begun, least), strict=True)
+            for size in sizes
+        ]
+        whole = [pieces for pieces, rest in begun if not rest]
+        if whole:
+            best = max(whole, key=lambda pieces: min(map(len, pieces)))
+            return [piece.encode() for piece in best]
+    return []
+
+
+def _cuts(word: bytes) -> list[bytes]:
+    """Return the words that `_cut` may ask for."""
+    text = word.decode()
+    if not _may_be_cut(text):
+        return []
+    least = 1 if text.isdigit() else PIECE_LETTERS_MIN
+    return [
+        text[start:end].encode()
+        for start in range(len(text))
+        for end in range(start + least, len(text) + 1)
+        if start == 0 or start >= least
+    ]
+
+
+def _may_be_cut(text: str) -> bool:
+    return (
+        LETTERS_MIN <= len(text) <= LETTERS_MAX
+        and (text.isalpha() or text.isdigit())
+        and not is_unspaced_letter(text[0].encode())
+    )
+
+
+def _held_beginnings(statistics: Statistics, begun: Sequence[tuple[list[str], str]], least: int) -> Iterator[list[int]]:
+    """Yield how many letters the words have with which each of some rests begins, and that objects hold."""
+    asked = [
+        [rest[:size] for size in range(least, len(rest) + 1) if not 0 < len(rest) - size < least] for _, rest in begun
+    ]
+    words = list(dict.fromkeys(word.encode() for words in asked for word in words))
+    held = {word.decode() for word, _ in statistics.held(words)}
+    for words_of_rest in asked:
+        yield [len(word) for word in words_of_rest if word in held]
+
+
+def write_apart(statistics: Statistics, clauses: list[Clause], pieces: dict[int, list[bytes]]) -> list[Clause]:
+    """Return the clauses, with one for each piece instead of those whose terms have pieces.
+
+    Where a query has one word that brings objects, an object must hold all pieces; otherwise those that hold one piece
+    are found behind all others.
+    """
+    if not pieces:
+        return clauses
+    is_alone = sum(clause.role & BRINGS != 0 for clause in clauses) == 1
+    found: list[Clause] = []
+    for clause in clauses:
+        apart = pieces.get(clause.term) if clause.role & BRINGS else None
+        found += _apart(statistics, clause, apart, is_alone=is_alone) if apart else [clause]
+    return found
+
+
+def _apart(statistics: Statistics, clause: Clause, pieces: list[bytes], *, is_alone: bool) -> Iterator[Clause]:
+    rows = dict(statistics.held(list(dict.fromkeys(pieces))))
+    first, *others = (_weighed(slot, 1 / len(pieces)) for slot in clause.slots)
+    role = clause.role | (REQUIRED if is_alone else 0)
+    weight = clause.weight / len(pieces)
+    for piece in pieces:
+        own = Slot((piece,), SHARE * min(weight, idf(statistics.objects, rows[piece].df)))
+        yield Clause(clause.term, role, weight, [first, own, *others], holders=max(clause.holders, 1))
+
+
+def _weighed(slot: Slot, share: float) -> Slot:
+    return Slot(slot.words, share * slot.weight, share * slot.exact_weight, slot.how, slot.edits)

@@ -1,0 +1,79 @@
+"""The facts of a bucket as a whole: a value under each kind. A record gives them under the empty OID."""
+
+from collections.abc import Iterator, Mapping
+from struct import Struct
+from typing import TYPE_CHECKING, Any
+
+from sonicpy._native.keys import bucket_key
+from sonicpy._native.object_record import ObjectRecord
+from sonicpy._native.varint import DamagedBytes
+from sonicpy.store.disk.transaction import FACTS, Transaction
+from sonicpy.store.fields.field import Mode, Writer
+from sonicpy.store.rows import uses
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.facts import RULES
+from sonicpy.store.rows.keys import fact_key
+from sonicpy.store.rows.meta import uses_of
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.bucket_reader import BucketReader
+
+HEAD = Struct("<BI")
+KEY_BYTES = 5
+"""Of a bucket and a kind."""
+
+
+class Facts:
+    """The field of facts."""
+
+    id = 2
+    name = uses.FACTS
+    tables = (FACTS,)
+
+    def apply(self, writer: Writer, oid: str, mode: Mode, value: bytes) -> None:
+        """Note facts of the bucket; see `Field`. REPLACE forgets the kinds that are not named."""
+        if oid:
+            raise DamagedBytes(f"facts are of a bucket, not of the object {oid!r}")
+        facts, view, bucket = unpack_facts(value), writer.view, writer.state.bucket
+        if mode is Mode.REPLACE:
+            for kind in view.facts(bucket).keys() - facts.keys():
+                view.set_fact(bucket, kind, None)
+        for kind, fact in facts.items():
+            view.set_fact(bucket, kind, fact)
+
+    def remove(self, writer: Writer, iid: int, record: ObjectRecord) -> None:
+        """Do nothing: no fact is of an object."""
+
+    def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
+        """Yield what is wrong with the facts of a bucket; see `Field`."""
+        keys = [key for key, _ in transaction.rows(FACTS, bucket_key(state.bucket))]
+        if any(len(key) != KEY_BYTES for key in keys):
+            yield f"facts has rows with the keys {', '.join(key[4:].hex() for key in keys)}; a kind is one byte"
+        if transaction.get(FACTS, fact_key(state.bucket, RULES)) and uses.RULES_8 not in uses_of(transaction):
+            yield "its texts are cut by the rules 8, and the row 'uses' of meta does not name them"
+        if keys and uses.FACTS not in uses_of(transaction):
+            yield f"facts has {len(keys)} rows, and the row 'uses' of meta does not name the table"
+
+    def export(self, reader: "BucketReader", iid: int, record: ObjectRecord) -> dict[str, Any]:
+        """Return {}: the line of a bucket holds them."""
+        return {}
+
+
+def pack_facts(facts: Mapping[int, bytes]) -> bytes:
+    """Return facts as a record holds them: of each, by rising kind, kind u8, size u32 (little-endian), bytes."""
+    return b"".join(HEAD.pack(kind, len(fact)) + fact for kind, fact in sorted(facts.items()))
+
+
+def unpack_facts(packed: bytes) -> dict[int, bytes]:
+    """Return the facts that `pack_facts` packed. Raises DamagedBytes."""
+    facts: dict[int, bytes] = {}
+    at = 0
+    while at < len(packed):
+        if at + HEAD.size > len(packed):
+            raise DamagedBytes("a list of facts is cut off")
+        kind, size = HEAD.unpack_from(packed, at)
+        at += HEAD.size + size
+        if at > len(packed):
+            raise DamagedBytes("a list of facts is cut off")
+        facts[kind] = packed[at - size : at]
+    return facts

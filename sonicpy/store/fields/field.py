@@ -1,0 +1,73 @@
+"""A field: what an object, or a bucket as a whole, may hold. `table.FIELDS` has a row for each."""
+
+from collections.abc import Callable, Iterator
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sonicpy._native.object_record import ObjectRecord
+from sonicpy._native.terms import Terms
+from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.rows.bucket_state import BucketState
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.bucket_reader import BucketReader
+    from sonicpy.store.views.write_view import WriteView
+
+
+class Mode(IntEnum):
+    """How a record of kind 6 changes the fields that it names; others stay."""
+
+    ADD = 0
+    REPLACE = 1
+
+
+class Writer(Protocol):
+    """The `BucketWriter` of a bucket, as a field needs it.
+
+    Attributes:
+        push: gives an object the terms of a text; creates the object if it is missing.
+        view: of the open write transaction.
+        state: of the bucket.
+    """
+
+    @property
+    def push(self) -> Callable[[str, Terms], bool]: ...
+    @property
+    def view(self) -> "WriteView": ...
+    @property
+    def state(self) -> BucketState: ...
+    def replace(self, oid: str, terms: Terms) -> None: ...
+
+
+class Field(Protocol):
+    """One field.
+
+    Attributes:
+        id: its number in records, which is never used again.
+        name: its key in `uses.KNOWN`; None: format 5 has it.
+        tables: those that hold it, all among `BUCKET_TABLES`: so flush, sweep, backup and restore take it along.
+    """
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def tables(self) -> tuple[int, ...]: ...
+
+    def apply(self, writer: Writer, oid: str, mode: Mode, value: bytes) -> None:
+        """Change the field of an object; raises DamagedBytes if the value cannot be read.
+
+        Args:
+            oid: "": of the bucket as a whole.
+            value: as a record holds it.
+        """
+
+    def remove(self, writer: Writer, iid: int, record: ObjectRecord) -> None:
+        """Take the field from an object that goes, and that has lost its terms."""
+
+    def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
+        """Yield what is wrong with the rows of a bucket, a sentence each."""
+
+    def export(self, reader: "BucketReader", iid: int, record: ObjectRecord) -> dict[str, Any]:
+        """Return what the line of an object in an export holds of the field, by key; {}: nothing."""

@@ -1,0 +1,19 @@
+"""The table of fields: a new field of objects or buckets is one more row, and a name in `uses.KNOWN`."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from sonicpy.store.fields.facts import Facts
+from sonicpy.store.fields.field import Field
+from sonicpy.store.fields.terms import Terms
+
+TERMS: Final = Terms()
+FACTS: Final = Facts()
+
+FIELDS: Final[dict[int, Field]] = {field.id: field for field in (TERMS, FACTS)}
+"""By the number in records; terms come first."""
+
+
+def beside_terms() -> Iterator[Field]:
+    """Yield the fields that an object may hold beside its terms."""
+    return (field for field in FIELDS.values() if field is not TERMS)

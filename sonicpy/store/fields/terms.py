@@ -1,0 +1,45 @@
+"""The terms of an object: the field that every object has, and that format 5 knows."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from sonicpy._native.object_record import ObjectRecord
+from sonicpy._native.records import unpack_terms
+from sonicpy.store.disk.transaction import COMMON, IMPACTS, PENDING, POSTINGS, REMOVED, TERMS, WORDS, Transaction
+from sonicpy.store.fields.field import Mode, Writer
+from sonicpy.store.fields.terms_check import TermsCheck
+from sonicpy.store.rows.bucket_state import BucketState
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.bucket_reader import BucketReader
+
+
+class Terms:
+    """The field of terms."""
+
+    id = 1
+    name = None
+    tables = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, PENDING, REMOVED)
+
+    def apply(self, writer: Writer, oid: str, mode: Mode, value: bytes) -> None:
+        """Give an object the terms of a text; see `Field`. A value is packed as the terms of a PUSH."""
+        terms = unpack_terms(value)
+        if mode is Mode.REPLACE:
+            writer.replace(oid, terms)
+        else:
+            writer.push(oid, terms)
+
+    def remove(self, writer: Writer, iid: int, record: ObjectRecord) -> None:
+        """Do nothing: terms go before everything else, in steps if they are many."""
+
+    def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
+        """Yield what is wrong with words, postings and records; see `Field`."""
+        return TermsCheck(transaction, state).faults()
+
+    def export(self, reader: "BucketReader", iid: int, record: ObjectRecord) -> dict[str, Any]:
+        """Return the words of an object with their frequencies, hidden ones apart; see `Field`."""
+        found: dict[str, Any] = {"terms": {}, "hidden": {}}
+        held = list(record.terms())
+        for word, (_, tf, hidden, _) in zip(reader.terms([term_id for term_id, *_ in held]), held, strict=True):
+            found["hidden" if hidden else "terms"][word] = tf
+        return found

@@ -1,0 +1,33 @@
+"""The position of a replica in the cluster's log, as its store notes it."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a replica is in the cluster's log.
+
+    Attributes:
+        position: of the last entry that it holds.
+        epoch: which log: one that was lost and made again has another epoch.
+        chain: a hash over all entries up to the position, in hexadecimal digits: equal positions, equal chains.
+        writers: for each writer the incarnation and the number of its last batch.
+    """
+
+    position: int = 0
+    epoch: str = ""
+    chain: str = ""
+    writers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the attributes for JSON."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> "Progress":
+        """Return the progress that `facts` described."""
+        writers = {str(writer): (int(pair[0]), int(pair[1])) for writer, pair in facts["writers"].items()}
+        return cls(int(facts["position"]), str(facts["epoch"]), str(facts["chain"]), writers)

@@ -1,0 +1,52 @@
+"""The words of a graph by their parts: each word that has a part, where the part stands, and no other one."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sonicpy._native.parts import parts_of
+from sonicpy.graph.builder import WordGraphBuilder
+from sonicpy.graph.word_graph import WordGraph
+from tests.graph.graphs import graph_of
+
+JOINED = st.text("ab1é._'글", min_size=1, max_size=7).map(str.encode)
+
+
+@given(st.sets(JOINED, max_size=8))
+def test_every_part_leads_to_its_words(words: set[bytes]) -> None:
+    graph = graph_of(words)
+    parts = {part for word in words for part in parts_of(word)}
+
+    for part in parts:
+        found = graph.joined(part) + graph.begun(part)
+        assert sorted(set(found)) == sorted(word for word in words if part in parts_of(word))
+
+
+@given(st.sets(JOINED, max_size=8), st.text("ab1", min_size=1, max_size=2).map(str.encode))
+def test_the_beginning_of_a_part_leads_to_its_words(words: set[bytes], beginning: bytes) -> None:
+    found = set(graph_of(words).joined(beginning, is_begun=True))
+
+    assert found == {
+        word for word in words for part in parts_of(word) if part.startswith(beginning) and not word.startswith(part)
+    }
+
+
+def test_parts_come_in_byte_order_and_at_most_as_many_as_wanted() -> None:
+    graph = graph_of([b"a.log", b"b.log", b"c.log", b"b.logo"])
+
+    assert graph.joined(b"log") == [b"a.log", b"b.log", b"c.log"]
+    assert graph.joined(b"log", limit=2) == [b"a.log", b"b.log"]
+    assert graph.joined(b"lo", is_begun=True) == [b"a.log", b"b.log", b"c.log", b"b.logo"]
+    assert graph.joined(b"lo") == graph.joined(b"b.log") == []
+
+
+def test_joints_of_capital_letters_lead_to_the_word_without_them() -> None:
+    builder = WordGraphBuilder()
+    builder.add(b"getelementbyid")
+    for term in (b"get\2element\2by\2id", b"get\2element\2by\2id", b"x" * 41 + b"\2yy", b"plain"):
+        builder.add_joints(term)
+    graph = WordGraph.from_bytes(builder.finish(1, 1))
+
+    assert graph.words(0, -1) == [b"getelementbyid"]
+    for part in (b"get", b"element", b"by", b"id", b"byid", b"elementbyid"):
+        assert graph.joined(part) == [b"getelementbyid"]
+    assert graph.joined(b"yy") == graph.begun(b"get") == []
