@@ -17,6 +17,7 @@ from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.explain import analysis
 from sonicpy.lexer.lexer import Lexer
+from sonicpy.rules import NEWEST
 from tests.index.shorthand import B, C, open_index, push
 
 CASES = [
@@ -153,7 +154,7 @@ def asking(words: set[str]) -> Explanation:
         "bm25",
         1,
         None,
-        analysis(Config()),
+        analysis(Config(), NEWEST),
         tuple(terms),
         0,
         (),
