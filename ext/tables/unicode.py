@@ -54,7 +54,7 @@ BYTE_BITS = {
     "MidNumLet": BETWEEN_LETTERS | BETWEEN_DIGITS,
     "Single_Quote": BETWEEN_LETTERS | BETWEEN_DIGITS,
 }
-"""By word break class of an ASCII character."""
+"""Bits by word break class of an ASCII character."""
 PATTERN_SIGNS = "@.:"
 """Each match of a pattern holds one of these, a digit or a low line."""
 

@@ -1,7 +1,7 @@
 """One bucket inside a write transaction: its counters, and PUSH.
 
     Counters        the numbers of a bucket as a whole
-    PushWriter      PUSH: works on cached rows, and asks its tables for what no cache holds
+    PushWriter      PUSH: works on cached rows, and reads rows that no cache holds through its tables
 """
 
 from libc.stdint cimport uint8_t, uint64_t
@@ -22,7 +22,7 @@ cdef uint64_t LARGEST_IID = IID_MAX
 
 
 cdef class Counters:
-    """The numbers that a bucket's row in `scopes` holds; `sonicpy.store.rows.bucket_state.BucketState` explains them."""
+    """The numbers in a bucket's row of `scopes`; `sonicpy.store.rows.bucket_state.BucketState` documents them."""
     cdef public uint64_t bucket
     cdef public uint64_t next_iid
     cdef public uint64_t next_term
@@ -76,11 +76,11 @@ cdef class PushWriter:
     Args:
         counters: of the bucket.
         terms: the cached rows of words.
-        names: the OIDs that `oids` may not hold yet.
-        newest: the row that new objects go to.
+        names: the OIDs that `oids` may lack.
+        newest: the row for new objects.
         lengths: of all objects.
         tables: `sonicpy.store.changing.bucket_tables.BucketTables`, which reads and writes the rows that are not cached.
-        by_association: the order of the bucket's lists; else by objects.
+        by_association: whether the bucket's lists are in the order of association; else by IID.
     """
     cdef Counters _counters
     cdef TermCache _terms
@@ -109,7 +109,7 @@ cdef class PushWriter:
         self._by_association = by_association
 
     def push(self, str oid not None, Terms terms not None, *, bint new=False) -> bool:
-        """Give an object (created if it is missing) the terms of a text; return False if `new` left it alone.
+        """Add the terms of a text to an object (created if it is missing); return False if `new` prevented that.
 
         Terms that the object holds keep the larger term frequency.
 
@@ -172,7 +172,7 @@ cdef class PushWriter:
         return True
 
     cdef bint change_postings(self, AddTerms change, bint is_new) except -1:
-        """Change the postings of an object's words; return False if the object already holds all of it."""
+        """Change the postings of an object's words; return False if nothing changes."""
         cdef list needed
         try:
             needed = change.take_rows(self._tables.read_words(change.word_keys) if change.word_keys else [])
