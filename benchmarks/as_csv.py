@@ -17,7 +17,7 @@ def rows_as_csv(rows: Iterable[Sequence[str]]) -> str:
 
 
 def markdown_as_csv(table: str) -> str:
-    """Return a Markdown table as CSV; an empty first cell repeats that of the row above."""
+    """Return a Markdown table as CSV; an empty first cell repeats the cell above it."""
     rows: list[list[str]] = []
     for line in table.splitlines():
         if not RULE.fullmatch(line):

@@ -1,4 +1,4 @@
-"""A line in, its reply out, in one process: everything except the socket."""
+"""Execute a line in one process, from its bytes to the bytes of its reply: everything except the socket."""
 
 from benchmarks import stages
 from benchmarks.conftest import Timed

@@ -1,7 +1,7 @@
 """The load generator: connections that send prepared lines and count the lines of the replies.
 
-It has one thread, and makes one system call to send and one to receive for all that is ready, so that the server is the
-limit and not the client. Every result includes the share of the time in which the client was busy.
+The client has one thread, and sends and receives all available bytes with one system call each, so that the server is
+the limit and not the client. Every result includes the share of the time in which the client was busy.
 """
 
 import gc
@@ -17,7 +17,7 @@ from time import perf_counter
 
 RECEIVE_BYTES = 1 << 18
 TIMEOUT_S = 60
-"""How long the client waits for a server before it gives up."""
+"""The client stops with an error if a server does not answer for this time."""
 
 
 def connect(host: str, port: int) -> socket.socket:
@@ -37,7 +37,7 @@ class Lane:
         lines: the commands, with line ends.
         in_flight: the number of commands that wait for their replies at any time.
         reply_lines: the number of lines in each reply.
-        endless: the run ends without waiting for the end of `lines`.
+        endless: the run does not wait for the end of `lines`.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Lane:
         self.connection = connection
         self.endless = endless
         self.latencies_s = array("d")
-        """From the call that sends a command to the return of the call that receives the end of the reply."""
+        """Times from the call that sends a command to the return of the call that receives the end of its reply."""
         self.received: list[bytes] = []
         self._lines = iter(lines)
         self._in_flight = in_flight
@@ -72,7 +72,7 @@ class Lane:
         self._send(self._in_flight)
 
     def turn(self) -> None:
-        """Receive what has arrived, and send one command for each whole reply."""
+        """Receive available bytes, and send one command for each complete reply."""
         data = self.connection.recv(RECEIVE_BYTES)
         now = perf_counter()
         if not data:
@@ -98,7 +98,7 @@ class Lane:
 def drive(lanes: Sequence[Lane], seconds: float = float("inf")) -> tuple[float, float]:
     """Run the lanes until all are done or `seconds` have passed; return wall-clock and CPU seconds of this process.
 
-    No reply is outstanding at the end. Endless lanes end with the last of the others.
+    No reply is outstanding at the end. Endless lanes end with the last lane that is not endless.
 
     Raises:
         OSError: a connection broke, or a server did not answer within TIMEOUT_S.

@@ -8,8 +8,8 @@ def parse_count(program: str, description: str, metavar: str, default: int) -> i
 
     Args:
         program: the name of the module below `benchmarks`.
-        description: its docstring, of which the help shows the first line.
-        metavar: what the number counts.
+        description: the docstring of the module; the help shows its first line.
+        metavar: the name of the number in the help.
     """
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{program}", description=description.splitlines()[0])
     parser.add_argument("count", nargs="?", type=int, default=default, metavar=metavar, help=f"default {default:,}")

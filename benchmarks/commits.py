@@ -1,12 +1,12 @@
-"""Count what a commit costs whoever asks a query behind it: instructions of one commit and one query, by objects.
+"""Count the instructions of a commit and of the first query after it, by the number of objects.
 
     python -m benchmarks.commits [--objects N ...] [--kinds KIND ...] [--folder F]
 
-A round pushes a few messages, commits, and asks a query of three words, one of a few that were asked before, with
-another limit. Three kinds of processes are counted: the one that writes (pushes and the commit included), one that
-reads with read_only=True, and a search process of a server; and one that asks the same while nothing changes, which is
-what searching itself costs. Each runs twice, with few and with many rounds, under callgrind: the difference is what
-rounds cost. Stores are filled below `--folder` when they are missing, and copied for each run.
+A round pushes a few messages, commits, and runs a query of three words: one of a few earlier queries, with another
+limit. Four kinds of processes are counted: the writer (pushes and the commit included), a reader with read_only=True, a
+search process of a server, and, as the cost of searching alone, a process that runs the queries while nothing changes.
+Each process runs twice under callgrind, with few and with many rounds; the difference is the cost of the additional
+rounds. Missing stores are filled below `--folder`, and each run works on a copy.
 """
 
 import argparse
@@ -32,11 +32,11 @@ KINDS = ("write", "read", "search", "peace")
 SHORT, LONG = 60, 160
 """The rounds of the two runs."""
 QUERIES = 20
-"""Different ones: the shorter run asks each of them three times."""
+"""Different queries: the shorter run repeats each of them three times."""
 PUSHED = 16
 """In a round."""
 CHANGES = 1_024
-"""Between two commits while a store is filled."""
+"""Changes per commit while a store is filled."""
 ASKED_AND_PUSHED = 5_000
 """The first messages: rounds read no more."""
 MAP_MB = 4_096
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def filled(folder: Path, count: int) -> Path:
-    """Return the folder of a store with so many objects, filled and consolidated if it is missing."""
+    """Return the folder of a store with `count` objects; a missing store is filled and consolidated."""
     store = folder / str(count)
     if not store.exists():
         building = store.with_suffix(".part")
@@ -94,7 +94,7 @@ def opened(folder: Path) -> Index:
 
 
 def counted(kind: str, store: Path, count: int, rounds: int) -> int:
-    """Return how many instructions a process needs for its start and for some rounds."""
+    """Return the number of instructions of a process for its start and `rounds` rounds."""
     with tempfile.TemporaryDirectory(dir=store.parent) as folder:
         copy = shutil.copytree(store, Path(folder, "store"))
         command = [*VALGRIND, sys.executable, "-m", "benchmarks.commits", "--rounds", str(rounds)]
@@ -121,14 +121,14 @@ def counted(kind: str, store: Path, count: int, rounds: int) -> int:
 
 
 def share(index: Index) -> int:
-    """Return the descriptor of the board on which readers see what is committed."""
+    """Return the descriptor of the board, by which readers notice commits."""
     store = index.engine.store
     assert isinstance(store, Store)
     return store.share_changes().descriptor
 
 
 def read_count(errors: str, status: int) -> int:
-    """Return what callgrind counted."""
+    """Return the count of callgrind."""
     found = parse_counter(errors)
     if status or found is None:
         raise RuntimeError(f"a process ended with status {status}:\n{errors}")
@@ -136,7 +136,7 @@ def read_count(errors: str, status: int) -> int:
 
 
 def rounds_of(count: int, rounds: int) -> list[list[tuple[str, str]]]:
-    """Return what each round pushes behind the objects of a store."""
+    """Return the (OID, text) that each round pushes, after the objects of the store."""
     more = corpora.growing(count, count + rounds * PUSHED, messages(ASKED_AND_PUSHED))
     return [list(islice(more, PUSHED)) for _ in range(rounds)]
 
@@ -149,7 +149,7 @@ def push(index: Index, pushes: list[tuple[str, str]]) -> None:
 
 
 def do_rounds(kind: str, folder: Path, count: int, rounds: int, board: int | None) -> None:
-    """Do some rounds, of those of a reading process the queries."""
+    """Run the rounds of a kind of process; a reading process runs only their queries."""
     asked = queries(messages(ASKED_AND_PUSHED), 3, QUERIES)
     if kind == "write":
         with opened(folder) as index:

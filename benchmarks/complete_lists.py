@@ -1,12 +1,12 @@
-"""Print how long the first ten objects of a query take where every word keeps all of its objects.
+"""Print the time of a query for ten objects on an index whose words keep all of their objects.
 
     python -m benchmarks.complete_lists [TEXTS]
 
-Texts are chat messages in passes, each pass but the first with its number as a word; queries are neighbouring words of
-random messages, or words of different messages (apart), and questions of many words are several messages together. Ours
-is asked with its default settings and with only the newest 1,000 objects of each word read; beside it tantivy, if it is
-installed: any of the words, first ten, one thread. Times are CPU times of the process, of 3,000 queries behind as many
-others, and of 100 questions, or queries of words apart, behind as many others.
+Texts are chat messages in passes, each pass but the first with its number as a word. Queries are neighbouring words of
+random messages, or words of different messages (apart); long questions are several messages together. sonicpy runs with
+its default settings, and with only the newest 1,000 objects of each word read; tantivy, if it is installed, searches
+for any of the words, first ten, in one thread. Times are CPU times of the process for 3,000 queries after a warm-up of
+3,000, and for 100 long questions, or queries of words apart, after a warm-up of 100.
 """
 
 import random
@@ -81,13 +81,13 @@ def ask_all(title: str, ask: Callable[[str], object], texts: list[str]) -> None:
 
 
 def words_apart(texts: Sequence[str], words: int, count: int) -> list[str]:
-    """Return texts of `words` words, each of another random message."""
+    """Return texts of `words` words, each word from another random message."""
     chance = random.Random(SEED)
     return [" ".join(chance.choice(chance.choice(texts).split()) for _ in range(words)) for _ in range(count)]
 
 
 def questions(texts: Sequence[str], words: int, count: int) -> list[str]:
-    """Return texts of `words` words each, of as many random messages as they need."""
+    """Return texts of `words` words each, from as many random messages as necessary."""
     chance = random.Random(SEED)
     found = []
     while len(found) < count:

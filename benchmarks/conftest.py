@@ -36,7 +36,7 @@ def timed(benchmark: BenchmarkFixture, texts: list[str], tmp_path: Path) -> Time
 
 @pytest.fixture
 def timed_afresh(benchmark: BenchmarkFixture, texts: list[str], tmp_path: Path) -> Timed:
-    """Time a stage that changes something: each round starts with an empty folder."""
+    """Time a stage that changes its index: each round starts with an empty folder."""
 
     def prepared(stage: Stage) -> tuple[tuple[Work, range], dict[str, object]]:
         return (stage(texts, Path(tempfile.mkdtemp(dir=tmp_path))), range(len(texts))), {}

@@ -1,4 +1,4 @@
-"""Compare a server with search processes and one without, in turns: rates and CPU time of QUERY, and PUSH beside QUERY.
+"""Compare rates and CPU times of QUERY, and of PUSH beside QUERY, of a server with and without search processes.
 
     python -m benchmarks.cores [--processes N] [--messages N] [--rounds N] [--seconds S]
 
@@ -22,9 +22,9 @@ from benchmarks.versus.rates import push_run, read_run
 from benchmarks.versus.workload import COLLECTION, EIGHT, QUERY_3, SIXTEEN, Commands, push_line
 
 READY_S = 1.5
-"""After this time the search processes are there, and what the pushes left behind is done."""
+"""After this time the search processes run, and the background work of the pushes is done."""
 WARM = 3
-"""The first round, which fills the caches and does not count, is so many times longer."""
+"""The first round, which fills the caches and does not count, is longer by this factor."""
 OTHER_BUCKET = "other"
 Figures = dict[str, list[float]]
 Line = Callable[[int], bytes]
@@ -85,7 +85,7 @@ def measure(
 
 
 def line_of(number: int, text: str, bucket: str | None) -> bytes:
-    """Return a PUSH into the bucket of the queries, or into another one."""
+    """Return a PUSH into the bucket of the queries, or into another bucket."""
     line = push_line(number, text)
     if bucket is None:
         return line

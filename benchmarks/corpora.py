@@ -1,4 +1,4 @@
-"""All texts and other data that benchmarks send, the same at each call: real ones, or made from fixed seeds.
+"""All texts and other data that benchmarks send, equal at each call: real data, or data made from fixed seeds.
 
 chat_messages, growing        real chat messages, in passes; with ever more generated words
 messages, items, articles     made up, for the published benchmarks, as domain_names, events and keys are
@@ -25,7 +25,7 @@ GROWN_WORDS = 2_000_000
 """Generated words among GROWN objects."""
 HEAPS = 0.7
 SKEW = 6.0
-"""The number of an older word is a random share of all, to this power: low numbers are common."""
+"""The number of an older word is a random fraction of all numbers, to this power: low numbers are common."""
 OPEN_SYLLABLES = [first + second for first in "bcdfghjklmnprstvwxz" for second in "aeiou"]
 OPEN_SYLLABLES_MIN = 3
 
@@ -58,8 +58,8 @@ def pass_word(number: int) -> str:
 def growing(first: int, end: int, passed: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield (OID, text) of the objects from number `first` to `end`: chat messages, and words by Heaps' law.
 
-    Among the first n objects are `GROWN_WORDS * (n / GROWN) ** HEAPS` generated words. Each of them stands at the end
-    of the object that brings it, and half of all objects hold an older one, low numbers more often. So real words have
+    The first n objects contain `GROWN_WORDS * (n / GROWN) ** HEAPS` generated words. A new word is the last word of its
+    first object, and half of all objects contain an older generated word, low numbers more often. So real words have
     long postings lists and the vocabulary keeps growing, as in real collections.
 
     Args:
@@ -77,12 +77,13 @@ def growing(first: int, end: int, passed: Sequence[str]) -> Iterator[tuple[str, 
 
 
 def grown_words(objects: int) -> int:
-    """Return how many generated words the first `objects` objects hold."""
+    """Return the number of generated words in the first `objects` objects."""
     return int(GROWN_WORDS * (objects / GROWN) ** HEAPS)
 
 
 def grown_word(number: int) -> str:
-    """Return a generated word of at least OPEN_SYLLABLES_MIN syllables; another number, another word."""
+    """Return the generated word of a number, with at least OPEN_SYLLABLES_MIN syllables; each number has its own
+    word."""
     found: list[str] = []
     while number or len(found) < OPEN_SYLLABLES_MIN:
         number, at = divmod(number, len(OPEN_SYLLABLES))
@@ -91,7 +92,7 @@ def grown_word(number: int) -> str:
 
 
 def described(name: str, made: Made, say: Callable[[str], None]) -> Made:
-    """Say the size and the SHA-256 of what a generator made, and return it."""
+    """Print the size and the SHA-256 of generated data, and return the data."""
     digest = hashlib.sha256()
     size = 0
     for row in made:
@@ -103,7 +104,7 @@ def described(name: str, made: Made, say: Callable[[str], None]) -> Made:
 
 
 def made_up_words(count: int, seed: int) -> list[str]:
-    """Return different words of 2 to 5 syllables, which no language and no stop list has."""
+    """Return different words of 2 to 5 syllables that belong to no language and no stop list."""
     return list(_made_up_words(count, seed))
 
 
@@ -132,7 +133,7 @@ def messages(count: int) -> list[str]:
 
 
 def vocabulary() -> list[str]:
-    """Return the words of the items: real English ones if the shared file is there, else made-up ones."""
+    """Return the words of the items: real English words if the shared file exists, else made-up words."""
     if not VOCABULARY.exists():
         return made_up_words(100_000, 2)
     words = (word.strip().lower() for word in VOCABULARY.read_text(encoding="utf-8").split())
@@ -169,20 +170,21 @@ def domain_names(count: int) -> list[str]:
 
 
 def suffixes(name: str) -> list[str]:
-    """Return a domain name and the domains that it lies in."""
+    """Return a domain name and its parent domains."""
     labels = name.split(".")
     return [".".join(labels[start:]) for start in range(len(labels))]
 
 
 def events(count: int) -> list[tuple[str, str]]:
-    """Return (32 hexadecimal digits, seven short words): objects that nothing else has the name of."""
+    """Return (32 hexadecimal digits, seven short words): objects with names of their own."""
     chance = random.Random(4)
     words = made_up_words(5_000, 4)
     return [(f"{chance.getrandbits(128):032x}", " ".join(chance.choices(words, k=7))) for _ in range(count)]
 
 
 def articles(count: int, seed: int = 5) -> list[str]:
-    """Return articles of about 5.4 kB whose words follow Zipf's law, the commonest 15 real ones, some words new."""
+    """Return articles of about 5.4 kB whose words follow Zipf's law: 15 frequent real words, invented words, and some
+    words that occur once."""
     chance = random.Random(seed)
     words = COMMON_WORDS + made_up_words(30_000, 5)
     weights = list(accumulate(1 / (rank + 2.7) for rank in range(1, len(words) + 1)))
@@ -204,7 +206,7 @@ def keys(count: int) -> list[bytes]:
 
 
 def misspelt(word: str, chance: random.Random, known: Iterable[str]) -> str:
-    """Return a word that is one substitution away and no known word."""
+    """Return an unknown word at a distance of one substitution from a word."""
     while True:
         at = chance.randrange(1, len(word))
         wrong = word[:at] + chance.choice("abcdefghijklmnopqrstuvwxyz") + word[at + 1 :]

@@ -2,9 +2,9 @@
 
     python -m benchmarks.corrections [ROUNDS] [--words WORDS]
 
-The words come from the word lists, chat messages and languages in ../shared/data, the misspellings from people; each
-misspelling is corrected within the distance that its length allows. The time of a lookup is the best of ROUNDS
-(default 5), in this process, from bytes to a list that holds every match.
+The words come from the word lists, chat messages and languages in ../shared/data, the misspellings from people. Each
+misspelling is corrected within the distance that its length allows. The time of a lookup is the best of ROUNDS (default
+5) in this process, from bytes to the list of all matches.
 """
 
 import argparse
@@ -29,12 +29,12 @@ MISSPELLINGS = 1_000
 
 
 def distance_for(word: str) -> int:
-    """Return the largest edit distance of a correction; it depends on the length of the word, as in Sonic."""
+    """Return the largest edit distance of a correction, by the length of the word, as in Sonic."""
     return 0 if len(word) < 4 else 1 if len(word) < 7 else 2 if len(word) < 10 else 3
 
 
 def words(count: int = WORDS) -> list[bytes]:
-    """Return `count` words in byte order: real ones, or invented ones if the shared files are missing."""
+    """Return `count` words in byte order: real words, or invented words if the shared files are missing."""
     found: dict[bytes, None] = {}
     for word in real_words() if SHARED.exists() else invented_words():
         encoded = word.encode()
@@ -70,7 +70,7 @@ def invented_words() -> Iterator[str]:
 
 
 def misspellings(lexicon: list[bytes], count: int = MISSPELLINGS) -> list[str]:
-    """Return at most `count` misspellings that are not in the lexicon, each within reach of a word that is."""
+    """Return at most `count` misspellings outside the lexicon, each within the correction distance of a word in it."""
     known = frozenset(lexicon)
     chance = random.Random(SEED)
     if SHARED.exists():

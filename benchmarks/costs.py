@@ -129,7 +129,7 @@ def query_stages(index: Index, texts: list[str], lexer: Lexer) -> None:
 
 
 def queries_between_pushes(index: Index, asked: list[str], texts: list[str]) -> None:
-    """Time queries in peace, and again between changes that no commit holds yet, as a server answers them."""
+    """Time queries alone, and again between uncommitted changes, as a server answers them."""
 
     def ask(text: str, limit: int = 10) -> None:
         index.query_ids(COLLECTION, BUCKET, text, limit=limit)

@@ -1,11 +1,11 @@
-"""Compare the disk that our server takes with Sonic's, after the same texts, consolidated, restarted and idle.
+"""Compare the disk space of our server and of Sonic for equal texts, consolidated, restarted and idle.
 
     python -m benchmarks.disk [TEXTS ...] [--rest SECONDS] [--folder FOLDER]
 
 Each of TEXTS is `messages` (330,000 chat messages), `joined` (1,000,000 texts of 90 bytes and more, made of messages)
 or a number of messages. Sonic is $SONIC_BIN or `sonic` on the PATH. The texts go over a socket with 16 in flight. For
-our store the program also prints what each table and each group of files takes. Last, what the same texts take behind
-`push_many`, as soon as the index is closed.
+our store the program also prints the size of each table and each group of files, and at last the size of an index of
+the texts that `push_many` wrote, right after it is closed.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def compare(folder: Path, kind: str, rest_s: float) -> None:
-    """Load the servers with some texts and print what they take."""
+    """Load the servers with a kind of texts and print their disk space."""
     texts = list(texts_of(kind))
     print(f"{kind}: {len(texts)} texts, {sum(map(len, texts)) / len(texts):.0f} characters on average")
     ours = Sonicpy("sonicpy", folder / "sonicpy")
@@ -77,7 +77,7 @@ def texts_of(kind: str) -> Iterator[str]:
 
 
 def joined(texts: Iterator[str]) -> Iterator[str]:
-    """Yield texts of at least JOINED_BYTES characters, each of one message or several."""
+    """Yield texts of at least JOINED_BYTES characters, each made of one or more messages."""
     text = ""
     for more in texts:
         text = f"{text} {more}".strip()
@@ -87,7 +87,7 @@ def joined(texts: Iterator[str]) -> Iterator[str]:
 
 
 def load(server: Server, texts: list[str], rest_s: float) -> int:
-    """Push texts, consolidate, restart, let the server rest; return the bytes that its files take, while it runs."""
+    """Push texts, consolidate, restart, let the server rest; return the size of its files while it runs."""
     with server:
         began = time.monotonic()
         for first in range(0, len(texts), PUSHES_AT_ONCE):
@@ -112,7 +112,7 @@ def load(server: Server, texts: list[str], rest_s: float) -> int:
 
 
 def groups(store: Path) -> dict[str, list[Path]]:
-    """Return the files of a store by what they are."""
+    """Return the files of a store by their kind."""
     found: dict[str, list[Path]] = {}
     for path in sorted(store.rglob("*")):
         if path.is_file():

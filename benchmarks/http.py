@@ -1,9 +1,9 @@
-"""Print what HTTP costs beside the channel, in one run: queries, rows, and a PING beside them.
+"""Print the costs of HTTP and of the channel in one run: queries, rows, and a PING beside them.
 
     python -m benchmarks.http [REQUESTS]
 
-It starts `sonicpy serve` with `http.inet` and measures the CPU time of that process. Where they are installed, the same
-queries go to datasette over FTS5, and a GET that does nothing goes to each framework that could have served it.
+The program starts `sonicpy serve` with `http.inet` and measures the CPU time of the server. The queries also go to
+datasette over FTS5, and an empty GET to other HTTP frameworks, where they are installed.
 """
 
 import asyncio
@@ -108,7 +108,7 @@ def started(command: list[str], port: int) -> Iterator[int]:
 
 
 def print_frameworks(count: int) -> None:
-    """Print what a GET that does nothing costs in each framework, under uvicorn."""
+    """Print the cost of an empty GET in each framework, under uvicorn."""
     print("a GET that does nothing, CPU time in microseconds")
     for name, source in FRAMEWORKS.items():
         if name in sys.stdlib_module_names or (name != "no framework" and importlib.util.find_spec(name) is None):
@@ -121,13 +121,13 @@ def print_frameworks(count: int) -> None:
 
 
 def pairs_of(texts: list[str]) -> list[list[str]]:
-    """Return two words of each of the first texts that have them."""
+    """Return two words of each of the first texts that have two."""
     found = ([word for word in text.split() if word.isalnum()][1:3] for text in texts[:2_000])
     return [pair for pair in found if len(pair) == 2]
 
 
 def print_queries(server: Server, http_port: int, texts: list[str], count: int) -> None:
-    """Print what a query of two words costs over the channel and over HTTP."""
+    """Print the cost of a query of two words over the channel and over HTTP."""
     words = [" ".join(pair) for pair in pairs_of(texts)]
     with sonicpy.connect(f"sonic://{HOST}:{server.port}") as client:
         bucket = client.bucket(*SCOPE.values())
@@ -146,7 +146,7 @@ def print_queries(server: Server, http_port: int, texts: list[str], count: int) 
 
 
 def print_datasette(folder: Path, texts: list[str], count: int) -> None:
-    """Print what the same queries cost datasette over FTS5."""
+    """Print the cost of the queries in datasette over FTS5."""
     if importlib.util.find_spec("datasette") is None:
         print(f"  {'datasette over FTS5':30}  not installed")
         return
@@ -166,7 +166,7 @@ def print_datasette(folder: Path, texts: list[str], count: int) -> None:
 
 
 class Pinging:
-    """A PING every few milliseconds inside a `with` block, on a thread."""
+    """A thread that sends a PING every few milliseconds inside a `with` block."""
 
     def __init__(self, server: Server) -> None:
         self.times_ms: list[float] = []
@@ -195,7 +195,7 @@ class Pinging:
 
 
 def print_rows(server: Server, http_port: int, texts: list[str]) -> None:
-    """Print how many rows a second push_many and a stream of rows take, and the PINGs meanwhile."""
+    """Print the rows per second of push_many and of a stream of rows, and the delays of PINGs meanwhile."""
     rows = [("many", "channel", f"o{number}", text) for number, text in enumerate(texts[:ROWS])]
 
     clock = partial(own_cpu_s, server.pid)

@@ -1,10 +1,10 @@
-"""Print what queries and push_many cost in a program of one asyncio event loop: called inline, and on another thread.
+"""Print the cost of queries and push_many in an asyncio program: called on the event loop, and on another thread.
 
     python -m benchmarks.in_asyncio [TEXTS]
 
 Texts are chat messages, queries are neighbouring words of random messages (tests/support/texts.py). Times are
-wall-clock times. While rows are pushed, a task wakes up every millisecond, and the longest time that it had to wait is
-printed: so long the loop served nobody.
+wall-clock times. While rows are pushed, a task wakes up every millisecond, and its longest delay is printed: the
+longest time that the event loop was blocked.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ async def measure(bucket: sonicpy.Bucket, texts: list[str]) -> None:
 
 
 async def push(name: str, work: Callable[[], Awaitable[None]], count: int) -> None:
-    """Print the rate of a push, and the longest time in which the loop did nothing else."""
+    """Print the rate of a push, and the longest time that the event loop was blocked."""
     waits = [0.0]
 
     async def tick() -> None:

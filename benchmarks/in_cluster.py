@@ -6,15 +6,15 @@
     python -m benchmarks.in_cluster away [--seconds S]
     python -m benchmarks.in_cluster new [--objects N]
 
-cost    CPU of all processes for a PUSH and a QUERY, beside that of one machine with the same objects. Eight
+cost    CPU of all processes for a PUSH and a QUERY, beside that of one server with equal objects. Eight
         connections, each with eight PUSHes under way, then one with one; QUERYs one at a time, at a node that holds the
-        bucket (three copies) and at one that does not (one copy). The sides take turns, so that what else the machine
-        does meets all of them. Times of one machine with two cores say nothing about how fast three are; what an
-        operation costs in all says what they need.
-idle    memory and CPU of what does nothing
+        bucket (three copies) and at one that does not (one copy). The sides take turns, so that other
+        work on the machine affects all of them. Times on one machine with two cores do not predict the speed of three
+        machines; the total CPU time of an operation does transfer.
+idle    memory and CPU of idle processes
 faults  the longest time without an acknowledgement when a node or a broker is killed
-away    how long a node that was killed takes to be current again, under 2,000 PUSH/s
-new     how long a node with an empty folder takes to be current, by the log and by snapshots
+away    time until a killed node is current again, under 2,000 PUSH/s
+new     time until a node with an empty folder is current, by the log and by snapshots
 """
 
 import argparse
@@ -55,7 +55,7 @@ ROUNDS = 4
 OBJECTS = 50_000
 IDLE_S = 3.0
 SETTLE_S = COMMIT_AFTER_S + 0.5
-"""After changes, until everything is committed and nothing is left to do."""
+"""The time after changes until everything is committed and no work is left."""
 TEXTS = messages(20_000)
 QUERIES = queries(TEXTS, 2, 2_000)
 TIMEOUT_S = 60.0
@@ -77,7 +77,7 @@ class Connection:
         self._socket.sendall(text.encode())
 
     def take(self, lines: int) -> None:
-        """Read answers. Raises ConnectionError if one of them is an error or there is none."""
+        """Read answers. Raises ConnectionError if an answer is an error or missing."""
         for _ in range(lines):
             line = self._file.readline()
             if not line or line.startswith(b"ERR"):
@@ -89,7 +89,7 @@ class Connection:
 
 
 def cpu_s(pids: Sequence[int]) -> float:
-    """Return the processor time that processes have used."""
+    """Return the CPU time of processes so far."""
     return sum(map(own_cpu_s, pids))
 
 
@@ -99,7 +99,7 @@ def push_line(pick: random.Random, buckets: Sequence[str], objects: int = OBJECT
 
 
 def push(port: int, seed: int, depth: int, count: int, buckets: Sequence[str]) -> None:
-    """Push so many objects, `depth` at a time."""
+    """Push `count` objects, `depth` at a time."""
     pick = random.Random(seed)
     connection = Connection(port, "ingest")
     for _ in range(count // depth):
@@ -109,7 +109,7 @@ def push(port: int, seed: int, depth: int, count: int, buckets: Sequence[str]) -
 
 
 def query(port: int, seed: int, depth: int, count: int, buckets: Sequence[str]) -> None:
-    """Send so many queries, one at a time."""
+    """Send `count` queries, one at a time."""
     pick = random.Random(seed)
     connection = Connection(port, "search")
     for _ in range(count):
@@ -120,7 +120,8 @@ def query(port: int, seed: int, depth: int, count: int, buckets: Sequence[str]) 
 
 
 def consolidate(port: int) -> None:
-    """Let a server build its word graphs: each builds at other times, and queries cost more where words are pending."""
+    """Build the word graphs of a server now: servers build at different times, and queries cost more while words are
+    pending."""
     connection = Connection(port, "control")
     connection.send("TRIGGER consolidate\n")
     connection.take(1)
@@ -132,12 +133,12 @@ Work = Callable[[int, int, int, int, Sequence[str]], None]
 
 @dataclass
 class Side:
-    """A server or cluster that is measured.
+    """A measured server or cluster.
 
     Attributes:
-        found: the microseconds of CPU of an operation, by name of the measurement, of each round.
-        by_process: the same added up over the rounds, by process.
-        idle: of a second, what each process takes when it does nothing.
+        found: the CPU microseconds of an operation in each round, by the name of the measurement.
+        by_process: the sums of `found` over the rounds, by process.
+        idle: the share of a second that each idle process uses.
     """
 
     name: str
@@ -149,13 +150,13 @@ class Side:
     idle: dict[str, float] = field(default_factory=dict)
 
     def measure_idle(self, seconds: float) -> None:
-        """Note how much CPU each process takes that does nothing: it is no part of what an operation costs."""
+        """Record the CPU time of each idle process, which is no part of the cost of an operation."""
         before = {name: cpu_s([pid]) for name, pid in self.pids.items()}
         time.sleep(seconds)
         self.idle = {name: (cpu_s([pid]) - before[name]) / seconds for name, pid in self.pids.items()}
 
     def measure(self, what: str, work: Work, connections: int, depth: int, count: int, seed: int) -> None:
-        """Let connections do some work; note what an operation cost."""
+        """Run some work over connections; record the cost of an operation."""
         before, began = {name: cpu_s([pid]) for name, pid in self.pids.items()}, time.monotonic()
         each = count // connections
         together(connections, lambda number: work(self.port, seed * 100 + number, depth, each, self.buckets))
@@ -177,7 +178,7 @@ class Side:
 
 
 def together(count: int, work: Callable[[int], None]) -> None:
-    """Call `work` with 0, 1, ... in threads, and wait for all. Raises what one of them raised."""
+    """Call `work` with 0, 1, ... in threads, and wait for all. An exception of one of them is raised again."""
     with ThreadPoolExecutor(count) as pool:
         for done in [pool.submit(work, number) for number in range(count)]:
             done.result()
@@ -190,7 +191,7 @@ COPIES = {3: "three copies", 1: "one copy"}
 
 
 def cost(arguments: argparse.Namespace) -> None:
-    """Print what operations cost."""
+    """Print the costs of operations."""
     buckets = [f"b{number}" for number in range(arguments.buckets)]
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -223,13 +224,13 @@ def cost(arguments: argparse.Namespace) -> None:
 
 
 def push_all(side: Side, count: int) -> None:
-    """Push so many objects, many at a time."""
+    """Push `count` objects, many at a time."""
     each = count // CONNECTIONS
     together(CONNECTIONS, lambda number: push(side.port, 9_000 + number, 100, each, side.buckets))
 
 
 def print_costs(sides: Sequence[Side]) -> None:
-    """Print what an operation cost of each side, and beside one machine."""
+    """Print the costs of operations on each side, and their ratios to those of one machine."""
     names = (PUSH_MANY, PUSH_ONE, QUERY)
     print(f"{'CPU in us of':40}" + "".join(f"{name:>12}" for name in names))
     for side in sides:
@@ -278,7 +279,7 @@ def holders(dev: DevCluster, bucket: str) -> list[str]:
 
 
 def idle(arguments: argparse.Namespace) -> None:
-    """Print what costs a cluster that does nothing."""
+    """Print the memory and the CPU of an idle cluster."""
     with tempfile.TemporaryDirectory() as name, cluster(Path(name), logs=arguments.logs) as dev:
         pids = pids_of(dev)
         before, seconds = cpu_s(list(pids.values())), 10.0
@@ -291,7 +292,8 @@ def idle(arguments: argparse.Namespace) -> None:
 
 
 class Watcher(threading.Thread):
-    """Pushes to one bucket, one at a time, at the nodes in turn when one dies; notes the longest time without an OK."""
+    """A thread that pushes to one bucket, one object at a time, through the next node when one dies, and records the
+    longest time without an OK."""
 
     def __init__(self, ports: Sequence[int], bucket: str, number: int) -> None:
         super().__init__(daemon=True)
@@ -325,8 +327,8 @@ class Watcher(threading.Thread):
 
 
 def faults(arguments: argparse.Namespace) -> None:
-    """Kill each node and broker in turn under load; print the longest gaps. First nobody is killed: that gap is the
-    machine's, whose disk and processors others use, too.
+    """Kill each node and broker in turn under load; print the longest gaps. The first gap, without a kill, is caused by
+    other work on the machine.
     """
     with tempfile.TemporaryDirectory() as name, cluster(Path(name), logs=arguments.logs) as dev:
         ports = list(dev.node_ports.values())
@@ -367,7 +369,7 @@ def process_of(dev: DevCluster, name: str) -> "subprocess.Popen[bytes]":
 
 
 def away(arguments: argparse.Namespace) -> None:
-    """Kill a node for a while under 2,000 PUSH/s; print how long it takes to be current."""
+    """Kill a node for a while under 2,000 PUSH/s; print the time until it is current again."""
     buckets = [f"b{number}" for number in range(CONNECTIONS)]
     with tempfile.TemporaryDirectory() as name, cluster(Path(name), logs=arguments.logs) as dev:
         is_over = threading.Event()
@@ -393,7 +395,7 @@ def away(arguments: argparse.Namespace) -> None:
 
 
 def push_at_rate(port: int, number: int, buckets: Sequence[str], is_over: threading.Event, pushed: list[int]) -> None:
-    """Push 2,000 a second together with the other connections."""
+    """Push 2,000 objects per second together with the other connections."""
     pick, depth = random.Random(number), 10
     connection = Connection(port, "ingest")
     pause_s = CONNECTIONS * depth / 2000
@@ -408,7 +410,7 @@ def push_at_rate(port: int, number: int, buckets: Sequence[str], is_over: thread
 
 
 def new(arguments: argparse.Namespace) -> None:
-    """Fill a cluster, then empty the folder of a node; print how long it takes to be current."""
+    """Fill a cluster, then empty the folder of a node; print the time until it is current again."""
     with tempfile.TemporaryDirectory() as name, cluster(Path(name), logs=arguments.logs) as dev:
         began = time.monotonic()
         each = arguments.objects // CONNECTIONS
@@ -423,7 +425,7 @@ def new(arguments: argparse.Namespace) -> None:
 
 
 def fill(port: int, number: int, count: int) -> None:
-    """Push objects of an own bucket, many at a time."""
+    """Push objects to a bucket of this connection, many at a time."""
     pick, depth = random.Random(number), 100
     connection = Connection(port, "ingest")
     for first in range(0, count, depth):
@@ -434,7 +436,7 @@ def fill(port: int, number: int, count: int) -> None:
 
 
 def time_of_new(dev: DevCluster) -> str:
-    """Replace the node n3 by one with an empty folder; return how long it takes to be current, for a sentence."""
+    """Replace the node n3 by one with an empty folder; return the time until it is current, as text."""
     dev.nodes["n3"].kill()
     dev.nodes["n3"].wait()
     shutil.rmtree(dev.folder / "n3" / "data")
@@ -443,8 +445,8 @@ def time_of_new(dev: DevCluster) -> str:
 
 
 def time_until_current(dev: DevCluster, node: str) -> str:
-    """Return how long a node that was just started takes to be current, and the CPU that it needs for it: on a machine
-    that others use, the first says how busy those are.
+    """Return the time and the CPU time, as text, until a node that was just started is current. The time also depends
+    on other work on the machine.
     """
     began = time.monotonic()
     try:
@@ -455,7 +457,8 @@ def time_until_current(dev: DevCluster, node: str) -> str:
 
 
 async def wait_until_current(dev: DevCluster, node: str) -> None:
-    """Wait until a node answers for all its replicas; it does once it has what the logs held at its start."""
+    """Wait until a node answers for all its replicas, which it does after it applied the records in the logs at its
+    start."""
     connection = await connect(dev.addresses, "sonicpy benchmarks", patient=False)
     current = asyncio.Event()
 

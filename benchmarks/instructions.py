@@ -1,4 +1,4 @@
-"""Count the instructions of each stage. Unlike times, the counts are the same on a busy machine.
+"""Count the instructions of each stage. Unlike times, counts do not change on a busy machine.
 
     python -m benchmarks.instructions [STAGE ...] [--write]
 

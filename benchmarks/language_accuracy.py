@@ -1,11 +1,11 @@
-"""Print the share of texts whose language is guessed right, and the time of a guess.
+"""Print the share of texts whose language is guessed correctly, and the time of a guess.
 
     python -m benchmarks.language_accuracy [--langdetect]
 
-Texts are parts of ../shared/data/multilingual/sentences.tsv: as many characters from a random place (fixed seed) on as
-make up at least 20, 60 or 200 bytes. There are three groups: languages that have a profile of langdetect's or a script
-of their own, for which ACCURACY_MIN applies; languages whose profile is made from related languages; and lines of
-English chat. With --langdetect, langdetect guesses every 20th text too.
+Texts are parts of ../shared/data/multilingual/sentences.tsv of at least 20, 60 or 200 bytes, from a random place (fixed
+seed) on. There are three groups: languages with a profile from langdetect or a script of their own, for which
+ACCURACY_MIN applies; languages whose profile is made from related languages; and lines of English chat. With
+--langdetect, langdetect guesses every 20th text too.
 """
 
 import argparse

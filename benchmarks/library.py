@@ -1,10 +1,11 @@
-"""Print how many texts per second the library indexes, and how long its queries take, in one process and one thread.
+"""Print the indexing rate of the library in texts per second, and the times of its queries, in one process and thread.
 
     python -m benchmarks.library [TEXTS]
 
 Texts are chat messages, queries are neighbouring words of random messages (tests/support/texts.py). Rates are texts per
-second of CPU time of the process, commits included; tantivy with one indexing thread is measured too if installed.
-Query times are wall-clock times: 5,000 other queries run first, then the timed queries, one after the other.
+second of CPU time of the process, commits included; tantivy with one indexing thread is measured, too, if it is
+installed. Query times are wall-clock times of queries that run one after the other, after a warm-up of 5,000 other
+queries.
 """
 
 import tempfile

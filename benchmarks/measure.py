@@ -1,4 +1,4 @@
-"""How everything is measured: one run of a system, systems in turns, percentiles and CPU times of runs."""
+"""Measurements: one run of a system, systems in turns, percentiles and CPU times of runs."""
 
 import time
 from array import array
@@ -109,7 +109,8 @@ class Taken:
 
 
 def in_turns(acts: Mapping[Key, Callable[[int], Found]], rounds: int) -> dict[Key, list[Found]]:
-    """Call each act with the number of each round; in a round they take turns, so that a busy moment affects all."""
+    """Call each act with the number of each round; the acts of a round take turns, so that a busy moment affects
+    all."""
     found: dict[Key, list[Found]] = {key: [] for key in acts}
     for number in range(rounds):
         for key, act in acts.items():
@@ -137,7 +138,7 @@ def load(
     """Send lines over connections of a mode of the channel.
 
     Args:
-        lines: a sequence is divided among the connections; they take in turn what an iterator yields.
+        lines: a sequence is divided among the connections; the lines of an iterator go to the connections in turn.
         in_flight: commands under way on each connection.
         reply_lines: lines of each reply.
         seconds, rest_s, check: as in `run`.
@@ -167,7 +168,7 @@ def run(
 
     Args:
         seconds: the longest time.
-        rest_s: a pause, and the wait for a quiet server behind it, whose CPU time counts for the lanes.
+        rest_s: a pause, then a wait for a quiet server; the CPU time of the server in both counts for the lanes.
         check: raises an error if the replies that a lane received are wrong.
     """
     before_s = server.cpu_s()

@@ -2,8 +2,8 @@
 
     python -m benchmarks.readers [--objects N] [--readers N] [--seconds S] [--rounds N]
 
-The readers ask the same few hundred queries again and again: alone, beside a writer of another bucket, and of the same
-one. Each round measures the three in turn; a figure is the median over rounds and readers.
+The readers repeat a few hundred queries: alone, beside a writer of another bucket, and beside a writer of their bucket.
+Each round measures the three cases in turn; a figure is the median over rounds and readers.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from benchmarks.stages import BUCKET, COLLECTION
 from tests.support.texts import messages, oid, queries
 
 PASS = 50_000
-"""Messages: enough different words, and quickly read by every process."""
+"""The number of messages: enough for many different words, and few enough to be read quickly by every process."""
 QUERIES = 300
 LIMITS = 50
 BATCH = 64
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def ask(links: list[Connection], seconds: float) -> list[float]:
-    """Let all readers ask for some time; return the CPU microseconds of a query in each."""
+    """Run queries in all readers for some time; return the CPU microseconds of a query in each."""
     for link in links:
         link.send(seconds)
     return [link.recv() for link in links]
@@ -80,7 +80,7 @@ def readers(path: Path, number: int) -> Iterator[list[Connection]]:
 
 
 def read(path: Path, link: Connection) -> None:
-    """Ask queries for as long as the link says; answer the CPU microseconds of one."""
+    """Run queries for the time that the link sends; answer the CPU microseconds of one."""
     asked = queries(messages(PASS), 3, QUERIES)
     with sonicpy.open(path, read_only=True) as index:
         while (seconds := link.recv()) is not None:
@@ -94,7 +94,7 @@ def read(path: Path, link: Connection) -> None:
 
 @contextmanager
 def writing(path: Path, bucket: str | None, first: int) -> Iterator[None]:
-    """A process that pushes into a bucket without a break inside a `with` block; None: there is none."""
+    """A process that keeps pushing into a bucket inside a `with` block; None: no process."""
     if bucket is None:
         yield
         return

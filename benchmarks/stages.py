@@ -1,7 +1,7 @@
-"""The stages of PUSH and QUERY, each alone, on the results of the stage before it.
+"""The stages of PUSH and QUERY. Each stage is separate and works on the results of the stage before it.
 
-A stage is a function that takes texts and an empty folder, prepares what it needs, and returns its work: a function
-that does operation `n` and returns the result. If operations change something, do each of them once and in order.
+A stage is a function that takes texts and an empty folder, prepares its data, and returns its work: a function that
+does operation `n` and returns the result. Operations that make changes must be called once each, in order.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -39,7 +39,7 @@ Stage = Callable[[list[str], Path], Work]
 
 COLLECTION, BUCKET = "messages", "default"
 COMMIT_EVERY = 1024
-"""Changes; once in the operations that `benchmarks.instructions` counts."""
+"""Changes per commit; the operations that `benchmarks.instructions` counts include one commit."""
 MAP_BYTES = 1 << 30
 """Large enough for every stage, small enough for tools that instrument memory."""
 
@@ -185,12 +185,12 @@ def whole_push(texts: list[str], folder: Path) -> Work:
 
 
 def compat_push(texts: list[str], folder: Path) -> Work:
-    """Do the same in compat mode, with the extras that are installed."""
+    """Execute a PUSH line in compat mode, with the installed extras."""
     return execute_pushes(texts, small_index(folder, compat=True), session("ingest", compat=True))
 
 
 def execute_pushes(texts: list[str], index: Index, reading: Session) -> Work:
-    """Return the work of executing PUSH lines, each of which is sealed."""
+    """Return the work of executing PUSH lines and sealing each."""
     lines = push_lines(texts)
 
     def work(number: int) -> bytes:
@@ -253,7 +253,7 @@ def read_lines(mode: str, lines: list[bytes]) -> Work:
 
 
 def execute_lines(texts: list[str], folder: Path, lines: list[bytes]) -> Work:
-    """Return the work of executing lines that only read, on an index that was filled, consolidated and opened again."""
+    """Return the work of executing lines that only read, on an index filled, consolidated and opened again."""
     with filled_index(texts, folder):
         pass
     index = small_index(folder)

@@ -1,12 +1,11 @@
-"""Print the CPU time of a SUGGEST of a prefix that nobody has asked for before, and of a PING.
+"""Print the CPU time of a SUGGEST of a new prefix, and of a PING.
 
     python -m benchmarks.suggestions [TEXTS]
 
 A server holds the first TEXTS chat messages, consolidated. One connection sends a command, waits for the reply, and
-sends the next: in each round some PINGs, then some SUGGESTs, of the first three to five letters of words drawn from the
-messages, which nobody has asked for before, then the same ones again. Times are CPU times of the server, the median of
-the rounds behind the first one.
-`python -m benchmarks.instructions whole_suggest` counts the instructions of a SUGGEST without the connection.
+sends the next: in each round some PINGs, then some SUGGESTs of new prefixes (the first three to five letters of random
+words of the messages), then these SUGGESTs again. Times are CPU times of the server, the median of all rounds but the
+first. `python -m benchmarks.instructions whole_suggest` counts the instructions of a SUGGEST without the connection.
 """
 
 import random
@@ -30,12 +29,12 @@ COMMANDS = 500
 """Of each kind in a round."""
 LETTERS_MIN, LETTERS_MAX = 3, 5
 WORD_MIN = 6
-"""Words that are typed have at least so many letters."""
+"""The smallest number of letters of a word whose prefixes are used."""
 PING, FIRST, AGAIN = "PING", "SUGGEST", "SUGGEST again"
 
 
 def main() -> None:
-    """Fill a server, ask it, and print the figures."""
+    """Fill a server, send the commands, and print the figures."""
     count = parse_count("suggestions", __doc__, "TEXTS", TEXTS)
     given = chat_messages(count)
     asked = prefixes(given, ROUNDS * COMMANDS)
@@ -53,10 +52,10 @@ def main() -> None:
 
 
 def prefixes(given: Sequence[str], count: int) -> list[str]:
-    """Return different prefixes of words of texts, those of frequent words rather at first.
+    """Return different prefixes of words of texts; prefixes of frequent words tend to come first.
 
     Raises:
-        ValueError: there are not so many.
+        ValueError: the texts have fewer prefixes.
     """
     chance = random.Random(SEED)
     words = [word for text in given for word in dict.fromkeys(plain_words(text)) if len(word) >= WORD_MIN]
@@ -68,7 +67,7 @@ def prefixes(given: Sequence[str], count: int) -> list[str]:
 
 
 def measure(server: Sonicpy, asked: Sequence[str]) -> list[dict[str, float]]:
-    """Return the CPU microseconds of each kind of command in each round behind the first one."""
+    """Return the CPU microseconds of each kind of command in each round but the first."""
     rounds = []
     with server.connect("search") as connection:
         for first in range(0, len(asked), COMMANDS):
@@ -81,7 +80,7 @@ def measure(server: Sonicpy, asked: Sequence[str]) -> list[dict[str, float]]:
 
 
 def cpu_us(server: Sonicpy, lane: Lane) -> float:
-    """Return the CPU microseconds of the server for a command of a lane."""
+    """Return the CPU microseconds of the server per command of a lane."""
     return run(server, [lane]).cpu_us
 
 

@@ -2,8 +2,8 @@
 
     python -m benchmarks.tables [TEXTS]
 
-The program pushes texts in process and commits as often as the server does, and prints the tables. Then it does what a
-server does at rest, consolidate and fill pages, and prints them again. The file is larger than its tables: the last
+The program pushes texts in process and commits as often as the server does, and prints the tables. Then it consolidates
+and fills pages, as an idle server does, and prints the tables again. The file is larger than its tables: the last
 commits freed pages that later commits will use. `fill` is the share of the pages that rows take, in percent.
 """
 
@@ -23,7 +23,7 @@ from tests.support.texts import messages, oid
 MB = 1e6
 MAP_BYTES = 1 << 30
 NODE_BYTES = 8 + 2
-"""The bytes that LMDB adds to a row: a head, and its place in the page."""
+"""The bytes that LMDB adds to a row: a header, and the offset of the row in the page."""
 
 
 def main() -> None:
@@ -59,7 +59,7 @@ def rest(folder: Path) -> None:
 
 
 def print_tables(folder: Path) -> None:
-    """Print what the tables of a store take, and its data file."""
+    """Print the sizes of the tables of a store, and of its data file."""
     environment = Environment(folder, MAP_BYTES, read_only=True)
     used = 0
     print("table           rows      MB  fill")
@@ -79,7 +79,7 @@ def print_tables(folder: Path) -> None:
 
 
 def row_bytes(transaction: Transaction, table: int) -> int:
-    """Return how many bytes of its pages the rows of a table take."""
+    """Return the number of bytes that the rows of a table take in its pages."""
     return sum(NODE_BYTES + len(key) + len(value) for key, value in transaction.rows(table, b""))
 
 

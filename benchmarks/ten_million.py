@@ -3,11 +3,11 @@
     python -m benchmarks.ten_million [--objects N] [--marks SHARE ...] [--folder F] [--seconds S]
 
 A server with default settings takes the corpus of `corpora.growing` over one connection, 16 in flight. At each mark, a
-share of the objects (1, 2, 5, 10 ... %), it is measured: CPU time of a PUSH, a QUERY of three words and a SUGGEST
-over eight connections, QUERY beside PUSH, consolidation, backup and VERIFY, memory and disk, a new start up to the
-first answer, and QUERY and memory with a larger cache. Another process sends PING every two milliseconds all the
-while: its longest wait is the longest pause. The files `ten-million.csv` and `ten-million.svg` are written into the
-folder. No query is asked twice with the same limit, so none is answered without searching.
+share of the objects (1, 2, 5, 10 ... %), it is measured: CPU time of a PUSH, a QUERY of three words and a SUGGEST over
+eight connections, QUERY beside PUSH, consolidation, backup and VERIFY, memory and disk space, a restart up to the first
+answer, and QUERY and memory with a larger cache. Meanwhile another process sends PING every two milliseconds; its
+longest wait is the longest pause. The files `ten-million.csv` and `ten-million.svg` are written into the folder. No
+query is repeated with an equal limit, so each one searches.
 """
 
 import argparse
@@ -39,9 +39,9 @@ SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 CHUNK = 50_000
 """Pushes whose latencies are kept at a time; CPU of a PUSH is that of the last chunk before a mark."""
 ASKED = 20_000
-"""The first messages: queries are made of their words."""
+"""The number of first messages whose words queries are made of."""
 PATIENCE_S = 3_600
-"""How long VERIFY and the like may take."""
+"""The time limit of VERIFY and other long commands."""
 PROBE_S = 0.002
 CACHE_MB = 1024
 
@@ -106,10 +106,10 @@ def push_chunk(server: Sonicpy, pushes: Iterator[bytes]) -> float:
 
 
 def measure(server: Sonicpy, figures: Figures, asked: Commands, more: Iterator[bytes], seconds: float) -> None:
-    """Measure everything that a server does without a new start.
+    """Measure everything that needs no restart.
 
     Args:
-        more: PUSH lines of objects that come next.
+        more: PUSH lines of further objects.
     """
     timed(server, figures, "consolidation", b"TRIGGER consolidate\n")
     for operation in (QUERY_3, SUGGEST):
@@ -136,7 +136,7 @@ def measure(server: Sonicpy, figures: Figures, asked: Commands, more: Iterator[b
 
 
 def timed(server: Sonicpy, figures: Figures, name: str, line: bytes) -> None:
-    """Send a long command, and note how long it took and the longest pause meanwhile.
+    """Send a long command; record its time and the longest pause meanwhile.
 
     Raises:
         RuntimeError: the server refused it.
@@ -151,7 +151,7 @@ def timed(server: Sonicpy, figures: Figures, name: str, line: bytes) -> None:
 
 
 def restart(server: Sonicpy, figures: Figures, line: bytes) -> None:
-    """Stop the server, and note how long a new one takes to its first answer."""
+    """Restart the server; record the time until its first answer."""
     server.stop()
     began = time.perf_counter()
     server.start()
@@ -160,7 +160,7 @@ def restart(server: Sonicpy, figures: Figures, line: bytes) -> None:
 
 
 def measure_with_cache(server: Sonicpy, figures: Figures, asked: Commands, seconds: float) -> None:
-    """Measure queries of a server with a larger cache in its place."""
+    """Measure queries of a server with a larger cache, started in place of the first one."""
     cache = f"{CACHE_MB:,} MiB of cache"
     larger = Sonicpy("larger", server.folder, {"store.kv.query_cache_mb": CACHE_MB})
     server.stop()
@@ -179,7 +179,7 @@ def measure_with_cache(server: Sonicpy, figures: Figures, asked: Commands, secon
 
 @contextmanager
 def probed(server: Sonicpy, figures: Figures, name: str) -> Iterator[None]:
-    """Note the longest time, in milliseconds, that a PING waits inside a `with` block."""
+    """Record the longest wait of a PING inside a `with` block, in milliseconds."""
     ours, theirs = multiprocessing.Pipe()
     probe = multiprocessing.get_context("spawn").Process(target=send_pings, args=(server.port, theirs), daemon=True)
     probe.start()
@@ -193,7 +193,7 @@ def probed(server: Sonicpy, figures: Figures, name: str) -> Iterator[None]:
 
 
 def send_pings(port: int, link: Connection) -> None:
-    """Send PING every PROBE_S until the link says stop; answer the longest wait in seconds."""
+    """Send PING every PROBE_S until a message arrives on the link; answer the longest wait in seconds."""
     worst = 0.0
     with connect(HOST, port) as connection:
         read_lines(connection, 1)
@@ -208,7 +208,7 @@ def send_pings(port: int, link: Connection) -> None:
 
 
 def table_of(found: dict[int, Figures]) -> str:
-    """Return the figures as a table of Markdown, with the ratio of the last mark to the one of a tenth of it."""
+    """Return the figures as a table of Markdown, with the ratio of the last mark to the mark at a tenth of its size."""
     marks = list(found)
     tenth = min(marks, key=lambda mark: abs(mark - marks[-1] / 10))
     rows = [["", *(f"{mark:,}" for mark in marks), f"{marks[-1]:,} / {tenth:,}"]]

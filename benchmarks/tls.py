@@ -1,9 +1,9 @@
-"""Compare queries over TLS with and without a search process, which gets their plain bytes from the main process.
+"""Compare queries over TLS with and without a search process, to which the main process passes decrypted bytes.
 
     python -m benchmarks.tls [TEXTS]
 
-Both servers hold the first TEXTS chat messages, consolidated. Eight connections send queries of three words that nobody
-has asked for before, and PINGs. Times are CPU times per command; all figures are the median of the rounds.
+Both servers hold the first TEXTS chat messages, consolidated. Eight connections send new queries of three words, and
+PINGs. Times are CPU times per command; all figures are the median of the rounds.
 """
 
 import shutil
@@ -41,7 +41,7 @@ class TlsServer(Sonicpy):
 
 
 def main() -> None:
-    """Fill the servers, ask them, and print the figures."""
+    """Fill the servers, send the commands, and print the figures."""
     count = parse_count("tls", __doc__, "TEXTS", TEXTS)
     given = chat_messages(count)
     commands = Commands(given)
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def measure(servers: tuple[TlsServer, TlsServer], commands: Commands) -> None:
-    """Send commands to both servers in turn, and print what they took."""
+    """Send commands to both servers in turn, and print their CPU times."""
     found: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
     for number in range(ROUNDS + 1):  # the first one fills the caches
         for operation in (PING, QUERY_3):

@@ -2,7 +2,8 @@
 
     python -m benchmarks.turns [ROUNDS]
 
-Each time is the best of ROUNDS rounds. The index is small and committed, so that the cost around it shows.
+Each time is the best of ROUNDS rounds. The index is small and committed, so that most of the cost is that of the
+connection.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ COMMANDS = 20_000
 
 
 class Counter(asyncio.Transport):
-    """A transport that sends nothing and counts the lines that it should send; its socket is not connected."""
+    """A transport without a connection, which counts the lines written to it."""
 
     def __init__(self) -> None:
         super().__init__({"socket": socket.socket()})
@@ -45,7 +46,7 @@ class Counter(asyncio.Transport):
 
 
 class Load(NamedTuple):
-    """A line, and how many copies of it arrive in one packet."""
+    """A line, and the number of copies of it in one packet."""
 
     name: str
     mode: str
@@ -73,7 +74,7 @@ class Peer:
         self._receive(f"START {mode}\n".encode())
 
     async def ask(self, data: bytes, reply_lines: int) -> None:
-        """Let the connection receive commands, and wait until it has answered with this number of lines."""
+        """Pass commands to the connection, and wait until it has answered with `reply_lines` lines."""
         expected = self._sent.lines + reply_lines
         self._receive(data)
         while self._sent.lines < expected:

@@ -13,7 +13,7 @@ HOW = (
     "macOS: xcode-select --install"
 )
 WRAPPERS = {"ccache", "sccache"}
-"""Programs that stand before the compiler in CC."""
+"""Programs that may precede the compiler in CC."""
 
 
 def plan(modules: int, seconds_each: float) -> str:
@@ -42,18 +42,18 @@ def write_to_terminal(sentence: str) -> bool:
 
 
 def compiler() -> str:
-    """Return the name of the C compiler: that of the variable CC, else the one that Python was built with."""
+    """Return the name of the C compiler: from the variable CC, else the compiler of Python."""
     words = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
     return next((word for word in words if Path(word).name not in WRAPPERS), "cc")
 
 
 def headers() -> Path:
-    """Return the folder of the header files of the Python that runs."""
+    """Return the folder of the header files of this Python."""
     return Path(sysconfig.get_paths()["include"])
 
 
 def missing(program: str, include: Path) -> str | None:
-    """Return a sentence that says what this machine lacks; None: nothing.
+    """Return a sentence about missing packages of this machine; None: none is missing.
 
     Args:
         program: the C compiler.

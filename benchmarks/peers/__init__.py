@@ -1,1 +1,1 @@
-"""The systems that are measured, ours among them: one module for each."""
+"""The measured systems, sonicpy among them: one module for each."""

@@ -1,7 +1,7 @@
-"""A cluster on this machine as one more system of the rows: three brokers and three nodes of `sonicpy cluster dev`.
+"""A cluster on this machine as a peer: three brokers and three nodes of `sonicpy cluster dev`.
 
-Its processes share the cores of this machine with everything else, so rates say nothing about three machines; the CPU
-of all processes is that of an operation anywhere.
+The processes share the cores of this machine, so rates do not predict those of three machines; the CPU time of all
+processes together does.
 """
 
 import re
@@ -27,7 +27,7 @@ BROKERS = re.compile(r"^brokers (\S+)$", re.MULTILINE)
 
 
 def missing() -> str | None:
-    """Return why there can be no cluster here; None: there can."""
+    """Return the reason why no cluster can run here; None: one can."""
     try:
         load_cluster("dev").nats_server()
     except SonicError as error:
@@ -36,7 +36,7 @@ def missing() -> str | None:
 
 
 class Node(Server):
-    """A node of a cluster; the first one stands for all its processes and files, the others for nothing."""
+    """A node of a cluster. Figures of the first node are those of all processes and files; other nodes have none."""
 
     def __init__(self, cluster: "Cluster", number: int) -> None:
         super().__init__(f"node {number + 1}", cluster.folder)
@@ -69,8 +69,8 @@ class Cluster:
     """Three nodes and three brokers.
 
     Args:
-        folder: of their data; it stays, so that they can be started again.
-        collection: the buckets of this one have a part for each node.
+        folder: of the data; it is kept, so that the cluster can be started again.
+        collection: its buckets have a part for each node.
     """
 
     def __init__(self, folder: Path, collection: str) -> None:
@@ -82,12 +82,12 @@ class Cluster:
 
     @property
     def pid(self) -> int:
-        """The id of the process that runs all others."""
+        """The id of the parent of all other processes."""
         assert self._process is not None, "it was not started"
         return self._process.pid
 
     def start(self) -> None:
-        """Start it and wait until every node answers. Raises RuntimeError."""
+        """Start the cluster and wait until every node answers. Raises RuntimeError."""
         self.folder.mkdir(parents=True, exist_ok=True)
         log = self.folder.with_name(f"{self.folder.name}.log")
         variables = {**environment({"channel.auth_password": PASSWORD}), "PYTHONPATH": str(ROOT)}

@@ -1,4 +1,4 @@
-"""Dictionaries of Python: the least that names, and keys with values, can cost."""
+"""Dictionaries of Python: the lower limit of the cost of names, and of keys with values."""
 
 import importlib
 from collections.abc import MutableMapping
@@ -48,7 +48,7 @@ class DictKeys(KeyValuePeer):
 
 
 class SortedKeys(DictKeys):
-    """The same in the order of the keys."""
+    """Keys and values in a dictionary, in the order of the keys."""
 
     name = module = "sortedcontainers"
 

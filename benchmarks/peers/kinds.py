@@ -1,4 +1,4 @@
-"""Kinds of peers: what each can be asked to do, so that one row measures all of them."""
+"""Kinds of peers, with equal methods for all peers of a kind, so that one row measures all of them."""
 
 import importlib.util
 from abc import ABC, abstractmethod
@@ -15,7 +15,7 @@ WORD, BOTH, EITHER, PREFIX, TYPO = "one word", "both words", "either word", "pre
 """Kinds of questions."""
 NOTHING, SYSTEM_CACHE = "nothing is kept", "survives the process, not the machine"
 IN_BACKGROUND = "what was written in the background"
-"""Of a process that is killed after 200 changes, none is there."""
+"""If a process is killed after 200 changes, none of them is kept."""
 MAP_BYTES = 16 << 30
 """Of every peer that maps its file."""
 
@@ -46,13 +46,13 @@ class Peer(ABC):
     """The modules that must be importable."""
     durability = SYSTEM_CACHE
     is_remote = False
-    """Whether a client asks it over a socket."""
+    """Whether a client calls it over a socket."""
     pids: Sequence[int] = ()
     """Its processes, beside this one."""
 
     @classmethod
     def missing(cls) -> str | None:
-        """Return why it cannot be measured, or None."""
+        """Return the reason why it cannot be measured, or None."""
         if cls.module is None or importlib.util.find_spec(cls.module):
             return None
         return f"not installed: pip install {cls.module}"
@@ -62,7 +62,7 @@ class Peer(ABC):
 
 
 class TextPeer(Peer):
-    """An index of documents. `find` and `filtered` return None where the peer does not offer the question."""
+    """An index of documents. `find` and `filtered` return None for a question that the peer does not offer."""
 
     @abstractmethod
     def load(self, items: Sequence[Item]) -> None:
@@ -78,22 +78,22 @@ class TextPeer(Peer):
 
     @abstractmethod
     def update(self, number: int, text: str) -> None:
-        """Replace a description; the next `find` sees it."""
+        """Replace a description; the next `find` includes it."""
 
     def filtered(self, name: str, year: int | None) -> list[int] | None:
-        """Return at most LIMIT documents of a name, and of later years; None where fields cannot be asked for."""
+        """Return at most LIMIT documents with a name and a later year; None if the peer has no fields."""
         return None
 
 
 class NamePeer(Peer):
-    """A store of objects with names. `add` keeps what is there; `add_new` may rely on the names being new."""
+    """A store of objects with names. `add` keeps existing objects; `add_new` may assume that the names are new."""
 
     @abstractmethod
     def add(self, rows: Rows) -> None:
         """Add rows in one commit."""
 
     def add_new(self, rows: Rows) -> None:
-        """Add rows that are known to be new."""
+        """Add rows, all of them new."""
         self.add(rows)
 
     @abstractmethod
@@ -110,12 +110,12 @@ class KeyValuePeer(Peer):
 
     @contextmanager
     def writing(self) -> Iterator[tuple[Callable[[bytes, bytes], object], Callable[[bytes], object]]]:
-        """`set` and `delete` inside one commit, where the peer has commits."""
+        """`set` and `delete` inside one commit, if the peer has commits."""
         yield self.set, self.delete
 
     @contextmanager
     def reading(self) -> Iterator[Callable[[bytes], object]]:
-        """`get` inside one open transaction, where the peer has transactions."""
+        """`get` inside one open transaction, if the peer has transactions."""
         yield self.get
 
     @abstractmethod

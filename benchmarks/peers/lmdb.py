@@ -1,4 +1,4 @@
-"""LMDB: names, and keys with values. Nothing waits for the disk."""
+"""LMDB: names, and keys with values. No write waits for the disk."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

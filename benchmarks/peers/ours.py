@@ -1,4 +1,4 @@
-"""This project in process: the library, its key/value table, and its client of a server."""
+"""This project as a peer: the library, its key/value table, and its client of a server."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ from tests.support.server_process import PASSWORD
 
 COLLECTION, BUCKET = "items", "default"
 AS_TYPED = {"search": {"query_alternates_try": 0, "stemming": "off"}}
-"""Settings that leave words as they are typed."""
+"""Settings that search for words as they are typed."""
 MEMORY = ":memory:"
 
 
@@ -35,7 +35,7 @@ def connect(server: Server, **options: Any) -> sonicpy.Client:
 
 
 class Library:
-    """Texts, pushed one by one in one batch."""
+    """An index of texts, pushed one by one in one batch."""
 
     name = "sonicpy library"
 
@@ -49,7 +49,7 @@ class Library:
                 self._index.push(COLLECTION, BUCKET, name, text)
 
     def any_of(self, words: Sequence[str], limit: int = LIMIT, offset: int = 0) -> list[str]:
-        """Return what the index finds by its defaults."""
+        """Return the results of a query with default options."""
         return list(self._index.query(COLLECTION, BUCKET, " ".join(words), limit=limit, offset=offset))
 
     def close(self) -> None:
@@ -58,7 +58,7 @@ class Library:
 
 
 class OurTexts(TextPeer):
-    """Two indexes of the same documents, because expansions are a setting: words as typed, and the default mode."""
+    """Two indexes with equal documents, because expansions are a setting: words as typed, and the default mode."""
 
     name = "sonicpy"
 
@@ -90,10 +90,10 @@ class OurTexts(TextPeer):
 
 
 class ServedTexts(TextPeer):
-    """A server of the channel that is filled already, asked through our client.
+    """A filled server of the channel, called through our client.
 
     Args:
-        expanding: another server of the same documents, for prefixes and typos: expansions are a setting.
+        expanding: another server with equal documents, for prefixes and typos, because expansions are a setting.
     """
 
     is_remote = True
@@ -105,7 +105,7 @@ class ServedTexts(TextPeer):
         self._expanding = self._client if expanding is None else connect(expanding)
 
     def load(self, items: Sequence[Item]) -> None:
-        """It is filled already."""
+        """Do nothing: the server is filled already."""
 
     def find(self, kind: str, words: Sequence[str]) -> list[int] | None:
         client = self._expanding if kind in (PREFIX, TYPO) else self._client
@@ -146,7 +146,7 @@ class OurNames(NamePeer):
 
 
 class ServedNames(OurNames):
-    """Names in our server, through its client, which does not say that they are new."""
+    """Names in our server, through its client, which has no call for names that are new."""
 
     is_remote = True
 
@@ -199,7 +199,7 @@ class OurKeys(KeyValuePeer):
 
 
 class OurKeysInMemory(OurKeys):
-    """The same in memory."""
+    """Keys and values in memory."""
 
     name = "sonicpy.keyvalue in memory"
     durability = NOTHING

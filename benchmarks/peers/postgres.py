@@ -1,4 +1,4 @@
-"""PostgreSQL in a temporary folder of its own, on a Unix socket, where its programs are installed."""
+"""PostgreSQL in a temporary folder, on a Unix socket, if its programs are installed."""
 
 import importlib
 import importlib.util
@@ -19,7 +19,7 @@ NAME = "PostgreSQL, Unix socket"
 
 
 def missing() -> str | None:
-    """Return why PostgreSQL cannot be measured, or None."""
+    """Return the reason why PostgreSQL cannot be measured, or None."""
     if programs() is None:
         return "not installed: its server programs are missing"
     if importlib.util.find_spec("psycopg") is None:
@@ -36,7 +36,7 @@ def programs() -> Path | None:
 
 @contextmanager
 def open_postgres(folder: Path) -> Iterator[Any]:
-    """A connection to a new server, for the length of a `with` block. Nothing waits for the disk."""
+    """A connection to a new server inside a `with` block. No write waits for the disk."""
     place = programs()
     assert place is not None
     folder.mkdir(parents=True)
@@ -106,7 +106,7 @@ class PostgresTexts(TextPeer):
 
 
 class PostgresNames(NamePeer):
-    """Names in a table, added if they are new."""
+    """Names in a table; existing ones are kept."""
 
     name, is_remote = NAME, True
 

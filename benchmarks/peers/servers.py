@@ -1,4 +1,4 @@
-"""The servers that the harness compares, with their default settings: how to measure them."""
+"""The servers that the harness compares, with their default settings."""
 
 import shutil
 import socket
@@ -31,7 +31,7 @@ class Server(ServerProcess):
         return connection
 
     def open_socket(self) -> socket.socket:
-        """Return a connection that waits for the greeting."""
+        """Return a connection whose greeting is not read yet."""
         return connect(HOST, self.port)
 
     def say(self, mode: str, line: bytes, reply_lines: int = 1) -> str:
@@ -65,7 +65,7 @@ class Sonicpy(Server):
     """Our server.
 
     Args:
-        settings: values that differ from the defaults, by dotted key.
+        settings: values other than the defaults, by dotted key.
         checkout: the folder of another version of this project, built in place; None for this one.
     """
 
@@ -86,7 +86,7 @@ class Sonicpy(Server):
         return [sys.executable, "-m", "sonicpy", "serve", "--inet", f"{HOST}:{self.port}", "--data", store]
 
     def table_bytes(self) -> int:
-        """Return the size of its files on disk without the log, which grows and shrinks all the time."""
+        """Return the size of its files on disk without the log, whose size keeps changing."""
         return self.disk_bytes() - accounting.allocated_bytes(self.folder / "store" / "log")
 
     def variables(self) -> dict[str, str]:
@@ -98,7 +98,7 @@ class Sonic(Server, SonicProcess):
 
 
 class Redis(Server):
-    """Redis: the lower limit of what a round trip and a write to memory cost."""
+    """Redis: the lower limit of the cost of a round trip and a write to memory."""
 
     def __init__(self, name: str, folder: Path, binary: str) -> None:
         super().__init__(name, folder)
@@ -117,19 +117,19 @@ def find_redis() -> str | None:
 
 
 def open_sonic(name: str, folder: Path) -> list[Server]:
-    """Return the original Sonic, not started yet; nothing where it is not installed."""
+    """Return the original Sonic, not started yet; an empty list if it is not installed."""
     binary = find_sonic()
     return [Sonic(name, folder, binary)] if binary else []
 
 
 def open_redis(name: str, folder: Path) -> list[Server]:
-    """Return Redis, not started yet; nothing where it is not installed."""
+    """Return Redis, not started yet; an empty list if it is not installed."""
     binary = find_redis()
     return [Redis(name, folder, binary)] if binary else []
 
 
 def read_lines(connection: socket.socket, count: int) -> str:
-    """Return the next `count` lines with their line ends; no other reply may be on its way.
+    """Return the next `count` lines with their line ends; no other reply may be outstanding.
 
     Raises:
         ConnectionError: the server closed the connection.

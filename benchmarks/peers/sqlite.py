@@ -1,4 +1,5 @@
-"""SQLite: full text by FTS5, names, and keys with values. Nothing waits for the disk, except where FTS5 is alone."""
+"""SQLite: full text by FTS5, names, and keys with values. No write waits for the disk, except where FTS5 is measured
+alone."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,7 +31,7 @@ class Fts5:
 
     Args:
         path: a file, or `:memory:`.
-        options: of FTS5, each behind a comma.
+        options: of FTS5, each after a comma.
         schema: SQL before the table of texts.
     """
 
@@ -66,12 +67,12 @@ def match(database: sqlite3.Connection, asked: str, limit: int, offset: int = 0)
 
 
 def quoted(words: Iterable[str], sign: str = " ") -> str:
-    """Return words in quotation marks, with a sign between them."""
+    """Return words in quotation marks, joined by a sign."""
     return sign.join(f'"{word}"' for word in words)
 
 
 class Fts5Texts(TextPeer):
-    """Documents, with their fields in a table beside their texts."""
+    """Documents, with their fields in another table."""
 
     name = "SQLite FTS5"
 
@@ -111,7 +112,7 @@ class Fts5Texts(TextPeer):
 
 
 class SqliteNames(NamePeer):
-    """Names in a table, added if they are new."""
+    """Names in a table; existing ones are kept."""
 
     name = "sqlite3"
 
@@ -131,7 +132,7 @@ class SqliteNames(NamePeer):
 
 
 class SqliteKeys(KeyValuePeer):
-    """Keys and values in a table without numbers of rows."""
+    """Keys and values in a table without row ids."""
 
     name = "sqlite3"
 

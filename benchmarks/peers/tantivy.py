@@ -17,13 +17,13 @@ def is_installed() -> bool:
 
 
 class Tantivy:
-    """Texts with names.
+    """An index of texts with names.
 
     Args:
-        folder: gets the files; None: in memory.
-        has_numbers: names are numbers, which can be asked for; otherwise they are any text.
+        folder: of the files; None: in memory.
+        has_numbers: names are numbers, which can be searched for; otherwise names are any text.
         tokenizer: of the texts.
-        counts: each question also counts every text that matches, as its default is.
+        counts: each query also counts all matching texts, as tantivy does by default.
     """
 
     name = "tantivy"
@@ -51,7 +51,8 @@ class Tantivy:
         self.writer: Any = None
 
     def add(self, rows: Iterable[tuple[Any, str]], commit_every: int | None = None) -> None:
-        """Index texts in one commit, or with a commit after every few of them, and wait until all is merged."""
+        """Index texts in one commit, or with a commit after every `commit_every` texts, and wait until all segments are
+        merged."""
         self.begin()
         for number, (name, text) in enumerate(rows, 1):
             self.put(name, text)
@@ -70,7 +71,7 @@ class Tantivy:
         self.writer.add_document(self.tantivy.Document(oid=name, text=text))
 
     def commit(self) -> None:
-        """Commit what the writer was given; the next question sees it."""
+        """Commit the changes so far, so that the next query finds them."""
         self.writer.commit()
         self._look()
 
@@ -83,7 +84,7 @@ class Tantivy:
         return self.names(self.hits(words, limit, offset))
 
     def hits(self, words: Sequence[str], limit: int = LIMIT, offset: int = 0) -> list[tuple[Any, Any]]:
-        """Return the same as (score, address), without reading names."""
+        """Return the (score, address) of the texts that `any_of` would return, without reading their names."""
         try:  # in quotes, or its parser takes some for operators
             asked = self._index.parse_query(" ".join(f'"{word}"' for word in words), ["text"])
         except ValueError:  # its analyzer drops words of more than 40 bytes; of these it left nothing
@@ -100,7 +101,7 @@ class Tantivy:
         return [self._searcher.doc(address)["oid"][0] for _, address in hits]
 
     def close(self) -> None:
-        """Let go of it."""
+        """Drop the index and its writer."""
         del self._searcher, self.writer, self._index
 
 

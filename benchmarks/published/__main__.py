@@ -1,10 +1,10 @@
-"""Measure the rows of five published benchmarks, ours and those of peers on this machine.
+"""Measure the rows of five published benchmarks with sonicpy and its peers on this machine.
 
     python -m benchmarks.published [--profile small|full|tiny] [--rows S1,R3,...] [--folder DIR]
 
 `small` takes at most 8 minutes on two cores, `full` about an hour. The results are written to results.json and
-results.md in the folder, which is benchmarks/published/results/PROFILE by default; those of other rows that the folder
-holds stay. The indexes go to a temporary folder.
+results.md in the folder, which is benchmarks/published/results/PROFILE by default; results of other rows in the folder
+are kept. The indexes go to a temporary folder.
 """
 
 import argparse
@@ -25,7 +25,7 @@ IN_DOCS = RESULTS / "full" / "results.json"
 
 
 def main() -> None:
-    """Run the rows that are wanted and write the results."""
+    """Run the selected rows and write the results."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.published", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

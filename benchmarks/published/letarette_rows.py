@@ -1,6 +1,6 @@
 """L1 to L4, Letarette's benchmarks: articles in three shards, test sets asked by one to ten agents.
 
-L4 asks the same sets of three SQLite FTS5 files, what Letarette stands on, behind the same agents' loop.
+L4 runs the sets on three files of SQLite FTS5, the base of Letarette, with equal agents.
 """
 
 import multiprocessing
@@ -33,13 +33,13 @@ from tests.support.server_process import PASSWORD
 
 SHARDS = 3
 SET_S = 10.0
-"""L2: the longest time of one set, which a slow system does not finish."""
+"""L2: the longest time of one set; a slow system stops before its end."""
 FIRST = 100
-"""Queries after a start that L3 looks at."""
+"""The number of queries after a start that L3 measures."""
 
 
 def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bool]) -> None:
-    """Measure the rows of L that are wanted."""
+    """Measure the selected rows of L."""
     if not any(map(wanted, ("L1", "L2", "L3", "L4"))):
         return
     texts = corpora.described("articles", corpora.articles(SHARDS * profile.articles), table.say)
@@ -110,7 +110,7 @@ Result = tuple[float, float, int]
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """Where the agents ask: servers, or files of SQLite."""
+    """The shards that the agents query: servers, or files of SQLite."""
 
     row: str
     servers: list[tuple[str, int]]
@@ -118,7 +118,7 @@ class Shards:
 
 
 def sets(table: Table, pool: Pool, profile: Profile, systems: Mapping[str, Shards]) -> None:
-    """Ask every set with every number of agents, each a process; the systems take turns, round by round."""
+    """Run every set with every number of agents, each a process; the systems take turns in each round."""
     for set_name, given in made_sets().items():
         asked = given.model_copy(
             update={"Iterations": max(1, min(given.Iterations, profile.iterations) // profile.rounds)}
@@ -145,7 +145,7 @@ def run_agents(pool: Pool, agents: int, asked: TestSet, shards: Shards, seconds_
 
 
 def be_agent(work: tuple[dict[str, Any], Shards, int, float]) -> list[Result]:
-    """Ask the queries of one agent; clocks of processes of one machine are the same."""
+    """Run the queries of one agent. All processes of a machine share the clock."""
     held, shards, number, seconds_max = work
     asked = TestSet.model_validate(held)
     if shards.files is None:
@@ -181,7 +181,7 @@ def fts5_files(folder: Path, sharded: Sequence[Sequence[tuple[str, str]]]) -> li
 
 
 def first_queries(table: Table, name: str, servers: Sequence[Server]) -> None:
-    """L3: the first queries after a start, and the same again."""
+    """L3: the first queries after a start, and a repetition of them."""
     lines = [f'QUERY wp default "{word}"\n'.encode() for word in corpora.made_up_words(FIRST, 5)]
     with ExitStack() as stack:
         for server in servers:
@@ -196,7 +196,7 @@ def first_queries(table: Table, name: str, servers: Sequence[Server]) -> None:
 
 
 def made_sets() -> dict[str, TestSet]:
-    """Return the test sets by name; their words are those of the articles."""
+    """Return the test sets by name, made of words of the articles."""
     words = corpora.made_up_words(30_000, 5)
     middle = words[2000:2100]
     half = [middle[5][:6], f"{middle[6][:-1]}q", "qqqqqq"]

@@ -1,4 +1,5 @@
-"""The right answers, from plain dictionaries. It judges sets; order only where the ranking is `newest`."""
+"""The correct answers, from plain dictionaries. Answers are compared as sets, and in order if the ranking is
+`newest`."""
 
 from collections.abc import Iterable, Sequence
 
@@ -30,12 +31,12 @@ class Oracle:
         return [name for name in reversed(rarest) if all(name in some for some in held)][:LIMIT]
 
     def fault(self, kind: str, words: Sequence[str], found: Sequence[object]) -> str | None:
-        """Return what is wrong with the answer to a query of LIMIT objects, or None.
+        """Return the error in the answer to a query for LIMIT objects, or None.
 
         Args:
             kind: WORD, BOTH, EITHER, PREFIX, or TYPO.
-            words: of the query; for TYPO the word that was meant.
-            found: what the peer returned.
+            words: of the query; for TYPO the correct word.
+            found: the objects that the peer returned.
         """
         if len(set(found)) != len(found):
             return "an object twice"

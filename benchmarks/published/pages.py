@@ -2,8 +2,8 @@
 
     python -m benchmarks.published.pages [RESULTS.json] [FOLDER]
 
-A page says where its rows go: between `<!-- S -->` and `<!-- end -->`. SHOWN names these rows; `data/sonic.csv` and its
-like hold every figure.
+In a page, rows go between comments such as `<!-- S -->` and `<!-- end -->`. SHOWN lists the rows of each; the files in
+`data` hold every figure.
 """
 
 import json
@@ -23,7 +23,7 @@ from tests.support.paths import ROOT
 PAGES = ROOT / "docs" / "benchmarks"
 SLOT = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 DATA = {"S": "sonic", "R": "reindexer", "Y": "synapse", "K": "sniper", "L": "letarette"}
-"""The file of all figures, by the letter of the rows."""
+"""The names of the files with all figures, by the letter of their rows."""
 COLUMNS = (
     "row", "place", "case", "peer", "median", "unit", "lowest", "highest",
     "CPU us", "in flight", "after a crash", "note",
@@ -97,7 +97,7 @@ SHOWN: Mapping[str, tuple[tuple[str, str, str, str, str, str], ...]] = {
          "3 sonicpy serve", CLUSTER),
     ),
 }  # fmt: skip
-"""By slot: the text, its row, case and place, our figure, and the peer beside it."""
+"""By slot: the text, its row, case and place, our figure, and the peer to compare with."""
 
 
 def main() -> None:
@@ -145,7 +145,7 @@ def cells(figure: Mapping[str, Any]) -> list[str]:
 
 
 def content(held: Mapping[str, Any], slot: str) -> str:
-    """Return the lines that belong into a slot of a page, each with its line end."""
+    """Return the lines for a slot of a page, each with its line end."""
     lines = [about(held)] if slot == "about" else [
         "| | ours | beside | times as fast |", "|---|---:|---:|---:|", *shown(held, slot)
     ]  # fmt: skip

@@ -21,7 +21,7 @@ CONNECTIONS = re.compile(r"(.*), (\d+) (?:connections|agents)$")
 SIZE = re.compile(r"(PUSH|QUERY).* (?:at|up to) (\d+) texts$")
 COMMON_CASE = re.compile(r"QUERY(?!.* typo).*|pair")
 MARKED_MAX = 16
-"""With more different values across, the points have no marks, and the axis has round numbers."""
+"""With more values on the horizontal axis, the points have no marks, and the axis has round numbers."""
 QUANTILES = {"p50 us": 50, "p95 us": 95, "p99 us": 99}
 
 Lines = Mapping[str, Sequence[tuple[float, float]]]
@@ -30,7 +30,7 @@ Lines = Mapping[str, Sequence[tuple[float, float]]]
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Lines over one axis; both axes begin at 0, unless the one across is logarithmic."""
+    """Lines over one axis. Both axes begin at 0, except a logarithmic horizontal axis."""
 
     title: str
     across: str
@@ -40,11 +40,11 @@ class Plot:
 
 
 def draw(results: Path, folder: Path) -> list[Path]:
-    """Write every plot that the figures have data for; return the files.
+    """Write every plot whose figures were measured; return the files.
 
     Args:
-        results: as the runner wrote it.
-        folder: gets the files.
+        results: the file of the runner.
+        folder: of the plots.
     """
     figures = json.loads(results.read_text())["figures"]
     plots = {
@@ -78,7 +78,7 @@ def by_connections(figures: Iterable[dict[str, Any]], row: str) -> Lines:
 
 
 def by_size(figures: Iterable[dict[str, Any]], command: str) -> Lines:
-    """Return the CPU microseconds of a command by the number of texts that are there."""
+    """Return the CPU microseconds of a command by the number of texts in the index."""
     lines: dict[str, list[tuple[float, float]]] = {}
     for figure in figures:
         found = SIZE.match(figure["case"])
@@ -146,7 +146,7 @@ def round_steps(widest: float) -> list[float]:
 
 
 def nice(value: float) -> float:
-    """Return the next of 1, 2, 4, 5, 10, 20, ... from a value on."""
+    """Return the smallest of 1, 2, 4, 5, 10, 20, ... that is not less than a value."""
     power = 10 ** math.floor(math.log10(value)) if value > 0 else 1
     return next(step * power for step in (1, 2, 4, 5, 8, 10) if step * power >= value)
 

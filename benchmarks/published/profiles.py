@@ -20,7 +20,7 @@ class Profile:
     items: int
     """R1 to R6: documents."""
     seconds: float
-    """S1, S2: of a case of queries; S4: of a function, at most 0.2; R over 50 connections: of one try."""
+    """Durations: a case of queries in S1 and S2; a function in S4 (at most 0.2); one try of R over 50 connections."""
     tries: int
     names: int
     """Y: objects."""
@@ -41,7 +41,7 @@ class Profile:
     steps: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1)
     """S1: shares of the messages after which every operation is measured."""
     has_cluster: bool = True
-    """Y4 and L: also a cluster of three nodes, where it can be had."""
+    """Y4 and L: also measure a cluster of three nodes, if one can run here."""
 
 
 TINY = Profile(

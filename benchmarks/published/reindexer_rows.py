@@ -1,6 +1,6 @@
 """R1 to R6, Reindexer's benchmarks: 100,000 documents of 50 words, by number, by field, by words; and updates.
 
-Left out: R2 for identifier indexes, which hold no fields. Equality is shown as a bucket of its own, and labelled so.
+R2 is left out for identifier indexes, which hold no fields. Equality is measured, and labelled, as a bucket of its own.
 """
 
 import random
@@ -31,10 +31,10 @@ CHECKED = 200
 CONNECTIONS = 50
 KINDS = {"R3": (WORD, BOTH, EITHER), "R4": (PREFIX,), "R5": (TYPO,)}
 LISTED = {PREFIX, TYPO}
-"""Kinds whose right answers are shown as a share, because peers differ in what they offer."""
+"""Kinds whose correct answers are shown as a share, because peers offer different expansions."""
 
 Query = tuple[str, list[str], list[str]]
-"""The kind, the words to ask, and the words that are meant."""
+"""The kind, the words of the query, and the correct words."""
 
 
 def queries(items: Sequence[Item], oracle: Oracle, kind: str, count: int) -> list[Query]:
@@ -60,7 +60,7 @@ def queries(items: Sequence[Item], oracle: Oracle, kind: str, count: int) -> lis
 
 
 def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bool]) -> None:
-    """Measure the rows of R that are wanted."""
+    """Measure the selected rows of R."""
     items = corpora.described(f"items of {profile.name}", corpora.items(profile.items), table.say)
     oracle = Oracle((item[0], item[3]) for item in items)
     in_process(table, profile, folder / "in process", items, oracle, wanted)
@@ -89,7 +89,7 @@ def one_after_the_other(
     wanted: Callable[[str], bool],
     place: str,
 ) -> None:
-    """Measure calls of one thread: by number, by words, and updates that the next query sees."""
+    """Measure calls of one thread: by number, by words, and updates that the next query includes."""
     chance = random.Random(7)
     spent = {peer.name: partial(spent_s, peer.pids) for peer in peers}
     if wanted("R1"):
@@ -111,7 +111,7 @@ def one_after_the_other(
 
 
 def spent_s(pids: Sequence[int]) -> float:
-    """Return the CPU seconds of this process and of those that serve it."""
+    """Return the CPU seconds of this process and of its servers."""
     return time.process_time() + sum(map(cpu_s, pids))
 
 
@@ -121,7 +121,7 @@ def figures(row: str, case: str, acts: dict[str, Callable[..., object]], place: 
 
 
 def each(act: Callable[..., object]) -> Callable[[Sequence[object]], None]:
-    """Return what calls `act` with each operation."""
+    """Return a function that calls `act` with each operation."""
 
     def every(operations: Sequence[object]) -> None:
         for operation in operations:
@@ -167,7 +167,7 @@ def searching(
 
 
 def updating(peer: TextPeer) -> Callable[[Sequence[tuple[int, str]]], None]:
-    """Return what replaces documents and looks each up by a word that only it holds."""
+    """Return a function that replaces documents and finds each by a word of its own."""
 
     def change(operations: Sequence[tuple[int, str]]) -> None:
         for number, text in operations:
@@ -179,7 +179,7 @@ def updating(peer: TextPeer) -> Callable[[Sequence[tuple[int, str]]], None]:
 
 
 def conditions(table: Table, profile: Profile, folder: Path, items: Sequence[Item], peers: Sequence[TextPeer]) -> None:
-    """Measure one and two conditions on fields; for sonicpy equality as a bucket of its own."""
+    """Measure one and two conditions on fields; equality is a bucket of its own in sonicpy."""
     chance = random.Random(8)
     names = [chance.choice(items)[1] for _ in range(profile.queries)]
     with_fields = [peer for peer in peers if peer.filtered(items[0][1], None) is not None]
@@ -238,7 +238,7 @@ def through_clients(
     oracle: Oracle,
     wanted: Callable[[str], bool],
 ) -> None:
-    """Measure one connection and one call at a time, as a program in Python has them, beside PostgreSQL."""
+    """Measure one connection with one call at a time, as in a program in Python, beside PostgreSQL."""
     default, exact, *others = servers
     with ExitStack() as stack:
         peers: list[TextPeer] = [ServedTexts(exact, default), *map(ServedTexts, others)]
@@ -253,7 +253,7 @@ def through_clients(
 
 
 def number_lines(items: Sequence[Item]) -> dict[str, list[str]]:
-    """Return the commands that look documents up, by mode of the channel; "" is Redis."""
+    """Return the commands that look up documents, by the mode of the channel; "" is Redis."""
     chance = random.Random(9)
     numbers = [chance.randrange(len(items)) for _ in range(10_000)]
     return {

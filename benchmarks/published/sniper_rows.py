@@ -1,7 +1,7 @@
 """K1 to K4, sniper's benchmarks: keys and values, and the shape of redis-benchmark on the channel.
 
-Done honestly where the published ones were not: only keys that exist are deleted, every value that is read is
-verified, and times are measured, not computed from rates.
+Other than in the published benchmarks, only existing keys are deleted, every value read is verified, and times are
+measured, not computed from rates.
 """
 
 import random
@@ -40,7 +40,7 @@ Row = TypeVar("Row")
 
 
 def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bool]) -> None:
-    """Measure the rows of K that are wanted."""
+    """Measure the selected rows of K."""
     kinds = table.found("K", PEERS)
     if wanted("K1"):
         set_get_delete(table, profile, folder / "K1", kinds)
@@ -130,7 +130,7 @@ def check_value(peer: KeyValuePeer, count: int, number: int) -> None:
 def phase(
     table: Table, case: str, peer: KeyValuePeer, seconds: float, act: Callable[[int], object], most: int | None = None
 ) -> int:
-    """Carry out operations 0, 1, ... for some seconds, at most `most`; return how many there were."""
+    """Run operations 0, 1, ... for some seconds, at most `most` operations; return their number."""
     latencies = []
     number = 0
     before_s = time.process_time()
@@ -151,7 +151,7 @@ def phase(
 
 
 def mixed(table: Table, peer: KeyValuePeer, seconds: float, count: int) -> None:
-    """One thread writes the first keys again while this one reads."""
+    """Measure reads of this thread while another thread writes the first keys again."""
     stopped = threading.Event()
     written = 0
 
@@ -180,7 +180,7 @@ def mixed(table: Table, peer: KeyValuePeer, seconds: float, count: int) -> None:
 
 
 def counters_and_space(table: Table, profile: Profile, folder: Path) -> None:
-    """K3: exact counters of 8 threads; how much the file grows; a backup that is identical."""
+    """K3: exact counters with 8 threads; the growth of the file; an identical backup."""
     folder.mkdir(parents=True)
     with keyvalue.open(folder / "counters") as held:
         counts = min(COUNTS, profile.keys // 50)

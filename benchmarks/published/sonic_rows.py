@@ -1,4 +1,4 @@
-"""S1 to S4, Sonic's benchmarks: pushing and asking over one connection and several, articles, recall, and functions.
+"""S1 to S4, Sonic's benchmarks: PUSH and QUERY over one connection and several, articles, recall, and functions.
 
 `search.ranking = "newest"` gives the answers of the Sonic that its README measured: all words, newest first.
 """
@@ -42,12 +42,12 @@ KINDS = {1: 0.5, 2: 0.35, 3: 0.15}
 """Words of a query, and how often."""
 ARTICLE_QUERIES = 6
 GROUP = 5
-"""Questions that ask the same in other words."""
+"""The number of questions in a group, equal in meaning and different in words."""
 FUNCTION_BENCHES = ("bench_channel.py", "bench_lexer.py", "bench_language.py", "bench_postings.py", "bench_graph.py")
 
 
 def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bool]) -> None:
-    """Measure the rows of S that are wanted."""
+    """Measure the selected rows of S."""
     if wanted("S1"):
         push_and_ask(table, profile, folder / "S1")
     if wanted("S2"):
@@ -59,7 +59,7 @@ def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bo
 
 
 def servers_in(table: Table, row: str, folder: Path) -> list[Server]:
-    """Return our server in its modes, and Sonic where it is installed."""
+    """Return our server in each of its modes, and Sonic if it is installed."""
     newest = {"search.ranking": "newest", "search.query_alternates_try": 0, "search.stemming": "off"}
     return [
         Sonicpy("sonicpy", folder / "default"),
@@ -90,7 +90,7 @@ def push_and_ask(table: Table, profile: Profile, folder: Path) -> None:
 def push_in_steps(
     table: Table, profile: Profile, servers: Sequence[Server], made: Sequence[str], lines: Sequence[bytes]
 ) -> None:
-    """Push the messages in steps; after each, consolidate and ask: what an operation costs at each size."""
+    """Push the messages in steps; after each step, consolidate, run queries, and record the cost of an operation."""
     pushed: dict[str, list[Figure]] = {server.name: [] for server in servers}
     peaks: dict[str, int] = dict.fromkeys(pushed, 0)
     latencies = {name: array("d") for name in pushed}
@@ -140,7 +140,7 @@ def query_line(text: str) -> bytes:
 
 
 def queries(made: Sequence[str], count: int) -> list[list[str]]:
-    """Return queries of one to three words, all of one random message."""
+    """Return queries of one to three words, each from one random message."""
     chance = random.Random(11)
     found = []
     while len(found) < count:
@@ -164,7 +164,7 @@ def misspelt(made: Sequence[str], oracle: Oracle, count: int) -> list[tuple[str,
 
 
 def mean_figure(row: str, case: str, name: str, runs: Sequence[Run]) -> Figure:
-    """Return the published table's figures: means of 1,000 operations, eight of them, best and worst of all."""
+    """Return a figure as in the published table: eight means of 1,000 operations, the best and the worst of all."""
     latencies_s = [latency for run in runs for latency in run.latencies_s]
     means = [mean(latencies_s[start : start + EVERY]) * 1e6 for start in range(0, len(latencies_s), EVERY)]
     ordered = sorted(latencies_s)
@@ -179,7 +179,7 @@ def mean_figure(row: str, case: str, name: str, runs: Sequence[Run]) -> Figure:
 
 
 def ask_for(server: Server, lines: Sequence[bytes], connections: int, seconds: float, _: int = 0) -> Run:
-    """Ask a server over some connections for some time."""
+    """Send lines to a server over some connections for some time."""
     return load(server, "search", cycle(lines), connections=connections, reply_lines=2, seconds=seconds)
 
 
@@ -192,7 +192,7 @@ def ask_over(
     counts: Sequence[int],
     notes: Mapping[str, str],
 ) -> None:
-    """Ask the servers in turn, round by round, over several numbers of connections; `named`: the row and the case."""
+    """Query the servers in turn in each round, over several numbers of connections; `named`: the row and the case."""
     seconds = profile.seconds / profile.rounds
     for count in counts:
         acts = {server.name: partial(ask_for, server, lines, count, seconds) for server in servers}
@@ -212,7 +212,7 @@ def answers(server: Server, texts_asked: Sequence[str]) -> Iterator[list[int]]:
 
 
 def check(server: Server, asked: Sequence[list[str]], oracle: Oracle) -> str:
-    """Return what is wrong with the server's answers: they must be those of the oracle, in its order."""
+    """Return the first difference between the answers of the server and of the oracle, order included."""
     some = asked[:CHECKED]
     found = answers(server, [" ".join(words) for words in some])
     wrong = sum(answer != oracle.newest(words) for words, answer in zip(some, found, strict=True))
@@ -220,7 +220,7 @@ def check(server: Server, asked: Sequence[list[str]], oracle: Oracle) -> str:
 
 
 def found_share(server: Server, wrong: Sequence[tuple[str, str]], oracle: Oracle) -> str:
-    """Return how often a misspelt word finds an object of the word that was meant."""
+    """Return the share of misspelt words that find an object of the correct word."""
     some = wrong[:CHECKED]
     found = answers(server, [typed for typed, _ in some])
     right = sum(bool(oracle.holders(meant) & set(answer)) for (_, meant), answer in zip(some, found, strict=True))
@@ -272,7 +272,7 @@ def push_share(server: Server, lines: Sequence[bytes], *, consolidates: bool = F
 
 
 def recall(table: Table, profile: Profile, folder: Path) -> None:
-    """S3: short questions in groups that ask the same; each is asked and should find its group."""
+    """S3: short questions in groups of equal meaning; each question should find its group."""
     chance = random.Random(13)
     words = corpora.made_up_words(8_000, 13)
     rows: list[Item] = []
@@ -304,7 +304,7 @@ def recall(table: Table, profile: Profile, folder: Path) -> None:
 
 
 def functions(table: Table, profile: Profile, folder: Path) -> None:
-    """S4: the functions that Sonic's own benches measure, by pytest-benchmark."""
+    """S4: the functions that Sonic's own benchmarks measure, by pytest-benchmark."""
     folder.mkdir(parents=True)
     report = folder / "report.json"
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "--benchmark-only", f"--benchmark-json={report}",

@@ -1,6 +1,6 @@
-"""Y1 to Y4, Synapse's benchmarks: adding objects with and without a check whether they are there, and looking them up.
+"""Y1 to Y4, Synapse's benchmarks: adding objects with and without a check for existing ones, and looking them up.
 
-Y1 adds each domain name and the domains it lies in, and then all of them again; Y2 adds objects that are new for sure.
+Y1 adds each domain name and its parent domains, and then all of them again; Y2 adds objects without duplicates.
 """
 
 import os
@@ -32,7 +32,7 @@ CORES_NEEDED = 4
 
 
 def run(table: Table, profile: Profile, folder: Path, wanted: Callable[[str], bool]) -> None:
-    """Measure the rows of Y that are wanted."""
+    """Measure the selected rows of Y."""
     if wanted("Y1") or wanted("Y2") or wanted("Y3"):
         gate(table, profile, folder / "gate")
         with ExitStack() as stack:
@@ -104,7 +104,7 @@ def commits(add: Callable[[Rows], object], rows: Rows) -> None:
 
 
 def gate(table: Table, profile: Profile, folder: Path) -> None:
-    """8 connections push the same objects at once: each is there once, or no rate of Y counts."""
+    """Push equal objects over 8 connections at once; unless each object exists once afterwards, no rate of Y counts."""
     folder.mkdir(parents=True)
     with Sonicpy("sonicpy serve", folder / "server") as server:
         lines = [f'PUSH gate b object:{number} "same{number % 7}"\n'.encode() for number in range(profile.gate)]
@@ -126,7 +126,7 @@ def gate(table: Table, profile: Profile, folder: Path) -> None:
 
 
 def shard_of(name: str, shards: int) -> int:
-    """Return the server of an object: FNV-1a of 32 bits, as Letarette's."""
+    """Return the server of an object: FNV-1a of 32 bits, as in Letarette."""
     value = 0x811C9DC5
     for byte in name.encode():
         value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
@@ -134,7 +134,7 @@ def shard_of(name: str, shards: int) -> int:
 
 
 def three_servers(table: Table, profile: Profile, folder: Path) -> None:
-    """Y4: the objects of Y2 over one server, then over three, each object on the server that its name says."""
+    """Y4: the objects of Y2 on one server, then on three; the name of an object decides its server."""
     folder.mkdir(parents=True)
     events = corpora.events(profile.names)
     enough = len(os.sched_getaffinity(0)) >= CORES_NEEDED

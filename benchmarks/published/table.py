@@ -1,4 +1,4 @@
-"""Measurements: peers take turns in rounds, and every figure says where and under which promise it was measured."""
+"""Measurements: peers take turns in rounds, and every figure includes its place and its durability promise."""
 
 import json
 import os
@@ -35,20 +35,20 @@ class Figure:
     rounds: list[float] = field(default_factory=list)
     """One value for each round."""
     cpu_us: float | None = None
-    """CPU time per operation of all processes, the load's included."""
+    """CPU time per operation of all processes, the load generator included."""
     durability: str = SYSTEM_CACHE
     in_flight: str = "1"
     note: str = ""
-    """The fault, or the gap of the figure."""
+    """The error in the answers, or the limitation of the figure."""
     more: dict[str, Any] = field(default_factory=dict)
 
     @property
     def middle(self) -> float | None:
-        """The median of the rounds; None if the peer gave wrong answers or has no such function."""
+        """The median of the rounds; None if the peer gave wrong answers or lacks the function."""
         return median(self.rounds) if self.rounds else None
 
     def take(self, runs: Sequence[Run]) -> "Figure":
-        """Take the rate of each run, and the CPU time of an operation in all of them; return the figure."""
+        """Take the rate of each run, and the mean CPU time of an operation; return the figure."""
         self.rounds = [run.per_s for run in runs]
         self.cpu_us = sum(run.cpu_s for run in runs) / max(1, sum(len(run.latencies_s) for run in runs)) * 1e6
         return self
@@ -62,12 +62,12 @@ class Table:
     say: Callable[[str], None] = print
     figures: list[Figure] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
-    """The peers that were not there, and the reasons."""
+    """The missing peers, and the reasons."""
     versions: Mapping[str, str] = field(default_factory=dict)
     _kept: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, figure: Figure) -> Figure:
-        """Add a figure and say it."""
+        """Add a figure and print it."""
         self.figures.append(figure)
         self.say(as_line(figure))
         return figure
@@ -78,7 +78,7 @@ class Table:
         self.say(f"{row:3} {peer}: {reason}")
 
     def found(self, row: str, kinds: Iterable[type[Kind]]) -> list[type[Kind]]:
-        """Return the kinds of peers that can be measured here, and note why the others cannot."""
+        """Return the kinds of peers that can be measured here, and note the reasons for the others."""
         reasons = {kind: kind.missing() for kind in kinds}
         for kind, reason in reasons.items():
             if reason:
@@ -86,14 +86,14 @@ class Table:
         return [kind for kind, reason in reasons.items() if not reason]
 
     def sonic(self, row: str, *folders: Path) -> list[Server]:
-        """Return the original Sonic in each folder, not started yet; none where it is not installed."""
+        """Return the original Sonic in each folder, not started yet; an empty list if it is not installed."""
         servers = [server for folder in folders for server in open_sonic("Sonic", folder)]
         if not servers:
             self.skip(row, "Sonic", "not installed ($SONIC_BIN)")
         return servers
 
     def keep(self, folder: Path, except_rows: Collection[str]) -> None:
-        """Take over what a folder holds of other rows than these, if profile, machine and versions were the same."""
+        """Take over the results of other rows from a folder, if its profile, machine and versions are equal."""
         path = folder / "results.json"
         held = json.loads(path.read_text()) if path.exists() else None
         if held is None or (held["profile"], held["versions"]) != (self.profile, dict(self.versions)):
@@ -136,11 +136,11 @@ def in_rounds(
     rounds: int,
     cpu_s: Mapping[str, Callable[[], float]] | None = None,
 ) -> None:
-    """Measure peers in turn: each round gives each of them the same operations of the round.
+    """Measure peers in turn: each peer does the operations of each round.
 
     Args:
         figures: the figure of each peer, which gets a rate for each round and is added to the table.
-        acts: carries out operations, one after the other.
+        acts: functions that run operations, one after the other.
         operations: divided among the rounds.
         cpu_s: the CPU seconds that a peer has used; by default those of this process.
     """
@@ -183,7 +183,7 @@ def as_markdown(held: Mapping[str, Any]) -> str:
 
 
 def about(held: Mapping[str, Any]) -> str:
-    """Return where, when, and with which versions results were measured, as a sentence."""
+    """Return the machine, the date and the versions of results as a sentence."""
     machine, named = held["machine"], held.get("versions", {})
     told = [f"Profile {held['profile']}", f"{machine['cores']} cores", machine["system"], f"Python {machine['python']}"]
     return ", ".join([*told, machine["date"], *(f"{name} {version}" for name, version in named.items())]) + "."
@@ -213,7 +213,7 @@ def cells(figure: Mapping[str, Any]) -> str:
 
 
 def note_of(figure: Mapping[str, Any]) -> str:
-    """Return what a figure leaves out, and the memory and the disk of the server where they were measured."""
+    """Return the note of a figure, with the memory and the disk space of the server if they were measured."""
     more = figure["more"]
     sizes = f"at most {more['peak MB']:.0f} MB of memory, {more['disk MB']:.0f} MB on disk" if "peak MB" in more else ""
     return "; ".join(filter(None, (figure["note"], sizes)))

@@ -1,4 +1,4 @@
-"""The versions of the peers that are installed here."""
+"""The versions of the installed peers."""
 
 import re
 import sqlite3
@@ -22,7 +22,7 @@ NUMBER = re.compile(r"\d+(?:\.\d+)+")
 
 
 def versions() -> dict[str, str]:
-    """Return the versions by name, without what is missing."""
+    """Return the versions of the installed peers by name."""
     found = {"sonicpy": VERSION, "SQLite": sqlite3.sqlite_version}
     for name, package in PACKAGES.items():
         try:

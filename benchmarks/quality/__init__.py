@@ -1,1 +1,1 @@
-"""How good the answers are: ours, plain BM25 and a real Sonic side by side; writes the tables of docs/quality.md."""
+"""The quality of answers of sonicpy, plain BM25 and the original Sonic; writes the tables of docs/quality.md."""

@@ -49,7 +49,8 @@ def relevance_of_all(data: Path, _: int) -> str:
 
 
 def typos_of_all(data: Path, most: int) -> str:
-    """Return how systems correct a sample of misspellings by people and by a program; each word is indexed once."""
+    """Return the shares of corrected misspellings, by people and by a program, of every system; each word is indexed
+    once."""
     words = dict.fromkeys(read_words(data / "words" / "en_freq_82765_symspell.tsv"), 1)
     lists = []
     for name in ("typos", "symspell_noisy_en_1000"):
@@ -66,7 +67,7 @@ def typos_of_all(data: Path, most: int) -> str:
 
 
 def languages_of_all(data: Path, _: int) -> str:
-    """Return how systems find sentences of many languages by parts of them, and how well we guess languages."""
+    """Return the shares of sentences in many languages found by parts of them, and of correctly guessed languages."""
     given = read_rows(data / "multilingual" / "sentences.tsv")
     assert isinstance(given, Sentences), given
     with tempfile.TemporaryDirectory() as folder, all_systems(Path(folder)) as systems:

@@ -1,4 +1,4 @@
-"""Whether what was pushed is found: rows by their attributes, titles by themselves, words by other forms of them."""
+"""The share of pushed objects that are found: rows by attributes, titles by themselves, words by other forms."""
 
 import random
 from itertools import accumulate, combinations, product
@@ -17,7 +17,7 @@ ROWS = 5_000
 TITLES = 100_000
 TITLE_WORDS = 5
 ASKED = 10_000
-"""Titles that are asked for."""
+"""The number of titles that are searched for."""
 VOCABULARY = 20_000
 FIRST = 10
 NO_ALTERNATES = {"search": {"query_alternates_try": 0}}
@@ -30,7 +30,7 @@ FORMS = {
     "ita": ["motore motori", "città citta", "gatto gatti", "amico amici"],
     "por": ["motor motores", "coração coracao", "menino meninos", "estação estacao"],
 }
-"""Pairs of forms by language: the first is pushed, the second asked."""
+"""Pairs of forms by language: the first is pushed, the second is searched for."""
 
 
 def finding_table(data: Path) -> str:
@@ -46,7 +46,7 @@ def finding_table(data: Path) -> str:
 
 
 def attributes() -> list[str]:
-    """Ask for every combination of values of one to three attributes."""
+    """Search for every combination of values of one to three attributes."""
     chance = random.Random(1)
     rows = [tuple(chance.choice(values) for values in ATTRIBUTES) for _ in range(ROWS)]
     questions = [
@@ -69,7 +69,7 @@ def attributes() -> list[str]:
 
 
 def titles(data: Path) -> list[str]:
-    """Ask for titles whose words are drawn by Zipf's law from common English words."""
+    """Search for titles whose words are drawn by Zipf's law from common English words."""
     chance = random.Random(2)
     words = list(read_words(data / "words" / "en_freq_82765_symspell.tsv"))[:VOCABULARY]
     shares = list(accumulate(1 / (place + 1) for place in range(len(words))))
@@ -89,7 +89,7 @@ def titles(data: Path) -> list[str]:
 
 
 def forms() -> list[str]:
-    """Push a form of each word and ask for the other one, which nothing but its family leads to."""
+    """Push a form of each word and search for another form, which only its family of forms connects to the first."""
     found = asked = 0
     for lang, pairs in FORMS.items():
         with sonicpy.open(":memory:", NO_ALTERNATES) as index:

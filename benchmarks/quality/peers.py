@@ -12,10 +12,10 @@ WORD = re.compile(r"\w+")
 
 
 class Judged:
-    """An engine, as the evaluation asks it: either of the words, by its BM25. Names of objects are numbers.
+    """An engine for the evaluation: queries for any of the words, ranked by its BM25. Names of objects are numbers.
 
     Args:
-        make: returns the engine of a collection, whose name is used once.
+        make: returns the engine of a collection; each name is used once.
     """
 
     def __init__(self, make: Callable[[], Engine]) -> None:
@@ -27,7 +27,7 @@ class Judged:
         self._fresh[f"{collection}/{bucket}"].append((int(object), text))
 
     def consolidate(self) -> None:
-        """Index and commit the texts that were taken."""
+        """Index and commit the texts pushed so far."""
         for scope, rows in self._fresh.items():
             self._engines[scope].add(rows)
         self._fresh.clear()

@@ -1,4 +1,4 @@
-"""The servers to compare: ours, and the original Sonic if it is installed."""
+"""The servers to compare: sonicpy, and the original Sonic if it is installed."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -15,7 +15,7 @@ TIMEOUT_S = 600.0
 
 @contextmanager
 def all_systems(folder: Path) -> Iterator[Mapping[str, Searched]]:
-    """Start the servers that are installed, each with a folder of its own; yield a client of each by its name."""
+    """Start the servers that are installed, each with a folder of its own; yield their clients by name."""
     with ExitStack() as stack:
         found: dict[str, Searched] = {}
         for server in (Sonicpy(OURS, folder / "ours"), *open_sonic(SONIC, folder / "sonic")):

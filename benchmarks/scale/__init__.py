@@ -1,1 +1,1 @@
-"""How many nodes, cores and disks a cluster of billions of objects needs: a model, computed from what was measured."""
+"""A model of the nodes, cores and disks of a cluster of billions of objects, computed from measurements."""

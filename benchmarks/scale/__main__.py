@@ -1,4 +1,4 @@
-"""Print or write the tables of docs/scale.md, or measure what they are computed from.
+"""Print or write the tables of docs/scale.md, or measure the figures that they are computed from.
 
 python -m benchmarks.scale             print the tables
 python -m benchmarks.scale measure     measure on this machine, and write benchmarks/scale/measured.json
@@ -18,13 +18,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 
 
 def read() -> dict[str, float | int | str]:
-    """Return what was measured."""
+    """Return the measured figures."""
     found: dict[str, float | int | str] = json.loads(MEASURED.read_text(encoding="utf-8"))
     return found
 
 
 def page_with(page: str, made: dict[str, str]) -> str:
-    """Return the page with these tables in their places."""
+    """Return the page with the tables in their places."""
     for name, text in made.items():
         place = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", re.DOTALL)
         if not place.search(page):

@@ -1,8 +1,8 @@
-"""Measures what `benchmarks.scale.model` computes with, on this machine: takes about three minutes.
+"""The measurements for `benchmarks.scale.model`, on this machine; they take about three minutes.
 
-A store of chat messages in buckets of 100,000, a server that answers queries on it, and two clusters of three brokers
-and three nodes: one in which every node holds everything, one in which two of three questions go to another node.
-Processor times are those of the kernel; only sums over processes are used, so other work on the machine changes little.
+Measured are a store of chat messages in buckets of 100,000, a server that answers queries on it, and two clusters of
+three brokers and three nodes: one whose nodes all hold everything, and one in which two of three queries go to another
+node. CPU times come from the kernel; only sums over processes are used, so other work on the machine has little effect.
 """
 
 import json
@@ -38,15 +38,15 @@ Measured = dict[str, float | int | str]
 
 
 class Asking(Connection):
-    """A connection for queries that counts what comes back."""
+    """A connection for queries that counts received bytes."""
 
     def answer(self) -> int:
-        """Read the two lines of an answer; return their bytes."""
+        """Read the two lines of an answer; return their size."""
         return len(self._file.readline()) + len(self._file.readline())
 
 
 def measure() -> Measured:
-    """Return everything that was measured. Units stand in the names."""
+    """Return all measurements by name; the names include the units."""
     texts = messages(OBJECTS)
     found: Measured = {
         "machine": f"{os.cpu_count()} CPUs, {platform.machine()}, Python {platform.python_version()}",
@@ -64,7 +64,7 @@ def measure() -> Measured:
 
 
 def of_store(folder: Path, texts: Sequence[str]) -> Measured:
-    """Return what an object takes on the disk of a node."""
+    """Return the disk space of an object on a node."""
     rows = [("messages", f"b{n // BUCKET_OBJECTS}", oid(n), text, "eng") for n, text in enumerate(texts)]
     with sonicpy.open(folder) as index:
         index.push_many(rows)
@@ -75,7 +75,7 @@ def of_store(folder: Path, texts: Sequence[str]) -> Measured:
 
 
 def of_queries(folder: Path, texts: Sequence[str]) -> Measured:
-    """Return what a query of two words costs one server, and its bytes."""
+    """Return the CPU time and the bytes of a query of two words on one server."""
     # The store lies in the folder that a server takes for it.
     with Sonicpy("one machine", folder.parent) as server:
         pid, connection = server.pid, Asking(server.port, "search")
@@ -93,7 +93,7 @@ def of_queries(folder: Path, texts: Sequence[str]) -> Measured:
 
 
 def of_changes(folder: Path, texts: Sequence[str]) -> Measured:
-    """Return what a PUSH costs the node that takes it, each replica and all brokers together."""
+    """Return the cost of a PUSH for the node that receives it, for each replica, and for all brokers together."""
     with running(folder, copies=3) as cluster:
         time.sleep(1)
         idle = Spent(cluster)
@@ -115,7 +115,7 @@ def of_changes(folder: Path, texts: Sequence[str]) -> Measured:
 
 
 class Spent:
-    """The costs of a cluster between the making of this and `stop`: processor time in seconds, by role, and bytes."""
+    """The costs of a cluster from the creation of the instance to `stop`: CPU seconds by role, and bytes."""
 
     def __init__(self, cluster: DevCluster) -> None:
         self._cluster = cluster
@@ -132,7 +132,7 @@ class Spent:
 
 
 def pushed(cluster: DevCluster, texts: Sequence[str], depth: int, idle: Spent) -> Measured:
-    """Push through one node, `depth` lines under way; return what that cost, by role, beyond what an idle one does."""
+    """Push through one node, `depth` lines in flight; return the cost by role, less that of an idle cluster."""
     pick = random.Random(depth)
     spent = Spent(cluster)
     connection = Connection(cluster.node_ports["n1"], "ingest")
@@ -157,7 +157,7 @@ def pushed(cluster: DevCluster, texts: Sequence[str], depth: int, idle: Spent) -
 
 
 def of_passing_on(folder: Path, texts: Sequence[str]) -> Measured:
-    """Return what a query costs in addition that another node has to answer."""
+    """Return the additional cost of a query that another node answers."""
     with running(folder, copies=1) as cluster:
         nodes, brokers = pids_of(cluster)
         connection = Connection(cluster.node_ports["n1"], "ingest")
@@ -190,7 +190,7 @@ def of_passing_on(folder: Path, texts: Sequence[str]) -> Measured:
 
 
 def ask(connection: Asking, lines: Sequence[str]) -> int:
-    """Send queries one at a time; return how many bytes the answers had."""
+    """Send queries one at a time; return the size of the answers."""
     answered = 0
     for line in lines:
         connection.send(line)
@@ -209,7 +209,7 @@ def pids_of(cluster: DevCluster) -> tuple[list[int], list[int]]:
 
 
 def traffic(cluster: DevCluster) -> int:
-    """Return the bytes that all brokers have received and sent, those from broker to broker once."""
+    """Return the bytes that all brokers have received and sent; bytes from broker to broker count once."""
     total = 0
     for port in cluster.monitor_ports.values():
         for page, key, times in (("connz", "connections", 1.0), ("routez", "routes", 0.5)):
@@ -220,11 +220,11 @@ def traffic(cluster: DevCluster) -> int:
 
 
 def disk_bytes(folder: Path) -> int:
-    """Return how many bytes of the disk the files below a folder take."""
+    """Return the disk space of the files below a folder."""
     return sum(path.stat().st_blocks * BLOCK_BYTES for path in folder.rglob("*") if path.is_file())
 
 
 def private_mb(pids: Sequence[int]) -> float:
-    """Return the mean memory of some processes that is not a file's."""
+    """Return the mean anonymous memory of some processes."""
     found = [re.search(r"RssAnon:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text()) for pid in pids]
     return sum(int(one[1]) for one in found if one) / len(pids) * 1024 / 1e6

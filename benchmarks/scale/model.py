@@ -1,6 +1,6 @@
-"""The model: from what was measured and what is assumed to machines, nodes, memory, disks and network.
+"""The model: computes machines, nodes, memory, disks and network from measurements and assumptions.
 
-It adds up processor time and bytes, and knows neither queues nor latency. `python -m benchmarks.scale` prints its
+The model adds up CPU times and bytes; it includes neither queues nor latency. `python -m benchmarks.scale` prints its
 tables.
 """
 
@@ -38,11 +38,11 @@ ASSUMED: dict[str, tuple[float, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The needs of some number of objects.
+    """The hardware for a number of objects.
 
     Attributes:
-        nodes_by_cpu: processes that answer and apply, at one core each.
-        by_*: machines that this alone would need.
+        nodes_by_cpu: processes that answer queries and apply changes, at one core each.
+        by_*: machines for this resource alone.
     """
 
     objects: int
@@ -68,13 +68,13 @@ class Plan:
 
     @property
     def limit(self) -> str:
-        """The numbers that decide the number of machines."""
+        """The resources that decide the number of machines."""
         needs = {"processors": self.by_cpu, "memory": self.by_memory, "disks": self.by_disk, "network": self.by_network}
         return max(needs, key=lambda name: needs[name])
 
 
 def plan(objects: int, measured: Mapping[str, float], assumed: Mapping[str, float]) -> Plan:
-    """Return what so many objects need."""
+    """Return the plan for a number of objects."""
     changes = objects / (assumed["days until every object was pushed again"] * DAY_S)
     queries, copies, busy = (
         assumed["queries per second"],
@@ -156,7 +156,7 @@ def tables(found: Mapping[str, float | int | str]) -> dict[str, str]:
 
 
 def needed_table(plans: list[Plan], measured: Mapping[str, float]) -> str:
-    """Return what each number of objects needs."""
+    """Return the table of plans, one column for each number of objects."""
     rows: list[tuple[str, list[str]]] = [
         ("changes per second", [shown(round(one.changes_per_s)) for one in plans]),
         ("cores for queries", [shown(round(one.query_cores, 1)) for one in plans]),
@@ -184,7 +184,7 @@ def needed_table(plans: list[Plan], measured: Mapping[str, float]) -> str:
 
 
 def partition_rows(plans: list[Plan], measured: Mapping[str, float]) -> list[tuple[str, list[str]]]:
-    """Return rows about partitions, for the default number and for the largest one."""
+    """Return rows about partitions, for the default and the largest number of them."""
     size = measured["store bytes per object"] + measured["graph bytes per object"]
     rows = []
     for partitions in (16, PARTITIONS_MAX):
@@ -209,12 +209,12 @@ def named(objects: int) -> str:
 
 
 def rounded(value: float) -> float:
-    """Return a value with as many digits as say something."""
+    """Return a value rounded to its significant digits."""
     return round(value, 1) if value < 100 else round(value)
 
 
 def shown(value: float | str) -> str:
-    """Return a value as it stands in a table."""
+    """Return a value as text for a table."""
     if isinstance(value, str):
         return value
     return f"{value:,.0f}" if value == int(value) else f"{value:,}"

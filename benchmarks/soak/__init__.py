@@ -1,1 +1,1 @@
-"""A long run of a server under everything at once, with a checker that knows each answer that is possible."""
+"""A long run of a server under mixed load and faults, with a checker that verifies every answer."""

@@ -1,11 +1,12 @@
-"""Let clients work for a long time beside everything that can happen to a server, and check every answer.
+"""Run clients for a long time beside all faults of a server that can be provoked, and check every answer.
 
     python -m benchmarks.soak [--minutes 60] [--folder DIR] [--seed N]
 
-In the first third, the storm, the server is killed again and again; after that it is not, so that its memory can be
-judged. In both, workers are killed, the clock jumps, and backups, restores and consolidations are made. Rounds with a
-full disk have a server of their own on a small disk in memory. The exit status is 1 if an answer was wrong, something
-was lost or undone, or memory, descriptors, disk or latencies grew. The folder gets samples.jsonl, plots and faults.txt.
+In the first third, the storm, the server is killed repeatedly; later it is not, so that its memory can be judged. In
+both parts, workers are killed, the clock jumps, and backups, restores and consolidations run. Rounds with a full disk
+have a server of their own on a small disk in memory. The exit status is 1 if an answer was wrong, a change was lost or
+undone, or memory, descriptors, disk space or latencies grew. samples.jsonl, plots and faults.txt are written to the
+folder.
 """
 
 import argparse
@@ -26,11 +27,11 @@ from benchmarks.soak.world import World
 
 STORM = 1 / 3
 SETTLE = 0.1
-"""Of the whole time: after the last kill, caches fill and worker processes start."""
+"""The share of the time after the last kill in which caches fill and worker processes start."""
 ROUND_S = (2.0, 6.0)
 NAMES = ("quiet", "consolidate", "backup", "restore", "workers", "clock")
 DISK_EVERY = 12
-"""After so many rounds there is one with a full disk."""
+"""Every so many rounds, one has a full disk."""
 DISK_BYTES = 48 << 20
 FAULTS_SHOWN = 20
 
@@ -51,7 +52,7 @@ def main() -> int:
 
 
 def soak(folder: Path, seconds: float, seed: int) -> list[str]:
-    """Run for some seconds, write the results into the folder, and return what was wrong."""
+    """Run for some seconds, write the results into the folder, and return a sentence for each fault."""
     clock = Clock(folder)
     if clock.missing:
         print(f"no jumps of the clock: {clock.missing}")
@@ -86,7 +87,7 @@ def soak(folder: Path, seconds: float, seed: int) -> list[str]:
 
 
 def run_rounds(rounds: Rounds, small: Rounds | None, sampler: Sampler, seconds: float) -> None:
-    """Run rounds of all kinds in turn until the time is over or something is wrong."""
+    """Run rounds of all kinds in turn until the time is over or a fault is found."""
     names = [name for name in NAMES if name != "clock" or not rounds.clock.missing]
     began = time.monotonic()
     for count in itertools.count():
@@ -104,7 +105,7 @@ def run_rounds(rounds: Rounds, small: Rounds | None, sampler: Sampler, seconds: 
 
 
 def grown(samples: list[Sample], settle_s: float) -> list[str]:
-    """Print what each figure was at the begin and at the end; return a sentence for each that grew."""
+    """Print each figure at the beginning and at the end; return a sentence for each that grew."""
     faults = []
     for field, first, last, most in judge(samples, settle_s):
         print(f"{field:14} {first:9.1f} at the begin, {last:9.1f} at the end, at most {most:9.1f}")
@@ -114,7 +115,7 @@ def grown(samples: list[Sample], settle_s: float) -> list[str]:
 
 
 def run_with_full_disk(small: Rounds) -> None:
-    """Let clients work on a disk that is full now and then; kill the server, and compare."""
+    """Run clients on a disk that is sometimes full; kill the server, and compare."""
     small.start()
     small.run("disk", 6.0, kill=True)
     small.world.stop()
@@ -122,7 +123,7 @@ def run_with_full_disk(small: Rounds) -> None:
 
 @contextmanager
 def small_disk(folder: Path) -> Iterator[Path | None]:
-    """Mount a small disk in memory inside a `with` block; None: this machine does not allow it."""
+    """Mount a small disk in memory inside a `with` block; None: this machine does not allow the mount."""
     place = folder / "disk"
     place.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "sonicpy-soak", str(place)]

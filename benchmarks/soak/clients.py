@@ -1,6 +1,6 @@
 """The clients of a soak: writers, each of a bucket of its own, and readers of all buckets.
 
-Half of them send raw lines, writers several at once; the others use `sonicpy.connect`.
+Half of the clients send raw lines (writers several at once); the others use `sonicpy.connect`.
 """
 
 import random
@@ -17,13 +17,13 @@ from tests.server.peer import Peer
 from tests.server.streams import word_of
 
 POPULATION = 200
-"""Objects of a bucket, at most: so the store does not grow."""
+"""The largest number of objects in a bucket, which limits the size of the store."""
 WORDS_MAX = 8
 """An object that holds more loses some."""
 DEPTH = 8
 """Lines sent at once, at most."""
 PAUSE_S = 0.002
-"""Of each client between two requests: the machine is busy, and not only with waiting."""
+"""The pause of each client between two requests."""
 TIMEOUT_S = 60.0
 BUCKET = "b"
 LIMIT = 1000
@@ -39,7 +39,7 @@ Latencies = deque[tuple[str, float]]
 
 @dataclass(slots=True)
 class Place:
-    """A bucket, its history, and what readers saw since all was quiet.
+    """A bucket, its history, and the answers that readers received since the last quiet moment.
 
     Attributes:
         faults: sentences about answers to changes.
@@ -72,7 +72,8 @@ class Writer:
         self._chance = random.Random()
 
     def run(self, stopped: threading.Event) -> None:
-        """Change things. Raises an error when the server ends: then some changes of the history have no answer."""
+        """Change the bucket. An error is raised when the server ends: then some changes of the history have no
+        answer."""
         if self._by_client:
             with connected(self._server) as client:
                 while not stopped.wait(PAUSE_S) and self._call(client):
@@ -137,11 +138,11 @@ class Writer:
 
 
 class Reader:
-    """Asks for anything in any bucket, one question at a time, until it is stopped.
+    """Reads keys of all buckets, one at a time, until it is stopped.
 
     Args:
         by_client: use the blocking client rather than lines.
-        may_be_refused: the disk may be full; what an answer would have shown may be undone before it is sent.
+        may_be_refused: the disk may be full, so changes may be undone before an answer that includes them is sent.
     """
 
     def __init__(
@@ -161,7 +162,7 @@ class Reader:
         self._chance = random.Random()
 
     def run(self, stopped: threading.Event) -> None:
-        """Ask, and keep the answers for the checker. Raises an error when the server ends."""
+        """Read keys, and keep the answers for the checker. An error is raised when the server ends."""
         if self._by_client:
             with connected(self._server) as client:
                 self._ask(lambda key, collection: value_by_client(client, key, collection), stopped)
@@ -199,7 +200,7 @@ class Reader:
 
 
 def connected(server: Server) -> sonicpy.Client:
-    """Connect the blocking client; it does not repeat changes."""
+    """Connect the blocking client, without retries."""
     return sonicpy.connect(f"sonic://{server.host}:{server.port}", retry_s=0, timeout_s=TIMEOUT_S)
 
 
@@ -212,7 +213,7 @@ def line_of(change: Change, collection: str) -> str:
 
 
 def call(client: sonicpy.Client, change: Change, collection: str) -> int:
-    """Carry out a change by the client; return its number, 0 for PUSH."""
+    """Execute a change through the client; return its number, 0 for PUSH."""
     match change.verb:
         case "PUSH":
             client.push(collection, BUCKET, change.oid, " ".join(change.words), "none")
@@ -225,7 +226,7 @@ def call(client: sonicpy.Client, change: Change, collection: str) -> int:
 
 
 def value_by_client(client: sonicpy.Client, key: Key, collection: str) -> Value:
-    """Ask for the value of a key by the client."""
+    """Read the value of a key through the client."""
     match key:
         case "QUERY", word:
             return frozenset(str(name) for name in client.query(collection, BUCKET, word, limit=LIMIT, lang="none"))
@@ -243,7 +244,7 @@ def value_by_client(client: sonicpy.Client, key: Key, collection: str) -> Value:
 
 
 def value_by_lines(search: Peer, ingest: Peer, key: Key, collection: str) -> Value:
-    """Ask for the value of a key by lines."""
+    """Read the value of a key by lines."""
     scope = f"{collection} {BUCKET}"
     match key:
         case "QUERY", word:
@@ -270,7 +271,7 @@ def items_of(search: Peer, line: str) -> list[str]:
 
 
 def number_of(answer: str) -> int:
-    """Return the number behind RESULT. Raises Refused for any other answer."""
+    """Return the number after RESULT. Raises Refused for any other answer."""
     if not answer.startswith("RESULT "):
         raise Refused(answer)
     return int(answer.removeprefix("RESULT "))

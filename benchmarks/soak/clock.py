@@ -1,4 +1,4 @@
-"""A clock that jumps: servers that are started inside `with Clock(...)` see another time of day than the machine."""
+"""A clock that jumps: servers started inside `with Clock(...)` have another time of day than the machine."""
 
 import os
 import shutil
@@ -17,10 +17,10 @@ class Clock:
     """The time of day of servers.
 
     Args:
-        folder: gets the library and the file that holds how far the clock is off.
+        folder: of the library, and of the file with the offset of the clock.
 
     Attributes:
-        missing: why this machine cannot do it; "" if it can.
+        missing: the reason why this machine does not support it; "" if it does.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -42,7 +42,7 @@ class Clock:
         self._environment = mock.patch.dict(os.environ, given)
 
     def shift(self, seconds: float) -> None:
-        """Let the clock be off by some seconds from now on; negative ones are in the past."""
+        """Set the offset of the clock in seconds; a negative one is in the past."""
         with open(self._file, "r+b" if self._file.exists() else "wb") as file:
             file.write(struct.pack("d", seconds))
 

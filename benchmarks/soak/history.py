@@ -1,10 +1,9 @@
-"""History: the changes of one bucket in their order, and whether answers agree with it.
+"""History: the changes of one bucket in order, to which answers are compared.
 
 One client changes a bucket, so its changes have one order, and the bucket is in one state after each. A read is
-explained if some state gives its answer, between the last change answered before the read was sent and the last one
-sent before its answer came, and not before a state that an earlier read has seen. This is linearizability for one
-writer. The work is linear in the history: for each key that can be read, its values are listed with the states that
-they began in.
+explained if its answer matches a state between the last change answered before the read was sent and the last change
+sent before its answer arrived, and not before the state of an earlier read. This is linearizability for one writer.
+Checking is linear in the length of the history: the values of each key are listed with their first states.
 """
 
 import bisect
@@ -19,11 +18,11 @@ from tests.server.streams import word_of
 Objects = dict[str, frozenset[str]]
 """The words of each object."""
 Key = tuple[str, str]
-"""The question of a read: QUERY and a word, COUNT or EXISTS and an object, or OBJECTS, WORDS or LIST and nothing."""
+"""The key of a read: QUERY and a word, COUNT or EXISTS and an object, or OBJECTS, WORDS or LIST alone."""
 Value = frozenset[str] | tuple[str, ...] | int
 
 SHARED_WORDS = tuple(f"sh{word_of(number)[:2]}" for number in range(15))
-"""Words that many objects of a bucket hold. All others belong to one object and are pushed once."""
+"""Words of many objects of a bucket. All other words belong to one object and are pushed once."""
 OBJECTS, WORDS, LIST = ("OBJECTS", ""), ("WORDS", ""), ("LIST", "")
 
 
@@ -32,7 +31,7 @@ class Change:
     """One command that changes a bucket.
 
     Attributes:
-        verb: PUSH, POP, FLUSHO, FLUSHB, or RESTORE of a backup, whose state is `objects`.
+        verb: PUSH, POP, FLUSHO, FLUSHB, or RESTORE of a backup with the state `objects`.
     """
 
     verb: str
@@ -42,7 +41,7 @@ class Change:
 
 
 class Read(NamedTuple):
-    """One answer, and when it was asked for and came, in nanoseconds."""
+    """One answer, and the times of its request and its arrival in nanoseconds."""
 
     asked: int
     came: int
@@ -52,7 +51,8 @@ class Read(NamedTuple):
 
 @dataclass(slots=True)
 class Step:
-    """A change in the history, what it replaced (None: there was no such object), and which answers it changed."""
+    """A change in the history, the state that it replaced (None: the object did not exist), and the answers that it
+    changed."""
 
     change: Change
     before: dict[str, frozenset[str] | None]
@@ -60,11 +60,11 @@ class Step:
 
 
 class History:
-    """The changes of a bucket since the last time that all was quiet.
+    """The changes of a bucket since the last quiet moment.
 
     Attributes:
-        objects: as if every change had been carried out.
-        recent: words of one object that were pushed, for clients that read.
+        objects: the state after all changes.
+        recent: words of single objects that were pushed, for readers.
     """
 
     def __init__(self, objects: Objects) -> None:
@@ -75,7 +75,7 @@ class History:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew from the state that the history has led to."""
+        """Start a new history from the current state."""
         self._steps: list[Step] = []
         self._sent: list[int] = []
         self._answered: list[int] = []
@@ -93,7 +93,7 @@ class History:
         return len(self._steps)
 
     def send(self, change: Change, now: int) -> int:
-        """Note that a change is sent; return the number that its answer must hold."""
+        """Record that a change is sent; return the number that its answer must contain."""
         after = self._after(change)
         before = {oid: self.objects.get(oid) for oid in after}
         touched = self._keys_of(before, after)
@@ -109,11 +109,11 @@ class History:
         return number
 
     def answer(self, now: int) -> None:
-        """Note that the first change without an answer was carried out."""
+        """Record that the first change without an answer was executed."""
         self._answered.append(now)
 
     def drop_last(self) -> None:
-        """Take back the last change: it was refused, or the server ended before it was carried out."""
+        """Remove the last change: it was refused, or the server ended before executing it."""
         step = self._steps.pop()
         self._sent.pop()
         del self._answered[self.sent :]
@@ -122,7 +122,7 @@ class History:
         self._set(step.before)
 
     def value(self, key: Key) -> Value:
-        """Return the answer to a key as if every change had been carried out."""
+        """Return the value of a key after all changes."""
         match key:
             case "QUERY", word:
                 return frozenset(self._holders.get(word, ()))
@@ -142,8 +142,8 @@ class History:
         """Compare reads with the history.
 
         Returns:
-            the number of the last state that must be there because a read has seen it, and a sentence for each read
-            that no order explains.
+            the number of the last state that must exist, because of a read, and a sentence for each read that no order
+            explains.
         """
         faults = []
         under_way: list[tuple[int, int]] = []  # when earlier reads ended, and the first state that explains each
@@ -160,10 +160,10 @@ class History:
         return last, faults
 
     def settle(self, found: Objects, at_least: int) -> bool:
-        """Take back changes until the bucket is as it was found after a restart; return whether it can be so.
+        """Remove the last changes until the state equals that found after a restart; return whether one does.
 
         Args:
-            at_least: this state was seen.
+            at_least: the last state that must exist.
         """
         at_least = max(at_least, self.answered)
         while self.objects != found and self.sent > at_least:
@@ -175,7 +175,7 @@ class History:
         return agrees
 
     def has_been(self, found: Objects, first: int, last: int) -> bool:
-        """Whether the bucket was in a state between two numbers of states, these included."""
+        """Return whether the bucket had a state between two numbers of states, both included."""
         objects = self.objects.copy()
         for number in range(self.sent, first - 1, -1):
             if number <= last and objects == found:
@@ -185,7 +185,7 @@ class History:
         return False
 
     def words(self) -> tuple[set[str], set[str]]:
-        """Return the words that the bucket may hold, and those that it has lost since all was quiet."""
+        """Return the words that the bucket may hold, and the words that it has lost since the last quiet moment."""
         in_doubt = (key for step in self._steps[self.answered :] for key in step.touched)
         held = {*self._holders, *(key[1] for key in in_doubt if key[0] == "QUERY")}
         return held, {key[1] for key in self._versions if key[0] == "QUERY"} - held
@@ -216,7 +216,7 @@ class History:
         )
 
     def _after(self, change: Change) -> dict[str, frozenset[str] | None]:
-        """Return what a change makes of the objects that it touches; None: they are gone."""
+        """Return the objects that a change affects, as they are after it; None: removed."""
         held = self.objects.get(change.oid, frozenset())
         match change.verb:
             case "PUSH":

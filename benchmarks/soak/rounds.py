@@ -1,6 +1,6 @@
-"""The rounds of a soak. In each, clients work while an operator does one thing; then all is quiet and is compared.
+"""The rounds of a soak. In each round, clients work while an operator does one thing; then states are compared.
 
-An operator runs until its time is over or the server ends under it.
+An operator runs until its time is over or the server ends.
 """
 
 import os
@@ -30,13 +30,13 @@ TRIGGER_S = 120.0
 
 @dataclass(slots=True)
 class Rounds:
-    """The tools and counters of rounds.
+    """The tools and the counters of all rounds.
 
     Attributes:
-        kept: the folder of the last backup that was compared, and what each collection in it holds.
-        backups: how many were begun.
-        fresh: the backup of this round, which is to be compared.
-        done: how often each thing happened.
+        kept: the folder of the last compared backup, and the content of each collection in it.
+        backups: the number of backups started.
+        fresh: the backup of this round, not compared yet.
+        done: the number of each kind of event.
     """
 
     world: World
@@ -49,7 +49,7 @@ class Rounds:
     fresh: Backup | None = None
 
     def run(self, name: str, seconds: float, *, kill: bool) -> None:
-        """Let clients work for some seconds while the operator of this name is at work.
+        """Run clients for some seconds beside an operator.
 
         Args:
             kill: kill the server at the end, and start it again.
@@ -72,12 +72,12 @@ class Rounds:
         world.verify()
 
     def start(self) -> None:
-        """Start the server of the world with the clock that jumps."""
+        """Start the server with the clock that jumps."""
         with self.clock:
             self.world.start()
 
     def _compare(self, backup: Backup) -> None:
-        """Restore a backup elsewhere, compare it with the histories, and keep no other."""
+        """Restore a backup into another folder, compare it with the histories, and remove older backups."""
         scratch = self.folder / "scratch"
         self.kept = backup.folder, self.world.check_backup(backup, scratch)
         shutil.rmtree(scratch)
@@ -91,14 +91,14 @@ class Rounds:
             work(self, control, stopped)
 
     def trigger(self, control: Peer, action: str) -> None:
-        """Let the server do something. Raises ConnectionError if it does not."""
+        """Send TRIGGER with an action. Raises ConnectionError if the server does not answer OK."""
         answer = control.ask(f"TRIGGER {action}")
         if answer != "OK":
             raise ConnectionError(f"TRIGGER {action} was answered {answer!r}")
         self.done[action.split()[0]] += 1
 
     def ping(self, control: Peer) -> None:
-        """Ask whether the server answers. Raises ConnectionError if it does not."""
+        """Send PING. Raises ConnectionError if the server does not answer."""
         answer = control.ask("PING")
         if answer != "PONG":
             raise ConnectionError(f"PING was answered {answer!r}")
@@ -137,7 +137,7 @@ def restore(rounds: Rounds, control: Peer, stopped: threading.Event) -> None:
 
 
 def kill_workers(rounds: Rounds, control: Peer, stopped: threading.Event) -> None:
-    """Kill worker processes while they build graphs; each job must be done all the same."""
+    """Kill worker processes while they build graphs; each job must be done nevertheless."""
     done = threading.Event()
     pid = rounds.world.server.pid
 
@@ -170,7 +170,7 @@ def jump(rounds: Rounds, control: Peer, stopped: threading.Event) -> None:
 
 
 def fill_disk(rounds: Rounds, control: Peer, stopped: threading.Event) -> None:
-    """Fill the disk, and give the room back."""
+    """Fill the disk, and free it again."""
     while not stopped.wait(1.0):
         filler = fill(rounds.folder)
         rounds.done["full disk"] += 1

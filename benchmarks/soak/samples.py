@@ -1,4 +1,5 @@
-"""Samples of a server once a second: memory, descriptors, disk, latencies; plots, and whether they stay flat."""
+"""Samples of a server once a second: memory, descriptors, disk space, latencies; their plots, and a check for
+growth."""
 
 import json
 import os
@@ -17,16 +18,17 @@ from benchmarks.soak.world import World
 EVERY_S = 1.0
 WORK = 100_000
 POINTS_MAX = 120
-"""Of a line in a plot; of more samples, each point is the median of several."""
+"""The largest number of points of a line in a plot; with more samples, each point is the median of several."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One second. Memory and descriptors are of the server without its workers; None: it did not run.
+    """The figures of one second. Memory and descriptors are those of the server without its workers; None: it did not
+    run.
 
     Attributes:
         calm: the server is not killed any more.
-        machine_ms: how long the same work took each time, whatever the server did: others may use the machine, too.
+        machine_ms: the time of a fixed amount of work outside the server, which shows other load on the machine.
     """
 
     second: float
@@ -44,10 +46,10 @@ class Sample:
 
 
 class Sampler:
-    """Takes samples in a thread inside a `with` block, and appends them to a file.
+    """A thread inside a `with` block that takes samples and appends them to a file.
 
     Attributes:
-        calm: whether samples from now on are of a server that is not killed any more.
+        calm: from now on the server is not killed any more.
     """
 
     def __init__(self, world: World, store: Path, file: Path) -> None:
@@ -99,7 +101,7 @@ class Sampler:
 
 
 def machine_ms() -> float:
-    """Return how long a little work takes now, in milliseconds."""
+    """Return the time of a small fixed amount of work in milliseconds."""
     began = time.perf_counter()
     sum(range(WORK))
     return round((time.perf_counter() - began) * 1000, 3)
@@ -122,10 +124,10 @@ def quantile(values: list[float], percent: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """How much a figure may grow from the first quarter of the calm part to its last one: medians are compared.
+    """The limit for the growth of a figure from the first to the last quarter of the calm part; medians are compared.
 
     Attributes:
-        is_time: it may also grow as much as the work of `machine_ms` became slower.
+        is_time: the figure may also grow in proportion to `machine_ms`.
     """
 
     field: str
@@ -146,10 +148,10 @@ BARS = (
 
 
 def judge(samples: Sequence[Sample], settle_s: float) -> list[tuple[str, float, float, float]]:
-    """Return each figure at the begin and at the end of the calm part, and the most that it may be at the end.
+    """Return each figure at the beginning and at the end of the calm part, and its limit at the end.
 
     Args:
-        settle_s: so much of the calm part is left out, in which caches fill.
+        settle_s: the time at the start of the calm part that does not count, because caches fill.
     """
     calm = [sample for sample in samples if sample.calm]
     calm = [sample for sample in calm if sample.second >= calm[0].second + settle_s]
@@ -166,7 +168,7 @@ def judge(samples: Sequence[Sample], settle_s: float) -> list[tuple[str, float, 
 
 
 def median(samples: Sequence[Sample], field: str) -> float | None:
-    """Return the median of a figure, None if it was never known."""
+    """Return the median of a figure, None without a value."""
     known = [value for sample in samples if (value := getattr(sample, field)) is not None]
     return statistics.median(known) if known else None
 

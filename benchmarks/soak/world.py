@@ -1,4 +1,4 @@
-"""World: a server, its buckets with their histories, and the clients that work in them at the same time."""
+"""World: a server, its buckets with their histories, and the clients that use them concurrently."""
 
 import random
 import threading
@@ -18,13 +18,13 @@ from tests.server.peer import Peer
 WRITERS = 4
 READERS = 4
 GONE_MAX = 500
-"""Words that a bucket lost which are looked for, at most."""
+"""The largest number of lost words of a bucket that are searched for."""
 AT_ONCE = 200
 SETTINGS: dict[str, object] = {
     "search.query_alternates_try": 0,
     "search.query_limit_maximum": LIMIT,
 }
-"""A word finds only the objects that hold it, and all of them."""
+"""Settings under which a word finds exactly the objects that hold it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Backup:
     """A backup that was answered OK.
 
     Attributes:
-        ranges: for each bucket, the numbers of the first and the last state that it may hold.
+        ranges: for each bucket, the numbers of the first and the last state that the backup may hold.
     """
 
     folder: Path
@@ -40,7 +40,7 @@ class Backup:
 
 
 class World:
-    """A server in a folder, and what is known of its buckets.
+    """A server in a folder, and the histories of its buckets.
 
     Args:
         may_be_refused: the disk may become full.
@@ -61,7 +61,7 @@ class World:
         self.pid = self.server.pid
 
     def kill(self) -> None:
-        """Kill the server, as a crash would; its clients then fail."""
+        """Kill the server like a crash; its clients then fail."""
         self.pid = None
         self.server.kill()
         self._look_at_log()
@@ -81,7 +81,7 @@ class World:
 
     @contextmanager
     def clients(self, operate: Callable[[threading.Event], None], *, writers: bool = True) -> Iterator[None]:
-        """Let clients and an operator work inside a `with` block; what they raise while the server runs is a fault."""
+        """Run clients and an operator inside a `with` block; an exception while the server runs is a fault."""
         stopped = threading.Event()
         writing = [
             Writer(self.server, place, self.latencies, by_client=number % 2 == 1, may_be_refused=self._may_be_refused)
@@ -105,7 +105,7 @@ class World:
         self.refused += sum(writer.refused for writer in writing)
 
     def _collect(self, working: list[Future[None]]) -> None:
-        """Note why clients ended, unless it was the end of the server."""
+        """Record the exceptions of clients, except those caused by the end of the server."""
         for error in (future.exception() for future in working):
             if error is not None and (self.pid is not None or not isinstance(error, (OSError, ConnectionLost))):
                 self.faults.append(f"a client failed: {error!r}")
@@ -119,9 +119,9 @@ class World:
         return Backup(folder, list(zip(first, (place.history.sent for place in self.places), strict=True)))
 
     def check_backup(self, backup: Backup, scratch: Path) -> dict[str, Objects]:
-        """Restore a backup into a folder of its own; return what each collection in it holds.
+        """Restore a backup into a folder of its own; return the objects of each collection in it.
 
-        Call it before `settle`, beside no client.
+        Call it before `settle`, while no client works.
         """
         with Index(scratch) as index:
             index.restore(backup.folder)
@@ -135,7 +135,7 @@ class World:
         return found
 
     def begin_restore(self, states: dict[str, Objects], now: int) -> None:
-        """Note that a restore is sent; what it does not hold, such as a bucket that was flushed, stays as it is."""
+        """Record that a restore is sent; a bucket that the backup does not hold stays as it is."""
         for place in self.places:
             if place.collection in states:
                 place.history.send(Change("RESTORE", objects=states[place.collection]), now)
@@ -147,7 +147,7 @@ class World:
                 place.history.answer(now)
 
     def settle(self) -> None:
-        """Compare every bucket and every read with the histories, and begin anew; no client may be at work."""
+        """Compare every bucket and every read with the histories, and start new ones; no client may work meanwhile."""
         for place in self.places:
             self.changes += place.history.answered
             self.reads += len(place.reads)
@@ -164,14 +164,14 @@ class World:
             place.reads, place.faults = [], []
 
     def verify(self) -> None:
-        """Let the server compare its tables."""
+        """Verify the tables of the server."""
         with Peer(self.server, "control") as control:
             answer = control.ask("VERIFY")
             if answer != "RESULT []":
                 self.faults.append(f"VERIFY was answered {answer}")
 
     def _held(self, place: Place) -> Objects:
-        """Return what a bucket holds by one query for each word, and check that lists and counts agree."""
+        """Return the objects of a bucket by one query for each word, and check its lists and counts."""
         held, gone = place.history.words()
         words = [*held, *random.sample(sorted(gone), min(len(gone), GONE_MAX))]
         found: dict[str, set[str]] = {}

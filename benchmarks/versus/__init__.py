@@ -1,1 +1,1 @@
-"""Compare servers side by side: on loopback, with equal settings and equal texts."""
+"""Comparison of servers: on loopback, with equal settings and equal texts."""

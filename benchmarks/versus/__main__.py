@@ -1,4 +1,4 @@
-"""Compare our server with Sonic, Redis, SQLite FTS5 and tantivy, and print which bars are met.
+"""Compare our server with Sonic, Redis, SQLite FTS5 and tantivy, and print the verdict of each bar.
 
     python -m benchmarks.versus [--profile quick|full] [--only PART ...] [--json FILE] [--checkout NAME=FOLDER]
 
@@ -86,14 +86,14 @@ def named_folder(text: str) -> tuple[str, Path]:
 
 
 def machine() -> str:
-    """Return the facts about this machine that the results depend on."""
+    """Return a description of the machine."""
     return f"{os.cpu_count()} CPUs, {platform.machine()}, Python {platform.python_version()}"
 
 
 def measure(
     folder: Path, results: Results, profile: Profile, parts: tuple[str, ...], checkouts: dict[str, Path]
 ) -> dict[str, str]:
-    """Run the parts one after the other; return the versions of the servers by name."""
+    """Run the selected parts; return the versions of the servers by name."""
     versions = {}
     pushed = chat_messages(profile.messages)
     commands = Commands(pushed)
@@ -121,7 +121,7 @@ def measure(
 
 
 def find_servers(folder: Path, checkouts: dict[str, Path]) -> list[Server]:
-    """Return our server and those to compare it with."""
+    """Return our server and the servers to compare it with."""
     servers: list[Server] = [Sonicpy(OURS, folder / OURS)]
     servers += [Sonicpy(name, folder / name, checkout=checkout) for name, checkout in checkouts.items()]
     if THEIRS in checkouts:

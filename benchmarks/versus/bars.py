@@ -21,7 +21,7 @@ class Bar:
     is_least: bool
     """True: the value must be at least the limit. False: at most."""
     value: Callable[[Results], float | None]
-    """Returns None if the value was not measured."""
+    """Computes the value; None if it was not measured."""
 
     def verdict(self, results: Results) -> str:
         """Return MET, MISSED or NOT_RUN."""
@@ -31,7 +31,7 @@ class Bar:
         return MET if (value >= self.limit if self.is_least else value <= self.limit) else MISSED
 
     def judged(self, results: Results) -> dict[str, object]:
-        """Return the bar and its verdict as JSON data."""
+        """Return the bar, its value and its verdict as JSON data."""
         return {
             "name": self.name,
             "limit": self.limit,

@@ -1,4 +1,4 @@
-"""Check that answers are right: a rate counts only if the server answers correctly."""
+"""Checks of answers: a rate counts only if the server answers correctly."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,8 @@ from benchmarks.versus.workload import (
 )
 
 RIGHT_SHARE = 0.9
-"""The smallest share of right answers. Servers guess languages and stop words, so their answers may differ a little."""
+"""The smallest share of correct answers. Servers guess languages and stop words, so their answers may differ a
+little."""
 EDITS_MAX = 3
 SIGNS = {
     PING: b"PONG\r\n",
@@ -31,7 +32,7 @@ SIGNS = {
     SUGGEST: b"\nEVENT SUGGEST ",
     **dict.fromkeys(QUERIES, b"\nEVENT QUERY "),
 }
-"""Bytes that occur exactly once in each right reply, and in no other reply."""
+"""Bytes that occur exactly once in each correct reply, and in no other reply."""
 
 
 class WrongAnswers(Exception):
@@ -46,7 +47,7 @@ def check_replies(server: Server, operation: str, lane: Lane) -> None:
 
 
 def right_share(server: Server, operation: str, commands: Sequence[Command], texts: Sequence[str]) -> float:
-    """Send the commands and return the share of right answers.
+    """Send the commands and return the share of correct answers.
 
     Args:
         texts: the texts of the objects, by number.
@@ -71,10 +72,10 @@ def answer_items(answer: str) -> list[str] | None:
 
 
 def is_right(operation: str, asked: str, items: list[str] | None, texts: Sequence[str]) -> bool:
-    """Return whether an answer is right: an object in it holds a word of the query, or a suggestion has the prefix.
+    """Return whether an answer is correct: an object in it holds a word of the query, or a suggestion has the prefix.
 
-    The right item need not be the first, because Sonic puts rare corrections before exact words. For QUERY_MISS an
-    answer is right unless an object in it holds the word.
+    The correct item need not be the first, because Sonic puts rare corrections before exact words. For QUERY_MISS an
+    answer is correct unless an object in it holds the word.
     """
     if items is None:
         return False

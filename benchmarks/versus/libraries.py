@@ -1,4 +1,4 @@
-"""Our library beside SQLite FTS5 and tantivy, in process: the same texts and queries, no socket.
+"""Our library beside SQLite FTS5 and tantivy, in process: equal texts and queries, no socket.
 
 Each library keeps its index in a folder, commits once for all texts, and returns the ids of the best ten objects.
 """
@@ -22,7 +22,7 @@ KINDS = (QUERY_1, QUERY_2, QUERY_3)
 
 
 def engines(folder: Path) -> Iterator[tuple[str, Engine, Callable[[int], int | str]]]:
-    """Yield the name of each library, an index below a folder, and the names of its texts by their numbers."""
+    """Yield for each library its name, an index below a folder, and a function from numbers to names of texts."""
     yield Library.name, Library(folder / "ours"), oid
     yield Fts5.name, Fts5(folder / "fts5" / "index.db", ", content=''"), lambda number: number + 1
     if tantivy.is_installed():
@@ -30,7 +30,7 @@ def engines(folder: Path) -> Iterator[tuple[str, Engine, Callable[[int], int | s
 
 
 def compare(folder: Path, results: Results, texts: Sequence[str], commands: Commands) -> None:
-    """Record the CPU time of indexing and of queries, and the disk space, for each library."""
+    """Record the CPU time of indexing and of queries, and the disk space, of each library."""
     places = iter(("ours", "fts5", "tantivy"))
     (folder / "fts5").mkdir()
     for name, engine, name_of in engines(folder):

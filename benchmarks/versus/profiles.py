@@ -16,7 +16,7 @@ class Profile:
     read_s: float
     """Seconds per reading operation, mode, round and server."""
     rest_s: float
-    """Pause after a run of PUSHes; the CPU time that the server uses in it counts for the PUSHes."""
+    """Pause after a run of PUSHes; the CPU time of the server in the pause counts for the PUSHes."""
     settle_s: float
     """Pause before memory and disk are measured, so that periodic work (once per second) is done."""
     idle_s: float

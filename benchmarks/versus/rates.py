@@ -1,4 +1,4 @@
-"""Rates: every operation in every mode, servers in turn and in rounds."""
+"""Rates of every operation in every mode; servers take turns in rounds."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -17,7 +17,7 @@ Key = tuple[str, str, str]
 def push_rates(servers: Sequence[Server], texts: Sequence[str], profile: Profile) -> dict[Key, Rate]:
     """Push the first `rounds * modes * pushes` texts to each server and return the rates.
 
-    The run includes the work that a server does after its OK, so that this work does not disturb the next server.
+    A run includes the work of a server after its OK, so that it does not disturb the next server.
     """
 
     def push(place: int, mode: Mode, server: Server, number: int) -> Run:
@@ -81,7 +81,7 @@ def push_run(server: Server, mode: Mode, lines: Sequence[bytes] | Iterator[bytes
 
 
 def read_run(server: Server, operation: str, mode: Mode, lines: Iterator[bytes], seconds: float) -> Run:
-    """Send lines over the connections of a mode, which take them in turn, for `seconds`. Raises WrongAnswers."""
+    """Send lines over the connections of a mode, in turn, for `seconds`. Raises WrongAnswers."""
     return load(
         server,
         "search",

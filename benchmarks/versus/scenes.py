@@ -52,12 +52,12 @@ EARLY_US, LATE_US = "CPU us a PUSH in a small index", "CPU us a PUSH in a large 
 EARLY_S, LATE_S = "PUSH ops/s in a small index", "PUSH ops/s in a large index"
 HALF_CHURNED_MB, CHURNED_MB = "tables halfway through the churns, MB", "tables after the churns, MB"
 FRESH = 500
-"""Texts pushed right before a consolidation, so that there are pending words."""
+"""The number of texts pushed right before a consolidation, so that words are pending."""
 MB = 1e6
 
 
 def idle(server: Server, results: Results, profile: Profile) -> None:
-    """Record the memory of a server that has just started and has one connection."""
+    """Record the memory of a server with one connection right after its start."""
     with server.connect("search") as connection:
         ask(connection, b"PING\n")
         time.sleep(profile.settle_s)
@@ -90,7 +90,7 @@ def load(server: Server, results: Results, profile: Profile, texts: Sequence[str
 
 
 def consolidate(server: Server, results: Results, profile: Profile) -> None:
-    """Consolidate now; record how long it takes and the slowest PING of another connection meanwhile.
+    """Consolidate now; record its time and the slowest PING of another connection meanwhile.
 
     The PINGs go on for a while, because the server removes old files after its answer.
     """
@@ -104,7 +104,7 @@ def consolidate(server: Server, results: Results, profile: Profile) -> None:
 
 
 def rest(servers: Sequence[Server], results: Results, profile: Profile) -> None:
-    """Restart the servers and leave them alone; record what their indexes take on the disk then."""
+    """Restart the servers and leave them idle; record the disk space of their indexes."""
     for server in servers:
         server.stop()
         server.start()
@@ -141,7 +141,7 @@ def restart(server: Server, results: Results, commands: Commands) -> None:
 
 
 def durability(folder: Path, results: Results, profile: Profile, texts: Sequence[str], name: str) -> None:
-    """Record the rate of PUSH of our server when each commit waits for the disk, and with the default."""
+    """Record the rate of PUSH of our server if each commit waits for the disk, and by default."""
     with (
         Sonicpy(name, folder / "interval") as interval,
         Sonicpy(name, folder / "commit", {"store.kv.durability": "commit"}) as commit,

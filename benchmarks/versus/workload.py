@@ -1,4 +1,4 @@
-"""The commands that the harness sends: the same for every server, from a fixed seed."""
+"""The commands that the harness sends: equal for every server, from a fixed seed."""
 
 import random
 import re
@@ -13,9 +13,10 @@ from tests.support.texts import SEED, oid, quoted
 COLLECTION = "messages"
 BUCKET = "default"
 COMMANDS = 2_000
-"""Different commands of each kind; a run that sends more starts over."""
+"""The number of different commands of each kind; a longer run repeats them."""
 LIMITS = cycle(range(10, 20))
-"""Of queries, one after the other in the whole run: a server forgets kept answers long before a limit comes again."""
+"""The limits of queries, one after the other in the whole run: a limit returns long after the server dropped cached
+answers."""
 PLAIN_WORD = re.compile(r"(?<!\S)[A-Za-z]{3,20}(?=[.,!?]?(?!\S))")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -33,7 +34,7 @@ OPERATIONS = (PING, PUSH, *READS)
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """How the client sends the commands of an operation."""
+    """The number of connections, and of commands in flight on each."""
 
     name: str
     connections: int
@@ -48,7 +49,7 @@ MODES = (ONE, EIGHT, SIXTEEN)
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A line to send, and the text in it, which decides whether the answer is right."""
+    """A line to send, and the text in it, by which the answer is checked."""
 
     line: bytes
     text: str
@@ -80,7 +81,7 @@ def plain_words(text: str) -> list[str]:
 
 
 def stop_words() -> frozenset[str]:
-    """Return the stop words of all languages, because servers guess the language of a text differently."""
+    """Return the stop words of all languages, because servers guess languages differently."""
     lists = StopWords()
     return frozenset().union(*(lists.words(code) for code in LANG_CODES))
 
@@ -104,10 +105,10 @@ class Commands:
     def lines(self, operation: str, start: float = 0.0) -> Iterator[bytes]:
         """Yield the lines of an operation, without end and always in the same order.
 
-        Each pass over those of QUERY has another limit, so that no server answers from what it has kept of answers.
+        Each pass over the lines of QUERY has another limit, so that no server answers from a cache of answers.
 
         Args:
-            start: the share of the lines to skip at first, so that a slow server gets other lines in each run.
+            start: the share of the lines to skip first, so that a slow server gets other lines in each run.
         """
         if operation == PING:
             return cycle([b"PING\n"])
@@ -146,7 +147,7 @@ class Commands:
 
 
 def with_new_limits(lines: Sequence[bytes]) -> Iterator[bytes]:
-    """Yield lines without end, in each pass with the next of LIMITS."""
+    """Yield lines without end, each pass with the next of LIMITS."""
     for number in LIMITS:
         for line in lines:
             yield line.replace(b"\n", b" LIMIT(%d)\n" % number)

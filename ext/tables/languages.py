@@ -2,9 +2,9 @@
 
 The file, in the byte order of the machine, every offset counted from its start:
 
-    head       magic, version, CRC-32 of all bytes after the head, size, where the sections are
-    languages  one row each: code, prior; those of one script are neighbours
-    scripts    one row each: weight of a letter, its languages, where its n-grams are. The first is Latin, the
+    head       magic, version, CRC-32 of all bytes after the head, size, offsets of the sections
+    languages one row each: code, prior; languages of one script are neighbours
+    scripts    one row each: weight of a letter, its languages, offset of its n-grams. The first is Latin, the
                last "Other": all scripts that no language of the table uses
     page map   one byte for each 256 code points: the number of their page
     pages      256 classes of 16 bits: script number << 8 | letter; BREAK for characters that are not letters,
@@ -38,18 +38,19 @@ LANGUAGE_ROW = struct.Struct("=4si")
 SCRIPT_ROW = struct.Struct("=10I")
 
 SMOOTHING = 2e-5
-"""Added to every frequency. Values from 1e-5 to 3e-5 differ little; 2e-6 and 1e-4 lose half a point at 20 bytes."""
+"""Added to every frequency. Values from 1e-5 to 3e-5 differ little; 2e-6 and 1e-4 cost half a percentage point at 20
+bytes."""
 
 SCALE = 25
 """Steps to one nat: the heaviest n-gram, of 10 nats, just fits into a byte."""
 
 PRIOR_NATS = {"eng": 6.0, "rus": 3.0, "srp": -4.0, "swa": -2.0, "sqi": -2.0}
-"""Chat is mostly English, even where it names hosts and packages. Russian is the most common language in Cyrillic, and
-Serbian is the one closest to all others. Swahili and Albanian are not in the table of languages: with their profiles,
-such texts are not taken for another language."""
+"""Priors of languages. Chat is mostly English, even with names of hosts and packages. Russian is the most common
+language in Cyrillic, and Serbian is closest to all others. Swahili and Albanian are not in the table of languages:
+their profiles keep such texts from being assigned to another language."""
 
 BORROWED_PRIOR_NATS = -8.0
-"""Of languages with a borrowed profile: they are rare and must not win the texts of their relatives."""
+"""Prior of languages with a borrowed profile: they are rare and must not win the texts of their relatives."""
 
 BREAK, MARK = 0, 0xFFFF
 BORDER, FIRST_LETTER = 1, 2
@@ -82,7 +83,7 @@ class Script:
         return len(self.alphabet) + 1
 
     def number(self, letter: str) -> int:
-        """Return the number of a letter, or of a blank, which means the edge of a word."""
+        """Return the number of a letter, or of a blank, the edge of a word."""
         return BORDER if letter == " " else self.alphabet.get(letter, FIRST_LETTER + len(self.alphabet))
 
 
@@ -181,12 +182,12 @@ def profiled_script(name: str, letters: set[str]) -> Script:
 
 
 def utf8_bytes(points: Iterable[int]) -> int:
-    """Return the bytes of the first letter of a script: the weight of its letters against those of other scripts."""
+    """Return the bytes of the first letter of a script: the weight of its letters relative to other scripts."""
     return len(chr(min(points)).encode("utf-8"))
 
 
 def prior(script: Script, code: str) -> int:
-    """Return the steps that a language has before any n-gram."""
+    """Return the prior of a language, in steps."""
     borrowed = code in (code for code, _ in pairs(BORROWED.get(script.name, "")))
     return round(PRIOR_NATS.get(code, BORROWED_PRIOR_NATS if borrowed else 0.0) * SCALE)
 

@@ -1,9 +1,9 @@
 """Build-time only: n-gram profiles of all languages that share their script with others.
 
-Most profiles come from langdetect, which counted the n-grams of Wikipedia. A language without one borrows: some of its
-n-grams are those of its function words, which are a good part of any text in it, and the rest are those of its
-relatives. That raised the share of texts guessed right at 20, 60 and 200 bytes from 5, 9 and 15 % to 51, 80 and 94 %;
-the other languages lost 0.3, 0.2 and 0.1 points.
+Most profiles come from langdetect, which counted the n-grams of Wikipedia. A language without a profile borrows: some
+of its n-grams are those of its function words, a good part of any text in it, and the rest are those of its relatives.
+That raised the share of texts guessed right at 20, 60 and 200 bytes from 5, 9 and 15 % to 51, 80 and 94 %; the other
+languages lost 0.3, 0.2 and 0.1 points.
 
 An n-gram is one to three letters of one word; a blank means the edge of the word. Case does not count.
 """
@@ -17,7 +17,7 @@ from importlib.metadata import files
 from tables.stopwords import all_languages, function_words
 
 Probabilities = dict[str, dict[str, float]]
-"""N-gram -> language -> its share of all n-grams of as many letters."""
+"""N-gram -> language -> its share of all n-grams of its number of letters."""
 
 PROFILES = {
     "Latin": (
@@ -31,7 +31,7 @@ PROFILES = {
     "Hebrew": "he:heb",
 }
 """The profiles of langdetect in use, by script, with their language codes. Its other profiles are of scripts with one
-language. It has none for Serbian: Croatian in Cyrillic letters takes its place."""
+language. It has none for Serbian, which is replaced by Croatian in Cyrillic letters."""
 
 BORROWED = {
     "Latin": (
@@ -46,11 +46,11 @@ BORROWED = {
 """The languages without profile, and the relatives (or neighbours) whose n-grams they borrow."""
 
 FUNCTION_WORD_SHARE = 0.4
-"""Share of function words in a borrowed profile; 0.3 finds the language more often, 0.5 harms the others less."""
+"""Share of function words in a borrowed profile; 0.3 finds the language more often, 0.5 harms other languages less."""
 
 ENGLISH_WORD_SHARE = 0.1
-"""English borrows from itself, because I, you and can are rare in Wikipedia but frequent in chat. This found 1 % more
-of its lines, at no cost to any other language."""
+"""Share of function words in the English profile, because I, you and can are rare in Wikipedia but frequent in chat. It
+finds 1 % more of English lines, at no cost to other languages."""
 
 GAJ = "abcčćdđefghijklmnoprsštuvzž"
 VUK = "абцчћдђефгхијклмнопрсштувзж"
@@ -60,7 +60,7 @@ _BETWEEN_WORDS = re.compile("[-' \u2019\u02bb\u02bc]")
 
 
 def script_profiles(script: str, letters: set[str]) -> tuple[list[str], Probabilities]:
-    """Return the languages with a profile in `script`, and those of their n-grams that consist of `letters`."""
+    """Return the languages with a profile in `script`, and their n-grams that consist of `letters`."""
     languages: list[str] = []
     probabilities: Probabilities = defaultdict(dict)
     for key, code in pairs(PROFILES[script]):
@@ -94,7 +94,7 @@ def add_profile(probabilities: Probabilities, code: str, profile: dict, letters:
 
 
 def mix(probabilities: Probabilities, code: str, relatives: list[str], share: float) -> None:
-    """Give the language `code` this share of the mean of its relatives, for every n-gram."""
+    """Add a share of the mean of its relatives to the language `code`, for every n-gram."""
     for row in probabilities.values():
         shares = [row.get(relative, 0.0) for relative in relatives]
         if any(shares):
@@ -124,7 +124,7 @@ def grams(word: str) -> list[str]:
 def fold(char: str) -> str | None:
     """Return the letter that `char` counts as, or None if it is more than one letter.
 
-    It merges what langdetect merges: upper and lower case; the Vietnamese letters from U+1EA0 on, except two that
+    It merges letters as langdetect does: upper and lower case; the Vietnamese letters from U+1EA0 on, except two that
     Yoruba has too; comma and cedilla in Romanian; the Persian and the Arabic yeh.
     """
     lower = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", char).lower())

@@ -13,7 +13,7 @@ themselves. Beside the long list of stopwords-iso, the English one gained .01 of
 lost nothing on classic collections, because that list holds words such as "system" and "information".
 
 Languages without a list here have no words that weigh less: their long lists hold words that people search for (Czech
-článek, Korean 시간), and how common a word is says enough. Chinese gained .0003 of nDCG@10 on XQuAD without its list.
+článek, Korean 시간), and the frequency of a word is enough. Chinese gained .0003 of nDCG@10 on XQuAD without its list.
 Japanese lost .0014 on JaQuAD: it is in LONG, and keeps its list, which holds few other words.
 """
 

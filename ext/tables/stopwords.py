@@ -53,7 +53,7 @@ def keys() -> Iterator[str]:
 
 
 def function_words(language) -> list[str]:
-    """Return the function words of a row of the table of languages: its stop words, and those that mark it."""
+    """Return the function words of a row of the table of languages: its stop words, and its MARK_WORDS."""
     stop = stop_words(language.stopwords, read_stopwords_iso()) if language.stopwords else set()
     return sorted(stop | {normal(word) for word in MARK_WORDS.get(language.code, "").split()})
 
@@ -65,7 +65,7 @@ def all_languages() -> list:
 
 
 def stop_words(key: str, lists: dict[str, list[str]]) -> set[str]:
-    """Return the stop words under `key` in normal form: our own list, or else that of stopwords-iso."""
+    """Return the stop words under `key` in normal form: our own list, or else the list of stopwords-iso."""
     if key in STOP_WORDS:
         words = set(STOP_WORDS[key].split())
         if key == "yi":
@@ -78,9 +78,9 @@ def stop_words(key: str, lists: dict[str, list[str]]) -> set[str]:
 
 
 def sonic_words(code: str, lists: dict[str, list[str]]) -> set[str]:
-    """Return the stop words of a language in compat mode, if they are not those of the long list; else none.
+    """Return the stop words of a language in compat mode, if they differ from the long list; else none.
 
-    Each was chosen from published lists as the one that agrees best with Sonic's answers; see NOTICE.
+    Each list was chosen from published lists because it agrees best with Sonic's answers; see NOTICE.
     """
     if code == "lit":
         words = set(lists["lt"])

@@ -57,9 +57,9 @@ BYTE_BITS = {
     "MidNumLet": BETWEEN_LETTERS | BETWEEN_DIGITS,
     "Single_Quote": BETWEEN_LETTERS | BETWEEN_DIGITS,
 }
-"""By word break class of an ASCII character."""
+"""Bits by word break class of an ASCII character."""
 PATTERN_SIGNS = "@.:"
-"""Each match of a pattern holds one of these, a digit or a low line."""
+"""The signs in patterns: each match of a pattern contains one of them, a digit or a low line."""
 
 
 def write_headers(folder: Path) -> None:
@@ -158,7 +158,7 @@ def _fold_distance(point: int) -> int:
 
 
 def _byte_kinds(properties: list[int]) -> list[int]:
-    """Return the bits of every byte, by which native code reads text in ASCII without decoding it."""
+    """Return the properties of every byte as bits, which let native code read ASCII text without decoding it."""
     kinds = [BYTE_BITS.get(CLASSES[properties[byte] & 31], 0) for byte in range(128)]
     for byte, kind in enumerate(kinds):
         if kind & IN_LETTERS and chr(byte).isupper():
@@ -169,7 +169,7 @@ def _byte_kinds(properties: list[int]) -> list[int]:
 
 
 def _joining_seconds() -> set[int]:
-    """Return every character that composition may join to the one before it."""
+    """Return every character that composition may join to the character before it."""
     seconds = set(HANGUL_VOWELS_AND_TAILS)
     for point in range(CODE_POINTS):
         parts = unicodedata.decomposition(chr(point)).split()

@@ -1,4 +1,4 @@
-"""How a PUSH changes the rows and blocks of a bucket. It works on a `TermCache`."""
+"""The changes of a bucket's rows and blocks by a PUSH, in a `TermCache`."""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -22,17 +22,17 @@ cdef uint64_t POSITION_MAX = 0xFFFFFFFF
 
 
 cdef class AddTerms(ObjectChange):
-    """One PUSH: gives an object the terms of a text.
+    """One PUSH: adds the terms of a text to an object.
 
     Call in this order: read `word_keys`, `take_rows`; read the blocks it names, `take_blocks`, `finish`; then write
     `blocks`, `new_terms()`, `changed_words()` and `record()`. The cache holds the changed rows of words.
 
     Args:
         terms: words, counts and flags of the text.
-        record: what the object holds already.
+        record: the present record of the object.
         next_term: the next unused term id of the bucket.
-        cache: where the rows of words are changed.
-        by_association: the order of the bucket's lists; else by objects.
+        cache: the cache in which the rows of words are changed.
+        by_association: whether the bucket's lists are in the order of association; else by IID.
         letters: words are shown up to 50 letters, not 40 bytes.
     """
 
@@ -76,7 +76,7 @@ cdef class AddTerms(ObjectChange):
         return self._next_term
 
     cdef list look_up(self):
-        """Look the words up in the cache; return the keys of those that it lacks."""
+        """Look the words up in the cache; return the keys of missing words."""
         cdef uint8_t key[4 + TERM_KEY_BYTES]
         cdef Py_ssize_t number, size
         cdef bytes word
@@ -103,8 +103,8 @@ cdef class AddTerms(ObjectChange):
         return 0
 
     cpdef list take_rows(self, list found):
-        """Take the (key, row) pairs found for `word_keys`, in their order; return the keys of the blocks
-        needed: what is needed of each is the last block whose key is not behind it, see `Transaction.floor_many`.
+        """Take the (key, row) pairs found for `word_keys`, in their order; return keys for the blocks needed: for each
+        key, the last block at or before it, see `Transaction.floor_many`.
 
         Raises:
             DamagedBytes: a row cannot be read.
@@ -143,7 +143,7 @@ cdef class AddTerms(ObjectChange):
         return self._block_keys
 
     cdef int select_held(self) except -1:
-        """Prepare the record for a look at these terms, if it is so large that it is not unpacked for them."""
+        """Prepare look-ups of these terms in the record, if it is too large to be unpacked for them."""
         cdef uint64_t *term_ids
         cdef Py_ssize_t number
         if self._record._packed is None:
@@ -280,7 +280,7 @@ cdef class AddTerms(ObjectChange):
         return write_block(postings, count) if self._by_association else write_dense_block(postings, count)
 
     cdef int put(self, Edit *edit, Posting *postings, int count) except -1:
-        """Put the object among the postings of a block, or raise its tf; return how many there are now."""
+        """Put the object into the postings of a block, or raise its tf; return the new number of postings."""
         cdef int place = 0
         if edit.step == RAISE:
             while place < count and postings[place].iid != self._iid:
@@ -376,7 +376,7 @@ cdef AddTerms begin_add_terms(
     bint by_association,
     bint letters,
 ):
-    """Return an AddTerms, without what a call from Python costs."""
+    """Return an AddTerms, without the cost of a call from Python."""
     cdef AddTerms change = AddTerms.__new__(AddTerms)
     change.set_up(bucket, iid, terms, record, next_term, cache, by_association, letters)
     return change

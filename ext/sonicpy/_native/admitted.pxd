@@ -1,7 +1,7 @@
-"""The one rule that says which objects answer a query, for native code.
+"""The rule for which objects answer a query, for native code.
 
-An object answers if it holds some clause that brings, all that are required, and none that is forbidden. Objects are
-bits here: those of a window, of a whole bucket, or one alone.
+An object answers if it holds at least one clause that brings, all required clauses, and no forbidden one. Objects are
+bits here: of a window, of a whole bucket, or a single one.
 """
 
 from libc.stdint cimport uint64_t
@@ -15,7 +15,7 @@ cdef uint64_t count_admitted(QueryState query) except? 0
 
 
 cdef inline uint64_t kept_bits(int role, uint64_t holders) noexcept nogil:
-    """Return the objects that a clause does not refuse.
+    """Return the objects that a clause allows.
 
     Args:
         holders: of the clause.
@@ -26,5 +26,5 @@ cdef inline uint64_t kept_bits(int role, uint64_t holders) noexcept nogil:
 
 
 cdef inline bint is_kept(int role, bint held) noexcept nogil:
-    """Return whether a clause does not refuse an object that holds it, or does not."""
+    """Return whether a clause allows an object that holds it, or does not hold it."""
     return kept_bits(role, ~<uint64_t> 0 if held else 0) != 0

@@ -1,4 +1,4 @@
-"""How many objects answer a query: their bits, over a whole bucket."""
+"""The number of objects that answer a query: their bits, over a whole bucket."""
 
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free
@@ -15,16 +15,16 @@ from sonicpy._native.windows cimport WINDOW_BITS, WINDOW_WORDS
 
 
 cdef bint decides(QueryState query, const Term *term, bint implied) noexcept:
-    """Return whether it depends on a term which objects answer.
+    """Return whether a term affects which objects answer.
 
     Args:
-        implied: all that answer hold one that brings, whatever else they hold.
+        implied: see `is_implied`.
     """
     return term.role & (R_REQUIRED | R_FORBIDDEN) or (term.role & R_BRINGS and not implied)
 
 
 cdef bint is_implied(QueryState query) noexcept:
-    """Return whether some term that brings is required."""
+    """Return whether a required term brings, so that all objects that answer hold a term that brings."""
     cdef Py_ssize_t number
     for number in range(query.term_count):
         if query.terms[number].role & R_BRINGS and query.terms[number].role & R_REQUIRED:
@@ -33,7 +33,7 @@ cdef bint is_implied(QueryState query) noexcept:
 
 
 cdef list keys_to_count(QueryState query):
-    """Return the keys of the blocks that `count_admitted` needs and nobody has read yet; hand them over with `give`."""
+    """Return the keys of the unread blocks that `count_admitted` needs, to be given by `give`."""
     cdef Py_ssize_t number, source, block
     cdef const Term *term
     cdef bint implied = is_implied(query)
@@ -91,7 +91,7 @@ cdef uint64_t newest_iid(const Source *source) noexcept nogil:
 
 
 cdef void mark(QueryState query, const Term *term, uint64_t *marks, Py_ssize_t windows) noexcept nogil:
-    """Set the bits of the objects that hold a term, which stand in the first `windows` windows."""
+    """Set the bits of the objects that hold a term, in the first `windows` windows."""
     cdef Py_ssize_t number, block, place, window, word
     cdef const Source *source
     cdef OpenBlock held

@@ -45,12 +45,12 @@ cdef enum:
 
 @cython.final
 cdef class Analyzer:
-    """How texts become terms, whatever their language; a BoundAnalyzer does the work.
+    """The rules of an analyzer for all languages; a BoundAnalyzer applies them.
 
     Args:
-        normalize: str -> str, full case folding and all else that one piece needs; its result is split at white
-            space without `whole_pieces`. Called for the pieces that one-to-one folding cannot do, or for all with
-            `always_normalize`.
+        normalize: str -> str, the whole normalisation of a piece, including case folding; its result is split at white
+            space without `whole_pieces`. Called for pieces that need more than one-to-one folding, or for all pieces
+            with `always_normalize`.
         always_normalize: call `normalize` for every piece (diacritics are folded).
         composes: pieces that a Unicode normal form may change go through `normalize`.
         patterns: look for mail addresses, numbers and so on; their words are SPECIAL.
@@ -58,14 +58,13 @@ cdef class Analyzer:
         fold_special: fold special words as others; otherwise they keep their letters as typed.
         at_borders: patterns begin and end at word borders (Sonic's do not).
         bigrams: a run of letters of scripts without blanks (Han, kana, Thai, Lao, Khmer, Burmese) is one word, any two
-            neighbours in it are a term flagged PART, and each single letter is one flagged STOP. Otherwise each letter
-            is a word.
-        words_of_run: str -> list of str, the words of such a run by a dictionary. If it returns words, they take the
-            place of the run itself.
+            neighbours in it are a term flagged PART, and each single letter is a term flagged STOP. Otherwise each
+            letter is a word.
+        words_of_run: str -> list of str, the words of a run by a dictionary. If it returns words, they replace the run.
         marks_are_words: a piece without a letter or number is a word if it holds an alphabetic mark, such as a vowel
             sign of Devanagari (as in Sonic).
         rules_special: the rules of the language are for special words, too (as in Sonic).
-        whole_pieces: a piece is one word, even if its normal form has blanks in it (as in Sonic).
+        whole_pieces: a piece is one word, even if its normal form contains blanks (as in Sonic).
         stops_in_any_form: a word is a stop word if its NFKC form is one (as in Sonic); the sets hold those forms.
         rules: 1: those of version 1.0. 8: emoji and some symbols are words, and C++, C# and .NET are, beside c and net.
         prepares: characters become what ext/tables/prepared.py says before words are cut.
@@ -104,8 +103,8 @@ cdef class BoundAnalyzer:
     """An Analyzer with the rules of one language.
 
     Args:
-        analyzer: what holds for every language.
-        stops: ordinary words in here are left out (`drop_stops`) or flagged STOP; None: no stop words.
+        analyzer: the rules for all languages.
+        stops: ordinary words in this set are left out (`drop_stops`) or flagged STOP; None: no stop words.
         stem: str -> str for ordinary words, called after stop words are found; None: no stemming.
         segment: str -> list of str that cuts a text instead of UAX #29; every piece is a word, blanks and signs, too
             (as in Sonic).
@@ -191,7 +190,7 @@ cdef class BoundAnalyzer:
         return self.add_piece(terms, text, match.core_end - match.begin, F_SPECIAL)
 
     cdef int add_numbers(self, Collector terms, const uint8_t *text, Py_ssize_t size) except -1:
-        """Add the numbers between dots: `19.99` before a `2024` is two words, as it is anywhere else."""
+        """Add the numbers between dots: `19.99` before a `2024` is two words, as in other places."""
         cdef Py_ssize_t at, begin = 0
         for at in range(size + 1):
             if at == size or text[at] == c".":
@@ -200,7 +199,7 @@ cdef class BoundAnalyzer:
         return 0
 
     cdef int add_words(self, Collector terms, const uint8_t *text, Py_ssize_t size, uint8_t flags) except -1:
-        """Add every piece of the text that holds a letter or number; return how many there were."""
+        """Add every piece of the text with a letter or number; return their number."""
         cdef Py_ssize_t at = 0, end, piece_size, began = 0, behind = -1, dot = -1
         cdef bint has_word
         cdef bint bigrams = self._analyzer._bigrams
@@ -313,7 +312,7 @@ cdef class BoundAnalyzer:
         return 0
 
     cdef int add_segment(self, Collector terms, str piece, uint8_t flags) except -1:
-        """Add a piece that `words_of_run` cut, if it holds a letter or number."""
+        """Add a piece from `words_of_run`, if it has a letter or number."""
         cdef Py_ssize_t size
         cdef const uint8_t *utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(piece, &size)
         if holds(utf8, 0, size, ALPHANUMERIC):
@@ -325,8 +324,8 @@ cdef class BoundAnalyzer:
     ) except -1:
         """Add the run of letters without blanks that begins at `at`, its pairs and its letters; return its end.
 
-        A run that needs more than one-to-one folding is normalised as a whole first: neither a dictionary nor the
-        border between two letters may depend on how a letter is spelled.
+        A run that needs more than one-to-one folding is normalised as a whole first: the spelling of a letter must
+        affect neither the dictionary nor the border between two letters.
         """
         cdef Py_ssize_t first = at, part_size
         cdef const uint8_t *part_utf8
@@ -373,7 +372,7 @@ cdef class BoundAnalyzer:
         return 0
 
     cdef int add_piece(self, Collector terms, const uint8_t *piece, Py_ssize_t size, uint8_t flags) except -1:
-        """Fold a piece and add the words it becomes, mostly one."""
+        """Fold a piece and add its words, usually one."""
         cdef Analyzer analyzer = self._analyzer
         cdef Py_ssize_t folded = -1
         cdef int32_t newest
@@ -401,7 +400,7 @@ cdef class BoundAnalyzer:
     cdef inline int add_hashed(
         self, Collector terms, Py_ssize_t size, uint32_t hashed, uint8_t flags, Py_ssize_t typed
     ) except -1:
-        """Apply the rules of the language to a folded word and add what is left of it."""
+        """Apply the rules of the language to a folded word and add the result."""
         if not flags & (F_SPECIAL | F_STOP) or (flags & F_SPECIAL and self._analyzer._rules_special):
             if self._stops is not None and (
                 self._stops.holds(terms._bytes + terms._used, size, hashed)

@@ -1,4 +1,4 @@
-"""The bytes of a word graph as its builder, its reader and the corrector share them; graph.pyx draws the file."""
+"""The bytes of a word graph, shared by its builder, its reader and the corrector; graph.pyx describes the file."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -98,7 +98,7 @@ cdef inline void open_node(Node *node, const uint8_t *nodes, uint32_t place) noe
 
 
 cdef inline uint32_t stored_edge(const Node *node, int step) noexcept nogil:
-    """Return an edge with the way back to its target instead of the target."""
+    """Return an edge with the distance back to its target instead of the target."""
     return read_u32(node.edges + node.width * step) & node.mask
 
 
@@ -108,7 +108,7 @@ cdef inline uint32_t edge_of(const Node *node, int step) noexcept nogil:
 
 
 cdef inline int find_label(const Node *node, uint8_t label) noexcept nogil:
-    """Return the place of a label in its node, or -1. Eight labels are compared at once: equal ones become zero."""
+    """Return the place of a label in its node, or -1. Eight labels are compared at once: equal labels become zero."""
     cdef uint64_t ones = <uint64_t> 0x0101010101010101, found
     cdef int place = 0
     while place < node.count:

@@ -1,8 +1,8 @@
-"""Numbers in bits, for rows that rest for long and are packed most closely. The lowest bit of a byte comes first.
+"""Numbers in bits, for rows that rarely change and are packed most closely. The lowest bit of a byte comes first.
 
     bits(n)      a number of n bits, the lowest one first
-    unary        as many zeros as the number says, and a one
-    golomb(k)    unary(z), then bits(z) and bits(k), for a number whose k low bits are the last ones and whose rest plus 1
+    unary        the number in zeros, then a one
+    golomb(k)    unary(z), then bits(z) and bits(k), for a number whose k low bits come last and whose rest plus 1
                  has z bits behind its highest one: an exponential Golomb code (Teuhola, "A compression method for
                  clustered bit-vectors", 1978)
     gaps(k)      bits(k) of each of several numbers, then unary of the rest of each: Rice codes (Rice and Plaunt,
@@ -103,7 +103,7 @@ cdef inline int best_k(const uint32_t *gaps, int count) noexcept nogil:
 
 
 cdef inline uint8_t *end_bits(BitWriter *bits) noexcept nogil:
-    """Fill the last byte with zeros, and return where the byte behind it goes."""
+    """Fill the last byte with zeros, and return the place of the next byte."""
     if bits.filled:
         put_bits(bits, 0, 8 - bits.filled)
     return bits.out
@@ -152,7 +152,7 @@ cdef inline bint take_unary(BitReader *bits, uint64_t *value) noexcept nogil:
 
 
 cdef inline bint take_golomb(BitReader *bits, int k, uint64_t *value) noexcept nogil:
-    """Return False if the bits end first, or make no number that `put_golomb` takes."""
+    """Read a number; return False if the bits end first, or encode no number that `put_golomb` writes."""
     cdef uint64_t word = peek(bits, bits.at), size = 0
     if word:
         size = lowest_bit(word)
@@ -225,5 +225,5 @@ cdef inline bint take_gaps(BitReader *bits, uint32_t *gaps, int count, int k) no
 
 
 cdef inline bint is_at_end(const BitReader *bits) noexcept nogil:
-    """Whether what is left is less than a byte, of zeros."""
+    """Whether less than a byte is left, and all its bits are zeros."""
     return bits.at <= 8 * bits.size < bits.at + 8 and peek(bits, bits.at) == 0

@@ -1,4 +1,4 @@
-"""BM25: what a term's postings add to the scores of objects.
+"""BM25: the parts of a term's postings in the scores of objects.
 
 Robertson, Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), formula 3.15.
 """

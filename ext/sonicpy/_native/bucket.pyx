@@ -22,7 +22,7 @@ cdef uint64_t LARGEST_IID = IID_MAX
 
 
 cdef class Counters:
-    """The numbers that a bucket's row in `scopes` holds; `sonicpy.store.rows.bucket_state.BucketState` explains them."""
+    """The numbers in a bucket's row of `scopes`; `sonicpy.store.rows.bucket_state.BucketState` documents them."""
     cdef public uint64_t bucket
     cdef public uint64_t next_iid
     cdef public uint64_t next_term
@@ -76,8 +76,8 @@ cdef class PushWriter:
     Args:
         counters: of the bucket.
         terms: the cached rows of words.
-        names: the OIDs that `oids` may not hold yet.
-        newest: the row that new objects go to.
+        names: the OIDs that `oids` may lack.
+        newest: the row for new objects.
         lengths: of all objects.
         read_names: returns the row of `oids` under a key, or None.
         find_among: returns the IID and the record of the object among some IIDs that has an OID, or None.
@@ -87,7 +87,7 @@ cdef class PushWriter:
             new_terms, appeared, record, blocks)`. Each of the last five may be None: nothing to do. They are the ids of
             words whose lists changed other than at their end, (term id, term) of new words, the keys of words that
             became live, the record of an object that does not belong into the newest row, (key, block) pairs.
-        by_association: the order of the bucket's lists; else by objects.
+        by_association: whether the bucket's lists are in the order of association; else by IID.
         letters: words are shown up to 50 letters, not 40 bytes.
     """
     cdef Counters _counters
@@ -124,7 +124,7 @@ cdef class PushWriter:
         self._letters = letters
 
     def push(self, str oid not None, Terms terms not None, *, bint new=False) -> bool:
-        """Give an object (created if it is missing) the terms of a text; return False if `new` left it alone.
+        """Add the terms of a text to an object (created if it is missing); return False if `new` prevented that.
 
         Terms that the object holds keep the larger term frequency.
 
@@ -188,7 +188,7 @@ cdef class PushWriter:
         return True
 
     cdef bint change_postings(self, AddTerms change, bint is_new) except -1:
-        """Change the postings of an object's words; return False if the object already holds all of it."""
+        """Change the postings of an object's words; return False if nothing changes."""
         cdef list needed
         try:
             needed = change.take_rows(self._read_words(change.word_keys) if change.word_keys else [])

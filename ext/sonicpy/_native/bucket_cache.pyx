@@ -1,11 +1,11 @@
-"""A cache of what was read of a bucket in one commit: rows of words, their postings, lengths, OIDs, completions.
+"""A cache of rows of a bucket in one commit: rows of words, their postings, lengths, OIDs, completions.
 
-    BucketCache       what was read; threads share it. What has to be one step for all makes no list, tuple or dict: a new
-                      one may start the garbage collector, and finalizers let other threads in
-    CachingReader     answers from it, and asks its source for what the cache lacks
+    BucketCache       the cache, which threads share. Its atomic steps create no list, tuple or dict: a new one may start
+                      the garbage collector, whose finalizers let other threads run
+    CachingReader     answers from the cache, and reads missing rows through its source
 
-The cache of the next commit takes over what the commit did not touch. Postings and lengths that only grew are brought up
-to date when they are asked for, in place, unless a reader of the older commit still uses them: then they are read again.
+The cache of the next commit takes over all rows that the commit did not touch. Postings and lengths that only grew are
+updated on demand, in place, unless a reader of the older commit still uses them: then they are read again.
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
@@ -39,18 +39,17 @@ cdef enum:
 
 
 cdef class BucketCache:
-    """The rows that were read of a bucket.
+    """The cached rows of a bucket.
 
     Rows of words are cached in two generations: when the newer one holds `words_max`, it becomes the older one, and the
-    older one before it is dropped. A row found in the older generation moves to the newer one, so what is asked for
-    again and again stays. Postings age in the same way when the owner calls `age_postings`; rows of words also when it
-    calls `age_words`, and ranges of words go then.
+    former older one is dropped. A row found in the older generation moves to the newer one, so rows in frequent use
+    stay. Postings age in the same way when the owner calls `age_postings`; rows of words also when it calls
+    `age_words`, which drops ranges of words.
 
     Args:
-        words_max: rows of a generation; ranges.
-        name_rows_max: rows of OIDs; when there are more, all are dropped.
-        names: OIDs that were read of older commits, packed, by the number of their row of `objects`: an IID means one
-            object for ever.
+        words_max: maximum of rows in a generation, and of ranges.
+        name_rows_max: maximum of rows of OIDs; if there are more, all are dropped.
+        names: cached OIDs of older commits, packed, by the number of their row of `objects`; they never become invalid.
     """
     cdef Py_ssize_t _words_max, _name_rows_max
     cdef dict _words, _older_words  # rows by term, None for one that no object holds
@@ -77,12 +76,12 @@ cdef class BucketCache:
         self.serial = made
 
     def take_over(self, BucketCache before not None, rewritten, set length_rows not None) -> None:
-        """Take what still holds from the cache of an older commit, which is empty then.
+        """Take over valid rows from the cache of an older commit, and leave that cache empty.
 
         Args:
-            rewritten: the ids of the words whose lists changed other than by new postings at their end; None: any may
-                have.
-            length_rows: the numbers of the rows of lengths that changed.
+            rewritten: ids of the words whose lists changed in other ways than by new postings at their end; None: any
+                word.
+            length_rows: numbers of the changed rows of lengths.
         """
         cdef object term_id
         self._number, self._rewrites = before._number + 1, before._rewrites
@@ -99,19 +98,19 @@ cdef class BucketCache:
         before._lengths = before._length_masks = before._old_rows = None
 
     cdef StoredPostings take_postings(self, term_id):
-        """Return the cached postings of a word, which are not in the cache any more; None: there are none."""
+        """Remove and return the cached postings of a word; None: there are none."""
         cdef StoredPostings found = self._postings.pop(term_id, None)
         return self._older_postings.pop(term_id, None) if found is None else found
 
     cdef int renew_lengths(self, dict rows, list numbers) except -1:
-        """Bring the lengths up to date.
+        """Update the lengths.
 
-        While a reader of the older commit uses them, they are copied. No other thread comes in meanwhile: nothing here
-        makes an object that the garbage collector counts.
+        While a reader of the older commit uses them, they are copied. No other thread runs meanwhile, because this
+        creates no object that the garbage collector counts.
 
         Args:
-            rows: that changed, by number; those that are gone are missing.
-            numbers: of all that changed, rising.
+            rows: the changed rows by number, without deleted ones.
+            numbers: of all changed rows, rising.
         """
         cdef LengthMasks masks = self._length_masks
         cdef object lengths = self._lengths
@@ -130,7 +129,7 @@ cdef class BucketCache:
         return 0
 
     cdef int renew_row(self, LengthMasks masks, Py_ssize_t start, bytes row) except -1:
-        """Replace the lengths of a row; forget the masks of the windows in which some changed."""
+        """Replace the lengths of a row; drop the masks of windows with changes."""
         cdef Py_ssize_t size = PyByteArray_GET_SIZE(self._lengths), first = 0, end
         cdef char *held
         cdef const char *now = PyBytes_AS_STRING(row)
@@ -152,7 +151,8 @@ cdef class BucketCache:
         return 0
 
     cdef list completions(self, bytes prefix, Py_ssize_t limit, Py_ssize_t examined):
-        """Return the likely words that begin with a prefix, as `WordRange.likely` does; None: no range tells."""
+        """Return the likely words that begin with a prefix, as `WordRange.likely` does; None: no cached range is
+        enough."""
         cdef Py_ssize_t size = min(len(prefix), <Py_ssize_t> PREFIX_MAX)
         cdef PyObject *held
         cdef WordRange words
@@ -183,7 +183,7 @@ cdef class BucketCache:
 
     @property
     def sizes(self) -> tuple:
-        """How many words, postings and rows of OIDs are cached."""
+        """Numbers of cached words, postings and rows of OIDs."""
         return (
             len(self._words.keys() | self._older_words.keys()),
             len(self._postings.keys() | self._older_postings.keys()),
@@ -191,11 +191,11 @@ cdef class BucketCache:
         )
 
     def age_postings(self) -> None:
-        """Make the newer postings the older ones, and drop those that were."""
+        """Make the newer postings the older generation, and drop the former older one."""
         self._postings, self._older_postings = {}, self._postings
 
     def age_words(self) -> None:
-        """Make the newer rows of words the older ones, and drop those that were; drop the ranges."""
+        """Make the newer rows of words the older generation, and drop the former older one; drop the ranges."""
         self._words, self._older_words = {}, self._words
         self.drop_ranges()
 
@@ -204,8 +204,8 @@ cdef class CachingReader:
     """Reads a bucket of one commit, through a cache.
 
     Args:
-        cache: what was read of the bucket before.
-        source: reads what the cache lacks; see `CacheSource` in the stub.
+        cache: the cache of the bucket.
+        source: reads rows that the cache lacks; see `CacheSource` in the stub.
     """
     cdef BucketCache _cache
     cdef object _source
@@ -216,11 +216,11 @@ cdef class CachingReader:
 
     @property
     def serial(self) -> int:
-        """Tells the moments of the bucket apart: while it is the same, no row of the bucket's words has changed."""
+        """A number that changes with the rows of the bucket's words."""
         return self._cache.serial
 
     def words(self, list terms not None) -> list:
-        """Return the row of each term, None for a term that no object holds."""
+        """Return the row of each term; None: no object holds the term."""
         cdef BucketCache cache = self._cache
         cdef list missing = []
         cdef list found = looked_up(cache._words, cache._older_words, cache._words_max, terms, missing)
@@ -233,10 +233,10 @@ cdef class CachingReader:
         return found
 
     def likely_words(self, bytes prefix not None, Py_ssize_t limit, Py_ssize_t examined) -> list:
-        """Return at most `limit` live words: the prefix itself, then those that most objects hold, then short ones.
+        """Return at most `limit` live words: the prefix itself, then the others by object frequency, then by length.
 
         Args:
-            examined: how many words to compare at most, the first ones in byte order.
+            examined: maximum of words to compare, the first ones in byte order.
         """
         cdef list found = self._cache.completions(prefix, limit, examined)
         cdef WordRange words
@@ -247,7 +247,7 @@ cdef class CachingReader:
         return found
 
     def postings(self, TermInfo word not None):
-        """Return a word's postings by rising IID, to be read as far as they are needed."""
+        """Return a word's postings by rising IID, read on demand."""
         return self.postings_held(word)
 
     cdef object postings_held(self, TermInfo word):
@@ -276,7 +276,7 @@ cdef class CachingReader:
         return postings
 
     cdef bint bring_up_to_date(self, StoredPostings postings, TermInfo word) except -1:
-        """Add to postings of an older commit, which nobody else uses, what objects added at their end.
+        """Add new postings to the end of an older commit's postings, which have no other user.
 
         Returns:
             False: they have to be read again.
@@ -320,7 +320,7 @@ cdef class CachingReader:
         return found
 
     cdef int read_names(self, list iids, list found, list missing) except -1:
-        """Read the OIDs that are missing, and put them into their places."""
+        """Read missing OIDs, and put them into their places."""
         cdef dict names = self._cache._names
         cdef Py_ssize_t at
         cdef uint64_t iid
@@ -342,7 +342,8 @@ cdef class CachingReader:
         return 0
 
     def lengths(self):
-        """Return the packed lengths of all objects, by IID, as bytes or a bytearray; not to be changed."""
+        """Return the packed lengths of all objects, by IID, as bytes or a bytearray, which the caller must not
+        change."""
         cdef BucketCache cache = self._cache
         cdef set old_rows = cache._old_rows
         cdef dict rows
@@ -368,13 +369,13 @@ cdef class CachingReader:
 
 
 cdef inline Py_ssize_t references(object variable) noexcept:
-    """Return how many references there are to the object that a variable of the caller holds, this one included."""
+    """Return the number of references to the object in a variable of the caller, including this variable."""
     return Py_REFCNT(<PyObject *> variable)
 
 
 cdef list looked_up(dict held, dict older, Py_ssize_t most, list keys, list missing):
-    """Return the cached values of some keys; a key that has none goes to `missing` and leaves a HOLE. A value that only
-    `older` has moves to `held`, while that has fewer than `most`."""
+    """Return the cached values of some keys; a key without one is added to `missing` and leaves a HOLE. A value found
+    only in `older` moves to `held`, while that has fewer than `most`."""
     cdef list found = []
     cdef PyObject *value
     for key in keys:
@@ -392,7 +393,7 @@ cdef list looked_up(dict held, dict older, Py_ssize_t most, list keys, list miss
 
 
 cdef int fill(dict held, list found, list missing, list read) except -1:
-    """Put what was read into the holes, and into the cache."""
+    """Put the values that were read into the holes, and into the cache."""
     cdef Py_ssize_t number, at = 0
     if len(read) != len(missing):
         raise ValueError(f"{len(missing)} keys need as many values, not {len(read)}")

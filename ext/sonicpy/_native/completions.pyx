@@ -1,5 +1,5 @@
-"""Completions of a word in a bucket that lies in several parts: each part packs its words, and the likely ones of all are
-found among these.
+"""Completions of a word in a spread bucket: each part packs its words, and the likely words of all parts are chosen
+among these.
 
     packed   v(words), then for each word v(bytes behind the prefix) these bytes v(df) v(hidden df)
 """
@@ -27,7 +27,7 @@ cdef struct Held:  # a word of a part
 
 
 def pack_completions(list rows not None, Py_ssize_t prefix_bytes) -> bytes:
-    """Return words for `likely_of_all`, with how many objects hold them.
+    """Return packed words for `likely_of_all`, with their object frequencies.
 
     Args:
         rows: (key, row) pairs of `words`, whose keys begin with the same prefix.
@@ -58,17 +58,17 @@ def pack_completions(list rows not None, Py_ssize_t prefix_bytes) -> bytes:
 
 
 def likely_of_all(list packed not None, bytes word not None, Py_ssize_t limit, Py_ssize_t examined) -> list:
-    """Return live words of all parts: `word` itself, then those that most objects hold.
+    """Return live words of all parts: `word` itself, then the others by object frequency.
 
-    Of words that as many objects hold, the one with fewer bytes comes first, then the first in byte order.
+    Words of equal frequency are ordered by length in bytes, then by bytes.
 
     Args:
-        packed: of each part, by `pack_completions` with `word` as the prefix.
-        limit: how many words at most.
-        examined: how many of the first words in byte order are compared.
+        packed: the words of each part, by `pack_completions` with `word` as the prefix.
+        limit: maximum of words.
+        examined: maximum of words to compare, the first ones in byte order.
 
     Raises:
-        DamagedBytes: what a part has packed is cut off.
+        DamagedBytes: the words of a part are cut off.
     """
     cdef Py_ssize_t number, end, count = 0, found = 0, seen = 0
     cdef uint64_t df, hidden_df
@@ -127,7 +127,7 @@ cdef Py_ssize_t count_of(bytes packed) except -1:
 
 
 cdef Py_ssize_t read_packed(bytes packed, Held *held) except -1:
-    """Read the words of a part, which must outlive `held`; return how many."""
+    """Read the words of a part, which must outlive `held`; return their number."""
     cdef const uint8_t *at = <const uint8_t *> <const char *> packed
     cdef const uint8_t *end = at + len(packed)
     cdef uint64_t count, number, size

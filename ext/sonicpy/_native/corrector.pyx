@@ -1,8 +1,8 @@
-"""Correction: the words of a graph within an edit distance of a typed word; graph.pyx draws the automata.
+"""Correction: the words of a graph within an edit distance of a typed word; graph.pyx describes the automata.
 
 A walk follows the edges of an automaton with the bit-parallel NFA of Wu and Manber (1992): for each number of errors,
-the bits of a word say which beginnings of the typed word (the pattern) match the characters read so far. `search_all`
-says why there are two walks.
+the bits of a word mark the beginnings of the typed word (the pattern) that match the characters read so far.
+`search_all` explains why there are two walks.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -37,7 +37,8 @@ cdef enum:
     MATCH_COST = 50  # edges: sorting and returning a match takes as long as visiting 50 edges
 
 EDGE_BUDGET = 100_000
-"""Edges that one correction visits by default: half a millisecond, five times what a word needs among 250,000."""
+"""Maximum of edges that a correction visits by default: half a millisecond, five times the need of a word among
+250,000."""
 
 
 # -- the typed word -----------------------------------------------------------------------------------------------
@@ -149,11 +150,11 @@ cdef void search_all(
 ) noexcept nogil:
     """Collect the words within the distance, each once, in byte order.
 
-    Split the typed word into two parts. Of n errors, either at most n // 2 are in the first part, or at most
-    (n - 1) // 2 are in the second. So two walks together find every word: one over the words, which allows n // 2
-    errors in the first part, and one over the reversed words, which allows (n - 1) // 2 in what is then the first part.
-    Both stay narrow near the root, where the automata are wide. For two errors the two limits differ, and a first part
-    that is one character longer than half was measured to be the fastest.
+    Split the typed word into two parts. Of n errors, either at most n // 2 are in the first part, or at most (n - 1) //
+    2 are in the second. So two walks together find every word: one over the words, which allows n // 2 errors in the
+    first part, and one over the reversed words, which allows (n - 1) // 2 errors in their first part. Both stay narrow
+    near the root, where the automata are wide. For two errors the two limits differ, and a first part that is one
+    character longer than half was measured to be the fastest.
     """
     cdef Pattern pattern
     cdef int part
@@ -209,7 +210,7 @@ cdef void walk(Search *self, const Pattern *pattern, const uint8_t *nodes, uint3
 
 
 cdef inline void step_over(const Search *self, const State *old, uint64_t mask, State *new) noexcept nogil:
-    """Read one more character, which the pattern has at the places of `mask`."""
+    """Read one more character; `mask` has its places in the pattern."""
     cdef uint64_t reached
     cdef int errors
     new.row[0] = (old.row[0] & mask) << 1
@@ -222,7 +223,7 @@ cdef inline void step_over(const Search *self, const State *old, uint64_t mask, 
 
 
 cdef inline void look_ahead(const Search *self, Front *front) noexcept nogil:
-    """Compute what follows from the state of a front."""
+    """Compute the derived values of a front."""
     cdef const State *state = &front.state
     cdef uint64_t wanted = state.row[0], open_at = 0, near = state.row[0] & self.near[0]
     cdef int errors
@@ -236,7 +237,7 @@ cdef inline void look_ahead(const Search *self, Front *front) noexcept nogil:
 
 
 cdef void visit(Search *self, uint32_t place, const Front *front, int depth) noexcept nogil:
-    """Visit a node that a whole character leads to, and what is below it."""
+    """Visit a node behind a whole character, and the nodes below it."""
     cdef Node node
     cdef uint64_t wanted = front.wanted, mask
     cdef uint8_t label
@@ -325,7 +326,7 @@ cdef inline void follow(
 
 
 cdef inline void arrive(Search *self, const Front *front, uint8_t label, uint32_t edge, int depth) noexcept nogil:
-    """Take an edge: collect the word that ends with it, if it is near enough, and go on if a longer one can be."""
+    """Take an edge: collect the word that ends with it, if it is near enough, and go on if a longer word can be."""
     self.word[depth] = label
     if edge & ENDS_WORD:
         match(self, &front.state, depth + 1)
@@ -406,7 +407,7 @@ cdef class Corrections:
 cdef Corrections correct(
     const Automata *automata, bytes word, int distance, bint transpositions, Py_ssize_t limit, int64_t edge_budget
 ):
-    """Do what `PackedGraph.correct` says; a negative limit is none."""
+    """Carry out `PackedGraph.correct`; a negative limit means none."""
     cdef Search search
     cdef const uint8_t *text = <const uint8_t *> word
     cdef Py_ssize_t size = len(word)

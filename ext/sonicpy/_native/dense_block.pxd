@@ -1,4 +1,4 @@
-"""Dense blocks: what `postings` holds of lists in the order of objects.
+"""Dense blocks: the form of blocks in `postings` for lists by IID.
 
     block   k + 129 u8, count - 1 u8, v(first IID), then in bits (bit_stream.pxd):
             gaps(k) of IID - IID before - 1, bits(8) how many postings have a tf above 1,
@@ -25,12 +25,12 @@ cdef inline bint is_dense(const uint8_t *block) noexcept nogil:
 
 
 cdef inline int dense_count(const uint8_t *block, Py_ssize_t size) noexcept nogil:
-    """Return how many postings a dense block holds; -1: it is cut off."""
+    """Return the number of postings in a dense block; -1: it is cut off."""
     return -1 if size < HEAD_BYTES or block[1] >= DENSE - 1 else block[1] + 1
 
 
 cdef inline int read_dense(const uint8_t *block, Py_ssize_t size, uint32_t *iids, uint8_t *tfs) noexcept nogil:
-    """Decode a dense block; return how many postings it holds, or -1: it is damaged."""
+    """Decode a dense block; return its number of postings, or -1: it is damaged."""
     cdef const uint8_t *at = block + HEAD_BYTES
     cdef const uint8_t *end = block + size
     cdef BitReader bits

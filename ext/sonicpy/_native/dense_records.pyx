@@ -1,6 +1,6 @@
-"""Dense rows of `objects`: the records of a row, packed as closely as they are written to the table in the default mode.
+"""Dense rows of `objects`: the closely packed form of a row of records, written to the table in the default mode.
 
-    row     0xFE if each of the sixteen places holds a record, else 0xFF and u16 which of them do (little-endian);
+    row     0xFE if each of the sixteen places holds a record, else 0xFF and u16, a bit per place (little-endian);
             then runs of OIDs, until each place has one: shared u8, own u8, own bytes, more u8;
             and in bits (bit_stream.pxd) the terms of each record: golomb(3) how many, bits(1) whether some are marked,
             marks if they are, and per term by rising term id golomb(k) of term id - term id before - 1
@@ -8,14 +8,14 @@
             among the terms, of which the last one takes n bits, and if some are hidden bits(1) whether this one is;
             golomb(0) of tf - 1, of tf - 2 if none is hidden
 
-The OID of a run shares its first bytes with the OID before it; `more` OIDs follow whose decimal number at the end, of as many
-digits, is larger by one each: objects that are numbered one after the other take nearly no room for their names.
+The OID of a run shares its first bytes with the OID before it; `more` OIDs follow whose decimal number at the end, with
+equally many digits, increases by one each: objects that are numbered consecutively take nearly no room for their names.
 
-Common words came early and have small term ids, so the gaps between the terms of a record grow with the term ids: k is the
-number of bits of the term id before + 2, less 2, and at least 4. The first term follows a term -1.
+Common words are usually old and have small term ids, so the gaps between the terms of a record grow with the term ids:
+k is the number of bits of the term id before + 2, less 2, and at least 4. The first term follows a term -1.
 
-Rows that cannot be dense stay as `objects.pyx` draws them: those of lists in the order of association, whose records
-number blocks, and those of large objects, which a PUSH changes in place.
+Rows that cannot be dense keep the form in `objects.pyx`: rows of buckets with lists in the order of association, whose
+records contain numbers of blocks, and rows of large objects, which a PUSH changes in place.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -71,7 +71,7 @@ cdef uint64_t NONE = UINT64_MAX
 
 
 def dense_row(bytes row not None) -> bytes:
-    """Return the dense row with the same records; a row that cannot be dense, or is so already, as it is.
+    """Return the dense form of a row; the row itself if it cannot be dense, or is dense already.
 
     Args:
         row: as `RecordRow` packs it, of records without numbers of blocks.
@@ -122,7 +122,7 @@ def dense_row(bytes row not None) -> bytes:
 
 
 cdef bytes plain_row(bytes row):
-    """Return the row that `objects.pyx` draws with the records of a dense one. Raises DamagedBytes."""
+    """Return the plain form (`objects.pyx`) of a dense row. Raises DamagedBytes."""
     cdef Names names
     cdef BitReader bits
     cdef Py_ssize_t most = open_row(row, &bits)
@@ -178,7 +178,7 @@ cdef bytes dense_record(bytes row, int place):
 
 
 cdef Py_ssize_t open_row(bytes row, BitReader *bits) except -1:
-    """Go to the terms of the first record; return how many bytes all terms take at most in plain records."""
+    """Go to the terms of the first record; return the maximum of bytes of all terms in plain records."""
     cdef Names names
     begin_names(&names, row)
     bits.start = end_of_names(&names)
@@ -218,7 +218,7 @@ cdef struct Names:  # reads the OIDs of a row; `next_name` goes on to the first 
 
 
 cdef int put_places(uint8_t *out, int places) noexcept nogil:
-    """Write which places hold a record in front of HEAD_BYTES; return where the row begins."""
+    """Write the places with a record in front of HEAD_BYTES; return the beginning of the row."""
     if places == ALL_PLACES:
         out[HEAD_BYTES - 1] = FULL
         return HEAD_BYTES - 1
@@ -308,7 +308,8 @@ cdef void put_name(NameWriter *names, const Item *item) noexcept nogil:
 
 
 cdef int count_up(uint8_t *oid, int size) noexcept nogil:
-    """Add one to the number at the end of an OID; return how many bytes stay, or -1: it would get another digit."""
+    """Add one to the number at the end of an OID; return the number of unchanged bytes, or -1: it would get another
+    digit."""
     cdef int at = size - 1, step
     while at >= 0 and oid[at] == c'9':
         at -= 1
@@ -324,7 +325,7 @@ cdef int count_up(uint8_t *oid, int size) noexcept nogil:
 
 
 cdef inline int k_behind(uint64_t following) noexcept nogil:
-    """Return the k of a term, given the smallest term id that it can have."""
+    """Return the k of a term, given its smallest possible term id."""
     return max(K_MIN, highest_bit(following + 1) + 1 - K_LESS)
 
 
@@ -376,7 +377,7 @@ cdef bint put_terms(BitWriter *bits, const Rest *rest, Term *terms) noexcept nog
 
 
 cdef inline int place_bits(uint64_t count) noexcept nogil:
-    """Return how many bits the last of some places takes."""
+    """Return the number of bits for the last of some places."""
     return highest_bit(count - 1) + 1 if count > 1 else 0
 
 
@@ -391,7 +392,7 @@ cdef struct Marks:  # reads the marks of a record
 
 
 cdef bint next_mark(Marks *marks) noexcept nogil:
-    """Go on to the next mark; return False if there cannot be such a one."""
+    """Go on to the next mark; return False if it is impossible."""
     cdef uint64_t before = marks.place
     if not marks.left:
         marks.place = NONE
@@ -408,7 +409,7 @@ cdef bint next_mark(Marks *marks) noexcept nogil:
 
 
 cdef bint take_marks(BitReader *bits, uint64_t count, Marks *marks) noexcept nogil:
-    """Read the marks of a record; `marks` is at the first one then. Return False if they cannot be read."""
+    """Read the marks of a record, and set `marks` to the first one. Return False if they cannot be read."""
     cdef Marks read
     marks.left, marks.place, marks.any_hidden = 0, NONE, False
     if take_bits(bits, 1):
@@ -429,9 +430,9 @@ cdef bint take_marks(BitReader *bits, uint64_t count, Marks *marks) noexcept nog
 
 
 cdef uint8_t *take_terms(BitReader *bits, uint8_t *out) noexcept nogil:
-    """Write what follows the OID in a plain record; return where it ends, or NULL: the bits are no terms.
+    """Write the part behind the OID of a plain record; return its end, or NULL: the bits are no terms.
 
-    There is room for as many terms as the bits may hold.
+    The room is enough for the maximum of terms in the bits.
     """
     cdef uint64_t count = 0, step, gap = 0, before = 0, following = 0, tf
     cdef Marks marks

@@ -1,19 +1,19 @@
-"""Sonic's automaton of the words within an edit distance: how large it is, and which words it reads.
+"""Sonic's automaton of the words within an edit distance: its size, and the words that it accepts.
 
 Sonic builds no automaton of more than 10,000 states.
 
 The automaton reads UTF-8 byte by byte. Each of its main states is a row of the table of edit distances between the
-typed word and the characters read so far, with their number; values above the distance are equal. At most
-2 * distance + 1 neighbours in a row are not above it, so a row is packed into a number: how many characters were read,
-the first such place, and three bits for each value from there on.
+typed word and the characters read so far, with their number; values above the distance are equal. At most 2 * distance
++ 1 neighbours in a row are not above it, so a row is packed into a number: the number of characters read, the first
+such place, and three bits for each value from there on.
 
-Behind a row, there are states inside characters of several bytes: INSIDE_OTHERS for the ways to read any character, if
-one that is not in the word leads on from the row, and those of each character of the word from where the row is not
-above the distance.
+Behind a row, there are states inside characters of several bytes: INSIDE_OTHERS for any character, if a character that
+is not in the word leads on from the row; and the states of each character of the word from the places where the row is
+not above the distance.
 
-In each state, a byte leads to one other state only. Where a row has places of several characters that begin with the
-same byte, that byte leads into the last of these characters, and every other one that begins with it leads nowhere. So
-the automaton loses corrections between such characters, and we lose them, too.
+In each state, a byte leads to one other state only. If a row has places of several characters that begin with one byte,
+that byte leads into the last of these characters, and the others lead nowhere. So the automaton loses corrections
+between such characters, and so does this module.
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -54,11 +54,11 @@ cdef struct Rows:
 
 
 def count_states(bytes word not None, int distance, int enough) -> int:
-    """Return how many states Sonic's automaton of the words within `distance` of a word has.
+    """Return the number of states of Sonic's automaton for the words within `distance` of a word.
 
     Args:
         distance: in edits.
-        enough: if there are more than so many states, at most 10,000, return any number above.
+        enough: for more states than this, at most 10,000, return any number above it.
 
     Raises:
         ValueError: the distance is not 1 to 3, or the word is not UTF-8.
@@ -69,7 +69,7 @@ def count_states(bytes word not None, int distance, int enough) -> int:
 
 
 def accepted(bytes word not None, int distance, list candidates not None) -> list:
-    """Return those of `candidates`, in their order, that Sonic's automaton of a word reads to the end.
+    """Return the `candidates`, in their order, that Sonic's automaton of a word accepts.
 
     Args:
         distance: in edits.
@@ -114,7 +114,7 @@ cdef int last_place(const uint32_t *word, int size, int distance, const Row *row
 
 
 cdef int read_points(bytes word, int distance, uint32_t *points) except -1:
-    """Read at most CHARACTERS_MAX characters of a word and return how many they are."""
+    """Read at most CHARACTERS_MAX characters of a word and return their number."""
     cdef const uint8_t *text = <const uint8_t *> word
     cdef Py_ssize_t at = 0, size = len(word)
     cdef int width, count = 0
@@ -157,7 +157,7 @@ cdef void begin(Rows *self) noexcept nogil:
 
 
 cdef Row first_row(int size, int distance) noexcept nogil:
-    """Return the row of no character: each place costs as many edits as there are characters before it."""
+    """Return the row before any character: each place costs one edit for each character before it."""
     cdef Row row
     cdef int place
     row.read = row.first = 0
@@ -183,9 +183,9 @@ cdef void follow(Rows *self, Row row) noexcept nogil:
 cdef bint step(
     const uint32_t *word, int size, int distance, const Row *row, uint32_t point, Row *into
 ) noexcept nogil:
-    """Put the row that follows when a character is read into `into`, which may be the row itself.
+    """Compute the row that follows a character and put it into `into`, which may be the row itself.
 
-    Return whether it has a value that is not above the distance; if not, `into` stays as it was.
+    Return whether it has a value within the distance; if not, `into` is unchanged.
     """
     cdef uint8_t above = <uint8_t> (distance + 1), value, before = above, found
     cdef int place, skipped = -1, old

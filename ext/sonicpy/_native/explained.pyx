@@ -1,4 +1,4 @@
-"""The parts of the scores of objects that were found."""
+"""The parts of the scores of found objects."""
 
 from libc.math cimport pow
 from libc.stdint cimport uint32_t
@@ -17,10 +17,10 @@ from sonicpy._native.windows cimport WINDOW_BITS, tf_of
 
 
 cdef list parts_of_all(QueryState query, list iids, Py_ssize_t listed_max):
-    """Return, for each of some objects that were found, what its score is made of.
+    """Return the parts of the score of each of some found objects.
 
     Args:
-        listed_max: at most `listed_max` parts of each object are listed one by one, the largest ones.
+        listed_max: maximum of parts of each object that are listed one by one, the largest ones.
 
     Returns:
         ([(number of the word, in the order in which they were added, tf, part of the score)], number of other
@@ -54,7 +54,7 @@ cdef tuple parts_of(QueryState query, uint32_t iid, Part *listed, Py_ssize_t lis
 
 
 cdef const Slot *slot_in(QueryState query, const Term *term, uint32_t iid) noexcept:
-    """Return the words of a term that an object holds, or NULL."""
+    """Return the first slot of a term of which an object holds a word, or NULL."""
     cdef Py_ssize_t number, source
     for number in range(term.first, term.first + term.count):
         for source in range(query.slots[number].first, query.slots[number].first + query.slots[number].count):
@@ -93,7 +93,7 @@ cdef int add_parts(
 
 
 cdef uint32_t tf_in(QueryState query, Py_ssize_t number, uint32_t iid) noexcept:
-    """Return the tf of an object that was found in a list, 0 if it does not stand there."""
+    """Return the tf of a found object in a list, or 0."""
     cdef Source *source = &query.sources[number]
     cdef Py_ssize_t block = block_for(source, iid, source.count - 1)
     if has_window(source, iid >> WINDOW_BITS):

@@ -1,8 +1,8 @@
-"""Extremes: what the postings of words in one window of objects can be at most, and so what they can add to a score.
+"""Extremes: the largest postings of words in one window of objects, and so bounds of their parts in a score.
 
-They tell how short the objects are that hold the words once, twice, and so on, and how often one holds them. BM25 rises
-with the term frequency and falls with the length; see impacts.pxd. Those of a window whose blocks were not all read, and
-those of several words together, are bounds.
+They contain the shortest length of objects that hold the words once, twice, and so on, and the largest frequency. BM25
+rises with the term frequency and falls with the length; see impacts.pxd. For a window with unread blocks, and for
+several words together, extremes are bounds.
 """
 
 from libc.stdint cimport UINT8_MAX, UINT32_MAX, uint8_t, uint32_t
@@ -25,7 +25,7 @@ cdef inline void no_postings(Extremes *extremes) noexcept nogil:
 
 
 cdef inline void take_posting(Extremes *extremes, uint32_t tf, uint8_t length) noexcept nogil:
-    """Let extremes bound one posting more."""
+    """Widen extremes to cover a posting."""
     cdef uint32_t level
     extremes.most = max(extremes.most, tf)
     for level in range(min(tf, <uint32_t> EXTREMES_TF)):
@@ -34,17 +34,17 @@ cdef inline void take_posting(Extremes *extremes, uint32_t tf, uint8_t length) n
 
 
 cdef inline int levels_of_extremes(const Extremes *extremes) noexcept nogil:
-    """Return how many frequencies are told apart."""
+    """Return the number of levels, one for each frequency."""
     return <int> min(extremes.most, <uint32_t> EXTREMES_TF)
 
 
 cdef inline uint32_t tf_of_level(const Extremes *extremes, int level) noexcept nogil:
-    """Return how often the objects of a level hold the words: the last one has all that hold them so often or more."""
+    """Return the frequency of a level: the last level has all objects with this frequency or a higher one."""
     return extremes.most if level == EXTREMES_TF else <uint32_t> level
 
 
 cdef inline uint32_t most_often(const Extremes *extremes, int length) noexcept nogil:
-    """Return how often an object of at most a packed length can hold the words; 0: not at all."""
+    """Return the largest frequency of an object of at most a packed length; 0: there is no such object."""
     cdef int level = levels_of_extremes(extremes)
     while level and extremes.shortest[level - 1] > length:
         level -= 1
@@ -52,7 +52,7 @@ cdef inline uint32_t most_often(const Extremes *extremes, int length) noexcept n
 
 
 cdef inline void add_extremes(Extremes *extremes, const Extremes *others) noexcept nogil:
-    """Let extremes of some words bound those of others together with them: frequencies in an object add up."""
+    """Widen extremes of some words to cover further words: frequencies in an object add up."""
     cdef Extremes together
     cdef int one, other, level
     cdef uint8_t length

@@ -1,7 +1,7 @@
 """A plan given to a bucket, and carried out there by one of two strategies: a walk, or all terms added up by windows.
 
-Where blocks are needed that nobody has read yet, `run` returns their keys; the caller reads the blocks, hands them over
-with `give`, and lets it go on. `find_top` does that with the reader of a bucket.
+If unread blocks are needed, `run` returns their keys; the caller reads the blocks, passes them to `give`, and calls
+`run` again. `find_top` does this with the reader of a bucket.
 """
 
 from libc.stdint cimport UINT64_MAX, uint64_t
@@ -41,11 +41,11 @@ cdef enum:
 
 
 def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False) -> QueryState:
-    """Give a plan to a bucket: return the query that is to be answered there, with the postings of its words.
+    """Bind a plan to a bucket: return a query to be answered there, with the postings of its words.
 
     Args:
         reader: of the bucket.
-        window: how many of its newest objects each word finds; 0: all.
+        window: number of newest objects that each word finds; 0: all.
         apart: each word has a list of its own, so that `parts` names it; else the rare words of a slot may share one.
     """
     cdef list rows = reader.words(words_of(plan))
@@ -98,8 +98,8 @@ cdef int find_lists(reader, list rows, list lists, uint64_t window) except -1:
 
 
 def find_top(QueryState query not None, uint64_t wanted, *, bint total=False) -> tuple:
-    """Answer a query that `bind` returned: return the best `wanted` objects as (IID, kind, score), best first, and the
-    number of all that answer, if `total` asks for it."""
+    """Answer a query from `bind`: return the best `wanted` objects as (IID, kind, score), best first, and, if `total`,
+    the number of all that answer."""
     cdef object reader = query.reader
     cdef list keys, found
     start(query, wanted, None)
@@ -119,7 +119,7 @@ def find_top(QueryState query not None, uint64_t wanted, *, bint total=False) ->
 
 
 def shown_scores(list found not None, double ceiling, int whole, double fraction_max) -> list:
-    """Return the scores of objects as users see them: `whole` minus the kind, plus the share of the ceiling, at most
+    """Return the scores of objects for users: `whole` minus the kind, plus the share of the ceiling, at most
     `fraction_max`.
 
     Args:
@@ -147,8 +147,8 @@ def add_term(QueryState query not None, double weight, int role=R_BRINGS) -> Non
 def add_words(
     QueryState query not None, list postings not None, double weight, double exact_weight=0.0, *, int kind=EXACT
 ) -> None:
-    """Add words that stand for the term added last, behind those added before; an object that holds some of those keeps
-    them.
+    """Add a slot of words to the term added last, behind its other slots; an object counts for the first slot that it
+    holds.
 
     Args:
         postings: StoredPostings of each word; their frequencies in an object add up.
@@ -163,10 +163,10 @@ def add_words(
 
 
 def begin(QueryState query not None, uint64_t wanted, *, walks=None) -> None:
-    """Begin to look for the best `wanted` objects.
+    """Begin to find the best `wanted` objects.
 
     Args:
-        walks: whether to walk; None: where that takes less.
+        walks: whether to walk; None: if that is faster.
     """
     start(query, wanted, walks)
 
@@ -190,7 +190,7 @@ cdef int start(QueryState query, uint64_t wanted, walks) except -1:
 
 
 def run(QueryState query not None) -> list:
-    """Go on; return the keys of the blocks of `postings` that have to be read next, or [] at the end."""
+    """Continue; return the keys of the blocks of `postings` to be read next, or [] at the end."""
     return next_keys(query)
 
 
@@ -210,7 +210,7 @@ cdef list next_keys(QueryState query):
 
 
 cdef int give_up(QueryState query) except -1:
-    """Go on without the walk, which has cost as much already."""
+    """Continue without the walk, whose cost has reached that of the other strategy."""
     query.walks = False
     query.has_floor = query.top.size == query.top.k
     query.floor = query.top.objects[0]
@@ -221,7 +221,7 @@ cdef int give_up(QueryState query) except -1:
 
 
 cdef list run_without(QueryState query):
-    """Return the keys of all blocks that have to be read; if there are none, find the objects and return []."""
+    """Return the keys of all blocks to be read; if there are none, find the objects and return []."""
     cdef Py_ssize_t number
     if not query.top.k:
         return []
@@ -262,7 +262,7 @@ cdef list found_from(QueryState query, uint64_t offset):
 
 
 def blocks_to_count(QueryState query not None) -> list:
-    """Return the keys of the blocks that `count` needs and nobody has read yet; hand them over with `give`."""
+    """Return the keys of the unread blocks that `count` needs, to be given by `give`."""
     return keys_to_count(query)
 
 
@@ -272,11 +272,11 @@ def count(QueryState query not None) -> int:
 
 
 def parts(QueryState query not None, list iids not None, Py_ssize_t listed_max) -> list:
-    """Return, for each of some objects that were found, what its score is made of.
+    """Return the parts of the score of each of some found objects.
 
     Args:
         query: that `bind` returned, `apart`, or whose postings were read as far as these objects need them.
-        listed_max: at most `listed_max` parts of each object are listed one by one, the largest ones.
+        listed_max: maximum of parts of each object that are listed one by one, the largest ones.
 
     Returns:
         ([(number of the word, in the order in which they were added, tf, part of the score)], number of other

@@ -41,9 +41,9 @@ cdef inline Py_ssize_t fold(const uint8_t *piece, Py_ssize_t size, uint8_t *out,
 cdef inline Py_ssize_t ascii_word_end(
     const uint8_t *text, Py_ssize_t size, Py_ssize_t at, uint8_t *out, uint32_t *hashed, bint *has_word
 ) noexcept nogil:
-    """Do for a piece that begins with an ASCII letter, digit or low line what `word_end`, `fold` and `hash_bytes` do.
+    """Carry out `word_end`, `fold` and `hash_bytes` for a piece that begins with an ASCII letter, digit or low line.
 
-    Returns -1 if a character above ASCII decides where the piece ends. `out` has room for the rest of the text.
+    Returns -1 if the end of the piece depends on a character above ASCII. `out` has room for the rest of the text.
     `has_word` has the bit CAPITAL if the piece holds a capital letter.
     """
     cdef Py_ssize_t start = at

@@ -25,8 +25,8 @@ among those that begin so. The file (little-endian):
     edge        1 to 4 bytes: bit 0 a word ends here; bits 1 to 3 a character of one byte, of two, of more begins
                 somewhere behind it; the other bits are its place less that of its target, or 0: nothing is behind it
 
-Invariant: a target is always a node before the one that points to it, so an automaton has no circle and every walk
-ends. Labels lie side by side so that a walk that knows what it wants rejects most nodes with a look at eight bytes.
+Invariant: a target is always a node before the one that points to it, so an automaton has no cycle and every walk ends.
+Labels are adjacent so that a walk in search of a label rejects most nodes by comparing eight bytes.
 
 graph_builder.pyx builds the automata by the incremental minimisation of sorted words of Daciuk, Mihov, Watson and
 Watson (2000); corrector.pyx walks them with the bit-parallel NFA of Wu and Manber (1992).
@@ -97,7 +97,7 @@ class DamagedGraph(ValueError):
 cdef class MappedFile:
     """A whole file mapped read-only for as long as this object lives; its descriptor is closed at once.
 
-    Nobody may write to the file or truncate it in place meanwhile; replacing and deleting it do no harm.
+    The file must not be written or truncated in place meanwhile; replacing and deleting it are safe.
 
     Args:
         path: of the file, as bytes.
@@ -141,7 +141,7 @@ cdef class PackedGraph:
         content: a MappedFile of a graph file, or its bytes.
 
     Raises:
-        DamagedGraph: this is no graph, or it is incomplete or damaged.
+        DamagedGraph: the content is no graph, or it is incomplete or damaged.
 
     Attributes:
         source: the words, for the walks of `word_walks`.
@@ -225,7 +225,7 @@ cdef class PackedGraph:
         return found
 
     def completions(self, bytes prefix not None, bytes after=None) -> Completions:
-        """Return an iterator over the words that `complete` lists; it finds each word only when it is asked for."""
+        """Return an iterator over the words of `complete`, which finds each word on demand."""
         cdef Completions words = Completions.__new__(Completions)
         cdef const uint8_t *bound = NULL
         cdef Py_ssize_t bound_size = 0
@@ -478,7 +478,8 @@ cdef struct Cursor:
 cdef void start_cursor(
     Cursor *self, const uint8_t *prefix, Py_ssize_t prefix_size, const uint8_t *after, Py_ssize_t after_size
 ) noexcept nogil:
-    """Move to before the first word that begins with `prefix` and is greater than `after` (NULL: no such bound)."""
+    """Move to the place before the first word that begins with `prefix` and is greater than `after` (NULL: no
+    bound)."""
     cdef Py_ssize_t step
     cdef Node node
     cdef int found
@@ -523,7 +524,7 @@ cdef void pass_over(Cursor *self, const uint8_t *after, Py_ssize_t size) noexcep
 
 
 cdef void go_behind(Cursor *self, const uint8_t *sign) noexcept nogil:
-    """Move to before the first word greater than that of a sign."""
+    """Move to the place before the first word greater than that of a sign."""
     cdef int skipped
     if sign[0] != SIGN_LONG:
         start_cursor(self, sign, 0, sign + 1, min(sign[0], SIGN_WORD_MAX))
@@ -572,7 +573,7 @@ cdef inline void push(Cursor *self, const Node *node, int step) noexcept nogil:
 
 
 cdef bint climb(Cursor *self) noexcept nogil:
-    """Go to the next edge that is not below the path; False: there is none behind the prefix."""
+    """Go to the next edge outside of the path's node; False: there is none behind the prefix."""
     cdef Node node
     while self.depth > self.floor:
         self.depth -= 1

@@ -1,9 +1,9 @@
-"""Sorted words in, the content of a graph file out; graph.pyx draws the file.
+"""Builds the content of a graph file from sorted words; graph.pyx describes the file.
 
 Each automaton is built by the incremental minimisation of sorted words of Daciuk, Mihov, Watson and Watson (2000): the
 nodes on the path of the last word are open, all others are finished, and a hash table over the finished nodes finds the
-one that equals a node about to be finished. When an automaton is complete, short_nodes.pxd makes of these nodes those of the
-file.
+one that equals a node about to be finished. When an automaton is complete, short_nodes.pxd converts its nodes to those
+of the file.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -63,7 +63,7 @@ cdef enum:
 WORD_BYTES_MAX = WORD_MAX
 
 AUTOMATON_MAX_BYTES = 1 << (32 - TARGET_SHIFT)
-"""The number of words that targets reach: some 30 million."""
+"""Maximum of bytes that targets can address: enough for some 30 million words."""
 
 
 class GraphTooLarge(ValueError):
@@ -137,7 +137,7 @@ cdef int finish_automaton(Automaton *self) except -1 nogil:
 
 
 cdef int shorten(Automaton *self) except -1 nogil:
-    """Make the nodes of the file of the finished ones."""
+    """Convert the finished nodes to those of the file."""
     cdef uint8_t *nodes = short_nodes(self.nodes, self.size, &self.root, &self.size)
     free(self.nodes)
     self.nodes = nodes
@@ -165,7 +165,7 @@ cdef uint32_t widths_behind(const OpenNode *node) noexcept nogil:
 
 
 cdef uint32_t finish_node(Automaton *self, OpenNode *node) except 0 nogil:
-    """Return the place of the finished node that equals an open one, or write it there; the open node becomes empty.
+    """Return the place of the finished node that equals an open one, or append a new one; the open node becomes empty.
 
     Raises:
         GraphTooLarge: the automaton would need more bytes than allowed.
@@ -266,7 +266,7 @@ cdef void reverse_words(const uint8_t *words, uint64_t count, uint8_t *out, Endi
 
 
 cdef inline uint64_t head_of(const uint8_t *word) noexcept nogil:
-    """Return the first eight bytes behind the length as a big-endian number; zeros where the word has fewer."""
+    """Return the first eight bytes behind the length as a big-endian number, filled up with zeros."""
     cdef uint64_t head = swap_bytes(read_u64(word + 1))
     return head if word[0] >= 8 else head & ~(<uint64_t> -1 >> 8 * word[0])
 
@@ -447,7 +447,7 @@ cdef class PackedGraphBuilder:
         """Return the content of the graph file; other threads run meanwhile.
 
         Args:
-            bucket: id of the bucket whose words these are.
+            bucket: id of the bucket.
             version: of the lexicon; it becomes `PackedGraph.version`.
 
         Raises:

@@ -1,8 +1,8 @@
 """A hash table with open addressing: it maps the hash of a key to the number of an entry.
 
 A slot holds the hash (upper 32 bits) and the number plus one (lower 32 bits); an empty slot is 0. So the table grows
-without looking at a key, and keys are compared only where the hashes are equal. The owner stores the entries, compares
-their keys, and keeps at least half of the slots empty:
+without reading keys, and keys are compared only if their hashes are equal. The owner stores the entries, compares their
+keys, and keeps at least half of the slots empty:
 
     slot = home_slot(table, hash)
     while (number = next_match(table, hash, &slot)) >= 0:
@@ -52,7 +52,7 @@ cdef inline uint32_t home_slot(const HashTable *table, uint32_t hash) noexcept n
 
 
 cdef inline int64_t next_match(const HashTable *table, uint32_t hash, uint32_t *slot) noexcept nogil:
-    """Return the number of the next entry with this hash, and move `slot` behind it; -1: `slot` is an empty slot."""
+    """Return the number of the next entry with a hash, and move `slot` behind it; -1: `slot` is an empty slot."""
     cdef uint64_t held = table.slots[slot[0]]
     while held:
         slot[0] = (slot[0] + 1) & table.mask

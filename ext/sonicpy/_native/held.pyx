@@ -1,10 +1,10 @@
-"""Locks and other things that are held for a `with` block, and given back whatever exception comes at whatever moment.
+"""Locks and other resources that are held for a `with` block, and released after any exception at any moment.
 
-An exception of a signal handler, or one that another thread sets, comes when a call returns to Python, when a function
-of Python begins, or where a loop goes back: never inside native code. So what one native call takes and notes is
-always noted, and what one native call gives back is always given back. In Python 3.14 such an exception may also come
-between `__enter__` and the block, which then never ends: these objects are made for one block each, so nothing refers
-to them any more, and their deallocation gives back what they hold.
+An exception of a signal handler, or one set by another thread, is raised when a call returns to Python, when a Python
+function begins, or when a loop jumps back: never inside native code. So a native call that takes and records a resource
+always does both, and a native call that releases one is always complete. In Python 3.14 such an exception may also be
+raised between `__enter__` and the block, so that `__exit__` is not called: these objects are made for one block each,
+and their deallocation then releases the resource.
 """
 
 from cpython.ref cimport Py_INCREF
@@ -20,7 +20,7 @@ cdef enum:
 @cython.freelist(16)
 @cython.no_gc  # it refers to a lock of Python: no cycle begins here
 cdef class Held:
-    """Holds a lock of `threading` for a block; the block gets whether it is held.
+    """Holds a lock of `threading` for a block; the block gets whether the lock is held.
 
     Args:
         lock: a Lock or an RLock.
@@ -80,22 +80,22 @@ cdef class Opened:
 
 
 cdef class Kept:
-    """An opened object, from the moment on at which opening it has ended.
+    """An opened object, from the moment at which opening has ended.
 
     Attributes:
-        held: what `open` returned; None: it was not called.
+        held: the result of `open`; None: it was not called.
     """
     cdef readonly object held
 
     def open(self, opening, *args, **kwargs):
-        """Return what `opening` returns, and keep it."""
+        """Call `opening`, and keep and return its result."""
         self.held = opening(*args, **kwargs)
         return self.held
 
 
 @cython.no_gc
 cdef class Descriptor:
-    """A descriptor of an open file, which is closed with this object at the latest.
+    """A descriptor of an open file; it is closed at the latest when this object is freed.
 
     Args:
         opening: returns a descriptor, such as `os.open`.
@@ -118,7 +118,7 @@ cdef class Descriptor:
         return self.number
 
     def close(self) -> None:
-        """Close the file; do nothing if it is closed. Raises OSError if the system tells of an error."""
+        """Close the file; do nothing if it is closed. Raises OSError if the system reports an error."""
         cdef int number = self.number
         self.number = -1
         if number >= 0:
@@ -137,8 +137,8 @@ def keep_for_ever(it) -> None:
 cpdef insist(work):
     """Call a function without arguments; if it raises, call it again, at most TRIES times in all.
 
-    It is for what gives things back: an exception that comes from outside ends it at any moment, and the next call does
-    the rest.
+    It is for functions that release resources: a signal handler may interrupt them at any moment, and the next call
+    finishes the work.
 
     Raises:
         BaseException: the first error, when a later call has passed or the last one has failed.

@@ -16,7 +16,7 @@ def made_hits(type kind not None, str attribute not None, names, tuple scores) -
     Args:
         kind: the class of a hit, which adds nothing but an attribute to str.
         attribute: the attribute that takes the score.
-        names: each a str; a subclass of `tuple` is read as what it holds.
+        names: each a str; for a subclass of `tuple`, its items.
         scores: of each name; None: every score is None.
 
     Raises:

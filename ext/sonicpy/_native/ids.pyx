@@ -1,4 +1,4 @@
-"""Names of collections, buckets and objects that are surely valid, everywhere and for all that may be done to them."""
+"""A quick check for names of collections, buckets and objects that are valid in every mode and for every command."""
 
 from libc.stdint cimport uint8_t, uint32_t
 
@@ -41,9 +41,9 @@ cdef inline bint sampled(const char *letters, Py_ssize_t size) noexcept:
 
 
 def are_names(collection, bucket, object=None):
-    """Return whether all that are given are strings of 1 to 128 ASCII characters without blanks and control characters.
+    """Return whether all given names are strings of 1 to 128 ASCII characters without blanks and control characters.
 
-    Other names may be valid, too: `sonicpy.ids` knows.
+    Other names may be valid, too: see `sonicpy.ids`.
     """
     return is_name(collection) and is_name(bucket) and (object is None or is_name(object))
 

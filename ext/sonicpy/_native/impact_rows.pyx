@@ -1,4 +1,4 @@
-"""Rows of `impacts`: what the postings of full blocks can add to a score, without reading the blocks.
+"""Rows of `impacts`: bounds of the parts in a score of full blocks' postings, available without reading the blocks.
 
     row     count u8, then per block, by rising IID:
             v(smallest IID the block may hold, less that of the block before; the first one whole)
@@ -47,14 +47,14 @@ def block_pairs(bytes block not None, lengths not None) -> list:
 
 
 cdef Py_ssize_t count_entries(const uint8_t *row, Py_ssize_t size) except -1:
-    """Return how many blocks a row tells of."""
+    """Return the number of blocks in a row."""
     if size < 1 or not 0 < row[0] <= ENTRIES_MAX:
         raise damaged()
     return row[0]
 
 
 cdef Py_ssize_t read_entries(const uint8_t *row, Py_ssize_t size, Block *blocks) except -1:
-    """Read a row into `blocks`, where there is room for all; return how many there are."""
+    """Read a row into `blocks`, which has room for all of them; return their number."""
     cdef const uint8_t *at = row + 1
     cdef const uint8_t *end = row + size
     cdef Py_ssize_t number, pair, count = count_entries(row, size)
@@ -88,10 +88,10 @@ cdef struct Entry:
 
 
 cdef class ImpactRow:
-    """A row of impacts while it is changed.
+    """A row of impacts that can be changed.
 
     Args:
-        row: as it was read; b"": a new one.
+        row: the stored row; b"": a new one.
 
     Raises:
         DamagedBytes: the row cannot be read.
@@ -114,7 +114,7 @@ cdef class ImpactRow:
 
     @property
     def is_full(self) -> bool:
-        """Whether it holds as many blocks as a row may."""
+        """Whether the row has the maximum of blocks."""
         return self._count >= ENTRIES_MAX
 
     @property
@@ -139,14 +139,14 @@ cdef class ImpactRow:
         return [(impacts.pairs[pair].tf, impacts.pairs[pair].length) for pair in range(impacts.count)]
 
     cdef Py_ssize_t place_of(self, uint64_t iid) noexcept nogil:
-        """Return the place of the block that may hold an object; -1: it stands before the first one."""
+        """Return the place of the block that may hold an object; -1: the object is before the first block."""
         cdef Py_ssize_t place = self._count - 1
         while place >= 0 and self._entries[place].lower > iid:
             place -= 1
         return place
 
     def widen(self, uint64_t iid, uint8_t tf, uint8_t length) -> bool:
-        """Let the impacts of the block that may hold an object bound a posting; return whether that changed them."""
+        """Widen a block's impacts to cover a posting; return whether that changed them."""
         cdef Py_ssize_t place = self.place_of(iid)
         return place >= 0 and take_impact(&self._entries[place].impacts, tf, length)
 
@@ -176,7 +176,7 @@ cdef class ImpactRow:
         memmove(&self._entries[place], &self._entries[place + 1], (self._count - place) * sizeof(Entry))
 
     def take_second_half(self) -> ImpactRow:
-        """Return a new row with the second half of the blocks, which go from this one."""
+        """Move the second half of the blocks to a new row, and return it."""
         cdef ImpactRow other = ImpactRow()
         cdef Py_ssize_t number, half = self._count // 2
         for number in range(half, self._count):

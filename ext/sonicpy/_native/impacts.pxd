@@ -1,9 +1,9 @@
-"""Impacts: the pairs of term frequency and length that bound what the postings of a block can add to a score.
+"""Impacts: pairs of term frequency and length that bound the parts in a score of the postings of a block.
 
-BM25 rises with the term frequency and falls with the length, whatever the mean length of the bucket and the number of
-its objects are. So the pairs that no other pair of the block beats in both are a bound that stays true as the bucket
-grows (Lucene calls them competitive impacts). At most IMPACTS_MAX pairs are kept for a block; further ones are merged
-into pairs that beat them.
+BM25 rises with the term frequency and falls with the length, for any mean length and any number of objects. So the
+pairs that no other pair of the block beats in both values are a bound that stays valid as the bucket grows (Lucene
+calls them competitive impacts). At most IMPACTS_MAX pairs are kept for a block; further pairs are merged into pairs
+that beat them.
 """
 
 from cpython.object cimport PyObject
@@ -36,7 +36,7 @@ cdef struct Block:  # of a postings list that is read
 
 
 cdef inline bint covers(const Impacts *impacts, uint8_t tf, uint8_t length) noexcept nogil:
-    """Return whether some pair is at least as good as this one in both."""
+    """Return whether a pair is at least as good as the given one in both values."""
     cdef int number
     for number in range(impacts.count):
         if impacts.pairs[number].tf >= tf and impacts.pairs[number].length <= length:
@@ -45,7 +45,7 @@ cdef inline bint covers(const Impacts *impacts, uint8_t tf, uint8_t length) noex
 
 
 cdef inline bint take_impact(Impacts *impacts, uint8_t tf, uint8_t length) noexcept nogil:
-    """Let the impacts bound one posting more; return whether that changed them."""
+    """Widen the impacts to cover a posting; return whether that changed them."""
     cdef Impact merged[IMPACTS_MAX + 1]
     cdef int number, count = 0, least = 0
     cdef bint is_in = False
@@ -79,10 +79,10 @@ cdef inline bint take_impact(Impacts *impacts, uint8_t tf, uint8_t length) noexc
 cdef inline double impact_bound(
     const Impacts *impacts, double weight, const double *norms, double k1, uint8_t shortest
 ) noexcept nogil:
-    """Return the largest score that a posting bounded by these impacts can add.
+    """Return the largest part in a score of a posting within these impacts.
 
     Args:
-        shortest: packed; no object in question is shorter.
+        shortest: the packed length of the shortest object to consider.
     """
     cdef int number
     cdef double most = 0.0, part

@@ -1,4 +1,4 @@
-"""The keys of the tables whose rows belong to a bucket; `sonicpy/store/rows/keys.py` draws all keys.
+"""The keys of the tables whose rows belong to a bucket; `sonicpy/store/rows/keys.py` describes all keys.
 
 Numbers are big-endian, so that rows sort as their numbers do.
 """
@@ -16,7 +16,7 @@ IID_MAX = (1 << 32) - 2  # a block is found by the IIDs it may hold, which are 4
 
 
 def bucket_key(uint32_t bucket) -> bytes:
-    """Return the four bytes that every key of `bucket` begins with."""
+    """Return the four bytes at the beginning of every key of `bucket`."""
     cdef uint8_t key[4]
     put_big_endian(key, bucket, 4)
     return PyBytes_FromStringAndSize(<char *> key, 4)
@@ -25,7 +25,8 @@ def bucket_key(uint32_t bucket) -> bytes:
 cpdef bytes word_key(uint32_t bucket, bytes term):
     """Return the key of `term` in `words`: the bucket, then the term.
 
-    A term of more than 500 bytes becomes its first 466, 0xFF (never a byte of UTF-8) and the BLAKE2b of all of it.
+    A term of more than 500 bytes becomes its first 466 bytes, 0xFF (never a byte of UTF-8) and the BLAKE2b of the
+    whole.
     """
     cdef Py_ssize_t size = len(term)
     cdef bytes key
@@ -45,10 +46,10 @@ def word_keys(uint32_t bucket, list terms not None) -> list:
 
 
 def pending_rows(list keys not None, uint64_t first, uint8_t why) -> list:
-    """Return the rows of `pending` for words, by their keys: the number of the word (6 bytes), and why it is there.
+    """Return the rows of `pending` for words, by their keys: the number of the word (6 bytes), and its last change.
 
     Args:
-        first: the number of the first of them.
+        first: the number of the first word.
     """
     cdef uint8_t row[7]
     cdef bytes key

@@ -1,12 +1,12 @@
 """Guess the language of a text from its script and its letters: naive Bayes over n-grams of one to three letters.
 
 The table (described in ext/tables/languages.py) is mapped read-only, so processes share it and only the pages in use
-are in memory. Invariant: only the text and the table decide the answer; every n-gram counts once, in whole numbers,
-without chance and without rounding.
+are in memory. Invariant: the answer depends only on the text and the table; every n-gram counts once, in whole numbers,
+without randomness and without rounding.
 
-The text is read once: each character becomes a class (script and letter), each run of others one BREAK. The languages
-of the script with the most weight are the candidates. If there is one, it is the answer; otherwise the rows of all
-n-grams of the words in that script are added up, and the highest sum wins.
+The text is read once: each letter becomes a class (script and letter), each run of other characters one BREAK. The
+languages of the script with the most weight are the candidates. A single candidate is the answer; otherwise the rows of
+all n-grams of the words in that script are added up, and the highest sum wins.
 """
 
 import mmap
@@ -103,7 +103,8 @@ cdef inline bint is_blank(uint32_t char) noexcept nogil:
 cdef inline int classify_kind(
     const Table* table, int kind, const void* data, Py_ssize_t size, uint16_t* classes
 ) noexcept:
-    """Do `classify` for one width of characters. Calls pass a constant, so the compiler makes one function for each."""
+    """Carry out `classify` for one width of characters. Calls pass a constant, so the compiler makes a function for
+    each."""
     cdef int count = 0, chunk = 0
     cdef uint32_t char
     cdef uint16_t char_class
@@ -135,7 +136,7 @@ cdef inline int classify_kind(
 cdef int classify(const Table* table, str text, Py_ssize_t size, uint16_t* classes) noexcept:
     """Write the classes of the first `size` characters and return their number, at most `size`.
 
-    Addresses say nothing of the language around them: a chunk with `://` or `@` in it loses its part in ASCII.
+    Addresses are no evidence for a language: a chunk with `://` or `@` in it loses its part in ASCII.
     """
     cdef int kind = PyUnicode_KIND(text)
     cdef const void* data = PyUnicode_DATA(text)
@@ -147,7 +148,7 @@ cdef int classify(const Table* table, str text, Py_ssize_t size, uint16_t* class
 
 
 cdef int main_script(const Table* table, const uint16_t* classes, int count) noexcept nogil:
-    """Return the script with the most bytes of text, the first of equals, or NONE.
+    """Return the script with the most bytes of text, the first of equal ones, or NONE.
 
     Han and kana count as one script: kana if more than one letter in twenty is kana, otherwise Han.
     """
@@ -170,7 +171,7 @@ cdef int main_script(const Table* table, const uint16_t* classes, int count) noe
 
 
 cdef inline uint32_t triple_row(const Slot* slots, uint32_t shift, uint32_t row_weights, uint32_t gram) noexcept nogil:
-    """Return where the row of an n-gram of three letters begins, or NO_ROW."""
+    """Return the beginning of the row of an n-gram of three letters, or NO_ROW."""
     cdef uint32_t slot = <uint32_t>(gram * <uint32_t>0x9E3779B1) >> shift
     while slots[slot].gram != gram:
         if slots[slot].gram == 0:
@@ -301,15 +302,15 @@ cdef class Detector:
     def guess(self, str text not None):
         """Return (language, lead) for the first 1024 characters of `text`.
 
-        language: ISO 639-3 code; None if the text has no letters or its script has no known language.
-        lead: nats between it and the runner-up; infinite if the script decides.
+        language: ISO 639-3 code; None: the text has no letters, or no language of the table uses its script. lead: nats
+        between the language and the runner-up; infinite if the script decides.
         """
         cdef double lead = 0.0
         cdef int language = self.best(text, PyUnicode_GET_LENGTH(text), &lead)
         return (None if language == NONE else self.codes[language]), lead
 
     def scores(self, str text not None):
-        """Return {language: nats} for the same characters; empty if the script decides."""
+        """Return {language: nats} for the characters that `guess` reads; empty if the script decides."""
         cdef int32_t scores[WIDE_ROW]
         cdef const Script* chosen
         cdef int script = self.score(text, PyUnicode_GET_LENGTH(text), scores)
@@ -319,7 +320,7 @@ cdef class Detector:
         return {self.codes[chosen.first_language + i]: scores[i] / SCALE for i in range(chosen.language_count)}
 
     def guess_with(self, str text not None, list evidence not None):
-        """Return the language that n-grams and evidence together support most, the first of equals.
+        """Return the language with most evidence by n-grams and `evidence` together, the first of equal ones.
 
         Returns None if the script decides.
 
@@ -388,7 +389,7 @@ cdef class Detector:
 
 
 cdef class ClearTexts:
-    """Guesses the language of texts whose letters alone decide and of texts that are too short; others are UNCLEAR.
+    """Guesses the language of texts that are clear by letters alone, or too short; other texts are UNCLEAR.
 
     Args:
         known: the languages that `guess` may return; it returns None instead of other languages of the table.
@@ -424,7 +425,7 @@ cdef class ClearTexts:
         return self.answers[language] if lead >= self.sure_lead else UNCLEAR
 
     cdef Py_ssize_t examined(self, str text) noexcept:
-        """Return how many characters count; 0: too few for a language; -1: NFC may change some of them."""
+        """Return the number of characters that count; 0: too few for a language; -1: NFC may change some of them."""
         cdef int kind = PyUnicode_KIND(text)
         cdef const void* data = PyUnicode_DATA(text)
         cdef Py_ssize_t length = PyUnicode_GET_LENGTH(text), used = 0, i

@@ -1,8 +1,8 @@
-"""The objects of a window that are shorter than a limit, a bit each, made when a query asks for it.
+"""Masks: a bit for each object of a window that is shorter than a limit, made on demand.
 
-Most objects that hold a word hold it once, so their length decides their score, and whoever is not shorter than some limit
-cannot be among the best. The masks of large buckets are made anew each time: that takes no longer than to fetch those that
-were kept, which are a multiple of the lengths.
+Most objects that hold a word hold it once, so their score depends on their length, and objects that are not shorter
+than a limit cannot be among the best. The masks of large buckets are computed each time, because cached masks, a
+multiple of the lengths, would take as long to fetch from memory.
 """
 
 from libc.stdint cimport uint8_t, uint64_t
@@ -18,7 +18,7 @@ cdef class LengthMasks:
     """The masks of a bucket.
 
     Args:
-        lengths: of all objects by IID, packed, as bytes or a bytearray that stays as it is meanwhile.
+        lengths: of all objects by IID, packed, as bytes or a bytearray that must not change meanwhile.
     """
 
     def __cinit__(self, lengths not None):
@@ -30,7 +30,7 @@ cdef class LengthMasks:
         free(self._rows)
 
     cdef int renew(self, lengths) except -1:
-        """Take the lengths of more objects; those of windows that changed have to be forgotten besides."""
+        """Take the lengths of more objects; the caller also has to call `forget` for changed windows."""
         self.lengths = lengths
         self.packed = lengths_of(lengths)
         self._window_count = (self.packed.count >> WINDOW_BITS) + 1
@@ -39,7 +39,7 @@ cdef class LengthMasks:
         return 0
 
     cdef void forget(self, Py_ssize_t first, Py_ssize_t end) noexcept:
-        """Forget the masks of windows, whose lengths have changed."""
+        """Drop the masks of windows with changed lengths."""
         cdef Py_ssize_t number
         for number in range(MASKS * first, MASKS * min(end, self._room)):
             if self._rows[number] != NULL:
@@ -58,7 +58,7 @@ cdef class LengthMasks:
         """Return the bits of the objects of a window that are shorter than a packed length.
 
         Args:
-            room: for the bits of a window, where they are not kept.
+            room: for the bits of a window that are not cached.
         """
         cdef uint64_t **row
         if limit <= 0:

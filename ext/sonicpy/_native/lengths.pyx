@@ -38,7 +38,7 @@ cdef class Lengths:
     """The packed lengths of a bucket's objects, by IID; 0: no such object.
 
     Args:
-        packed: those of the first objects.
+        packed: the packed lengths of the first objects.
     """
 
     def __cinit__(self, bytearray packed not None):

@@ -16,7 +16,7 @@ cdef class LineReader:
     """Cuts a stream at its line feeds; sonicpy.channel.line_buffer tells more.
 
     Args:
-        longest_bytes: the most bytes a line may have without its terminator.
+        longest_bytes: maximum of bytes in a line without its terminator.
 
     Attributes:
         overflowed: `take_line` has reached a line that is too long.
@@ -43,7 +43,7 @@ cdef class LineReader:
 
         Args:
             data: bytes, or any other buffer.
-            size: how many of them arrived; -1: all.
+            size: number of bytes that arrived; -1: all.
 
         Raises:
             ValueError: the buffer is smaller.
@@ -91,7 +91,7 @@ cdef class LineReader:
         return line
 
     def take_command(self, PlainReader reader not None):
-        """Return what `reader` makes of the next line; if that is None, the line stays."""
+        """Return the result of `reader` for the next line; if it is None, the line is kept."""
         cdef Py_ssize_t begin = self.begin
         cdef Cursor at, end
         if begin == self.tail:
@@ -109,7 +109,7 @@ cdef class LineReader:
         return command
 
     def take_rest(self):
-        """Return all bytes that have not been taken, and forget them; None: some that followed were dropped."""
+        """Return all bytes that were not taken, and forget them; None: further bytes were dropped."""
         if self.choked:
             return None
         rest = PyBytes_FromStringAndSize(<const char*>self.data + self.begin, self.end - self.begin)

@@ -77,7 +77,7 @@ cdef inline bint has_window(const Source *source, Py_ssize_t window) noexcept no
 
 
 cdef inline int look_up(Source *source, uint32_t iid) noexcept nogil:
-    """Return the tf of an object in a list, 0 if it does not stand there, or -1: its block was not read yet."""
+    """Return the tf of an object in a list, 0 if it is not there, or -1: its block was not read yet."""
     if has_window(source, iid >> WINDOW_BITS):
         return tf_of(source.windows[iid >> WINDOW_BITS], iid)
     source.block = block_for(source, iid, source.block)
@@ -89,7 +89,7 @@ cdef inline int look_up(Source *source, uint32_t iid) noexcept nogil:
 
 
 cdef inline bint stands_in_windows(const Source *source, Py_ssize_t number) noexcept nogil:
-    """Whether all that a block may hold stands in windows."""
+    """Whether windows have all postings that a block may hold."""
     return is_in_windows(source.blocks, source.count, number, source.windows, source.window_count)
 
 
@@ -99,7 +99,7 @@ cdef inline bint is_missing(const Source *source, Py_ssize_t number) noexcept no
 
 
 cdef inline bint is_read(Source *source, Py_ssize_t window) noexcept nogil:
-    """Whether all blocks were read that may hold objects of a window; goes to the newest of them."""
+    """Whether all blocks that may hold objects of a window were read; goes to the newest of them."""
     cdef uint64_t first = <uint64_t> window << WINDOW_BITS
     cdef Py_ssize_t number
     if source.next < <int64_t> first:
@@ -136,7 +136,7 @@ cdef inline void put_postings(Source *source, Py_ssize_t window, Gathered *held)
 
 
 cdef inline int64_t newest_below(Source *source, uint64_t end) noexcept nogil:
-    """Return an IID below `end` that no object of the list between it and `end` is above; -1: there is none."""
+    """Return an IID below `end` with no object of the list between it and `end`; -1: there is none."""
     cdef Py_ssize_t number, place
     cdef const OpenBlock *block
     if source.next < <int64_t> end:
@@ -156,9 +156,9 @@ cdef inline int64_t newest_below(Source *source, uint64_t end) noexcept nogil:
 cdef inline void find_extremes(
     const Source *source, int64_t window, const PackedLengths *lengths, Extremes *out
 ) noexcept nogil:
-    """Bound the postings of a window, the one that the walk is in or an older one, by the impacts of their blocks.
+    """Bound the postings of a window by the impacts of their blocks; the window is that of the walk or an older one.
 
-    Where a block that was read reaches beyond the window, as blocks of rare words do, its postings are looked at.
+    For a read block that reaches beyond the window, as blocks of rare words do, the postings themselves are used.
     """
     cdef uint64_t first = <uint64_t> window << WINDOW_BITS
     cdef const Block *block

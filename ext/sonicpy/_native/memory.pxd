@@ -1,4 +1,4 @@
-"""Blocks of memory: zeroed ones, and those that grow, in the one place that calls realloc for a growing array."""
+"""Blocks of memory, zeroed or growing; the only code that calls realloc for a growing array."""
 
 from libc.stdlib cimport calloc, realloc
 

@@ -1,4 +1,4 @@
-"""The postings of a word, or of a family of words together, decoded and kept for later queries, for native code."""
+"""The decoded postings of a word, or of a family of words together, cached for later queries, for native code."""
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
@@ -38,8 +38,8 @@ cdef TypedFrequencies typed_of(MergedList merged, object stored)
 
 
 cdef inline Py_ssize_t count_up_to(const Merged *merged, uint32_t iid, Py_ssize_t end) noexcept nogil:
-    """Return how many of the first `end` postings are of objects up to `iid`. Gallops from the end down: objects are
-    looked up newest first."""
+    """Return the number of postings for objects up to `iid` among the first `end`. Gallops from the end down: objects
+    are looked up newest first."""
     cdef Py_ssize_t part = iid >> LOW_BITS, low, first, count, half, step = 1
     cdef uint16_t wanted = <uint16_t> iid
     if part >= merged.parts:
@@ -63,11 +63,11 @@ cdef inline Py_ssize_t count_up_to(const Merged *merged, uint32_t iid, Py_ssize_
 
 
 cdef inline int find_tf(const Merged *merged, uint32_t iid, Py_ssize_t *end) noexcept nogil:
-    """Return how often an object holds the words, at most 255; 0: it does not.
+    """Return the frequency of the words in an object, at most 255; 0: it does not hold them.
 
     Args:
-        end: all postings of objects up to `iid` are among so many first ones; becomes their number. The last of these
-            is the posting found.
+        end: upper bound of the number of postings for objects up to `iid`; becomes this number, so that the found
+            posting is the last one before `end`.
     """
     end[0] = count_up_to(merged, iid, end[0])
     if iid >> LOW_BITS >= <uint32_t> merged.parts or end[0] <= <Py_ssize_t> merged.starts[iid >> LOW_BITS]:
@@ -76,7 +76,7 @@ cdef inline int find_tf(const Merged *merged, uint32_t iid, Py_ssize_t *end) noe
 
 
 cdef inline Py_ssize_t part_at(const Merged *merged, Py_ssize_t at, Py_ssize_t part) noexcept nogil:
-    """Return the part that a posting stands in, at most `part`."""
+    """Return the number of the part with a posting, at most `part`."""
     while at < <Py_ssize_t> merged.starts[part]:
         part -= 1
     return part

@@ -1,7 +1,7 @@
-"""The postings of a word, or of a family of words together, decoded.
+"""The decoded postings of a word, or of a family of words together.
 
-Words that are too rare for windows are read posting by posting. Decoding their blocks, and putting those of a family
-together, takes most of the time of such a query; so what was put together is kept beside the lists.
+Words that are too rare for windows are read posting by posting. Decoding their blocks, and merging the lists of a
+family, takes most of the time of a query with such words; so merged lists are cached beside the lists.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -27,18 +27,18 @@ cdef class MergedList:
 
 
 cdef class TypedFrequencies:
-    """How often the objects of a family hold the word that was typed."""
+    """The frequency of the typed word in the objects of a family."""
 
     def __dealloc__(self):
         free(self.tfs)
 
 
 cdef MergedList merge(list postings, const PackedLengths *lengths, MergedList before):
-    """Return the postings of some words together; None: some of the blocks that are needed were not read yet.
+    """Return the merged postings of some words; None: some of the blocks needed were not read yet.
 
     Args:
-        before: the same of these words before new objects held them; what older objects hold has not changed. None:
-            there is none.
+        before: the merged postings of these words before new objects were added; those of older objects have not
+            changed. None: there are none.
     """
     cdef StoredPostings one
     cdef Py_ssize_t number, room = 0, count = 0, added
@@ -78,7 +78,7 @@ def df_of(StoredPostings one):
 cdef Py_ssize_t merge_two(
     const uint64_t *one, Py_ssize_t one_count, const uint64_t *other, Py_ssize_t other_count, uint64_t *out
 ) noexcept nogil:
-    """Merge two lists; frequencies in the same object add up. Return how many postings there are."""
+    """Merge two lists; frequencies in one object add up. Return the number of postings."""
     cdef Py_ssize_t left = 0, right = 0, count = 0
     cdef uint64_t a, b
     while left < one_count and right < other_count:
@@ -101,7 +101,7 @@ cdef Py_ssize_t merge_two(
 
 
 cdef int64_t iid_of_last(const Merged *held, Py_ssize_t count) noexcept nogil:
-    """Return the IID of the last one of the first `count` postings; -1: there are none."""
+    """Return the IID of the last of the first `count` postings; -1: `count` is 0."""
     if not count:
         return -1
     return <int64_t> part_at(held, count - 1, held.parts - 1) << LOW_BITS | held.lows[count - 1]
@@ -116,7 +116,7 @@ cdef Py_ssize_t first_block_behind(StoredPostings one, int64_t last) noexcept no
 
 
 cdef Py_ssize_t put_behind(StoredPostings one, int64_t last, uint64_t *out) noexcept nogil:
-    """Write the postings of objects behind `last`, IID and tf in one number each; return how many they are."""
+    """Write the postings of objects behind `last`, IID and tf in one number each; return their number."""
     cdef OpenBlock block
     cdef Py_ssize_t number, count = 0
     cdef int place
@@ -130,7 +130,7 @@ cdef Py_ssize_t put_behind(StoredPostings one, int64_t last, uint64_t *out) noex
 
 
 cdef MergedList list_of(const uint64_t *pairs, Py_ssize_t added, const PackedLengths *lengths, MergedList before):
-    """Return the list of some postings, behind those of another list that it begins with; None: there is none."""
+    """Append postings to a copy of a merged list; None: it has no postings."""
     cdef MergedList made = MergedList.__new__(MergedList)
     cdef Merged *held = &made.held
     cdef const Merged *old = NULL if before is None else &before.held
@@ -167,7 +167,7 @@ cdef MergedList list_of(const uint64_t *pairs, Py_ssize_t added, const PackedLen
 
 
 cdef int keep_typed(MergedList made, MergedList before) except -1:
-    """Keep what is known of typed words in the list that another one begins with."""
+    """Copy the cached frequencies of typed words from the list that another one extends."""
     cdef TypedFrequencies typed
     if before.typed:
         made.older, made.older_count = before.typed, before.held.count
@@ -180,7 +180,7 @@ cdef int keep_typed(MergedList made, MergedList before) except -1:
 
 
 cdef inline void put_posting(Merged *held, Py_ssize_t at, uint64_t pair, const PackedLengths *lengths) noexcept nogil:
-    """Write a posting to its place, and note how short its object is."""
+    """Write a posting to its place, and note the length of its object."""
     cdef uint8_t packed = packed_length(lengths, pair >> 8)
     cdef uint8_t *shortest
     held.lows[at] = <uint16_t> (pair >> 8)
@@ -191,7 +191,8 @@ cdef inline void put_posting(Merged *held, Py_ssize_t at, uint64_t pair, const P
 
 
 cdef TypedFrequencies typed_of(MergedList merged, object stored):
-    """Return how often the objects of a family hold one of its words, whose blocks were read; kept with the list."""
+    """Return the frequencies of one word of a family in its objects, cached with the list; its blocks must have been
+    read."""
     cdef StoredPostings word = stored
     cdef TypedFrequencies made
     cdef Merged *held = &merged.held

@@ -1,6 +1,6 @@
-"""The OIDs of new objects, by hash, until they go into rows of `oids` (name_rows.pyx).
+"""The OIDs of new objects, by hash, until they are written to rows of `oids` (name_rows.pyx).
 
-An OID is known by 40 bits of its BLAKE2b, so that an entry is two numbers: the hash and the IID.
+An OID is represented by 40 bits of its BLAKE2b, so that an entry is two numbers: the hash and the IID.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -18,7 +18,7 @@ NAME_HASH_BITS = HASH_BITS
 
 
 cpdef uint64_t name_hash(bytes oid) except? 0:
-    """Return the first 40 bits of the BLAKE2b of an OID, by which it is found; other OIDs may have the same."""
+    """Return the hash of an OID: the first 40 bits of its BLAKE2b; other OIDs may have the same hash."""
     if oid is None:
         raise TypeError("an OID is bytes")
     cdef uint64_t digest = blake2b(<const uint8_t *> oid, len(oid), HASH_BITS // 8), hash = 0
@@ -36,7 +36,7 @@ cdef class NameMap:
     them behind the last home.
 
     Attributes:
-        added: how many were added; the owner resets it.
+        added: number of names added; the owner resets it.
     """
 
     def __cinit__(self):
@@ -50,7 +50,7 @@ cdef class NameMap:
         return self._count
 
     def find(self, uint64_t hash) -> tuple:
-        """Return the IIDs of the objects whose OID has this hash."""
+        """Return the IIDs of the objects whose OID has a hash."""
         return self.iids(hash)
 
     cdef tuple iids(self, uint64_t hash):
@@ -95,12 +95,12 @@ cdef class NameMap:
         """Remove the next names, by rising hash; several calls make a round through all hashes.
 
         Args:
-            limit: how many at most.
+            limit: maximum of names.
             until: only objects with a smaller IID.
 
         Returns:
-            (their row, whether others are left in this round); after a round, the next call begins with the smallest
-            hash again.
+            (a row of the names, whether names are left in this round); after a round, the next call begins with the
+            smallest hash again.
         """
         cdef uint8_t *room
         cdef uint8_t *out
@@ -132,14 +132,14 @@ cdef class NameMap:
             free(room)
 
     cdef inline Py_ssize_t slots(self) noexcept nogil:
-        """Return how many slots there are, without the empty one behind them."""
+        """Return the number of slots, without the empty one behind them."""
         return (<Py_ssize_t> 1 << self._bits) + self._count_max
 
     cdef inline NameEntry *home(self, uint64_t hash) noexcept nogil:
         return self._slots + (hash >> (HASH_BITS - self._bits))
 
     cdef inline NameEntry *first(self, uint64_t hash) noexcept nogil:
-        """Return the slot of the first name with this hash, or the slot where it would be; NULL: there can be none.
+        """Return the slot of the first name with a hash, or the slot where it would be; NULL: there can be none.
 
         Empty slots have the largest hash, and one of them is behind all others.
         """
@@ -152,7 +152,7 @@ cdef class NameMap:
         return slot
 
     cdef void insert(self, uint64_t hash, uint64_t iid) noexcept nogil:
-        """Insert a name in its place and move those right behind it by one slot; there is room."""
+        """Insert a name in its place and move the names right behind it by one slot; there must be room."""
         cdef NameEntry *slot = self.first(hash)
         cdef NameEntry new, old
         while slot.hash == hash and slot.iid < iid:
@@ -169,7 +169,7 @@ cdef class NameMap:
         slot[0] = new
 
     cdef void remove(self, NameEntry *slot) noexcept nogil:
-        """Remove a name, and move those right behind it that are not at home up by one slot."""
+        """Remove a name, and move the names right behind it that are not at home up by one slot."""
         while slot[1].hash != UINT64_MAX and self.home(slot[1].hash) <= slot:
             slot[0] = slot[1]
             slot += 1
@@ -177,7 +177,7 @@ cdef class NameMap:
         self._count -= 1
 
     cdef int resize(self, Py_ssize_t names) except -1:
-        """Make room for a number of names, three for four homes; at least for those that are here."""
+        """Make room for a number of names, three for four homes; at least for the present ones."""
         cdef NameEntry *old = self._slots
         cdef NameEntry *slot
         cdef Py_ssize_t number, old_slots = self.slots()

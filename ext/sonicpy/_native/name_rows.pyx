@@ -1,18 +1,18 @@
-"""The rows of `oids`: which objects have an OID of a given hash (`name_hash` of name_map.pyx).
+"""The rows of `oids`: hash of an OID (`name_hash` of name_map.pyx) -> objects.
 
     row     0x80 0x00, v(entries), k u8, width u8; then in bits (bit_stream.pxd): bits(32) the first hash, per entry
             bits(width) its IID, and gaps(k) of hash - hash before
 
-A row holds the first 32 bits of each hash, and its entries by rising hash, then IID. Until 1.0, a row held all 40 bits, as
-`NameMap.take` still packs names:
+A row holds the first 32 bits of each hash, with entries by rising hash, then IID. Until 1.0, a row held all 40 bits, in
+the format of `NameMap.take`:
 
     names   per entry, by rising hash, then IID: v(hash - hash before), v(IID)
 
-No number that is packed in the fewest bytes begins with 0x80 0x00.
+No minimally packed number begins with 0x80 0x00.
 
-Linear hashing on the first bits (Litwin, "Linear hashing: a new tool for file and table addressing", 1980) decides
-which hashes a row holds, its slice: with S slices and 2^b <= S < 2^(b+1), the first S - 2^b of the slices of b bits are
-split in two. The key of a slice holds its smallest hash, so the rows of a bucket sort as hashes do.
+The slice of hashes in a row follows linear hashing on the first bits (Litwin, "Linear hashing: a new tool for file and
+table addressing", 1980): with S slices and 2^b <= S < 2^(b+1), the first S - 2^b of the slices of b bits are split in
+two. The key of a slice holds its smallest hash, so the rows of a bucket are in the order of hashes.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -56,7 +56,7 @@ cdef enum:
 
 
 cdef int whole_bits(uint64_t slices) noexcept nogil:
-    """Return how many first bits choose a slice that was not split; there is at least one slice."""
+    """Return the number of leading bits that choose an unsplit slice; there is at least one slice."""
     cdef int bits = 0
     while bits < HASH_BITS and (<uint64_t> 2 << bits) <= slices:
         bits += 1
@@ -64,7 +64,7 @@ cdef int whole_bits(uint64_t slices) noexcept nogil:
 
 
 cdef int slice_bits(uint64_t hash, uint64_t slices) noexcept nogil:
-    """Return how many first bits choose the slice of a hash."""
+    """Return the number of leading bits that choose the slice of a hash."""
     cdef int bits = whole_bits(slices)
     return bits + (bits < HASH_BITS and hash >> (HASH_BITS - bits) < slices - (<uint64_t> 1 << bits))
 
@@ -90,13 +90,13 @@ def slice_start(uint64_t hash, uint64_t slices) -> int:
 
 
 def slice_to_split(uint64_t slices) -> tuple:
-    """Return the smallest hash of the slice that is split next, and the smallest one of its upper half."""
+    """Return the smallest hash of the slice that is split next, and that of its upper half."""
     cdef uint64_t start = next_split(slices)
     return start, end_of(start, slices + 1)
 
 
 def name_key(uint32_t bucket, uint64_t hash, uint64_t slices) -> bytes:
-    """Return the key of the row that a name belongs to; there is at least one slice."""
+    """Return the key of the row of a name; there is at least one slice."""
     return term_key(bucket, start_of(hash, slices))
 
 
@@ -152,7 +152,7 @@ cdef inline uint64_t iid_at(const DenseNames *names, Py_ssize_t number) noexcept
 
 
 cdef Py_ssize_t entries_at_most(bytes row) except -1:
-    """Return how many entries a row may hold."""
+    """Return the maximum of entries in a row."""
     cdef DenseNames names
     if not is_dense(<const uint8_t *> <const char *> row, len(row)):
         return len(row) // 2
@@ -161,9 +161,9 @@ cdef Py_ssize_t entries_at_most(bytes row) except -1:
 
 
 cdef Py_ssize_t read_entries(bytes row, NameEntry *entries) except -1:
-    """Decode a row, or names as `NameMap.take` packs them; return how many entries there are.
+    """Decode a row, or names in the format of `NameMap.take`; return the number of entries.
 
-    Of each hash, the bits that no row holds are 0.
+    The bits of a hash that rows do not hold are 0.
     """
     cdef const uint8_t *at = <const uint8_t *> <const char *> row
     cdef const uint8_t *end = at + len(row)
@@ -196,12 +196,12 @@ cdef Py_ssize_t read_entries(bytes row, NameEntry *entries) except -1:
 
 
 cpdef inline uint64_t stored_hash(uint64_t hash) noexcept:
-    """Return a hash without the bits that no row holds."""
+    """Return a hash without the bits that rows do not hold."""
     return hash >> CUT_BITS << CUT_BITS
 
 
 cdef void sort_entries(NameEntry *entries, Py_ssize_t count) noexcept nogil:
-    """Sort entries whose hashes rise: of equal ones by IID."""
+    """Sort entries with rising hashes: entries of equal hashes by IID."""
     cdef Py_ssize_t number, place
     cdef NameEntry entry
     for number in range(1, count):
@@ -218,7 +218,7 @@ cdef inline bint is_before(const NameEntry *one, const NameEntry *other) noexcep
 
 
 cdef bytes write_entries(const NameEntry *entries, Py_ssize_t count):
-    """Return the row of entries as `read_entries` decodes them."""
+    """Return the row of entries in the form of `read_entries`."""
     cdef uint32_t *gaps
     cdef uint8_t *room
     cdef uint8_t *out
@@ -291,7 +291,7 @@ def pack_names(list names not None) -> bytes:
 
 
 def named(bytes row not None, uint64_t hash) -> tuple:
-    """Return the IIDs of the objects that may have an OID with this hash: its first 32 bits are the same.
+    """Return the IIDs of the objects that may have an OID with a hash: the first 32 bits are equal.
 
     Raises:
         DamagedBytes: the row cannot be read.
@@ -333,8 +333,8 @@ cdef class NameMerge:
     Args:
         bucket: its number.
         names: as `NameMap.take` returns them.
-        before: how many slices there are, at least one.
-        after: how many there will be, not less.
+        before: present number of slices, at least one.
+        after: new number of slices, not lower.
 
     Raises:
         DamagedBytes: `names` cannot be read, or the numbers of slices are impossible.
@@ -398,7 +398,7 @@ cdef class NameMerge:
         return self._keys
 
     def rows(self, list found not None) -> list:
-        """Return the (key, row) pairs that replace those that were read.
+        """Return the (key, row) pairs that replace the rows read.
 
         Args:
             found: (key, row) of the keys that have a row, in order.
@@ -422,7 +422,7 @@ cdef class NameMerge:
         return changed
 
     cdef int merge(self, uint64_t start, bytes key, bytes row, list changed) except -1:
-        """Merge names into the slice that begins with a hash, and split it as `after` demands."""
+        """Merge names into the slice that begins with a hash, and split it if `after` requires that."""
         cdef uint64_t end = end_of(start, self._before), next_start = start, until
         cdef Py_ssize_t count, first = 0, last = 0
         count = self.merge_entries(row, end)
@@ -440,7 +440,7 @@ cdef class NameMerge:
         return 0
 
     cdef Py_ssize_t merge_entries(self, bytes row, uint64_t end) except -1:
-        """Unite the entries of a row and the names before a hash in `_merged`; return how many there are."""
+        """Merge the entries of a row and the names before a hash into `_merged`; return their number."""
         cdef Py_ssize_t held = 0, at = 0, count = 0, until = self._name_at
         if row is not None:
             held = entries_at_most(row)

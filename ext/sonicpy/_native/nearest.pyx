@@ -1,4 +1,4 @@
-"""The nearest of the words that may correct a typed one: which of them objects hold, likeliest first."""
+"""The nearest corrections of a typed word that objects hold, likeliest first."""
 
 from libc.math cimport log
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -35,17 +35,17 @@ def nearest_held(
     Py_ssize_t compared,
     double letter_worth,
 ) -> list:
-    """Return the first `wanted` or more of some matches that objects hold, as (word, row, distance): nearest first.
+    """Return the first `wanted` or more of some matches held by objects, as (word, row, distance): nearest first.
 
-    Those at one distance are ordered as by `likeliest_first`. The rows are read of as many distances as are enough if
-    objects hold all of their words, then of further ones.
+    Matches at one distance are ordered as by `likeliest_first`. The first read takes as many distances as would be
+    enough if objects held all of their words; if they do not, further distances are read.
 
     Args:
-        words_of: returns the rows of words, None for one that no object holds.
+        words_of: returns the rows of words; None: no object holds the word.
         matches: (word, distance) pairs by rising distance.
         besides: words to leave out.
         live: see `term_rows.held_words`.
-        examined: how many matches to read at most.
+        examined: maximum of matches to read.
         compared, letter_worth: see `likeliest_first`.
     """
     cdef list words = [], distances = [], rows = [], found = []
@@ -73,7 +73,7 @@ def nearest_held(
 
 
 cdef Py_ssize_t end_of_distance(list distances, Py_ssize_t start) except -1:
-    """Return where the matches end that are as near as the one at `start`."""
+    """Return the end of the matches at the distance of the one at `start`."""
     cdef int distance = distances[start]
     cdef Py_ssize_t end = start + 1
     while end < len(distances) and <int> distances[end] == distance:
@@ -85,7 +85,7 @@ cdef int append_likeliest(
     list found, bytes typed, list words, list rows, Py_ssize_t start, Py_ssize_t end, distance, bint live,
     Py_ssize_t compared, double letter_worth,
 ) except -1:
-    """Append the words from `start` to `end` that objects hold, likeliest first, with their rows and distance."""
+    """Append the words from `start` to `end` held by objects, likeliest first, with their rows and distance."""
     cdef Likely *held = <Likely *> zeroed(end - start, sizeof(Likely))
     cdef Py_ssize_t number, count = 0
     cdef TermInfo row
@@ -108,18 +108,18 @@ cdef int append_likeliest(
 def likeliest_first(
     bytes typed not None, list words not None, list holders not None, Py_ssize_t compared, double letter_worth
 ) -> list:
-    """Return the places of some words in the order of how likely they were meant by the typed one.
+    """Return the places of some words, most likely corrections of the typed word first.
 
-    First they are ordered by their holders; equals keep their order. Then the first `compared` are ordered anew: a word
-    is likely that keeps the typed letters in their order, the first one above all, and that many objects hold. Equals are
-    ordered by `dissimilarity_of`, then by bytes.
+    First they are ordered by holders; equal words keep their order. Then the first `compared` are reordered: a word is
+    likely if it keeps the typed letters in their order, most of all the first letter, and has many holders. Equally
+    likely words are ordered by `dissimilarity_of`, then by bytes.
 
     Args:
         typed: UTF-8, at most 60 characters.
         words: UTF-8, none of them empty.
-        holders: how many objects hold each word.
-        compared: how many of the most frequent words are compared with the typed one.
-        letter_worth: a letter kept is worth as much as e ** letter_worth times the holders.
+        holders: object frequency of each word.
+        compared: number of most frequent words that are compared with the typed one.
+        letter_worth: a kept letter is worth as much as e ** letter_worth times the holders.
 
     Raises:
         ValueError: the typed word is too long, a word is empty or not UTF-8, or the lists differ in their lengths.
@@ -161,7 +161,7 @@ cdef int order_likeliest(
 
 
 cdef int characters_of(bytes typed, uint32_t *letters) except -1:
-    """Read the characters of a typed word, and return how many there are, at most PATTERN_MAX."""
+    """Read the characters of a typed word, and return their number, at most PATTERN_MAX."""
     cdef const uint8_t *text = typed
     cdef Py_ssize_t at = 0
     cdef int width, count = 0
@@ -205,7 +205,7 @@ cdef void compare_with(
 cdef int dissimilarity_of(
     const uint8_t *typed, Py_ssize_t typed_size, const uint8_t *word, Py_ssize_t word_size
 ) noexcept nogil:
-    """Return twice the number of bytes that only one of the two has, and one more if their first bytes differ.
+    """Return twice the number of bytes that occur in only one of two words, plus one if their first bytes differ.
 
     A typing mistake mostly swaps, drops or doubles letters of the word, and seldom changes its first letter.
     """

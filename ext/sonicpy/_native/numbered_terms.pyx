@@ -1,9 +1,9 @@
-"""Rows of `terms`: which term has a term id, for sixteen neighbouring term ids in one row.
+"""Rows of `terms`: term id -> term, with sixteen neighbouring term ids in one row.
 
     row     0xFF, then per term by rising place: place << 4 | min(size, 15) u8, v(size - 15) of a longer term, the term
 
-The place is term id % 16, and the key of a row names term id 0, 16, 32 and so on. Until 1.0, each term had a row of its own,
-the term itself under its own term id. Such rows stay until they change; no UTF-8 begins with 0xFF.
+The place is term id % 16, and the key of a row contains term id 0, 16, 32 and so on. Until 1.0, each term had a row of
+its own, the term itself under its own term id. Such rows stay until they change; no UTF-8 begins with 0xFF.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -24,7 +24,7 @@ TERMS_PER_ROW = PLACES
 
 
 def is_shared(bytes row not None) -> bool:
-    """Return whether a row of `terms` holds the terms of several term ids; else it is the term itself."""
+    """Return whether a row of `terms` is shared by several term ids; else it is the term itself."""
     return len(row) > 0 and (<const uint8_t *> <const char *> row)[0] == MARK
 
 

@@ -1,4 +1,4 @@
-"""The words of an object that change, for the two kinds of changes."""
+"""The changed words of an object, for the two kinds of changes."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 

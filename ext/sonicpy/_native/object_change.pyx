@@ -1,7 +1,7 @@
-"""The common part of a PUSH, a POP and a FLUSHO: the words of an object that change, each with its row.
+"""The common part of a PUSH, a POP and a FLUSHO: the changed words of an object, each with its row.
 
-A change takes the rows and blocks that its caller has read, and gives the rows and blocks to write. add_terms.pyx and
-remove_terms.pyx hold the two kinds.
+A change takes rows and blocks from its caller, and returns the rows and blocks to write. The two kinds are in
+add_terms.pyx and remove_terms.pyx.
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -14,7 +14,7 @@ from sonicpy._native.term_rows cimport is_noted, shown_size
 
 
 cdef class ObjectChange:
-    """The words that one command changes, each with its row."""
+    """The words changed by one command, each with its row."""
     def __cinit__(self):
         self._edits = NULL
 
@@ -59,7 +59,7 @@ cdef class ObjectChange:
         ]
 
     cdef void count_turned(self) noexcept:
-        """Count the words that appeared or vanished, and by how many the live words grew."""
+        """Count the words that appeared or vanished, and the change of the number of live words."""
         cdef Py_ssize_t number
         cdef int change
         cdef Edit *edit
@@ -77,13 +77,13 @@ cdef class ObjectChange:
         return 0
 
     cdef bint is_in_tail(self, const Edit *edit) noexcept:
-        """Whether the tail of a word is where the posting of the object belongs, by `edit.held`."""
+        """Whether the posting of the object belongs in the tail of the word, by `edit.held`."""
         if self._by_association:
             return edit.held.block == edit.word.position
         return self._iid >= edit.word.position
 
     cdef int need_block(self, Edit *edit) except -1:
-        """Ask for the full block that the posting of the object belongs to."""
+        """Request the full block of the object's posting."""
         edit.block = len(self._block_keys)
         self._block_keys.append(block_key(
             self._bucket, edit.word.term_id, <uint32_t> (edit.held.block if self._by_association else self._iid)

@@ -1,12 +1,11 @@
-"""The record of an object: its OID and the terms it holds.
+"""The record of an object: its OID and its terms.
 
     record   u8 length and bytes of the OID, v(terms), then per term, by rising term id:
              v((term id - term id before) << 2 | hidden << 1 | (tf != 1)), v(tf) only if tf is not 1,
-             v(block) only where lists are in the order of association
+             v(block) only for lists in the order of association
 
-v() is a varint (varint.pxd). The block is the number of the block of postings that holds the posting of the object; where
-lists are in the order of objects, the IID leads to it.
-`objects.pyx` joins several records into one row.
+v() is a varint (varint.pxd). The block is the number of the block with the object's posting; in lists by IID, the IID
+determines it. `objects.pyx` joins several records into one row.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -39,7 +38,7 @@ cdef class ObjectRecord:
         """Return the record that `pack` made.
 
         Args:
-            has_blocks: it names the block of each posting.
+            has_blocks: it contains the block of each posting.
 
         Raises:
             DamagedBytes: the bytes are not a record.
@@ -87,7 +86,7 @@ cdef class ObjectRecord:
         return 0
 
     cdef int check(self, const uint8_t *at, const uint8_t *end) except -1:
-        """Read all terms and add them up; keep them where there is room.
+        """Read all terms and add up their figures; keep the terms if there is room.
 
         Raises:
             DamagedBytes: the bytes are not the terms of a record.
@@ -146,7 +145,8 @@ cdef class ObjectRecord:
         return 0
 
     cdef Held *find(self, uint64_t term_id) noexcept nogil:
-        """Return the term, which `select` must have named if the record is large; NULL: the object does not hold it."""
+        """Return a term; NULL: the object does not hold it. If the record is large, `select` must have been called with
+        the term."""
         cdef Py_ssize_t low = 0, high = self._known, middle
         while low < high:
             middle = (low + high) >> 1
@@ -161,7 +161,7 @@ cdef class ObjectRecord:
 
     @property
     def shown(self) -> int:
-        """How many of the terms are held as words of their own."""
+        """Number of terms that are words of their own."""
         return self._count - self._hidden
 
     @property
@@ -182,7 +182,7 @@ cdef class ObjectRecord:
         ]
 
     cdef bytes with_terms(self, const Held *changed, Py_ssize_t count):
-        """Return the bytes of the record with some terms added or replaced, which are given by rising term id."""
+        """Return the bytes of the record with some terms, given by rising term id, added or replaced."""
         cdef Held *merged
         cdef Py_ssize_t kept = 0, old_at = 0, new_at = 0, old = self._count
         if self._packed is not None:
@@ -205,7 +205,7 @@ cdef class ObjectRecord:
             free(merged)
 
     cdef bytes spliced(self, const Held *changed, Py_ssize_t count):
-        """Do the work of `with_terms` for a packed record: what does not change is copied as it is."""
+        """Carry out `with_terms` for a packed record: unchanged bytes are copied."""
         cdef const uint8_t *at = <const uint8_t *> self._packed + self._terms_at
         cdef const uint8_t *end = <const uint8_t *> self._packed + len(self._packed)
         cdef const uint8_t *copied = at  # everything before it is in `out`
@@ -284,7 +284,7 @@ cdef class ObjectRecord:
         return found
 
     cdef bytes part(self, const Held *first, const uint8_t *rest, Py_ssize_t rest_size, Py_ssize_t count):
-        """Return the bytes of a record: a term, and `rest`, the bytes of those behind it."""
+        """Return the bytes of a record: a term, and `rest`, the bytes of the terms behind it."""
         cdef Py_ssize_t oid_size = len(self.oid)
         cdef uint8_t *room = <uint8_t *> malloc(1 + oid_size + 10 + 30 + rest_size)
         cdef uint8_t *out = room
@@ -301,7 +301,7 @@ cdef class ObjectRecord:
 
     @staticmethod
     def of(bytes oid, list terms not None, bint has_blocks=False) -> ObjectRecord:
-        """Return the record of an object that holds some terms, each as `terms` returns it, in any order."""
+        """Return the record of an object with some terms in the form of `terms`, in any order."""
         cdef ObjectRecord self = empty_record(oid, has_blocks)
         cdef Py_ssize_t step
         cdef tuple term
@@ -334,7 +334,7 @@ cdef inline bint read_held(
 
 
 cdef inline uint8_t *put_held(uint8_t *out, const Held *held, uint64_t before, bint has_blocks) noexcept nogil:
-    """Write a term, at most 30 bytes, behind the term `before`; return where the next one goes."""
+    """Write a term, at most 30 bytes, behind the term `before`; return the place of the next one."""
     out = put_varint(out, (held.term_id - before) << 2 | <uint64_t> held.hidden << 1 | (held.tf != 1))
     if held.tf != 1:
         out = put_varint(out, held.tf)

@@ -1,4 +1,4 @@
-"""One object of the driver: what it scores, as far as it may be among the best."""
+"""The score of one object of the driver, as far as it may be among the best."""
 
 from libc.math cimport pow
 from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
@@ -94,8 +94,8 @@ cdef int look_at(QueryState query, uint32_t iid, uint8_t packed) except -2:
 cdef int part_in(
     QueryState query, Py_ssize_t number, uint32_t iid, uint8_t packed, double *part, const Slot **found
 ) except -2:
-    """Compute the part of an object in a term, and find the slot; return whether it holds it, or -1: a block is
-    missing."""
+    """Compute the part of a term in an object's score, and find its slot; return whether the object holds the term, or
+    -1: a block is missing."""
     cdef const Term *term = &query.terms[number]
     cdef TermWindow *here = &query.here[number]
     cdef int64_t window = iid >> WINDOW_BITS
@@ -140,7 +140,8 @@ cdef int part_in(
 
 
 cdef int part_in_slot(QueryState query, const Slot *slot, uint32_t iid, double norm, double *part) except -2:
-    """Compute the part of an object in the words of a slot; return whether it holds any, or -1: a block is missing.
+    """Compute the part of a slot in an object's score; return whether the object holds a word of it, or -1: a block is
+    missing.
 
     Objects are looked up newest first.
     """
@@ -162,7 +163,7 @@ cdef int part_in_slot(QueryState query, const Slot *slot, uint32_t iid, double n
 
 
 cdef int was_looked_at(QueryState query, uint32_t iid) except -2:
-    """Return whether an object holds a term or a slot that drove before, or -1: a block is missing."""
+    """Return whether an object holds an earlier driver, or -1: a block is missing."""
     cdef Py_ssize_t at, number, end
     cdef Term *term
     cdef int tf

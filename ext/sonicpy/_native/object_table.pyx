@@ -1,4 +1,4 @@
-"""Objects by IID in the order in which a query found them, and the selection of the best: what all rankings share.
+"""Objects by IID in the order in which a query found them, and the selection of the best.
 
 No Python object is made for an object of the table.
 """
@@ -73,7 +73,7 @@ cdef class ObjectTable:
         return self.append_reserved(iid)
 
     cdef int reserve(self, Py_ssize_t objects) except -1:
-        """Make room for `objects` more objects; at most half of the slots are ever taken."""
+        """Make room for `objects` more objects; at most half of the slots are ever used."""
         cdef uint32_t slots = self._numbers.mask + 1
         cdef Py_ssize_t capacity = self._capacity
         if 2 * (self._count + objects) <= <Py_ssize_t> slots:
@@ -107,7 +107,8 @@ cdef class ObjectTable:
         return 0
 
     def best(self, uint64_t offset, uint64_t limit) -> list:
-        """Return the IIDs of at most `limit` objects from place `offset` on: best first, equals as they were found."""
+        """Return the IIDs of at most `limit` objects from place `offset` on: best first, equal ones in the order of
+        finding."""
         cdef TopK top
         cdef list iids = []
         cdef Py_ssize_t place
@@ -120,10 +121,10 @@ cdef class ObjectTable:
             end_top(&top)
 
     def best_scored(self, uint64_t offset, uint64_t limit) -> list:
-        """Return (IID, kind, score) of the same objects.
+        """Return (IID, kind, score) of the objects of `best`.
 
-        The kind, which is compared before the score, is 0 for an object that holds every word as it was typed, 1 for
-        some of the words, 2 for completions, 3 for corrections.
+        The kind, which is compared before the score, is 0 for an object that holds every word as typed, 1 for some of
+        the words, 2 for completions, 3 for corrections.
         """
         cdef TopK top
         cdef ScoredObject *object

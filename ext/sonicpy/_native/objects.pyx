@@ -1,11 +1,11 @@
 """Rows of `objects`: the records of up to sixteen neighbouring IIDs in one row; each OID is stored as its difference
-from the one before.
+from the OID before.
 
     row     per object, by rising place: place u8, shared u8, own u8, own bytes of the OID, v(size of rest), rest
 
 The place is IID % 16; an OID is the first `shared` bytes of the OID before it, and its own bytes. Callers pass and get
-whole records (object_record.pyx): u8 length and bytes of the OID, then the rest. Whatever reads a row also reads a dense
-one (dense_records.pyx), as which most rows are stored.
+whole records (object_record.pyx): u8 length and bytes of the OID, then the rest. All functions that read a row also
+read a dense row (dense_records.pyx), the form of most rows.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -24,7 +24,8 @@ OBJECTS_PER_RECORD_ROW = PLACES
 
 
 cdef int read_item(const uint8_t **at, const uint8_t *end, int before, Item *item) except -1:
-    """Read the next item of a row into `item`, which holds the OID before it; `before` is the place of that, or -1."""
+    """Read the next item of a row into `item`, which contains the OID before it; `before` is the place of that OID, or
+    -1."""
     cdef uint8_t shared, own, before_size = item.oid_size if before >= 0 else 0
     if end - at[0] < 3:
         raise DamagedBytes("a row of objects is cut off")
@@ -60,7 +61,7 @@ cdef bint find_item(bytes row, int place, Item *item) except -1:
 
 
 def row_keys(uint32_t bucket, list iids not None) -> list:
-    """Return the keys of the rows that hold some objects, each once."""
+    """Return the keys of the rows with some objects, each once."""
     cdef set keys = set()
     cdef uint64_t iid
     for iid in iids:
@@ -69,7 +70,7 @@ def row_keys(uint32_t bucket, list iids not None) -> list:
 
 
 def oids_in(dict rows not None, uint32_t bucket, list iids not None) -> list:
-    """Return the OIDs of objects, in their order, None for those that are missing.
+    """Return the OIDs of objects, in order; None: the object is missing.
 
     Args:
         rows: by their keys.
@@ -103,7 +104,7 @@ cdef uint64_t row_number(bytes key) except? 0:
 
 
 cdef bytes names_of_row(bytes row):
-    """Return the OIDs of a row without anything else: per object, by rising place: place u8, size u8, OID."""
+    """Return the OIDs of a row alone: per object, by rising place: place u8, size u8, OID."""
     cdef const uint8_t *at = <const uint8_t *> row
     cdef const uint8_t *end = at + len(row)
     cdef uint8_t room[PLACES * (2 + OID_BYTES_MAX)]
@@ -122,7 +123,7 @@ cdef bytes names_of_row(bytes row):
 
 
 cdef object name_at(bytes names, int place):
-    """Return the OID at a place of what `names_of_row` returned, or None."""
+    """Return the OID at a place of the result of `names_of_row`, or None."""
     cdef const uint8_t *at = <const uint8_t *> names
     cdef const uint8_t *end = at + len(names)
     while at < end:
@@ -135,13 +136,14 @@ cdef object name_at(bytes names, int place):
 def names_in(
     list rows not None, uint32_t bucket, uint64_t start, bytes prefix not None, Py_ssize_t limit, *, bint ends
 ) -> tuple:
-    """Return the OIDs that begin with a prefix, by rising IID, and the IID to go on with; None: the bucket ends here.
+    """Return the OIDs that begin with a prefix, by rising IID, and the IID to continue with; None: the bucket ends
+    here.
 
     Args:
         rows: (key, row) of neighbouring rows of the table; rows of a later bucket may follow those of this one.
-        start: the first IID that counts.
-        limit: how many to return at most.
-        ends: no row follows these in the table.
+        start: the first IID.
+        limit: maximum of OIDs.
+        ends: no row follows in the table.
 
     Raises:
         DamagedBytes: a row cannot be read.
@@ -233,7 +235,7 @@ cdef class RecordRow:
         ]
 
     def put(self, int place, bytes record not None) -> bytes:
-        """Return the row with a record put at a place; it replaces the one that was there.
+        """Return the row with a record put at a place, instead of an earlier one.
 
         Raises:
             ValueError: there is no such place.
@@ -272,8 +274,7 @@ cdef class RecordRow:
         return self.packed_from(0)
 
     cdef bytes packed_from(self, int first):
-        """Return the row of the items, which point into it from now on. Items before `first` are copied from the row so
-        far."""
+        """Return the row of the items, which then point into it. Items before `first` are copied from the old row."""
         cdef Py_ssize_t size = 0, kept = 0
         cdef const uint8_t *old = <const uint8_t *> self._row
         cdef int number

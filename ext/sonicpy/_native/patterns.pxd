@@ -1,7 +1,7 @@
 """Patterns in a text, such as mail addresses and numbers, which are found before words are.
 
-`next_match` goes through a text once. A long run of characters that matches nothing is read once for each pattern, not
-once for each character, because a Scan notes what is known of the runs around the current place.
+`next_match` goes through a text once. A long run of characters without a match is read once for each pattern, not once
+for each character, because a Scan remembers the runs around the present place.
 """
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
@@ -74,7 +74,7 @@ cdef inline bint next_match(const uint8_t *text, Py_ssize_t size, Scan *scan, Ma
 cdef inline Py_ssize_t next_candidate(
     const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Py_ssize_t *checked
 ) noexcept nogil:
-    """Return where the next run without ASCII blanks begins that may hold a match, and its end in `checked`."""
+    """Return the beginning of the next run without ASCII blanks that may hold a match, and its end in `checked`."""
     cdef Py_ssize_t begin = find_sign_of_pattern(text, size, at), end = begin
     if begin == size:
         return size
@@ -89,7 +89,7 @@ cdef inline Py_ssize_t next_candidate(
 cdef inline Pattern match_at(
     const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Scan *scan, Py_ssize_t *end, Py_ssize_t *core_end
 ) noexcept nogil:
-    """Return the first pattern that matches at `at`, and where the match ends."""
+    """Return the first pattern that matches at `at`, and the end of the match."""
     cdef uint16_t found = properties_at(text, size, at)
     if not (is_word(found, scan.spaced) or text[at] in b"@+.-:"):
         return NO_PATTERN
@@ -139,9 +139,9 @@ cdef inline bint is_host_byte(uint8_t byte) noexcept nogil:
 
 
 cdef inline bint is_word(uint16_t found, bint spaced) noexcept nogil:
-    """Return whether a character belongs to words; `spaced`: and its script separates words by blanks.
+    """Return whether a character belongs to words; with `spaced`, only of scripts that separate words by blanks.
 
-    Otherwise a digit in a sentence without blanks would make an identifier of the whole sentence.
+    Without `spaced`, a digit in a sentence without blanks would make the whole sentence an identifier.
     """
     return found & WORD and not (spaced and found & UNSPACED)
 
@@ -149,7 +149,7 @@ cdef inline bint is_word(uint16_t found, bint spaced) noexcept nogil:
 cdef inline Py_ssize_t skip_word(
     const uint8_t *text, Py_ssize_t size, Py_ssize_t at, uint8_t extra, uint8_t other, uint8_t third, bint spaced
 ) noexcept nogil:
-    """Return where the run of word characters and of the three extra bytes ends; 0 stands for no byte."""
+    """Return the end of the run of word characters and of three extra bytes; 0: no extra byte."""
     cdef int width
     cdef uint32_t point
     while at < size:
@@ -165,7 +165,8 @@ cdef inline Py_ssize_t skip_word(
 cdef inline Py_ssize_t skip_solid(
     const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Py_ssize_t *after_word, Py_ssize_t *after_solid
 ) noexcept nogil:
-    """Return where white space begins, and the ends of the last word character and of the last one but dots."""
+    """Return the beginning of white space, and the ends of the last word character and of the last character except
+    dots."""
     cdef int width
     cdef uint32_t point
     cdef uint16_t found
@@ -328,7 +329,7 @@ cdef inline Py_ssize_t match_phone(
 cdef inline bint is_clean_domain(
     const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Py_ssize_t end, bint spaced
 ) noexcept nogil:
-    """Return whether a domain has no empty label, stands between word borders and is not of the form `end.Next`.
+    """Return whether a domain has no empty label, lies between word borders and is not of the form `end.Next`.
 
     In `end.Next` only the blank after a full stop is missing.
     """
@@ -350,7 +351,7 @@ cdef inline bint is_clean_domain(
 
 
 cdef inline Py_ssize_t find_sign_of_pattern(const uint8_t *text, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
-    """Return the place of the next byte of the kinds that every match holds, or the end of the text.
+    """Return the place of the next byte of a kind that every match contains, or the end of the text.
 
     A match begins in the same run without ASCII blanks as the first such byte in it.
     """

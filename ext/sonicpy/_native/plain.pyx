@@ -1,6 +1,6 @@
-"""Commands out of plain lines: nearly all lines, those written as a client usually writes them.
+"""Makes commands of plain lines, the lines as clients usually write them: nearly all lines.
 
-PlainReader makes the command in one call; all other lines go to sonicpy.channel.syntax.
+PlainReader makes the command in one call; all other lines are read by sonicpy.channel.syntax.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING
@@ -42,7 +42,7 @@ cdef class PlainLine:
         result: the type of the command, a named tuple; or, if nothing may follow the name, the result itself.
         words: number of words that follow the name; they are the first fields.
         has_text: a quoted text follows them and is the next field.
-        rest: the other fields of a line without META arguments. LIMIT, OFFSET and LANG set the fields of these names.
+        rest: the other fields of a line without META arguments. LIMIT, OFFSET and LANG set the fields of their names.
         limit_maximum: the largest LIMIT; 0: the line takes none.
         has_offset: the line takes OFFSET.
         lang_codes: the values of LANG; none: the line takes no LANG.
@@ -91,9 +91,9 @@ cdef class PlainLine:
 
 
 cdef class PlainReader:
-    """Reads lines of some shapes: a known name, spelled as in its shape, and behind it exactly what the shape takes.
+    """Reads lines of some shapes: a known name, spelled as in its shape, and exactly the arguments of the shape.
 
-    It refuses no line. What it cannot read, a line that breaks a rule included, it leaves to another reader.
+    It refuses no line. It leaves all other lines, including wrong ones, to another reader.
     """
 
     def __init__(self, lines):

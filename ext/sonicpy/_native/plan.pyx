@@ -1,9 +1,9 @@
-"""The plan of a query: clauses of slots of words, as plain values that name no row of any bucket.
+"""The plan of a query: clauses of slots of words, as plain values without rows of a bucket.
 
-A clause stands for a term of the query. Its first slot has the word as it was typed and the words of its family, each
-further slot one expansion. Of the slots of a clause, an object counts for the first one of which it holds a word.
-`plan_terms` makes the clauses of a text, `add_expansions` adds to one of them. `bind` (find.pyx) gives a plan to a
-bucket, and EXPLAIN reads it.
+A clause represents a term of the query. Its first slot has the typed word and the words of its family, each further
+slot one expansion. An object counts for the first slot of a clause of which it holds a word. `plan_terms` makes the
+clauses of a text, `add_expansions` adds slots to a clause. `bind` (find.pyx) binds a plan to a bucket, and EXPLAIN
+reads it.
 """
 
 cimport cython
@@ -43,14 +43,14 @@ cdef tuple HOWS = ("whole", "exact", "completion", "correction")  # of each Kind
 @cython.no_gc  # it refers to bytes, which refer to nothing
 @cython.freelist(64)
 cdef class Slot:
-    """Words that stand for a term together, with one weight.
+    """Words that represent a term together, with one weight.
 
     Args:
         words: the typed word and its family, or one expansion.
         weight: of the frequencies of all words together.
         exact_weight: of the frequency of the first word, in addition.
         how: "exact", "completion", "form" (of another language perhaps: it ranks as completions do) or "correction".
-        edits: how many edits a correction is away from the term.
+        edits: the number of edits between a correction and the term.
 
     Raises:
         ValueError: there is no word, or `how` is another one.
@@ -70,22 +70,22 @@ cdef class Slot:
 
     @property
     def how(self) -> str:
-        """How the words were found: "exact", "completion", "form" or "correction"."""
+        """The relation to the typed word: "exact", "completion", "form" or "correction"."""
         return "form" if self.is_form else HOWS[self.kind]
 
 
 @cython.final
 @cython.freelist(16)
 cdef class Clause:
-    """A term of a query, or a condition, with the words that stand for it.
+    """A term of a query, or a condition, with its words.
 
     Args:
         term: the number of the term in the query.
         role: bits BRINGS, REQUIRED and FORBIDDEN; none: ADDS.
         weight: the gain in share of an object that holds a word of the first slot.
         slots: of words, the best one first.
-        is_expandable: expansions of the term are looked for.
-        holders: as many objects hold the term, or more.
+        is_expandable: whether the term is expanded.
+        holders: lower bound of the number of objects that hold the term.
     """
 
     def __init__(
@@ -103,15 +103,15 @@ cdef class Clause:
 @cython.final
 @cython.freelist(4)
 cdef class Plan:
-    """All that a search needs to know of its query. Any part of a bucket can carry it out.
+    """The plan of a query, which any part of a bucket can carry out.
 
     Args:
         clauses: in the order in which their scores are added up.
-        average: mean length of the objects in question.
+        average: mean length of the searched objects.
         exponent: of the share of the query that an object holds.
-        full_first: objects that hold every term that brings come before all others.
-        left_out: the terms that are not looked for, by number, and why.
-        enough: a term that this many objects hold is not expanded; None: this does not decide.
+        full_first: objects that hold every term that brings come first.
+        left_out: number of a term that is left out -> the reason.
+        enough: a term held by this many objects is not expanded; None: no such limit.
     """
 
     def __init__(
@@ -155,7 +155,8 @@ cdef list words_of(Plan plan):
 
 
 cdef bint is_keywords(Terms terms) except -1:
-    """Return whether a query is keywords, not a sentence. A run without blanks has a word for every two pairs."""
+    """Return whether a query consists of keywords, as opposed to a sentence. A run without blanks counts as one word
+    for every two pairs."""
     cdef const uint8_t *flags = <const uint8_t *> <const char *> terms.flags
     cdef Py_ssize_t number, words = 0, pairs = 0
     cdef bytes term
@@ -171,7 +172,7 @@ cdef bint is_keywords(Terms terms) except -1:
 
 
 cdef double query_factor(bytes word, uint8_t flags, uint8_t count) except -1.0:
-    """Return the factor by which the weight of a term differs from its `idf`."""
+    """Return the weight of a term divided by its `idf`."""
     cdef const uint8_t *first = <const uint8_t *> <const char *> word
     if not flags & F_STOP:
         return sqrt(count) if count > 1 and not flags & F_PART else 1.0
@@ -183,7 +184,7 @@ cdef double query_factor(bytes word, uint8_t flags, uint8_t count) except -1.0:
 
 
 def content_size(list clauses not None, bytes flags not None) -> float:
-    """Return how many clauses bring objects; a pair of letters of a run without blanks is half a term.
+    """Return the number of clauses that bring objects; a pair of letters of a run without blanks is half a term.
 
     Args:
         clauses: of a plan.
@@ -208,7 +209,7 @@ cdef Slot new_slot(tuple words, double weight, double exact_weight, Kind kind, i
 
 
 cdef Slot family_slot(Clause clause, bytes typed, uint64_t df, list family, uint64_t objects, double factor):
-    """Return the slot of a term with its family, and weigh the clause as one with them.
+    """Return the slot of a term with its family, and set the weight of the clause for both.
 
     Args:
         typed: the word of the term, which `df` objects hold.
@@ -235,19 +236,18 @@ def plan_terms(
 ) -> list:
     """Return the clauses of the terms of a query, stop words last.
 
-    A term weighs its `idf` times the root of the number of times it stands in the query; a word on a list of stop words,
-    a fraction of that. Pairs and single letters of a run without blanks weigh their `idf`: a run repeats them by chance.
-
-    Special words are required, except in a sentence. Beside other words, stop words only add to what others find, and
-    are not expandable. Single letters of a run without blanks, which are flagged as stop words, never are.
+    A term weighs its `idf` times the square root of its frequency in the query; a stop word, a fraction of that. Pairs
+    and single letters of a run without blanks weigh their `idf`, because a run repeats them by chance. Special words
+    are required, except in a sentence. Besides other words, stop words only add to scores, and are not expandable.
+    Single letters of a run without blanks, which are flagged as stop words, are never expandable.
 
     Args:
         rows: of the terms.
-        objects: how many there are.
-        wanted: a term that this many objects hold finds enough, and is not expandable. Of a family, the word that
-            most objects hold decides: several of its words may stand in the same objects.
-        expandable_max: at most this many terms are expandable.
-        families: (word, row) of the other words that a term stands for, by the number of the term.
+        objects: number of objects.
+        wanted: a term held by this many objects is not expandable. In a family, the most frequent word counts, because
+            one object may hold several of its words.
+        expandable_max: maximum of expandable terms.
+        families: number of a term -> (word, row) of the other words of its family.
 
     Raises:
         ValueError: there is another number of rows.
@@ -307,7 +307,7 @@ def plan_terms(
 
 
 def are_expandable(list clauses not None) -> bool:
-    """Return whether expansions of a term of these clauses are looked for."""
+    """Return whether a term of these clauses may be expanded."""
     cdef Clause one
     for one in clauses:
         if one.is_expandable:
@@ -318,12 +318,13 @@ def are_expandable(list clauses not None) -> bool:
 def add_expansions(Clause clause not None, others, uint64_t objects) -> None:
     """Add the expansions of a term to its clause.
 
-    A correction has a share of the lower one of its own `idf` and the term's weight. Completions have shares of one
-    weight, the lowest of them, because they are one word that is not finished: else the rarest would come first.
+    The weight of a correction is a share of the lower one of its own `idf` and the term's weight. Completions get
+    shares of one weight, the lowest of theirs, because they complete one unfinished word: otherwise the rarest would
+    come first.
 
     Args:
         others: tuples (word, row, share, how, edits).
-        objects: how many there are.
+        objects: number of objects.
     """
     cdef TermInfo row
     cdef tuple fields
@@ -377,7 +378,7 @@ def add_forms(Clause clause not None, list forms not None, uint64_t objects) -> 
 
 
 def let_stop_words_search(list clauses not None) -> None:
-    """Let the stop words of a query, which come last, bring objects if no other word does."""
+    """Make the stop words of a query, which come last, bring objects if no other word does."""
     cdef Clause one
     if not clauses or (<Clause?> clauses[len(clauses) - 1]).role & R_BRINGS:
         return

@@ -1,6 +1,6 @@
-"""A query while it is answered, for native code: what it asks for, and all that its steps know so far.
+"""The state of a query while it is answered, for native code: its plan, and the results of its steps so far.
 
-QueryState is data alone. The steps are functions in modules of their own: see the table in docs/architecture.md.
+QueryState contains only data. The steps are functions in other modules: see the table in docs/architecture.md.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -227,12 +227,12 @@ cdef inline Py_ssize_t end_source(QueryState query, const Term *term) noexcept n
 
 
 cdef inline const Slot *own_slot(QueryState query) noexcept nogil:
-    """Return the slot of the driver that the walk is at."""
+    """Return the present slot of the driver."""
     return &query.slots[query.terms[query.drivers[query.driver]].first + query.slot]
 
 
 cdef inline bint enters(QueryState query, Kind kind, double score, uint32_t iid) noexcept nogil:
-    """Whether an object with at most this score, and at most this IID, can be among the best."""
+    """Whether an object with at most a score and an IID can be among the best."""
     cdef const ScoredObject *worst
     if query.top.size < query.top.k:
         return True

@@ -1,6 +1,6 @@
 """A query before it is answered: the clauses of a plan, and the lists of postings of their words.
 
-What parts, scores and shares are stands in walk.pyx. Nothing here reads.
+walk.pyx defines parts, scores and shares. This module reads no rows.
 """
 
 from libc.stdint cimport uint32_t
@@ -18,14 +18,14 @@ from sonicpy._native.top_k cimport CORRECTED, Kind, end_top
 
 
 cdef class QueryState:
-    """A query while it is answered.
+    """The state of a query while it is answered.
 
     Args:
-        lengths: of all objects by IID, packed, as bytes or a bytearray that stays as it is meanwhile; or their masks.
+        lengths: of all objects by IID, packed, as bytes or a bytearray that must not change meanwhile; or their masks.
         average: mean length of the objects.
         k1, b: the constants of BM25.
         exponent: of the share of the query that an object holds.
-        full_first: objects that hold every term as it was typed come before all others, as FULL.
+        full_first: objects that hold every term as typed come first, as FULL.
     """
 
     def __cinit__(
@@ -90,7 +90,7 @@ cdef int put_term(QueryState query, double weight, int role) except -1:
 
 
 cdef int put_slot(QueryState query, double weight, double exact_weight, Kind kind) except -1:
-    """Add a slot to the term that was put last. What a forbidden term holds adds nothing to a score."""
+    """Add a slot to the last term. Slots of a forbidden term add nothing to a score."""
     check_unstarted(query)
     if not query.term_count:
         raise ValueError("words stand for a term: add one first")
@@ -104,7 +104,7 @@ cdef int put_slot(QueryState query, double weight, double exact_weight, Kind kin
 
 
 cdef int put_source(QueryState query, StoredPostings stored) except -1:
-    """Add a word to the slot that was put last."""
+    """Add a word to the last slot."""
     cdef Py_ssize_t number
     cdef Source *source
     if query.source_count == query.source_room:
@@ -127,7 +127,7 @@ cdef int put_source(QueryState query, StoredPostings stored) except -1:
 
 
 cdef int end_slot(QueryState query) except -1:
-    """Bound the slot whose words were added."""
+    """Compute the bounds of the last slot, after adding its words."""
     cdef Term *term = &query.terms[query.term_count - 1]
     cdef Slot *slot = &query.slots[query.slot_count]
     cdef uint32_t tf = 0

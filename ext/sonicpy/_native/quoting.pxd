@@ -1,7 +1,7 @@
-"""Words and quoted text of one protocol line: where they begin and end.
+"""Finds words and quoted texts in a protocol line.
 
 A Cursor is a place between the bytes of a line. Every function passes over the bytes it consumes once, and makes no
-object but the strings it returns.
+objects except the strings it returns.
 """
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8

@@ -1,8 +1,7 @@
 """One protocol line, as bytes, cut into words and quoted text.
 
-The offsets that these functions return are those of the first byte of a word or of the end of the line, so
-`offset == len(line)` means that nothing follows. Lines are UTF-8: `split_head` refuses other bytes, and so does all
-that decodes them.
+The offsets that these functions return are those of the first byte of a word or of the end of the line, so `offset ==
+len(line)` means that nothing follows. Lines are UTF-8: all functions that decode bytes refuse others.
 """
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -27,7 +26,7 @@ def split_head(bytes line not None):
 
 
 def take_words(bytes line not None, Py_ssize_t offset, Py_ssize_t count=-1):
-    """Return at most `count` words from `offset` on, all of them if negative, and the offset of the word after them.
+    """Return at most `count` words from `offset` on (negative: all), and the offset of the word after them.
 
     Raises:
         ValueError: the offset is outside the line.
@@ -50,7 +49,7 @@ def take_words(bytes line not None, Py_ssize_t offset, Py_ssize_t count=-1):
 def take_text(bytes line not None, Py_ssize_t offset):
     """Return the quoted text at `offset`, without its quotes and escapes, and the offset of the word after it.
 
-    Returns (None, offset) if no such text begins there, or an empty one.
+    Returns (None, offset) if no quoted text begins there, or an empty one.
 
     Raises:
         ValueError: the offset is outside the line.

@@ -1,8 +1,8 @@
-"""The open transactions of a process: the one that changes, those that read, and idle ones that wait for the next reader.
+"""The open transactions of a process: one for writing, those for reading, and idle ones kept for the next reader.
 
-No call lets another thread in between a check and the step that depends on it, so readers need no lock. Neither does an
-exception come in between (see `held.pyx`): a transaction that is open is counted, one that is counted is open, and the
-lock of the one that changes is held as long as that one is open.
+No other thread runs between a check and the step that depends on it, so readers need no lock. No exception comes in
+between either (see `held.pyx`): exactly the open transactions are counted, and the lock of the writer is held exactly
+while its transaction is open.
 """
 
 from cpython.dict cimport PyDict_DelItem, PyDict_GetItem, PyDict_SetItem
@@ -16,26 +16,26 @@ import threading
 from time import sleep
 
 cdef double PAUSE_S = 0.001
-"""Between two looks whether a map has grown."""
+"""Pause between two checks whether the map has grown."""
 
 
 cdef class OpenTransactions:
     """The transactions of an environment.
 
     Attributes:
-        commits: how many this process has made.
-        growing: how many threads make the map larger; if any, no thread may begin a transaction.
-        awaited: how many threads wait for transactions to end; if any, no transaction stays idle.
-        changing: a lock that is held while a transaction for writing is open.
-        writer: the transaction for writing; None: none is open.
-        is_lost: a transaction for writing was given up, and what it held has to be done again.
+        commits: number of commits of this process.
+        growing: number of threads that enlarge the map; while there is one, no thread may begin a transaction.
+        awaited: number of threads that wait for the end of transactions; while there is one, no transaction stays idle.
+        changing: a lock that is held while a write transaction is open.
+        writer: the write transaction; None: none is open.
+        is_lost: a write transaction was given up, and has to be recovered.
 
     Args:
-        idle_max: how many read transactions may wait for the next readers.
-        begin: begins a transaction of LMDB; called with whether it is for writing.
-        wrap: makes the Transaction of it; called with that transaction, whether it is for writing, and `commits`.
-        resized: the error of `begin` when another process has made the map larger.
-        use_new_size: called with this object after that.
+        idle_max: maximum of idle read transactions kept for the next readers.
+        begin: begins a transaction of LMDB; the argument: whether it is for writing.
+        wrap: makes a Transaction of a transaction of LMDB; further arguments: whether it is for writing, and `commits`.
+        resized: the error of `begin` after another process has enlarged the map.
+        use_new_size: called with this object after that error.
     """
     cdef readonly uint64_t commits
     cdef public Py_ssize_t growing
@@ -69,11 +69,11 @@ cdef class OpenTransactions:
 
     @property
     def own_writer(self):
-        """The transaction for writing if this thread began it, else None."""
+        """The write transaction if this thread began it, else None."""
         return self.writer if self.writer is not None and self._owner == PyThread_get_thread_ident() else None
 
     cdef object count_up(self):
-        """Count a transaction of this thread, and return the thread; None: none may begin."""
+        """Count a transaction of this thread, and return the thread; None: no transaction may begin."""
         cdef object thread = PyThread_get_thread_ident()
         cdef PyObject *count = PyDict_GetItem(self._counts, thread)
         if self.growing and count == NULL:
@@ -90,7 +90,7 @@ cdef class OpenTransactions:
         return 0
 
     cdef object begun(self, bint write):
-        """Return a new transaction, which is not counted here."""
+        """Return a new transaction; the caller counts it."""
         cdef uint64_t commits = self.commits  # before: what is committed meanwhile it may not show
         cdef object txn = self._begin(write)
         try:
@@ -105,7 +105,7 @@ cdef class OpenTransactions:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     cdef tuple take(self):
-        """Return an idle or a new read transaction, and the thread that it is counted for."""
+        """Return an idle or a new read transaction, and the thread for which it is counted."""
         while True:
             thread = self.count_up()
             if thread is None:
@@ -122,7 +122,7 @@ cdef class OpenTransactions:
             self._use_new_size(self)
 
     cdef int keep(self, transaction, thread) except -1:
-        """Let a transaction wait for the next reader, or end it."""
+        """Keep a transaction idle for the next reader, or end it."""
         if self._is_left:
             return 0
         if self.awaited or transaction.began_after != self.commits or len(self._idle) >= self._idle_max:
@@ -147,18 +147,18 @@ cdef class OpenTransactions:
             forget_view(transaction)
 
     def note_commit(self) -> None:
-        """Take note of a commit: idle transactions show an older one now."""
+        """Note a commit: end idle transactions, which show an older one."""
         self.commits += 1
         self.drop()
 
     def leave_to_parent(self) -> None:
-        """In a forked process: touch none of the transactions any more."""
+        """In a forked process: forget the transactions without touching them."""
         self._is_left = True
 
     # -- changing --------------------------------------------------------------------------------------------------
 
     def begin_write(self):
-        """Begin the transaction for writing, once no other one is open, and return it.
+        """Begin a write transaction, once no other one is open, and return it.
 
         `commit` or `abort` has to follow on the same thread.
         """
@@ -179,13 +179,13 @@ cdef class OpenTransactions:
         return self.writer
 
     def commit(self) -> None:
-        """Commit the transaction for writing, which is over then, whatever is raised."""
+        """Commit the write transaction, which ends even if this raises."""
         cdef object txn = self._txn
         self.finish_write(txn.commit)
         self.note_commit()
 
     def abort(self) -> None:
-        """Forget what was written, if this thread has a transaction for writing open."""
+        """Abort the write transaction of this thread, if there is one."""
         if self.own_writer is not None and not self._is_left:
             self.finish_write(self._txn.abort)
 
@@ -211,16 +211,17 @@ cdef int forget_view(transaction) except -1:
 @cython.freelist(16)
 @cython.no_gc_clear  # its deallocation needs what it refers to
 cdef class Reading:
-    """A read transaction for a block, or what is made of it.
+    """A read transaction for a block, or an object made from it.
 
     Args:
         open: of the environment.
-        store: shows what the block gets: `show(transaction)` makes it of a new transaction, which keeps it as its
-            `cached_view`; `shown_now()` returns what this thread is to see instead, or None, while something is open
-            for writing or lost; `is_torn` is set if the block fails then. None: the block gets the transaction.
-        of_now: whether to ask `shown_now`.
-        then, args: `then(shown, *args)` makes of that what the block gets.
-        failure, failed: an error of class `failure` is raised as what `failed(error)` returns.
+        store: makes the object for the block: `show(transaction)` for a new transaction, which keeps it as
+            `cached_view`; while a write transaction is open or lost, `shown_now()` returns the view that this thread
+            should see instead, or None; if the block then fails, `is_torn` is set. None: the block gets the
+            transaction.
+        of_now: whether to call `shown_now`.
+        then, args: the block gets `then(object, *args)` instead.
+        failure, failed: an error of class `failure` is replaced by `failed(error)`.
     """
     cdef OpenTransactions _open
     cdef object _store, _then, _failure, _failed

@@ -1,10 +1,10 @@
-"""The bytes of the log: what a mutation of the store holds, and the frames that carry it.
+"""The bytes of the log: records of mutations, and their frames.
 
 Layouts (v = varint of varint.pxd; numbers of fixed size are little-endian):
 
     frame    size u32 (at most RECORD_BYTES_MAX), CRC-32 of the record u32, record
 
-    record   kind u8, names as v(size) and UTF-8, then what else the kind has
+    record   kind u8, names as v(size) and UTF-8, then the other fields of the kind
     PUSH     1: collection, bucket, oid, v(window), terms
     POP      2: collection, bucket, oid, terms
     FLUSHO   3: collection, bucket, oid
@@ -16,7 +16,7 @@ Layouts (v = varint of varint.pxd; numbers of fixed size are little-endian):
     terms    v(number), then of each v(size), bytes, count u8, flags u8
 
 A mutation is a named tuple: the names, then terms and window, or the mode and a tuple of (id, bytes), if its kind has
-them. `RecordCodec` gets the class of each kind; LAYOUTS says what each kind holds.
+them. `RecordCodec` gets the class of each kind; LAYOUTS lists the fields of each kind.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -106,7 +106,7 @@ cdef class RecordCodec:
     def pack_push(
         self, str collection not None, str bucket not None, str oid not None, Terms terms not None, int rules=1
     ) -> bytes:
-        """Return what `pack` returns of a PUSH, without the mutation."""
+        """Return the record of a PUSH as `pack` does, without making the mutation."""
         return packed(RULED_PUSH if rules > 1 else PUSH, (collection, bucket, oid, terms, 0, rules))
 
     def unpack(self, bytes record not None):
@@ -219,7 +219,7 @@ def pack_terms(Terms terms not None) -> bytes:
 
 
 cdef Py_ssize_t size_of_terms(Terms terms) except -1:
-    """Return how many bytes `put_terms` writes, after checking that it can."""
+    """Return the number of bytes that `put_terms` writes, after checking the terms."""
     cdef list words = terms.words
     cdef Py_ssize_t total, size, number, count = len(words)
     cdef PyObject *word
@@ -385,7 +385,7 @@ fill_crc_tables()
 
 
 cdef uint32_t crc32(const uint8_t *at, Py_ssize_t size) noexcept nogil:
-    """Return what zlib.crc32 returns."""
+    """Return the CRC-32 of some bytes, as zlib.crc32 does."""
     cdef const uint8_t *end = at + size
     cdef uint32_t low, high, crc = 0xFFFFFFFF
     while end - at >= 8:

@@ -1,4 +1,4 @@
-"""How a POP or a FLUSHO changes the rows and blocks of a bucket."""
+"""The changes of a bucket's rows and blocks by a POP or a FLUSHO."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -14,15 +14,15 @@ from sonicpy._native.varint import DamagedBytes
 
 
 cdef class RemoveTerms(ObjectChange):
-    """One POP or FLUSHO: takes terms from an object.
+    """One POP or FLUSHO: removes terms from an object.
 
-    Call in this order: read `word_keys`, `take_rows`; read the blocks it names, `take_blocks`; then write what `words()`
-    and the lists say.
+    Call in this order: read `word_keys`, `take_rows`; read the blocks it names, `take_blocks`; then write the rows of
+    `words()` and of the lists.
 
     Args:
-        words: the terms to take away; those the object does not hold are skipped.
-        record: what the object holds.
-        by_association: the order of the bucket's lists; else by objects.
+        words: the terms to remove; terms that the object does not hold are skipped.
+        record: the record of the object.
+        by_association: whether the bucket's lists are in the order of association; else by IID.
     """
     cdef ObjectRecord _record
     cdef list _tails  # by edit: the tail as bytes
@@ -56,8 +56,8 @@ cdef class RemoveTerms(ObjectChange):
         self.deleted_terms = []
 
     def take_rows(self, list found) -> list:
-        """Take the (key, row) pairs found for `word_keys`, in their order; return the keys of the blocks needed: what is
-        needed of each is the last block whose key is not behind it, see `Transaction.floor_many`.
+        """Take the (key, row) pairs found for `word_keys`, in their order; return keys for the blocks needed: for each
+        key, the last block at or before it, see `Transaction.floor_many`.
 
         Raises:
             DamagedBytes: a row cannot be read.
@@ -120,7 +120,7 @@ cdef class RemoveTerms(ObjectChange):
         return 0
 
     cdef bytes without_object(self, bytes block, bint is_plain):
-        """Return a block without the posting of the object, dense unless `is_plain`; b"": no other is in it."""
+        """Return a block without the posting of the object, dense unless `is_plain`; b"": it had no other posting."""
         cdef Posting postings[BLOCK_POSTINGS]
         cdef int count = decode(block, postings) if block else 0, place = 0
         while place < count and postings[place].iid != self._iid:
@@ -133,8 +133,8 @@ cdef class RemoveTerms(ObjectChange):
         return write_block(postings, count - 1) if is_plain else write_dense_block(postings, count - 1)
 
     def words(self) -> list:
-        """Return the (key, row) pairs to write in `words`; fills `common`, `deleted_words`, `deleted_common` and
-        `deleted_terms` on the way."""
+        """Return the (key, row) pairs to write in `words`; also fill `common`, `deleted_words`, `deleted_common` and
+        `deleted_terms`."""
         cdef list rows = []
         cdef Py_ssize_t number
         cdef Edit *edit
@@ -160,7 +160,7 @@ cdef class RemoveTerms(ObjectChange):
         return rows
 
     cdef bytes left_record(self, list left):
-        """Pack the record with the terms that are left, and note each as (term id, tf of its posting)."""
+        """Pack the record with the remaining terms, and note each as (term id, tf of its posting)."""
         cdef Py_ssize_t step, number, kept = 0, old = self._record._count
         cdef set gone = {
             self._edits[number].word.term_id for number in range(self._count) if self._edits[number].has_row
@@ -179,7 +179,7 @@ cdef class RemoveTerms(ObjectChange):
             free(held)
 
     def record(self) -> bytes | None:
-        """Return the object's record as it is after the change; None: no term is left."""
+        """Return the object's new record; None: no term is left."""
         return None if self._record._count == self.removed else self.left_record([])
 
     def left(self) -> list:

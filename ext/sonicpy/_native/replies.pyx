@@ -15,12 +15,12 @@ cdef enum:
 
 
 def event(str kind not None, items, unsigned long long bits):
-    """Return PENDING and its EVENT as one piece. Without items the blank before them stays.
+    """Return PENDING and its EVENT as one piece. Without items, the blank before them is written too.
 
     Args:
         kind: name of the event, in ASCII.
         items: an iterable of strings.
-        bits: gives the marker, 8 characters of [A-Za-z0-9], one for each byte.
+        bits: random bits for the marker, 8 characters of [A-Za-z0-9], one for each byte.
 
     Raises:
         ValueError: the kind is not ASCII.

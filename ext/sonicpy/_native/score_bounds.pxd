@@ -1,4 +1,4 @@
-"""Bounds on the scores of objects that have not been looked at, for native code."""
+"""Bounds of the scores of unscored objects, for native code."""
 
 from libc.math cimport pow
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -40,8 +40,8 @@ cdef inline double share_without(QueryState query, uint64_t missing, double weig
 
 
 cdef inline bint is_as_before(QueryState query, uint32_t iid) noexcept nogil:
-    """Whether the limits are those that were found last: they depend on the worst of the best objects alone, unless an
-    equal object would be newer."""
+    """Whether the last limits are still valid: they depend only on the worst of the best objects, unless an equal
+    object would be newer."""
     cdef const ScoredObject *worst = &query.top.objects[0]
     if query.top.size < query.top.k:
         return False

@@ -1,8 +1,8 @@
-"""Bounds on the scores of objects that have not been looked at.
+"""Bounds of the scores of unscored objects.
 
-Terms drive in turn, those that fewest objects hold first. An object that stands in a list of a term before was looked at
-there. So what the objects of a driver can score falls from driver to driver. Most objects hold a word once, and then
-their length decides: from some length on, the limit, none can be among the best.
+Terms drive in turn, the rarest first. Objects with an earlier driver have been scored already, so the bound of further
+scores falls from driver to driver. Most objects hold a word once, and then their length decides: from some length on,
+the limit, none can be among the best.
 """
 
 from libc.math cimport pow
@@ -50,10 +50,10 @@ cdef int begin_bounds(QueryState query) except -1:
 
 
 cdef int put_in_order(QueryState query) except -1:
-    """Put the terms in the order in which they drive, and add up what stands behind each.
+    """Put the terms in the order in which they drive, and add up the bounds of the terms behind each.
 
-    Terms drive until one that is required: all objects that answer hold it. One that is required drives although it brings
-    nothing, so that a rare one saves reading the others.
+    The last driver is the first required term, which all objects that answer hold. A required term drives even if it
+    brings nothing, because a rare one saves reading the others.
     """
     cdef Py_ssize_t number, at, term, count = query.term_count
     cdef double weight = 0.0
@@ -84,13 +84,13 @@ cdef int put_in_order(QueryState query) except -1:
 
 
 cdef double score_bound(QueryState query, int level, uint64_t leveled, Py_ssize_t without, uint8_t packed) noexcept nogil:
-    """Return a bound on the score of an object of the driver before it is scaled by its share of the query: added up
-    in the order in which a score is, so that no rounding makes it smaller.
+    """Return a bound of the score of an object of the driver before it is scaled by its share of the query. Parts are
+    added up in the order of a score, so that rounding does not make the bound too small.
 
     Args:
-        level: how often the object holds each of some terms, at most; see `part_at_most`.
-        leveled: these terms, by their places among the drivers, as bits.
-        without: the place of a term that it lacks; -1: of none.
+        level: the largest frequency of the leveled terms in the object; see `part_at_most`.
+        leveled: some terms, as bits of their places among the drivers.
+        without: the place of a term that it lacks; -1: none.
         packed: the object's length, or a shorter one.
     """
     cdef Py_ssize_t number, place
@@ -107,13 +107,12 @@ cdef double score_bound(QueryState query, int level, uint64_t leveled, Py_ssize_
 cdef int length_limit(
     QueryState query, int level, uint64_t leveled, Py_ssize_t without, Kind kind, double share, uint32_t iid, int high
 ) noexcept nogil:
-    """Return the packed length from which on no object at most as new as `iid` can be among the best: bounds fall with
-    the length.
+    """Return the packed length from which on no object up to `iid` can be among the best: bounds fall with the length.
 
     Args:
         level, leveled, without: see `score_bound`.
         kind, share: the best kind and share that the object can have.
-        high: the limit is at most this one.
+        high: an upper bound of the limit.
     """
     cdef int low = 0, middle, step = 1
     if query.top.size < query.top.k or kind < query.top.objects[0].kind:
@@ -143,7 +142,7 @@ cdef int length_limit(
 
 
 cdef void find_limits(QueryState query, uint32_t iid) noexcept nogil:
-    """Find the lengths from which on objects of the driver cannot be among the best, by how often they hold it."""
+    """Find the lengths from which on objects of the driver cannot be among the best, by their frequency of it."""
     cdef uint64_t own = <uint64_t> 1 << query.driver if query.driver < 64 else 0
     if is_as_before(query, iid):
         return
@@ -193,7 +192,8 @@ cdef const int *levels_of(QueryState query, uint64_t leveled, uint32_t iid) noex
 
 
 cdef void find_few_limits(QueryState query, uint32_t iid) noexcept nogil:
-    """Find the same limits, but no other ones for objects that hold the driver twice or more often."""
+    """Find the limits as `find_limits` does, with one limit for all objects that hold the driver twice or more
+    often."""
     cdef uint64_t own = <uint64_t> 1 << query.driver if query.driver < 64 else 0
     cdef int level, any
     if is_as_before(query, iid):
@@ -208,7 +208,7 @@ cdef void find_few_limits(QueryState query, uint32_t iid) noexcept nogil:
 
 
 cdef int limit_of_level(QueryState query, int level, uint32_t iid) noexcept nogil:
-    """Return the limit of objects that hold no term more often than a level tells; see `limit`."""
+    """Return the limit of objects whose frequencies are at most those of a level; see `limit`."""
     if not query.levels_found >> level & 1:
         query.levels_found |= 1 << level
         query.level_limits[level] = length_limit(query, 
@@ -272,7 +272,7 @@ cdef double driver_share(QueryState query) noexcept nogil:
 
 
 cdef int by_key(const void *left, const void *right) noexcept nogil:
-    """The smaller key first; of equal ones the term that stands before the other."""
+    """Order by key, then by place in the query."""
     cdef const Ranked *one = <const Ranked *> left
     cdef const Ranked *other = <const Ranked *> right
     if one.key != other.key:

@@ -1,4 +1,4 @@
-"""The parts of the score of an object: its largest parts one by one, and the sum of the others."""
+"""The parts of an object's score: the largest ones one by one, and the sum of the others."""
 
 from libc.stdint cimport uint32_t
 

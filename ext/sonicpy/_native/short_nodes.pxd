@@ -1,9 +1,9 @@
-"""Nodes of an automaton as graph.pyx draws them, made of finished nodes: those that a builder compares.
+"""Converts the finished nodes of a builder to the nodes of a graph file (graph.pyx).
 
     finished node   u8 number of edges, their labels, their edges of four bytes, with their targets
 
-So equal nodes have equal bytes. Most targets are near, so that the way back to them is short. Files of format 1 hold
-finished nodes.
+Equal finished nodes have equal bytes. Most targets are near, so that the distance back to them is a small number. Files
+of format 1 hold finished nodes.
 """
 
 from libc.stdint cimport uint8_t, uint32_t
@@ -20,11 +20,12 @@ cdef enum:
 cdef inline uint8_t *short_nodes(
     const uint8_t *nodes, Py_ssize_t size, uint32_t *root, Py_ssize_t *short_size
 ) except NULL nogil:
-    """Return the nodes of an automaton, to be freed; `root` goes in as that of the finished nodes.
+    """Return the nodes of an automaton, to be freed by the caller; `root` is that of the finished nodes before the
+    call, and of the new ones after it.
 
     Raises:
-        ValueError: these are no finished nodes.
-        MemoryError: there is no room.
+        ValueError: the input is not finished nodes.
+        MemoryError: there is no memory.
     """
     cdef uint32_t *moved = <uint32_t *> calloc(size, sizeof(uint32_t))  # where a node goes, by its place
     cdef uint8_t *room = <uint8_t *> malloc(size + size // FINISHED_NODE_BYTES_MIN + 1)  # one of many edges takes a byte more
@@ -54,7 +55,7 @@ cdef inline uint8_t *short_nodes(
 cdef inline uint8_t *put_short_node(
     uint8_t *out, const uint8_t *nodes, Py_ssize_t at, Py_ssize_t size, const uint32_t *moved
 ) noexcept nogil:
-    """Write the finished node at a place, return where the next one goes; NULL: it is no node."""
+    """Convert the finished node at a place; return the place of the next new node; NULL: it is no node."""
     cdef const uint8_t *node = nodes + at
     cdef const uint8_t *edges = node + 1 + node[0]
     cdef uint32_t stored[255]

@@ -14,34 +14,34 @@ cdef double slot_bound(QueryState query, const Slot *slot, uint8_t packed) noexc
 
 
 cdef inline double part_of_typed(const Slot *slot, uint32_t typed, double norm, double k1) noexcept nogil:
-    """Return what an object's score gains from the typed word of a slot beside all of its words.
+    """Return the additional part of the typed word of a slot in an object's score.
 
     Args:
-        typed: how often it holds this word.
+        typed: the frequency of this word in the object.
     """
     return part_of_score(slot.exact_weight, typed, norm, k1) if slot.exact_weight != 0.0 and typed else 0.0
 
 
 cdef inline double part_of_slot(const Slot *slot, uint32_t tf, uint32_t typed, double norm, double k1) noexcept nogil:
-    """Return what an object's score gains from a slot.
+    """Return the part of a slot in an object's score.
 
     Args:
-        tf: how often the object holds the words of the slot.
-        typed: how often it holds the one that was typed.
+        tf: the frequency of the words of the slot in the object.
+        typed: the frequency of the typed word in it.
     """
     return part_of_score(slot.weight, tf, norm, k1) + part_of_typed(slot, typed, norm, k1)
 
 
 cdef inline double weight_of(const Term *term, const Slot *slot) noexcept nogil:
-    """Return what an object that holds a slot's words gains in share."""
+    """Return the weight of a slot in an object's share of the query."""
     return term.weight if slot.kind == EXACT else slot.weight + slot.exact_weight
 
 
 cdef inline double part_at_most(QueryState query, Py_ssize_t number, int level, uint8_t packed) noexcept nogil:
-    """Return the largest part that a term can add to an object that is not shorter than this.
+    """Return the largest part of a term in the score of an object of at least a packed length.
 
     Args:
-        level: how often the object holds the term, at most; see LEVELS.
+        level: the largest frequency of the term in the object; see LEVELS.
     """
     cdef double *most
     if number >= BOUNDED_TERMS:

@@ -1,4 +1,4 @@
-"""The largest part of a score that the words of a slot, or of a term, can add."""
+"""The largest part in a score of a slot, or of a term."""
 
 from libc.stdint cimport uint8_t, uint32_t
 
@@ -18,7 +18,7 @@ cdef double find_part(QueryState query, const Term *term, int level, uint8_t pac
 
 
 cdef double slot_at_most(QueryState query, const Slot *slot, int level, uint8_t packed) noexcept nogil:
-    """Return the largest part that the words of a slot can add; see `part_at_most`."""
+    """Return the largest part of a slot in a score; see `part_at_most`."""
     cdef uint32_t tf = 1 if level == UNTYPED else level
     if level == ANY:
         return slot_bound(query, slot, packed)
@@ -26,7 +26,7 @@ cdef double slot_at_most(QueryState query, const Slot *slot, int level, uint8_t 
 
 
 cdef double slot_bound(QueryState query, const Slot *slot, uint8_t packed) noexcept nogil:
-    """Return the same of words that an object holds as often as it likes."""
+    """Return the largest part of a slot in a score, for any frequency."""
     cdef const Source *source = &query.sources[slot.first]
     cdef Py_ssize_t number
     cdef uint32_t tf = 0

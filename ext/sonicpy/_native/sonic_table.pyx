@@ -47,24 +47,24 @@ cdef class SonicTable(ObjectTable):
 
     @property
     def is_full(self) -> bool:
-        """Whether the table holds so many objects that no expansions are added any more."""
+        """Whether the table is full, so that no expansions are added any more."""
         return self._full > 0 and self._count >= self._full
 
     def visit(
         self, int32_t word, PostingList postings not None, Py_ssize_t skipped, float score, Py_ssize_t budget
     ) -> tuple:
-        """Give the objects of a postings list, newest first, a score for a word; an earlier score is only lowered.
+        """Set the score of a word for the objects of a postings list, newest first; an earlier score is only lowered.
 
         Args:
             word: number of the word in the query.
             postings: of the word, or of its expansion.
-            skipped: how many postings at the head of the list, the oldest ones, do not count.
+            skipped: number of leading postings, the oldest ones, that do not count.
             score: of the word, or of its expansion.
             budget: visit at most `budget` objects, new or not; -1: all.
 
         Returns:
-            (number of objects visited, whether the visit ended early). A visit ends with the first new object that
-            makes the table full, or that it puts into a full table.
+            (number of objects visited, whether the visit ended early). A visit ends at the first new object that fills
+            the table, or that is added to a full table.
         """
         cdef Py_ssize_t number, visits = 0
         self._visits += 1
@@ -77,7 +77,7 @@ cdef class SonicTable(ObjectTable):
         return visits, False
 
     cdef bint give(self, uint64_t iid, int32_t word, float score) except -1:
-        """Give an object a score for a word and return whether the object is new."""
+        """Set the score of a word for an object, and return whether the object is new."""
         cdef int32_t number = self.find(iid), at, before = -1
         cdef bint is_new = number < 0
         cdef Chain *chain
@@ -112,8 +112,8 @@ cdef class SonicTable(ObjectTable):
         return is_new
 
     def parts(self, list iids, Py_ssize_t listed_max) -> list:
-        """Return, for each of some objects, what its score is made of: as `find.parts`, but with the number of
-        the call of `visit`, and with a tf of 0."""
+        """Return the parts of the scores of some objects, as `find.parts` does, but with the number of the call of
+        `visit`, and with a tf of 0."""
         cdef int32_t number, at
         cdef const Score *score
         cdef Parts parts
@@ -138,8 +138,8 @@ cdef class SonicTable(ObjectTable):
     def finish(self, bint all_words) -> None:
         """Score every object: the sum of its scores, divided by the number of words.
 
-        With `all_words`, objects that lack a score leave the table one by one; the last object moves into each hole,
-        so that equal scores change places as they do in Sonic.
+        With `all_words`, objects that lack a score are removed one by one; the last object moves into each hole, so
+        that the order of equal scores is that of Sonic.
         """
         cdef Py_ssize_t number, remaining = self._count
         cdef int32_t at, words
@@ -175,7 +175,7 @@ cdef class SonicTable(ObjectTable):
 
 
 def completion_score(double weight, Py_ssize_t word_bytes, Py_ssize_t typed_bytes) -> float:
-    """Return Sonic's score of a completion: weight * 20 / (20 + share of bytes that the completion is longer)."""
+    """Return Sonic's score of a completion: weight * 20 / (20 + share of additional bytes)."""
     cdef float longer = <float> abs(word_bytes - typed_bytes) / <float> typed_bytes
     return <float> (<float> 20.0 / (<float> 20.0 + longer)) * <float> weight
 

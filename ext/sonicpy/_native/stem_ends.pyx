@@ -1,6 +1,6 @@
-"""The words that a stemming algorithm may draw to a stem, by the letters at its end.
+"""A quick test whether a word may have a stem, by its last letters.
 
-Stemming a word costs far more than a look at two of its letters.
+Stemming a word costs far more than comparing two of its letters.
 """
 
 from cpython.unicode cimport PyUnicode_GET_LENGTH
@@ -17,11 +17,11 @@ cdef extern from "Python.h":
 
 @cython.final
 cdef class StemEnds:
-    """The endings that an algorithm takes off words of the letters a to z, and puts in the place of a last letter.
+    """The endings that an algorithm removes from words of the letters a to z, and the last letters that it replaces.
 
     Args:
-        taken: with what begins what it takes off: two letters, or one, or "" for words that are their own stems.
-        changed: by the last letter of stems, the letters in its place in some words that have these stems.
+        taken: the beginnings of removed endings: two letters, or one, or "" for words that are their own stems.
+        changed: last letter of a stem -> letters in its place in some words with the stem.
     """
 
     def __init__(self, taken not None, dict changed not None) -> None:
@@ -37,11 +37,11 @@ cdef class StemEnds:
                 self._changed[pair_of(letters[0], letters[1])] = True
 
     def may_have(self, list words not None, str stem not None) -> list:
-        """Return those of some words that may have a stem.
+        """Return the words that may have a stem.
 
         Args:
             words: of the letters a to z.
-            stem: of these letters, at least one.
+            stem: of the letters a to z, at least one.
 
         Raises:
             ValueError: something is not ASCII, or the stem is empty.

@@ -18,7 +18,7 @@ cdef class StopSet:
         return self.number_of(word, size, hashed) >= 0
 
     cdef inline int32_t number_of(self, const uint8_t *word, Py_ssize_t size, uint32_t hashed) noexcept nogil:
-        """Return the number of a word among those of the set; -1: the set does not hold it."""
+        """Return the number of a word in the set; -1: the set does not hold it."""
         cdef uint32_t slot = hashed & self._mask
         cdef int32_t number
         while True:

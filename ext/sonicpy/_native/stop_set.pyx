@@ -14,7 +14,7 @@ cdef class StopSet:
     """A fixed set of words, in an open-addressing table at most half full.
 
     Args:
-        words: the words as the index has them (folded), in UTF-8.
+        words: the folded words, in UTF-8.
     """
 
     def __cinit__(self, words):
@@ -53,5 +53,5 @@ cdef class StopSet:
         return self.holds(<const uint8_t *> word, len(word), hash_bytes(<const uint8_t *> word, len(word)))
 
     cdef int32_t place(self, bytes word) noexcept:
-        """Return the number of a word among those of the set; -1: the set does not hold it."""
+        """Return the number of a word in the set; -1: the set does not hold it."""
         return self.number_of(<const uint8_t *> word, len(word), hash_bytes(<const uint8_t *> word, len(word)))

@@ -1,4 +1,4 @@
-"""Count for many languages at once how many pieces of a text are words of theirs: Sonic's way to guess a language."""
+"""Counts the stop words in a text for many languages at once: Sonic's way to guess a language."""
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -23,10 +23,10 @@ cdef enum:
 
 @cython.final
 cdef class StopVotes:
-    """The stop words of several languages, and who lists each.
+    """The stop words of several languages, with the languages of each.
 
     Args:
-        listed: for each word in UTF-8, the languages that list it: bit n stands for language n, below 64.
+        listed: word in UTF-8 -> bits of the languages that list it; bit n is language n, below 64.
     """
 
     cdef StopSet _words
@@ -45,7 +45,8 @@ cdef class StopVotes:
         free(self._languages)
 
     def most(self, str text not None) -> int:
-        """Return the language that lists most pieces between blanks, the first of equals; -1: none lists any.
+        """Return the language with most stop words among the pieces between blanks, the first of equal ones; -1: there
+        are none.
 
         Raises:
             UnicodeEncodeError: `text` holds a lone surrogate.

@@ -62,7 +62,7 @@ cdef class StoredPostings:
 
 
 cdef inline int decode_block(const Block *block, OpenBlock *out) noexcept nogil:
-    """Decode a block that was read and checked; return how many postings it holds, or -1: it is damaged."""
+    """Decode a block that was read and checked; return its number of postings, or -1: it is damaged."""
     cdef const uint8_t *at = block.data + 1
     cdef const uint8_t *end = block.data + block.size
     cdef uint64_t iid = 0, found = 0, tf = 0
@@ -90,10 +90,10 @@ cdef inline int decode_block(const Block *block, OpenBlock *out) noexcept nogil:
 cdef inline bint is_in_windows(
     const Block *blocks, Py_ssize_t count, Py_ssize_t number, Holders **windows, Py_ssize_t window_count
 ) noexcept nogil:
-    """Whether all that a block may hold stands in windows that were made, so that nobody needs the block.
+    """Whether windows have all postings that a block may hold, so that the block is not needed.
 
     Args:
-        count: of blocks; the last one holds what will be added.
+        count: of blocks; the last one may get further postings.
     """
     cdef Py_ssize_t window
     if number + 1 >= count or (blocks[number + 1].lower - 1) >> WINDOW_BITS >= <uint64_t> window_count:

@@ -1,8 +1,8 @@
-"""The postings of one word by rising IID, read block by block as they are needed.
+"""The postings of one word by rising IID, read block by block on demand.
 
-A word's newest postings, its tail, stand in the word's row. Full blocks stand in rows of `postings`, and their impacts
-in rows of `impacts` (format in impact_rows.pyx): so a query knows of each block what its postings can add to a score
-before it reads the block.
+A word's newest postings, its tail, are in the word's row. Full blocks are in rows of `postings`, and their impacts in
+rows of `impacts` (format in impact_rows.pyx). So a query can bound the parts of a block's postings in a score without
+reading the block.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
@@ -53,7 +53,7 @@ cdef class StoredPostings:
 
     Args:
         bucket, term_id: of the word.
-        df: how many objects hold it.
+        df: number of objects that hold it.
         rows: the rows of `impacts` of the word, in the order of their keys.
         tail: the block in the word's row; b"": there is none.
         tail_lower: the smallest IID that the tail may hold.
@@ -125,7 +125,7 @@ cdef class StoredPostings:
         """Return the postings of blocks, sorted.
 
         Args:
-            skipped: how many postings at the head of the blocks do not count.
+            skipped: number of leading postings that do not count.
 
         Raises:
             DamagedBytes: a block cannot be read, or the blocks hold fewer than `df` postings that count.
@@ -173,7 +173,7 @@ cdef class StoredPostings:
             take_impact(&self.impacts, impacts.pairs[number].tf, impacts.pairs[number].length)
 
     cdef int bound_block(self, Py_ssize_t number, const PackedLengths *lengths) except -1:
-        """Find the impacts of a block that was put."""
+        """Compute the impacts of a block that was put."""
         cdef OpenBlock opened
         cdef int place
         decode_block(&self.blocks[number], &opened)
@@ -206,7 +206,7 @@ cdef class StoredPostings:
         """Take the bytes of a block that was read.
 
         Raises:
-            DamagedBytes: they are no block, or one whose IIDs do not rise.
+            DamagedBytes: the bytes are no block, or their IIDs do not rise.
         """
         cdef Block *block = &self.blocks[number]
         cdef OpenBlock opened
@@ -244,16 +244,16 @@ cdef class StoredPostings:
     def extend(
         self, uint64_t df, list rows not None, bytes tail not None, uint64_t tail_lower, lengths not None
     ) -> None:
-        """Take the postings that objects added at the end; nobody else may use these postings now.
+        """Add the new postings at the end; these postings must have no other user.
 
         Args:
-            df: how many objects hold the word now.
-            rows: the rows of `impacts` that tell of blocks from `tail_lower` on, as it was; none if it is the same.
-            tail, tail_lower: the new ones.
+            df: the new number of objects that hold the word.
+            rows: the rows of `impacts` for blocks from the old `tail_lower` on; none if it has not changed.
+            tail, tail_lower: the new values.
             lengths: of all objects, packed, by IID.
 
         Raises:
-            DamagedBytes: like the constructor. The postings are not to be used any more.
+            DamagedBytes: like the constructor. The postings must not be used any more.
         """
         cdef PackedLengths packed = lengths_of(lengths)
         cdef Py_ssize_t entries = 0, number, added = 0, kept = self.block_count - (self.has_tail and self.block_count > 0)
@@ -315,9 +315,9 @@ cdef class StoredPostings:
         return 0
 
     cdef int renew_windows(self, const PackedLengths *lengths, bint rewritten) except -1:
-        """Forget the windows that new objects may be in; if lists were rewritten, what was made of families altogether.
+        """Drop the windows that may get new objects; if lists were rewritten, all data of families.
 
-        An object whose length changes is among those whose lists were rewritten, so else merged lists stay true.
+        A changed length rewrites the lists of its object, so without rewritten lists merged lists stay valid.
         """
         cdef Windows windows
         cdef Py_ssize_t first = self.objects >> WINDOW_BITS, count = (lengths.count >> WINDOW_BITS) + 1
@@ -338,9 +338,9 @@ cdef class StoredPostings:
         return 0
 
     cdef Py_ssize_t release_blocks(self, Py_ssize_t window) except -1:
-        """Let go of the blocks of a window that was made, in a large bucket; return how many bytes they took.
+        """Free the blocks of a cached window in a large bucket; return their bytes.
 
-        Those that reach into a window that was not made yet stay.
+        Blocks that reach into a window that is not cached stay.
         """
         cdef uint64_t first = <uint64_t> window << WINDOW_BITS
         cdef Py_ssize_t low = 0, high = self.block_count, number, released = 0
@@ -417,7 +417,8 @@ cdef object miscounted(uint64_t df, Py_ssize_t count):
 
 
 cdef Windows windows_of(list postings, Py_ssize_t window_count):
-    """Return the windows of some words together, which the StoredPostings of one of them keep; None: they are too rare."""
+    """Return the windows of some words together, cached in the StoredPostings of one of them; None: they are too
+    rare."""
     cdef StoredPostings one
     cdef Py_ssize_t blocks = 0
     cdef object key
@@ -439,8 +440,8 @@ cdef Windows windows_of(list postings, Py_ssize_t window_count):
 
 
 cdef StoredPostings first_of(list postings):
-    """Return the one of some words that keeps what is made of them together: one that stands in no rows, if there is any,
-    because others may outlive it and meet the next one, of other objects."""
+    """Return the word of some words in which their common data is cached: one without rows, if there is any, because
+    the others may outlive it and meet a later one with other objects."""
     cdef StoredPostings one, first = postings[0]
     for one in postings:
         if one.has_own_blocks > first.has_own_blocks or (
@@ -451,7 +452,7 @@ cdef StoredPostings first_of(list postings):
 
 
 cdef tuple key_of_words(list postings):
-    """Return the key under which it is kept."""
+    """Return the key of the common data of some words."""
     cdef StoredPostings one
     cdef list ids = [one.term_id for one in postings]
     ids.sort()
@@ -459,7 +460,7 @@ cdef tuple key_of_words(list postings):
 
 
 cdef Windows windows_for(Py_ssize_t blocks, Py_ssize_t window_count):
-    """Return windows for lists of so many blocks; None: they would take more room than the blocks."""
+    """Return windows for lists with a number of blocks; None: they would take more room than the blocks."""
     cdef Windows windows
     if blocks * BLOCK_POSTINGS < window_count * WINDOW_POSTINGS:
         return None
@@ -482,7 +483,7 @@ cdef class Windows:
         free(self.extremes)
 
     cdef int renew(self, Py_ssize_t first, Py_ssize_t count) except -1:
-        """Forget the windows from `first` on, and let there be `count`; nobody else may use them now."""
+        """Drop the windows from `first` on, and set their number to `count`; they must have no other user."""
         cdef Py_ssize_t number, room = self.room
         for number in range(first, self.count):
             self.extremes[number].is_known = False
@@ -500,7 +501,7 @@ cdef class Windows:
         return 0
 
     cdef Py_ssize_t keep(self, Py_ssize_t number, const Gathered *gathered, const PackedLengths *lengths) except -1:
-        """Keep a window, in one piece of memory; return its size."""
+        """Cache a window, in one piece of memory; return its size."""
         cdef uint16_t places[WINDOW_OBJECTS]
         cdef uint8_t tfs[WINDOW_OBJECTS]
         cdef Py_ssize_t many = list_many(gathered, places, tfs)

@@ -1,4 +1,4 @@
-"""A cache of rows of words, decoded: a common word is read and written once for many texts.
+"""A cache of decoded rows of words: a common word is read and written once for many texts.
 
 PUSH changes rows here; `rows` returns the changed ones for writing.
 """
@@ -49,7 +49,7 @@ cdef class TermCache:
         return self._dirty_count
 
     def rows(self) -> tuple:
-        """Return the (key, row) pairs that wait to be written, in `words` and in `common`, by key.
+        """Return the changed (key, row) pairs of `words` and of `common`, by key, and mark them as written.
 
         They count as written.
         """
@@ -73,7 +73,7 @@ cdef class TermCache:
         return words, common
 
     def waiting(self, list keys not None) -> dict:
-        """Return the rows of words that wait to be written, by their keys, without the keys of other rows."""
+        """Return the changed rows of some words, by key, without unchanged ones."""
         cdef dict rows = {}
         cdef bytes key
         cdef Entry *entry
@@ -86,7 +86,7 @@ cdef class TermCache:
         return rows
 
     def waiting_between(self, bytes first not None, bytes last=None) -> dict:
-        """Return the rows that wait to be written and whose keys are not before `first` nor behind `last`."""
+        """Return the changed rows with keys from `first` to `last`, both included."""
         cdef dict rows = {}
         cdef const uint8_t *end = NULL
         cdef Py_ssize_t number, end_size = 0
@@ -103,7 +103,7 @@ cdef class TermCache:
         return rows
 
     def forget(self, list keys) -> None:
-        """Drop rows, by their keys, that are about to change in the tables.
+        """Drop rows, by their keys, before they change in the tables.
 
         Raises:
             ValueError: rows wait to be written.
@@ -210,7 +210,7 @@ cdef inline bytes row_of(const Entry *entry):
 
 
 cdef int compare(const Entry *entry, const uint8_t *key, Py_ssize_t size) noexcept nogil:
-    """Compare the key of an entry with another key: negative if it is before that, positive if behind."""
+    """Compare the key of an entry with another key: negative if it is before, positive if behind."""
     cdef int order = memcmp(entry.key, key, min(<Py_ssize_t> entry.key_size, size))
     return order if order else (entry.key_size > size) - (entry.key_size < size)
 
@@ -228,7 +228,7 @@ cdef bytes reference_to(const Entry *entry):
 
 
 cdef int by_place(const void *left, const void *right) noexcept nogil:
-    """Words by key; behind them common ones by bucket and term id."""
+    """Order words by key; behind them common words by bucket and term id."""
     cdef const Entry *one = (<const Entry **> left)[0]
     cdef const Entry *other = (<const Entry **> right)[0]
     cdef int order
@@ -250,7 +250,7 @@ cdef uint32_t hash_of(const uint8_t *key, Py_ssize_t size) noexcept nogil:
 
 
 cdef int take_tail(Entry *entry, const uint8_t *tail, Py_ssize_t size) except -1:
-    """Put a block into the tail of an entry; a dense one becomes plain, so that it can be appended to."""
+    """Put a block into the tail of an entry; a dense block becomes plain, so that postings can be appended."""
     cdef Posting postings[BLOCK_POSTINGS]
     cdef int count
     cdef bytes plain

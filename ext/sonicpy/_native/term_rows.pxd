@@ -36,7 +36,7 @@ cdef bytes write_word(const Word *word, const uint8_t *tail, Py_ssize_t tail_siz
 
 
 cdef inline bint is_common(const Word *word) noexcept nogil:
-    """Whether `common` has the row of a word: once it had a full block, for good."""
+    """Whether the row of a word is in `common`: from its first full block on, for ever."""
     return word.position > 0
 
 

@@ -1,19 +1,19 @@
-"""The rows of words: in `words` by their letters, those of common words in `common` by their term ids.
+"""The rows of words: in `words` by their letters; the rows of common words in `common` by their term ids.
 
     word   v(term id) v(df) v(hidden df) v(position)
            and then its tail, the block with its newest postings, if there are any
     short  v(term id) 0 and then the tail of a word whose df is the number of its postings, and whose hidden df and
            position are 0: that of nearly every word
 
-v() is a varint (varint.pxd). No other row has a df of 0 and something behind it, because a word that no object holds has no
-tail. df counts the objects that hold the word; hidden df those of them that hold it only as a
-stop word or as a part of a run without blanks. The word's own row holds the tail, so that most words are read and
-written with one row; `postings` holds the full blocks. The position is what the tail's key in `postings` will be:
+v() is a varint (varint.pxd). No other row has a df of 0 and bytes behind it, because a word that no object holds has no
+tail. df counts the objects that hold the word; hidden df the objects that hold it only as a stop word or as a part of a
+run without blanks. The word's own row holds the tail, so that most words are read and written with one row; `postings`
+holds the full blocks. The position is the last part of the tail's later key in `postings`:
 
     lists in the order of objects        the smallest IID that the tail may hold: smaller ones belong to full blocks
     lists in the order of association    the number of the tail, which counts the blocks from 0
 
-A word that has a full block, or had one, is common: `common` has its row, and its row in `words` is v(term id) alone.
+A word that has a full block, or had one, is common: its row is in `common`, and its row in `words` is only v(term id).
 Common words change with nearly every text, and their rows in `common` fill a few pages.
 
 In a store at rest, the tail may be a dense block (dense_block.pxd); PUSH makes it a plain one again.
@@ -71,7 +71,7 @@ cdef Py_ssize_t read_word(bytes row, Word *word) except -1:
 
 
 def term_id_in(bytes row not None) -> int:
-    """Return the term id that a row of `words` begins with.
+    """Return the term id at the beginning of a row of `words`.
 
     Raises:
         DamagedBytes: the row is cut off.
@@ -84,12 +84,12 @@ def term_id_in(bytes row not None) -> int:
 
 
 def only_refers(bytes row not None) -> bool:
-    """Return whether a row of `words` is that of a common word: its term id alone."""
+    """Return whether a row of `words` belongs to a common word: it is only the term id."""
     return referred_term(row) >= 0
 
 
 cdef int64_t referred_term(bytes row) noexcept:
-    """Return the term id that is all of a row of `words`; -1: the row holds more."""
+    """Return the term id of a row of `words` that is only a term id; -1: the row holds more."""
     cdef const uint8_t *at = <const uint8_t *> <const char *> row
     cdef const uint8_t *end = at + len(row)
     cdef uint64_t term_id
@@ -104,7 +104,7 @@ cdef uint32_t bucket_in(bytes key) noexcept:
 
 
 def common_keys(list rows not None) -> list:
-    """Return the keys in `common` of those (key, row) pairs of `words` that only refer there."""
+    """Return the keys in `common` of those (key, row) pairs of `words` that refer there."""
     cdef bytes key, row
     cdef int64_t term_id
     cdef list keys = []
@@ -116,13 +116,13 @@ def common_keys(list rows not None) -> list:
 
 
 def with_common(list rows not None, list common not None) -> list:
-    """Return `rows`, (key, row) pairs of `words`, after replacing each row that only refers to `common` by the row there.
+    """Return `rows`, (key, row) pairs of `words`, with each row that refers to `common` replaced by the row there.
 
     Args:
         common: the (key, row) pairs found for `common_keys(rows)`, in their order.
 
     Raises:
-        DamagedBytes: one is missing, or that of another word.
+        DamagedBytes: a row is missing, or belongs to another word.
     """
     cdef Py_ssize_t number, at = 0
     cdef int64_t term_id
@@ -137,7 +137,7 @@ def with_common(list rows not None, list common not None) -> list:
 
 
 cdef bytes row_of_common(list common, Py_ssize_t at, bytes key):
-    """Return the row at a place of (key, row) pairs of `common`, which has to be that of `key`, or raise DamagedBytes."""
+    """Return the row at a place of (key, row) pairs of `common`. Raises DamagedBytes unless its key is `key`."""
     cdef bytes row
     cdef const uint8_t *in_row
     cdef uint64_t wanted = 0, term_id
@@ -174,9 +174,9 @@ cdef bytes write_word(const Word *word, const uint8_t *tail, Py_ssize_t tail_siz
 
 
 def row_at_rest(bytes row not None) -> bytes:
-    """Return a row of `words` or `common` with its tail as a dense block, if it is shorter so; lists are by objects.
+    """Return a row of `words` or `common` with its tail as a dense block, if that is shorter; for lists by IID.
 
-    A row that cannot be read stays as it is: whoever looks for the word says so.
+    A damaged row is returned unchanged: the next look-up of the word reports it.
     """
     cdef Word word
     cdef Posting postings[BLOCK_POSTINGS]
@@ -222,26 +222,26 @@ cdef class TermInfo:
 
     @property
     def hidden_df(self) -> int:
-        """How many of them hold it only as a stop word or as a part of a run without blanks."""
+        """Number of objects that hold the word only as a stop word or as a part of a run without blanks."""
         return self._word.hidden_df
 
     @property
     def position(self) -> int:
-        """The key that the tail in `postings` will have; 0: all postings are in the tail."""
+        """The last part of the tail's later key in `postings`; 0: all postings are in the tail."""
         return self._word.position
 
     @property
     def live(self) -> bool:
-        """Whether some object holds it as a word of its own, and it is short enough to be shown."""
+        """Whether an object holds the word as a word of its own, and it is short enough to be shown."""
         return is_live(&self._word, self._size)
 
 
 def infos_of(uint32_t bucket, list terms not None, list rows not None, *, bint letters=False) -> list:
-    """Return the decoded row of each term, None for a term that has none.
+    """Return the decoded row of each term; None: the term has none.
 
     Args:
         letters: see `shown_bytes`.
-        rows: (key, row) of the terms that have one, in the order of `terms`.
+        rows: (key, row) of the terms with a row, in the order of `terms`.
 
     Raises:
         DamagedBytes: a row cannot be read.
@@ -266,11 +266,11 @@ def infos_of(uint32_t bucket, list terms not None, list rows not None, *, bint l
 
 
 def held_words(list words not None, list rows not None, *, bint live) -> list:
-    """Return those of some words that objects hold, with their rows, in the same order.
+    """Return the words held by objects, with their rows, in order.
 
     Args:
-        rows: TermInfo of each word, None for one that no object holds.
-        live: some object has to hold the word as one of its own; see `TermInfo.live`.
+        rows: TermInfo of each word; None: no object holds it.
+        live: only live words; see `TermInfo.live`.
     """
     cdef list held = []
     cdef TermInfo row
@@ -297,7 +297,7 @@ cdef int compare_likely(const void *left, const void *right) noexcept nogil:
 def rows_with(rows, bytes prefix not None, Py_ssize_t limit) -> list:
     """Return the first rows of an iterator, at most `limit`, before the first one whose key does not begin with `prefix`.
 
-    It takes no row behind that one: each costs as much as reading it.
+    It takes no further row from the iterator, because each costs a read.
 
     Args:
         rows: (key, row) pairs, or keys alone.
@@ -323,7 +323,7 @@ def live_words(list rows not None, bytes prefix not None, *, bint letters=False)
     Args:
         letters: see `shown_bytes`.
         rows: (key, row) pairs by key, the first ones not before `prefix`.
-        prefix: the bucket's number, as keys begin with it.
+        prefix: the bucket's number, the beginning of its keys.
 
     Raises:
         DamagedBytes: a row cannot be read.

@@ -20,12 +20,12 @@ cdef void mark_merged(const Merged *merged, int64_t window, uint64_t *bits) noex
 
 
 cdef inline int merged_tf(MergedWords *merged, uint32_t iid) noexcept nogil:
-    """Return how often an object holds the words, at most 255; 0: it does not."""
+    """Return the frequency of the words in an object, at most 255; 0: it does not hold them."""
     return find_tf(merged.list, iid, &merged.end)
 
 
 cdef inline int typed_tf(MergedWords *merged, uint32_t iid) noexcept nogil:
-    """Return how often an object holds the typed word of a family."""
+    """Return the frequency of the typed word of a family in an object."""
     return merged.typed[merged.end - 1] if merged_tf(merged, iid) else 0
 
 
@@ -36,7 +36,7 @@ cdef inline void rewind(MergedWords *merged) noexcept nogil:
 
 
 cdef inline Py_ssize_t part_of_window(const Merged *merged, int64_t window, Py_ssize_t *end) noexcept nogil:
-    """Return where the postings of the part of a window begin; `end` becomes where those of the window end."""
+    """Return the beginning of the postings in the part of a window; `end` becomes the end of those in the window."""
     cdef uint32_t first = <uint32_t> (window << WINDOW_BITS)
     end[0] = count_up_to(merged, first + (WINDOW_OBJECTS - 1), end[0])
     return merged.starts[first >> LOW_BITS] if first >> LOW_BITS < <uint32_t> merged.parts else merged.count

@@ -1,7 +1,8 @@
 """The objects of one window that hold the terms of a query, as bits.
 
-Windows of common words and of families of common words are kept beside the lists, for later queries. The postings of
-others are put together and kept once all of their blocks were read; before, they are gathered from the blocks each time.
+Windows of common words and of families of common words are cached beside the lists, for later queries. The postings of
+other words are merged and cached once all of their blocks were read; before, they are gathered from the blocks each
+time.
 """
 
 from libc.stdint cimport UINT32_MAX, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -47,8 +48,8 @@ cdef inline void gather_merged(
     """Add the postings of a window.
 
     Args:
-        tfs: of all postings; those of 0 are left out.
-        end: how many postings are not newer than the window; becomes how many are older.
+        tfs: of all postings; postings with 0 are left out.
+        end: number of postings up to the window's end; becomes the number of postings before the window.
     """
     cdef uint32_t first = <uint32_t> (window << WINDOW_BITS)
     cdef Py_ssize_t start = part_of_window(merged, window, end)
@@ -59,7 +60,7 @@ cdef inline void gather_merged(
 
 
 cdef void mark_merged(const Merged *merged, int64_t window, uint64_t *bits) noexcept nogil:
-    """Set the bits of the objects of a window that have a posting, and no others."""
+    """Set exactly the bits of the objects of a window that have a posting."""
     cdef uint32_t first = <uint32_t> (window << WINDOW_BITS)
     cdef Py_ssize_t at = merged.count, start = part_of_window(merged, window, &at)
     memset(bits, 0, ROW_BYTES)
@@ -110,8 +111,8 @@ cdef int find_windows(QueryState query, TermWindow *here, Py_ssize_t first, Py_s
 
 
 cdef int find_merged(QueryState query, TermWindow *here, uint64_t most) except -1:
-    """Find the postings of the same words together, if they are rare. They are put together now if they are at most
-    `most`, and all of their blocks were read."""
+    """Find the merged postings of some words, if they are rare. They are merged now if there are at most `most`, and
+    all of their blocks were read."""
     cdef MergedList merged
     cdef TypedFrequencies typed
     here.merged.list = NULL
@@ -162,7 +163,7 @@ cdef MergedList merged_words(QueryState query, Py_ssize_t first, Py_ssize_t end,
 
 
 cdef const Extremes *bound_window(QueryState query, TermWindow *here, int64_t window) noexcept nogil:
-    """Return the extremes of a term's postings in a window, the one that the walk is in or an older one."""
+    """Return the extremes of a term's postings in a window, that of the walk or an older one."""
     cdef Extremes *bound = &here.extremes[window] if window < here.window_count else &here.bound
     cdef Extremes room
     cdef Py_ssize_t at
@@ -177,7 +178,7 @@ cdef const Extremes *bound_window(QueryState query, TermWindow *here, int64_t wi
 
 
 cdef const Extremes *bound_typed(QueryState query, TermWindow *here, int64_t window) noexcept nogil:
-    """Return the same of the word that was typed."""
+    """Return the extremes of the typed word's postings in a window, as `bound_window` does."""
     return bound_source(query, here.first, window, &here.typed_bound)
 
 
@@ -192,7 +193,7 @@ cdef const Extremes *bound_source(QueryState query, Py_ssize_t number, int64_t w
 
 
 cdef int hold_window(QueryState query, TermWindow *here, int64_t window) except -2:
-    """Find who holds a term, or the driver's slot, in a window; 0: blocks are missing."""
+    """Find the holders of a term, or of the driver's slot, in a window; 0: blocks are missing."""
     cdef Py_ssize_t at
     cdef bint kept = window < here.window_count
     cdef Source *source
@@ -236,7 +237,7 @@ cdef int hold_window(QueryState query, TermWindow *here, int64_t window) except 
 
 
 cdef int hold_typed(QueryState query, TermWindow *here, int64_t window) except -2:
-    """Find who holds the typed word of a family in a window; 0: blocks are missing."""
+    """Find the holders of the typed word of a family in a window; 0: blocks are missing."""
     cdef Source *source = &query.sources[here.first]
     cdef Windows windows
     if here.typed.bits != NULL:

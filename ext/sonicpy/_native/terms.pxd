@@ -1,4 +1,4 @@
-"""The distinct terms of a text, how they are gathered, and the hash of a word."""
+"""The distinct terms of a text, their collector, and the hash of a word."""
 
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.string cimport memcmp
@@ -74,7 +74,7 @@ cdef class Collector:
     cdef Terms finish(self, const uint8_t *end)
 
     cdef inline uint8_t *room(self, Py_ssize_t size) except NULL:
-        """Return where the caller may write `size` bytes; they count only once `add` takes them."""
+        """Return room for `size` bytes; they count only once `add` takes them."""
         if self._used + size > self._capacity:
             self.widen(size)
         return self._bytes + self._used

@@ -32,7 +32,7 @@ cdef class Terms:
 
     Attributes:
         words: each term in UTF-8.
-        counts: one byte for each term: how often it occurs, at most 255.
+        counts: one byte for each term: its frequency, at most 255.
         flags: one byte for each term: SPECIAL, STOP and PART.
         typed: for each term, the number of its bytes in the text, before folding.
         last: the place of the term that the text ends in; -1: it ends in a blank or a sign, or in a word left out.

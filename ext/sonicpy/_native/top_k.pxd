@@ -68,7 +68,7 @@ cdef inline bint is_better(const ScoredObject *one, const ScoredObject *other) n
 
 
 cdef inline void collect(TopK *top, uint64_t iid, Kind kind, double score, uint32_t order) noexcept nogil:
-    """Add an object; of k + 1, the worst one leaves. The score is not below `min_score`, and k is above 0."""
+    """Add an object, and remove the worst of k + 1. The score must not be below `min_score`, and k must be above 0."""
     cdef ScoredObject added = ScoredObject(score, iid, order, kind)
     cdef Py_ssize_t at, parent
     if top.size == top.k:
@@ -91,7 +91,7 @@ cdef inline void collect(TopK *top, uint64_t iid, Kind kind, double score, uint3
 
 
 cdef inline void replace_root(ScoredObject *heap, Py_ssize_t size, ScoredObject moved) noexcept nogil:
-    """Take the root out of a heap and put `moved` in."""
+    """Replace the root of a heap by `moved`, and restore the heap."""
     cdef Py_ssize_t at = 0, child
     while True:
         child = 2 * at + 1
@@ -118,5 +118,5 @@ cdef inline void sort_top(TopK *top) noexcept nogil:
 
 
 cdef inline Py_ssize_t page_start(const TopK *top, uint64_t offset) noexcept nogil:
-    """Return where the page begins that starts at place `offset` of the sorted objects and reaches to the last one."""
+    """Return the beginning of the page of sorted objects from place `offset` on."""
     return <Py_ssize_t> min(offset, <uint64_t> top.size)

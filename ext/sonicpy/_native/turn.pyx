@@ -1,7 +1,7 @@
-"""The turn to change something: a lock, and what must be true when a thread gives it back.
+"""The turn to change something: a lock, and the state required at its release.
 
-See `held.pyx` for the moments at which an exception may come: none of them lies inside of these methods, except in what
-they call of Python.
+`held.pyx` lists the moments at which an exception may be raised: none is inside these methods, except in Python
+functions that they call.
 """
 
 from cpython.pythread cimport PyThread_get_thread_ident
@@ -16,15 +16,15 @@ cdef double LONG_S = 3600.0  # longer than a process takes to end
 
 
 cdef class Turn:
-    """The turn of a thread to change something; a thread that has it may take it again.
+    """The turn of a thread to change something; the thread that has it may take it again.
 
     Attributes:
-        open: the OpenTransactions in which nothing may stay open for writing when the turn ends; None: it may.
-        owner: has the attributes `is_torn`, whether it is in the middle of a change, and `view`, what it made of the
-            open transaction; None: nothing has.
-        finish: called without arguments for a transaction that is whole and still open at the end of a turn without an
-            error; None: it is given up.
-        batches: blocks around this moment that commit less often.
+        open: the OpenTransactions in which no write transaction may stay open at the end of a turn; None: no such rule.
+        owner: an object with the attributes `is_torn`, whether it is in the middle of a change, and `view`, of the open
+            transaction; None: there is none.
+        finish: called without arguments for a whole transaction that is still open at the end of a turn without an
+            error; None: the transaction is given up.
+        batches: number of open batches, which commit less often.
     """
     cdef object _lock, _acquire, _release
     cdef Py_ssize_t _depth
@@ -48,7 +48,7 @@ cdef class Turn:
         return self._depth > 0 and self._owner == PyThread_get_thread_ident()
 
     def hold(self, begin=None, end=None) -> Hold:
-        """Return the context manager that takes the turn for a block, which gets what `begin` returns.
+        """Return a context manager that takes the turn for a block, which gets the result of `begin`.
 
         Args:
             begin: called without arguments when the turn is taken, before the block.
@@ -57,13 +57,13 @@ cdef class Turn:
         return Hold(self, begin, end)
 
     def end(self, double seconds) -> bool:
-        """Take the turn for ever: every other thread that asks for it waits until the process is gone.
+        """Take the turn for ever: other threads that want it wait until the process ends.
 
         Args:
-            seconds: how long to wait for the thread that has it.
+            seconds: time limit for the thread that has it.
 
         Returns:
-            Whether this thread has it now.
+            Whether this thread has taken it.
         """
         self._last, self._is_over = PyThread_get_thread_ident(), True
         if not self._lock.acquire(True, seconds):
@@ -73,14 +73,14 @@ cdef class Turn:
         return True
 
     def renew(self) -> None:
-        """Forget who has the turn: in a forked process nobody may give it back."""
+        """Make a new lock: in a forked process, the thread that held the old one does not exist."""
         self.take_new_lock()
         self._depth = self.batches = 0
         self._is_over = False
         self.open = self.owner = self.finish = None
 
     cdef int settle(self, bint failed) except -1:
-        """Leave nothing open for writing at the end of a turn."""
+        """Finish or give up the write transaction at the end of a turn."""
         if self.open is None or not self.is_changing():
             return 0
         try:

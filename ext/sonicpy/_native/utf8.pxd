@@ -1,19 +1,19 @@
 """UTF-8: the only decoder and encoder of the native modules.
 
-`decode` trusts its input and is for text that Python holds or that `is_utf8` has checked. `decode_checked` is for bytes
-from elsewhere.
+`decode` trusts its input and is for text of Python strings, or checked by `is_utf8`. `decode_checked` is for all other
+bytes.
 """
 
 from libc.stdint cimport uint8_t, uint32_t
 
 
 cdef inline int character_bytes(uint8_t lead) noexcept nogil:
-    """Return how many bytes a character has that begins with `lead`."""
+    """Return the number of bytes of a character that begins with `lead`."""
     return 1 if lead < 0xC0 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
 
 
 cdef inline uint32_t lead_bits(uint8_t lead) noexcept nogil:
-    """Return the bits of the code point that the first byte of a character holds."""
+    """Return the bits of the code point in the first byte of a character."""
     return lead & (0x7F if lead < 0xC0 else 0x1F if lead < 0xE0 else 0x0F if lead < 0xF0 else 0x07)
 
 
@@ -46,7 +46,7 @@ cdef inline uint32_t decode(const uint8_t *text, Py_ssize_t at, int *width) noex
 
 
 cdef inline int decode_checked(const uint8_t *text, Py_ssize_t size, uint32_t *point) noexcept nogil:
-    """Decode the first of `size` > 0 bytes; return how many bytes its character has, or 0 if it is not valid UTF-8."""
+    """Decode the first character of `size` > 0 bytes; return its number of bytes, or 0 if it is not valid UTF-8."""
     cdef uint8_t lead = text[0]
     cdef int width = character_bytes(lead), step
     if lead < 0x80:

@@ -22,7 +22,7 @@ cdef inline int get_varint(const uint8_t **at, const uint8_t *end, uint64_t *val
 
 
 cdef inline uint8_t *put_varint(uint8_t *out, uint64_t value) noexcept nogil:
-    """Write one number (at most 10 bytes) and return where the next one goes."""
+    """Write one number (at most 10 bytes) and return the place behind it."""
     while value >= 0x80:
         out[0] = <uint8_t> (value | 0x80)
         value >>= 7

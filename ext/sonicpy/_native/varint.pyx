@@ -1,4 +1,4 @@
-"""Lists of numbers as varints (`varint.pxd` draws one), and the error of every module that decodes stored bytes."""
+"""Lists of numbers as varints (see `varint.pxd`), and the error of every module that decodes stored bytes."""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint64_t

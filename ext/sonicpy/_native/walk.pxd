@@ -1,4 +1,4 @@
-"""The strategy that looks at few objects, for native code."""
+"""The strategy that scores few objects, for native code."""
 
 from libc.stdint cimport uint64_t
 

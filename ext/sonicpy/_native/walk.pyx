@@ -1,34 +1,33 @@
 """The best objects of a query, found without touching what cannot be among them.
 
-    part     weight * tf * (k1 + 1) / (tf + norm of the object's length)       what a list adds to a score
+    part     weight * tf * (k1 + 1) / (tf + norm of the object's length)       of a list in a score
     score    the parts added up in the order of the query's terms, times share ** exponent
     share    the weight of the terms the object holds / the weight of all terms that bring objects
     order    by kind (FULL, EXACT, COMPLETED, CORRECTED), then by score, then newest object first
 
-The walk is MaxScore (Turtle and Flood, "Query evaluation: strategies and optimizations", 1995). Terms drive in turn, those
-that fewest objects hold first: the walk looks at the driver's objects, and at what they hold of the terms behind it. An
-object that stands in a list of a term before was looked at there. So what the objects of a driver can score falls from
-driver to driver, and once it is less than the worst of the best objects have, the walk is over. A driver with expansions
-drives slot by slot.
+The walk is MaxScore (Turtle and Flood, "Query evaluation: strategies and optimizations", 1995). Terms drive in turn,
+the rarest first: the walk examines the driver's objects, and looks them up in the lists of the terms behind it. Objects
+with an earlier driver have been examined already. So the bound of further scores falls from driver to driver, and once
+it is below the worst of the best objects, the walk is over. A driver with expansions drives slot by slot.
 
 The objects of a driver are chosen 64 at a time, window by window (windows.pxd), newest first. Most objects hold a word
 once, and then their length decides: from some length on, none can be among the best. So the walk intersects the bits of
-those who hold the driver with the bits of those who are short enough, and with the bits of the terms without which nobody
-of that length is good enough. Those who hold a word more often are few, and have limits of their own. What is left is
-scored. As objects come newest first, and newer ones win ties, what can only equal the worst is passed over, too.
+the driver's holders, of objects that are short enough, and of the holders of each term that objects of that length
+need. Objects that hold a word more often are few, and have limits of their own. The remaining objects are scored.
+Because objects come newest first, and newer ones win ties, objects that can only equal the worst are skipped, too.
 
-The objects of a rarer driver are walked one by one. Where a dozen neighbours or more hold it, the bits of the other words
-drop most of them first: those who lack one and are too long for that.
+The objects of a rarer driver are examined one by one. If a dozen neighbours or more hold it, the bits of the other
+words first exclude most of them: objects that lack a word and are too long for that.
 
-Where objects that hold every word come before all others (FULL), the walk looks for these alone first: each word is then
-one without which nobody is good enough. If they are fewer than wanted, it begins again, and passes them over.
+If objects that hold every word come first (FULL), the walk first looks for these alone: every word is then needed. If
+they are fewer than wanted, it begins again, and skips them.
 
-Windows of common words and of families of common words are kept beside the lists, for later queries. What the postings of
-all terms in a window can be tells whether the walk has to look into it: its extremes, or the impacts of blocks that have
-not been read yet (Ding and Suel, "Faster top-k document retrieval using block-max indexes", 2011).
+Windows of common words and of families of common words are cached beside the lists, for later queries. The bounds of
+all terms' postings in a window decide whether the walk has to examine it: its extremes, or the impacts of unread blocks
+(Ding and Suel, "Faster top-k document retrieval using block-max indexes", 2011).
 
-The walk reads nothing. Where it needs blocks that nobody has read yet, it returns their keys; the caller reads them,
-hands them over with `give` and lets it go on.
+The walk does not read rows. If it needs unread blocks, it returns their keys; the caller reads them, passes them to
+`give` and continues the walk.
 """
 
 from libc.stdint cimport UINT32_MAX, UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
@@ -78,10 +77,10 @@ cdef int begin_walk(QueryState query) except -1:
 
 
 cdef uint64_t lookups_worth(QueryState query) noexcept:
-    """Return after how many look-ups of an object in a list a walk is given up; 0: it is not worth a try.
+    """Return the number of look-ups of an object in a list after which a walk is given up; 0: do not walk.
 
-    The more terms there are, the more a look-up takes, and the less often a walk takes less than adding up all terms.
-    In small buckets it never does. Where a required term is so rare that few objects are walked, it always does.
+    With more terms, look-ups cost more, and a walk is less often faster than adding up all terms. In small buckets it
+    never is. With a very rare required term, it always is.
     """
     cdef uint64_t rows = 0, walked = 0, windows = (query.packed.count >> WINDOW_BITS) + 1
     cdef Py_ssize_t number
@@ -139,7 +138,7 @@ cdef int start_driver(QueryState query) except -1:
 
 
 cdef int walk(QueryState query) except -2:
-    """Go on with a walk: 0 at its end; -1: it has asked for blocks, or it was too much already."""
+    """Continue a walk: 0 at its end; -1: it needs blocks, or has exceeded its look-ups."""
     if not query.is_started:
         query.is_started = True
         if ask_for_all(query):
@@ -162,7 +161,7 @@ cdef int walk(QueryState query) except -2:
 
 
 cdef int find_all_merged(QueryState query) except -1:
-    """Find the postings of rare terms together. Those that only few objects are looked up in are not put together now."""
+    """Find the merged postings of rare terms. Lists with only few look-ups are not merged now."""
     cdef Py_ssize_t at, number
     cdef uint64_t most = UINT64_MAX
     for at in range(query.term_count):
@@ -177,7 +176,7 @@ cdef int find_all_merged(QueryState query) except -1:
 
 
 cdef int walk_driver(QueryState query) except -2:
-    """Look at the objects of the driver, slot by slot; -1: blocks are missing, or it was too much already."""
+    """Examine the objects of the driver, slot by slot; -1: blocks are missing, or look-ups are exceeded."""
     cdef Py_ssize_t count = query.terms[query.drivers[query.driver]].count
     while query.slot < count:
         if (query.is_full_slot or not query.only_full) and walk_slot(query) < 0:
@@ -188,7 +187,7 @@ cdef int walk_driver(QueryState query) except -2:
 
 
 cdef int walk_slot(QueryState query) except -2:
-    """Look at the objects of the driver's slot, window by window; -1: as above."""
+    """Examine the objects of the driver's slot, window by window; -1: as `walk_driver`."""
     if query.window == END_OF_WINDOWS and query.end < 0:
         if not enters(query, query.kind, score_bound(query, ANY, 0, -1, 0) * query.share, UINT32_MAX):
             return 0
@@ -209,7 +208,7 @@ cdef int walk_slot(QueryState query) except -2:
 
 
 cdef int walk_merged(QueryState query, const Merged *held) except -2:
-    """Look at the objects of the driver's slot, whose postings were put together; -1: as above."""
+    """Examine the objects of the driver's slot in its merged postings; -1: as `walk_driver`."""
     cdef Py_ssize_t at, run, end, part = held.parts - 1
     cdef bint filtered
     cdef uint32_t iid
@@ -252,7 +251,7 @@ cdef int walk_merged(QueryState query, const Merged *held) except -2:
 
 
 cdef void fetch_lengths(QueryState query, const Merged *held, Py_ssize_t last, Py_ssize_t part) noexcept nogil:
-    """Let the processor fetch the lengths of the objects of a run, which lie far apart in memory, ahead of their use.
+    """Prefetch the lengths of the objects of a run, which lie far apart in memory.
 
     Args:
         last: the place of its last posting.
@@ -265,7 +264,7 @@ cdef void fetch_lengths(QueryState query, const Merged *held, Py_ssize_t last, P
 
 
 cdef bint is_dense(QueryState query, const Merged *held, Py_ssize_t part) noexcept nogil:
-    """Whether so many objects of a part hold the driver that it pays to look at the other words window by window."""
+    """Whether enough objects of a part hold the driver to examine the other words window by window."""
     return held.starts[part + 1] - held.starts[part] >= <uint32_t> (DENSE << LOW_BITS - WINDOW_BITS)
 
 

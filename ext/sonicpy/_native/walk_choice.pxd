@@ -1,4 +1,4 @@
-"""The objects at which a walk looks, for native code."""
+"""The objects that a walk examines, for native code."""
 
 from libc.stdint cimport uint8_t, uint32_t
 

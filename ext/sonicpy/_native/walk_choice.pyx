@@ -1,5 +1,5 @@
-"""The objects of a window, or of a run of postings, that a walk has to look at: those that may be among the best for all
-that is quickly found out of them.
+"""The objects of a window, or of a run of postings, that a walk has to examine: those that quick tests do not exclude
+from the best.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -68,8 +68,8 @@ cdef int find_able(QueryState query, uint32_t newest) except -1:
 
 
 cdef bint may_be_best(QueryState query, uint32_t iid, uint8_t packed, int tf) except -1:
-    """Return whether an object of the driver may be among the best for all that is quickly found out: which terms it
-    holds, and how often."""
+    """Return whether quick tests allow an object of the driver among the best: the terms that it holds, and their
+    frequencies."""
     cdef Py_ssize_t at
     cdef int held
     query.lookups += 1
@@ -102,7 +102,7 @@ cdef inline int length_without(QueryState query, Py_ssize_t at, uint32_t newest)
 
 
 cdef int tf_held(QueryState query, Py_ssize_t number, uint32_t iid) except -2:
-    """Return how often an object holds a term, at most 255, or -1 where that is not quickly found out."""
+    """Return the frequency of a term in an object, at most 255, or -1 if it is not quickly available."""
     cdef TermWindow *here = &query.here[number]
     cdef int64_t window = iid >> WINDOW_BITS
     if not query.terms[number].count:
@@ -166,10 +166,10 @@ cdef int choose(QueryState query) except -2:
 
 
 cdef uint64_t intersect_needed(QueryState query, uint64_t *among, uint32_t newest) except? 0:
-    """Drop the objects of a window that lack a term without which nobody is good enough, where its holders are known.
+    """Drop the objects of a window that lack a needed term whose holders are known.
 
     Returns:
-        the places of these terms among the drivers, as bits.
+        the places of the needed terms among the drivers, as bits.
     """
     cdef uint64_t needed = 0
     cdef Py_ssize_t at, number
@@ -183,7 +183,7 @@ cdef uint64_t intersect_needed(QueryState query, uint64_t *among, uint32_t newes
 
 
 cdef int drop_forbidden(QueryState query, uint64_t *among) except -1:
-    """Drop the objects of a window that hold a forbidden term, where that is quickly found out."""
+    """Drop the objects of a window that hold a forbidden term whose holders are quickly available."""
     cdef Py_ssize_t at, word, number
     cdef const uint64_t *holders
     cdef uint64_t room[WINDOW_WORDS]
@@ -200,10 +200,10 @@ cdef int drop_forbidden(QueryState query, uint64_t *among) except -1:
 cdef const uint64_t *known_holders(
     QueryState query, TermWindow *here, int64_t window, uint64_t *room
 ) except? NULL:
-    """Return who holds a term in a window; NULL: that is not quickly found out.
+    """Return the holders of a term in a window; NULL: they are not quickly available.
 
     Args:
-        room: for bits that are not kept anywhere.
+        room: for bits that are not cached.
     """
     if here.merged.list != NULL:
         mark_merged(here.merged.list, window, room)
@@ -224,12 +224,12 @@ cdef bint any_chosen(QueryState query) noexcept nogil:
 cdef Py_ssize_t choose_many(
     QueryState query, TermWindow *here, const uint64_t *among, const int *limits, uint64_t *chosen
 ) noexcept nogil:
-    """Choose the objects that hold a term more than once and are short enough for that; return how many are new.
+    """Choose the objects that hold a term more than once and are short enough for that; return the number of new ones.
 
     Args:
-        here: who holds the term in the window.
-        among: bits of the objects in question.
-        limits: by how often they hold it; see `_limits`.
+        here: the holders of the term in the window.
+        among: bits of the objects to consider.
+        limits: by frequency of the term; see `_limits`.
     """
     cdef const Holders *held = &here.held
     cdef Py_ssize_t at, place, count = 0
@@ -286,7 +286,7 @@ cdef int narrow(QueryState query, Py_ssize_t at, uint32_t newest, Py_ssize_t *ch
 
 
 cdef int narrow_by_levels(QueryState query, uint32_t newest) except -1:
-    """Drop the chosen objects that are too long, by how often they hold the terms whose holders are known."""
+    """Drop the chosen objects that are too long for their frequencies of the terms whose holders are known."""
     cdef Py_ssize_t at, word
     cdef uint64_t among[WINDOW_WORDS]
     cdef uint64_t room[2][WINDOW_WORDS]
@@ -323,5 +323,5 @@ cdef int narrow_by_levels(QueryState query, uint32_t newest) except -1:
 
 
 cdef inline TermWindow *at_place(QueryState query, Py_ssize_t at) noexcept nogil:
-    """Return who holds the term at a place among the drivers; of the driver, the slot that the walk is at."""
+    """Return the holders of the term at a place among the drivers; for the driver, of its present slot."""
     return query.own if at == query.driver else &query.here[query.drivers[at]]

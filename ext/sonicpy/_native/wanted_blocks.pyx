@@ -1,10 +1,9 @@
-"""The blocks that a query has to read: all of them, those of its window, or some behind it that look worth it by now.
+"""The blocks that a query has to read: all of them, those of its window, or some behind it that look useful.
 
-Nothing here reads: the keys of blocks that nobody has read yet are returned; the caller reads the blocks and hands them
-over with `give`.
+This module does not read: it returns the keys of unread blocks; the caller reads the blocks and passes them to `give`.
 
-Other queries, on other threads, ask for the same blocks. So nothing between `ask` and `end_asking` makes an object of
-Python: then the garbage collector may run, which lets other threads in.
+Queries on other threads may request the same blocks. So the code between `ask` and `end_asking` makes no Python object:
+that could start the garbage collector, which lets other threads run.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -41,7 +40,7 @@ cdef enum:
 
 
 cdef void end_asking(QueryState query) noexcept nogil:
-    """Let other queries ask for the blocks that were asked for."""
+    """Allow other queries to request the requested blocks."""
     cdef Py_ssize_t at
     for at in range(query.asked_count):
         query.sources[query.asked[at].source].blocks[query.asked[at].block].is_wanted = False
@@ -57,7 +56,7 @@ cdef list keys_asked(QueryState query):
 
 
 cdef bint ask_for_all(QueryState query) except -1:
-    """Ask for all blocks, if they are few; return whether some are missing."""
+    """Request all blocks, if they are few; return whether some are missing."""
     cdef Py_ssize_t number, block, missing = 0
     for number in range(query.source_count):
         for block in range(query.sources[number].count):
@@ -109,14 +108,14 @@ cdef int give_blocks(QueryState query, list rows) except -1:
 
 
 cdef int ask(QueryState query, Py_ssize_t source, Py_ssize_t block) except -1:
-    """Ask for a block, if its objects cannot be looked up without it."""
+    """Request a block, if its objects cannot be looked up without it."""
     if is_missing(&query.sources[source], block):
         ask_once(query, source, block)
     return 0
 
 
 cdef int ask_once(QueryState query, Py_ssize_t source, Py_ssize_t block) except -1:
-    """Ask for a block, unless it is there or asked for."""
+    """Request a block, unless it was read or requested."""
     cdef Block *wanted = &query.sources[source].blocks[block]
     if wanted.packed == NULL and not wanted.is_wanted:
         if not reserve(<void **> &query.asked, &query.asked_room, query.asked_count + 1, sizeof(Asked)):
@@ -129,7 +128,7 @@ cdef int ask_once(QueryState query, Py_ssize_t source, Py_ssize_t block) except 
 
 
 cdef int limit_in(QueryState query, int64_t window) noexcept nogil:
-    """Return `window_limit` of a window; LENGTHS where it rules out too few windows to be worth its time."""
+    """Return `window_limit` of a window; LENGTHS if it excludes too few windows to be worth its time."""
     cdef int limit
     if query.patience <= 0 and window % PROBED_WINDOWS:
         return LENGTHS
@@ -148,7 +147,7 @@ cdef Py_ssize_t newest_block(QueryState query, Py_ssize_t source, int64_t window
 
 
 cdef Py_ssize_t count_blocks(QueryState query, Py_ssize_t number) noexcept nogil:
-    """Return how many blocks of a term are still to be read for the window."""
+    """Return the number of unread blocks of a term for the window."""
     cdef const Term *term = &query.terms[number]
     cdef Py_ssize_t source, block, count = 0
     for source in range(first_source(query, term), end_source(query, term)):
@@ -162,7 +161,7 @@ cdef Py_ssize_t count_blocks(QueryState query, Py_ssize_t number) noexcept nogil
 
 
 cdef Py_ssize_t ask_window(QueryState query, const TermWindow *here, int64_t window) except -1:
-    """Ask for the blocks of a term that may hold objects of a window; return how many are asked for."""
+    """Request the blocks of a term that may hold objects of a window; return their number."""
     cdef Py_ssize_t source, block
     for source in range(here.first, here.end):
         block = newest_block(query, source, window)
@@ -175,7 +174,7 @@ cdef Py_ssize_t ask_window(QueryState query, const TermWindow *here, int64_t win
 
 
 cdef int ask_others_ahead(QueryState query, const TermWindow *here) except -1:
-    """Ask for the blocks of another term for the window, and for those behind it, if few of these are ruled out."""
+    """Request the blocks of another term for the window, and for windows behind it, if few of these are excluded."""
     cdef int64_t window
     ask_window(query, here, query.window)
     if query.patience <= 0:
@@ -185,7 +184,7 @@ cdef int ask_others_ahead(QueryState query, const TermWindow *here) except -1:
 
 
 cdef int ask_ahead(QueryState query) except -1:
-    """Ask for the blocks of the driver's slot for the window, and for some behind it that look worth it by now."""
+    """Request the blocks of the driver's slot for the window, and for some behind it that look useful."""
     cdef Py_ssize_t asked = ask_window(query, query.own, query.window)
     cdef int64_t window = query.window - 1
     while window >= 0 and asked < query.ahead:
@@ -197,8 +196,7 @@ cdef int ask_ahead(QueryState query) except -1:
 
 
 cdef int ask_for_others(QueryState query) except -1:
-    """Ask for the blocks of other lists that the chosen objects, and the next ones behind the window, are to be looked
-    up in."""
+    """Request the blocks of other lists for look-ups of the chosen objects, and of the next ones behind the window."""
     cdef Py_ssize_t word, source, number, place
     cdef uint64_t left, objects = 0
     cdef uint64_t most = most_objects_ahead(query)
@@ -228,12 +226,12 @@ cdef int ask_for_others(QueryState query) except -1:
 
 
 cdef uint64_t most_objects_ahead(QueryState query) noexcept nogil:
-    """Return how many objects to ask for: few while those that are found narrow the search down."""
+    """Return the number of objects to request blocks for: few while found objects narrow the search down."""
     return WANTED_MAX if query.only_full or query.top.size == query.top.k else 2 * query.top.k
 
 
 cdef int ask_for_next(QueryState query, const Merged *held) except -1:
-    """Ask for the blocks of other lists that the next objects of the driver are to be looked up in."""
+    """Request the blocks of other lists for look-ups of the driver's next objects."""
     cdef Py_ssize_t end = query.end, part = held.parts - 1
     cdef uint32_t iid
     cdef uint64_t objects = 0
@@ -249,7 +247,7 @@ cdef int ask_for_next(QueryState query, const Merged *held) except -1:
 
 
 cdef int ask_for(QueryState query, uint32_t iid) except -1:
-    """Ask for the blocks that an object is to be looked up in."""
+    """Request the blocks for look-ups of an object."""
     cdef Py_ssize_t number, found
     for number in range(query.source_count):
         found = block_for(&query.sources[number], iid, query.sources[number].block)

@@ -1,4 +1,4 @@
-"""Bounds on the scores of the objects of a window, for native code."""
+"""Bounds of the scores of the objects of a window, for native code."""
 
 from libc.stdint cimport int64_t
 

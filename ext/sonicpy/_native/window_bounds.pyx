@@ -1,4 +1,4 @@
-"""Bounds on the scores of the objects of a window, by what the postings of the terms in it can be."""
+"""Bounds of the scores of the objects of a window, by the bounds of the terms' postings in it."""
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
@@ -19,12 +19,12 @@ cdef struct WindowTerm:  # a term behind the driver, and what its postings in a 
 
 
 cdef int limit_of_window(QueryState query, TermWindow *own, int64_t window) noexcept nogil:
-    """Return the packed length from which on no object of the driver in a window can be among the best, for what the
-    postings of the terms in this window can be; 0: none of its objects can.
+    """Return the packed length from which on no object of the driver in a window can be among the best, by the bounds
+    of the terms' postings in it; 0: no object can.
 
     Args:
-        own: who holds the driver's slot.
-        window: the one that the walk is in or an older one.
+        own: the holders of the driver's slot.
+        window: that of the walk or an older one.
     """
     cdef WindowTerm others[WINDOW_TERMS]
     cdef const Slot *slot = own_slot(query)
@@ -55,7 +55,7 @@ cdef int limit_of_window(QueryState query, TermWindow *own, int64_t window) noex
 
 
 cdef Py_ssize_t find_others(QueryState query, int64_t window, WindowTerm *others) noexcept nogil:
-    """Find what the postings of the terms behind the driver can be in a window; return how many terms they are."""
+    """Find the bounds of the postings of the terms behind the driver in a window; return the number of terms."""
     cdef Py_ssize_t at, count = 0
     cdef TermWindow *here
     for at in range(query.driver + 1, query.term_count):
@@ -69,7 +69,7 @@ cdef Py_ssize_t find_others(QueryState query, int64_t window, WindowTerm *others
 
 
 cdef double others_at_most(QueryState query, const WindowTerm *others, Py_ssize_t count, uint8_t packed) noexcept nogil:
-    """Return the largest sum of the parts that the other terms can add to an object that is not shorter than this."""
+    """Return the largest sum of the other terms' parts in the score of an object of at least a packed length."""
     cdef const Extremes *words
     cdef const Slot *slot
     cdef Py_ssize_t at

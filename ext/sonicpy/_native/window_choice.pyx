@@ -1,8 +1,8 @@
-"""The objects of a window that may be among the best, while all terms are added up window by window.
+"""The objects of a window that may be among the best, for the strategy that adds up all terms window by window.
 
-Most are left out before anything is added, by bits (MaxScore, see walk.pyx, for a window at a time). The terms that add
-least could not bring an object among the best, all together: whoever may be there holds a needed term, one of the others.
-And whoever holds a single needed term has to be short.
+Most objects are excluded by bits before anything is added up (MaxScore, see walk.pyx, for a window at a time). The
+spare terms, which add least, cannot bring an object among the best even together: so an object among the best holds at
+least one of the other, needed terms. An object that holds only one of these has to be short.
 """
 
 from libc.math cimport pow
@@ -34,7 +34,7 @@ from sonicpy._native.windows cimport ROW_BYTES, WINDOW_BITS, WINDOW_OBJECTS, WIN
 
 
 cdef void find_needed(QueryState query, uint32_t newest) noexcept nogil:
-    """Find what objects up to `newest` have to hold to be among the best, and how short they have to be."""
+    """Find the terms that objects up to `newest` need to be among the best, and the limits of their lengths."""
     cdef Py_ssize_t at, before = query.needed_from
     cdef bint is_full = query.top.size == query.top.k
     if before >= 0 and (not is_full or is_as_before(query, newest)):
@@ -54,7 +54,8 @@ cdef void find_needed(QueryState query, uint32_t newest) noexcept nogil:
 
 
 cdef Py_ssize_t count_spare(QueryState query, uint32_t newest) noexcept nogil:
-    """Return how many terms, those that add least, bring nobody up to `newest` among the best, all of them together."""
+    """Return the number of spare terms: those that add least, and together bring no object up to `newest` among the
+    best."""
     cdef const Term *term
     cdef Py_ssize_t number, at
     cdef Kind kind = CORRECTED
@@ -94,7 +95,7 @@ cdef void find_all_limits(QueryState query, uint32_t newest) noexcept nogil:
 
 
 cdef inline Kind kind_of(QueryState query, Kind kind, Py_ssize_t terms) noexcept nogil:
-    """Return the best kind of an object that holds at most so many terms that bring objects."""
+    """Return the best kind of an object that holds at most a number of terms that bring objects."""
     return FULL if query.full_first and terms == query.bringing else kind
 
 
@@ -105,11 +106,11 @@ cdef inline double share_of(QueryState query, double weight) noexcept nogil:
 cdef void find_limits_of(
     QueryState query, Py_ssize_t first, Py_ssize_t end, Kind kind, double share, uint32_t newest, Limits *limits
 ) noexcept nogil:
-    """Find the limits of objects that hold no needed term but those from one place to another.
+    """Find the limits of objects that hold only the needed terms from one place to another.
 
     Args:
         kind, share: the best kind and share that they can have.
-        limits: as they were before; they only fall.
+        limits: the earlier limits; they only fall.
     """
     limits.often = find_limit(query, first, end, ANY, kind, share, newest, limits.often)
     limits.once = find_limit(query, first, end, ONCE, kind, share, newest, min(limits.once, limits.often))
@@ -135,7 +136,7 @@ cdef int find_limit(
 
 
 cdef double spare_at_most(QueryState query, int packed) noexcept nogil:
-    """Return the most that the terms that are not needed add to an object that is not shorter."""
+    """Return the largest sum of the spare terms' parts in the score of an object of at least a packed length."""
     cdef Py_ssize_t at
     cdef double most = query.spare[packed]
     if most != most:
@@ -150,7 +151,7 @@ cdef double spare_at_most(QueryState query, int packed) noexcept nogil:
 
 
 cdef int64_t window_below_needed(QueryState query, int64_t window) noexcept nogil:
-    """Return the newest window below one that may hold objects of a needed term and of all that are required; -1: there is
+    """Return the newest window below one that may hold objects with a needed term and all required terms; -1: there is
     none."""
     cdef Py_ssize_t at
     cdef int64_t newest = -1
@@ -228,7 +229,7 @@ cdef int choose_among(QueryState query, int64_t window) except -2:
 
 
 cdef void mark_often(QueryState query, Py_ssize_t number, uint64_t *often) noexcept nogil:
-    """Set the bits of those who hold a term more than once, unless all of them are too long."""
+    """Set the bits of the objects that hold a term more than once, unless all of them are too long."""
     cdef const TermWindow *here = &query.here[number]
     cdef const TermRow *row = &query.held_rows[number]
     cdef const Merged *merged = here.merged.list
@@ -246,7 +247,7 @@ cdef void mark_often(QueryState query, Py_ssize_t number, uint64_t *often) noexc
 
 
 cdef int keep_short(QueryState query, const Limits *limits, int64_t window, const uint64_t *often) except -1:
-    """Drop the chosen objects that are too long for how often they hold needed terms."""
+    """Drop the chosen objects that are too long for their frequencies of needed terms."""
     cdef uint64_t room[2][WINDOW_WORDS]
     cdef const uint64_t *short_enough = query.masks.shorter(limits.often, window, room[0])
     cdef const uint64_t *shorter = query.masks.shorter(limits.once, window, room[1])
@@ -259,7 +260,7 @@ cdef int keep_short(QueryState query, const Limits *limits, int64_t window, cons
 cdef int add_short(
     QueryState query, const Limits *limits, int64_t window, const uint64_t *often, const TermRow *row
 ) except -1:
-    """Choose those who hold a term and are short enough for how often they do."""
+    """Choose the objects that hold a term and are short enough for its frequency."""
     cdef uint64_t room[2][WINDOW_WORDS]
     cdef const uint64_t *short_enough = query.masks.shorter(limits.often, window, room[0])
     cdef const uint64_t *shorter = query.masks.shorter(limits.once, window, room[1])
@@ -277,7 +278,7 @@ cdef int add_short(
 
 
 cdef int find_row(QueryState query, Py_ssize_t number, int64_t window) except -2:
-    """Find who holds a term in a window; 0: blocks are missing."""
+    """Find the holders of a term in a window; 0: blocks are missing."""
     cdef TermWindow *here = &query.here[number]
     cdef TermRow *row = &query.held_rows[number]
     cdef const Merged *merged = here.merged.list

@@ -1,9 +1,9 @@
-"""The best objects of a query, window by window and all of its terms at once.
+"""The best objects of a query, by adding up all of its terms window by window.
 
-A walk saves the more, the fewer the terms are and the longer their lists. Questions of many words, and words of which no
-object holds several, are the other extreme: what the walk compares and looks up costs many times what it saves. Here the
-parts of all terms are added up for whole windows of objects, newest first (windows.pxd), in the order of the query's
-terms, so the scores are those of the walk, bit for bit. First, window_choice.pyx leaves out most objects.
+A walk saves most with few terms and long lists. For queries of many words, or of words that rarely occur together, the
+comparisons and look-ups of a walk cost many times more than they save. This strategy adds up the parts of all terms for
+whole windows of objects, newest first (windows.pxd), in the order of the query's terms, so the scores are those of the
+walk, bit for bit. Before, window_choice.pyx excludes most objects.
 """
 
 from libc.math cimport pow
@@ -87,7 +87,7 @@ cdef int begin_windows(QueryState query) except -1:
 
 
 cdef int order_by_bound(QueryState query) except -1:
-    """Put the terms that bring objects in order, those that add least first."""
+    """Sort the terms that bring objects, those that add least first."""
     cdef Ranked *ranked = <Ranked *> zeroed(query.bringing, sizeof(Ranked))
     cdef Py_ssize_t at, number, count = 0
     query.best_kind = CORRECTED
@@ -105,7 +105,7 @@ cdef int order_by_bound(QueryState query) except -1:
 
 
 cdef int score_window(QueryState query, int64_t window) except -2:
-    """Score the objects of a window, all newer ones of which were scored; -1: blocks are missing."""
+    """Score the objects of a window, after all newer windows; -1: blocks are missing."""
     cdef Py_ssize_t number, word, place
     cdef uint64_t words, left
     cdef int found = choose_among(query, window)
@@ -134,7 +134,7 @@ cdef int score_window(QueryState query, int64_t window) except -2:
 
 
 cdef int add_term(QueryState query, Py_ssize_t number, int64_t window) except -2:
-    """Add the parts of those chosen who hold a term; -1: blocks are missing."""
+    """Add the parts of a term to the chosen objects that hold it; -1: blocks are missing."""
     cdef const Term *term = &query.terms[number]
     if not find_row(query, number, window):
         return -1
@@ -149,7 +149,8 @@ cdef int add_term(QueryState query, Py_ssize_t number, int64_t window) except -2
 
 
 cdef inline double part_of_once(QueryState query, Py_ssize_t number, bint is_typed, uint32_t iid) noexcept nogil:
-    """Return the part of an object that holds a term once; that of a common term is remembered by the object's length."""
+    """Return the part of a term for an object that holds it once; parts of a common term are cached by the object's
+    length."""
     cdef uint8_t packed = packed_length(&query.packed, iid)
     cdef const Slot *slot = &query.slots[query.terms[number].first]
     cdef double *once = query.held_rows[number].once
@@ -162,7 +163,7 @@ cdef inline double part_of_once(QueryState query, Py_ssize_t number, bint is_typ
 
 
 cdef int add_merged(QueryState query, Py_ssize_t number, uint32_t first) except -2:
-    """Add the parts of a term whose postings were put together."""
+    """Add the parts of a term with merged postings."""
     cdef TermRow *row = &query.held_rows[number]
     cdef const Merged *merged = query.here[number].merged.list
     cdef const uint8_t *typed = query.here[number].merged.typed
@@ -217,7 +218,7 @@ cdef int add_held(QueryState query, Py_ssize_t number, int64_t window) except -2
 
 
 cdef int add_many(QueryState query, Py_ssize_t number, uint32_t iid, uint32_t tf, uint32_t typed) except -2:
-    """Add the part of one who holds a term more than once. Those of a term come newest first."""
+    """Add the part of a term for an object that holds it more than once. The objects of a term come newest first."""
     cdef const Slot *slot = &query.slots[query.terms[number].first]
     cdef double norm = query.norms[packed_length(&query.packed, iid)], part = 0.0
     if tf < TF_ENDS:
@@ -229,7 +230,7 @@ cdef int add_many(QueryState query, Py_ssize_t number, uint32_t iid, uint32_t tf
 
 
 cdef int add_slots(QueryState query, Py_ssize_t number, uint32_t first) except -2:
-    """Add the parts of those chosen who hold a term of several slots: each gets that of the first one it holds."""
+    """Add the parts of a term with several slots: each chosen object gets that of the first slot it holds."""
     cdef const Term *term = &query.terms[number]
     cdef TermRow *row = &query.held_rows[number]
     cdef uint64_t words = query.among_words, left
@@ -261,7 +262,7 @@ cdef int add_slots(QueryState query, Py_ssize_t number, uint32_t first) except -
 
 
 cdef inline double factor_of(QueryState query, double matched) noexcept nogil:
-    """Return the factor for an object that holds terms of some weight; that of most objects is remembered."""
+    """Return the factor for an object that holds terms of some weight; the most frequent factor is cached."""
     cdef uint64_t bits = (<uint64_t *> &matched)[0]
     cdef Py_ssize_t place = (bits >> 48 ^ bits >> 44) & (SHARED_WEIGHTS - 1)
     if query.shared[place] != matched:
@@ -271,7 +272,7 @@ cdef inline double factor_of(QueryState query, double matched) noexcept nogil:
 
 
 cdef inline void collect_scored(QueryState query, double score, int64_t window, uint32_t place) noexcept nogil:
-    """Put an object among the best, if it is: newer ones were put there before."""
+    """Add an object to the best, if it is good enough; newer objects were added before."""
     cdef uint32_t iid = <uint32_t> (window << WINDOW_BITS | place)
     cdef Py_ssize_t number, exact = 0
     cdef double matched = 0.0

@@ -1,6 +1,6 @@
-"""Windows: who holds a word among 4,096 neighbouring objects, a bit each.
+"""Windows: the holders of a word among 4,096 neighbouring objects, a bit each.
 
-What two common words share is found 64 objects at a time, and so is who among them is short enough for a good score.
+So the common objects of two words, and those short enough for a good score, are found 64 at a time.
 """
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
@@ -26,7 +26,7 @@ cdef struct Holders:  # of a word, or of the words of a term, in one window
 
 
 cdef inline uint8_t tf_of(const Holders *holders, uint32_t iid) noexcept nogil:
-    """Return how often an object of the window holds the word, 0: it does not."""
+    """Return the frequency of the word in an object of the window; 0: it does not hold it."""
     cdef uint32_t place = iid & (WINDOW_OBJECTS - 1)
     cdef Py_ssize_t low = 0, count = holders.many, half
     if not holders.bits[place >> 6] >> (place & 63) & 1:
@@ -85,7 +85,7 @@ cdef inline void gather_all(Gathered *held, const Holders *others, uint32_t firs
 
 
 cdef inline Py_ssize_t list_many(const Gathered *held, uint16_t *places, uint8_t *tfs) noexcept nogil:
-    """Write who holds the word more than once; return how many they are."""
+    """Write the objects that hold the word more than once; return their number."""
     cdef uint64_t words = held.many, left
     cdef Py_ssize_t count = 0, word, place
     while words:
@@ -140,14 +140,14 @@ cdef inline void intersect(const uint64_t *one, const uint64_t *other, uint64_t 
 cdef inline void intersect_two(
     const uint64_t *one, const uint64_t *other, const uint64_t *third, const uint64_t *fourth, uint64_t *out
 ) noexcept nogil:
-    """Write the bits that both of the first two rows, or both of the others have."""
+    """Write the bits that are set in both of the first two rows, or in both of the other two."""
     cdef Py_ssize_t word
     for word in range(WINDOW_WORDS):
         out[word] = (one[word] & other[word]) | (third[word] & fourth[word])
 
 
 cdef inline Py_ssize_t count_up_to_few(const uint64_t *bits, uint64_t *summary) noexcept nogil:
-    """Find which words are not 0; return how many bits are set, or less, where they are many."""
+    """Find the words that are not 0; return the number of set bits, or a lower one if they are many."""
     cdef Py_ssize_t word, count = 0
     cdef uint64_t some = 0
     summary[0] = 0

@@ -34,7 +34,7 @@ cdef inline int class_after(const uint8_t *text, Py_ssize_t size, Py_ssize_t at)
 
 
 cdef inline Py_ssize_t letter_end(const uint8_t *text, Py_ssize_t size, Py_ssize_t at) noexcept nogil:
-    """Return where the letter at `at` ends, its marks included."""
+    """Return the end of the letter at `at`, its marks included."""
     cdef int width
     decode(text, at, &width)
     at += width
@@ -76,8 +76,8 @@ cdef inline bint joins(
 cdef inline Py_ssize_t word_end(const uint8_t *text, Py_ssize_t size, Py_ssize_t at, bint *has_word) noexcept nogil:
     """Return the end of the piece that begins at the border `at`; `has_word`: it holds a letter or number.
 
-    `before` and `last` are the two significant characters before the current one, `raw` is the one just before it,
-    whatever its class.
+    `before` and `last` are the two significant characters before the current one, `raw` is the character just before
+    it, of any class.
     """
     cdef int width
     cdef uint16_t found = properties(decode(text, at, &width))

@@ -1,4 +1,4 @@
-"""Words of a bucket that begin with the same letters."""
+"""Words of a bucket with a common beginning."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 

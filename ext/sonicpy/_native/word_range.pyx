@@ -1,6 +1,6 @@
-"""Words of a bucket that begin with the same letters, with their frequencies, as one reading of rows has found them.
+"""Words of a bucket with a common beginning, with their frequencies, from one read of rows.
 
-Who types on asks for words that begin with one letter more: they are among those that were read before.
+When a user types one letter more, the words that begin with it are among the words read before.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -23,18 +23,18 @@ cdef enum:
 
 @cython.no_gc  # its lists hold bytes and numbers: no cycle begins here
 cdef class WordRange:
-    """The words of some rows, whether they are live or not.
+    """The words of some rows, live or not.
 
     Args:
-        rows: (key, row) pairs of `words` in key order, an iterator or a list. No row is taken behind the first one whose
-            key does not begin with `prefix`: each may cost as much as reading it.
+        rows: (key, row) pairs of `words` in key order, an iterator or a list. No row is taken behind the first one
+            whose key does not begin with `prefix`, because each may cost a read.
         prefix: the beginning of keys, the bucket's number included.
-        most: how many rows to take at most.
+        most: maximum of rows to take.
         letters: words are shown up to 50 letters, not 40 bytes.
 
     Attributes:
-        common: the keys in `common` of the rows that only refer there; None: there are none. `take_common` has to
-            follow before anything is asked.
+        common: the keys in `common` of rows that refer there; None: there are none. `take_common` has to be called
+            before other methods.
 
     Raises:
         DamagedBytes: a row cannot be read.
@@ -92,7 +92,7 @@ cdef class WordRange:
             rows: the (key, row) pairs found for the keys of `common`, in their order.
 
         Raises:
-            DamagedBytes: one is missing, or that of another word.
+            DamagedBytes: a row is missing, or belongs to another word.
         """
         cdef Py_ssize_t number
         for number in range(len(self.common)):
@@ -104,14 +104,15 @@ cdef class WordRange:
         return self._count
 
     def likely(self, bytes prefix not None, Py_ssize_t limit, Py_ssize_t examined):
-        """Return live words: the prefix itself, then those that most objects hold. None: the range has not enough words.
+        """Return live words: the prefix itself, then the others by object frequency. None: the range has not enough
+        words.
 
-        Of words that as many objects hold, the one with fewer bytes comes first, then the first in byte order.
+        Words of equal frequency are ordered by length in bytes, then by bytes.
 
         Args:
-            prefix: what the rows have in common, or more letters.
-            limit: how many words at most.
-            examined: how many words to compare at most, the first ones in byte order.
+            prefix: the common beginning of the rows, or more letters.
+            limit: maximum of words.
+            examined: maximum of words to compare, the first ones in byte order.
         """
         return self.find_likely(prefix, limit, examined)
 
@@ -129,8 +130,8 @@ cdef class WordRange:
         return self.sorted_of(start, end, size, limit)
 
     cdef Py_ssize_t first_behind(self, const uint8_t *prefix, Py_ssize_t size, Py_ssize_t first, bint beyond) noexcept:
-        """Return the first place from `first` on whose word is not before `prefix`; `beyond`: and does not begin with
-        it."""
+        """Return the first place from `first` on whose word is not before `prefix`; with `beyond`, and does not begin
+        with it."""
         cdef Py_ssize_t last = self._count, middle
         cdef const RangedWord *word
         cdef int order

@@ -1,7 +1,7 @@
 """One connection: bytes from the socket into a Session, its replies back, in turns of about half a millisecond.
 
-A turn carries out lines until its time is up or none is left, then seals what it changed and writes all replies with
-one call. A connection that used up its turn queues for the next one (`Turns.enqueue_turn`); the others are served as
+A turn executes lines until its time is up or no line is left, then seals its changes and writes all replies with one
+call. A connection that used up its turn queues for the next one (`Turns.enqueue_turn`); other connections are served as
 their bytes arrive.
 
 `TurnState` draws the states of a connection and says when it takes a turn, and when it reads. While somebody else is
@@ -122,7 +122,7 @@ class Connection(asyncio.BufferedProtocol):
     # -- called by the server ------------------------------------------------------------------------------------
 
     def shut_down(self, limit_s: float) -> None:
-        """Answer what has arrived, for at most `limit_s`; refuse what comes later; close once the replies are sent."""
+        """Answer received lines for at most `limit_s`, refuse later ones, and close once the replies are sent."""
         self._take_turn(limit_s, math.inf)
         self.session.shutting_down = True
         if self._cancel_refusal():
@@ -131,7 +131,7 @@ class Connection(asyncio.BufferedProtocol):
             self._close()
 
     def move_away(self) -> bool:
-        """Let another process serve this connection, if it waits for its next command; return whether one does."""
+        """Pass this connection to another process, if it is idle; return whether it was passed."""
         if self._state.waits or not self._may_move:
             return False
         if self._hand_over([]):
@@ -147,7 +147,7 @@ class Connection(asyncio.BufferedProtocol):
     # -- one turn ------------------------------------------------------------------------------------------------
 
     def _take_immediate_turn(self) -> None:
-        """Take a turn now, unless the connection has to queue for it."""
+        """Take a turn now, unless the connection has to queue for its turn."""
         began = time.perf_counter()
         if began < self._busy_until_s:
             self._go_on()
@@ -182,7 +182,7 @@ class Connection(asyncio.BufferedProtocol):
             raise
 
     def _end_turn(self, stop: TurnEnd | Command | Relayed | None, out: list[bytes], promises: list[int]) -> None:
-        """Seal what a turn changed, and send its replies or defer them."""
+        """Seal the changes of a turn, and send its replies or defer them."""
         if self.session.wrong_password:
             self._delay_refusal()
             return
@@ -217,7 +217,7 @@ class Connection(asyncio.BufferedProtocol):
         self._pause_or_resume_reading()
 
     def _seal(self, out: list[bytes], promises: list[int]) -> "asyncio.Future[Any] | None":
-        """Put the changes of a turn into the log; return what its replies have to wait for, or None."""
+        """Write the changes of a turn to the log; return the future that its replies have to wait for, or None."""
         may_have_read = self._service.committer.is_waiting
         try:
             return self._service.committer.seal(self)
@@ -226,16 +226,16 @@ class Connection(asyncio.BufferedProtocol):
             return None
 
     def end_seal(self, out: list[bytes], promises: list[int], error: StoreError | None, *, may_have_read: bool) -> None:
-        """Send the replies of a turn whose changes reached the log with those of others: see `committer.Writer`."""
+        """Send the replies of a turn whose changes were written to the log in a batch: see `committer.Writer`."""
         if error is not None:
             self._undo(out, promises, error, may_have_read=may_have_read)
         self._write(out)
 
     def _undo(self, out: list[bytes], promises: list[int], error: StoreError, *, may_have_read: bool) -> None:
-        """Withdraw what a turn has said of changes that were undone.
+        """Replace the replies of a turn for changes that were undone.
 
         Args:
-            may_have_read: changes of other connections, which were undone with its own.
+            may_have_read: the turn may have read changes of other connections that were undone, too.
         """
         if may_have_read:
             self._runner.withdraw_all(out, error)
@@ -259,7 +259,8 @@ class Connection(asyncio.BufferedProtocol):
         promises: list[int],
         stop: TurnEnd | Command | None,
     ) -> None:
-        """Wait for the disk and for what is half gone, write the turn's replies, then carry out a long command."""
+        """Wait for the disk and for removals in progress, write the replies of the turn, then execute a long
+        command."""
         try:
             try:
                 if synced is not None:
@@ -283,7 +284,7 @@ class Connection(asyncio.BufferedProtocol):
             self._go_on()
 
     def _take_relayed(self, answer: bytes | SonicError | None) -> None:
-        """Write the reply that somebody else has given, and go on; None: carry out the command here."""
+        """Write the reply of another process or node, and go on; None: execute the command here."""
         relayed, self._pending = self._pending, None
         if self._transport is None or not isinstance(relayed, Relayed):
             return
@@ -304,7 +305,7 @@ class Connection(asyncio.BufferedProtocol):
             self._pause_or_resume_reading()
 
     def _moves_away(self, stop: TurnEnd | Command | None, out: list[bytes]) -> bool:
-        """Hand over this connection although it was served here until now; return whether it was."""
+        """Pass this connection on after it was served here; return whether it was passed."""
         if not self._may_move:
             return False
         if stop not in ENDS_WITH_REPLIES or not self._hand_over(out):
@@ -318,7 +319,7 @@ class Connection(asyncio.BufferedProtocol):
         return session.mode is Mode.SEARCH and not session.ended and not session.shutting_down
 
     def _hand_over(self, out: list[bytes]) -> bool:
-        """Let another process go on with this connection; return whether one does."""
+        """Pass this connection to another process; return whether it was passed."""
         transport = self._transport
         if transport is None or transport.is_closing() or self._state.is_at_end:
             return False
@@ -334,7 +335,7 @@ class Connection(asyncio.BufferedProtocol):
         return True
 
     def _goes_on_elsewhere(self, transport: asyncio.Transport, unsent: bytes) -> bool:
-        """Pass the socket on; or plain bytes from now on, because the state of an encryption cannot be passed on."""
+        """Pass the socket on; under TLS, whose state cannot be passed on, pass decrypted bytes from now on."""
         peer = self._runner.peer_name()
         if self._is_tls:
             return self._service.pump(transport, self.session, unsent, peer)
@@ -348,7 +349,7 @@ class Connection(asyncio.BufferedProtocol):
     # -- a wrong password ----------------------------------------------------------------------------------------
 
     def _delay_refusal(self) -> None:
-        """Refuse a wrong password, the later the more of them came from the same network."""
+        """Refuse a wrong password after a delay that grows with their number from one network."""
         passwords, network = self._service.wrong_passwords, network_of(self._runner.peer_name())
         delay_s = passwords.delay_s(network, self._loop.time())
         if delay_s is None:
@@ -366,7 +367,7 @@ class Connection(asyncio.BufferedProtocol):
         self._close()
 
     def _cancel_refusal(self) -> bool:
-        """Return whether a refusal was waiting."""
+        """Cancel a delayed refusal; return whether there was one."""
         if not isinstance(self._pending, DelayedRefusal):
             return False
         self._pending.end()
