@@ -8,13 +8,12 @@ from typing import Any
 
 from sonicpy.api.counted import COUNTED, counted
 from sonicpy.api.hits import Hits
+from sonicpy.cli.absent import remark_absent
 from sonicpy.cli.arguments import (
     STDIN,
     Verbs,
     add_names,
     add_options,
-    add_scope,
-    add_text,
     bucket_name,
     checked,
     collection_name,
@@ -24,6 +23,7 @@ from sonicpy.cli.arguments import (
     text_given,
 )
 from sonicpy.cli.output import remark, show
+from sonicpy.cli.scoped import add_scoped
 from sonicpy.cli.target import WHERE, Target, add_target_flags, open_target
 from sonicpy.errors import CommandError, ConfigError, InvalidArgument
 
@@ -58,14 +58,13 @@ NO_WORD = "query_error"
 def add_verbs(verbs: Verbs) -> None:
     """Add the verbs and their arguments to the command line."""
     _add_query(verbs)
-    parser = verbs.add_parser("suggest", description=SUGGEST, epilog="example: sonicpy suggest messages default nan")
-    add_scope(parser)
-    parser.add_argument("word", metavar="WORD", nargs="+", help="a word or its beginning")
+    parser = verbs.add_parser("suggest", description=SUGGEST, epilog="example: sonicpy suggest messages nan")
+    add_scoped(parser, "word")
     add_options(parser, "SUGGEST")
     add_target_flags(parser)
     parser.set_defaults(run=suggest)
-    parser = verbs.add_parser("list", description=LIST, epilog="example: sonicpy list messages default --limit 1000")
-    add_scope(parser)
+    parser = verbs.add_parser("list", description=LIST, epilog="example: sonicpy list messages --limit 1000")
+    add_scoped(parser)
     add_options(parser, "LIST")
     add_target_flags(parser)
     parser.set_defaults(run=list_words)
@@ -84,10 +83,9 @@ def add_verbs(verbs: Verbs) -> None:
 
 def _add_query(verbs: Verbs) -> None:
     parser = verbs.add_parser(
-        "query", description=QUERY, epilog="example: sonicpy query messages default hello nantes --scores"
+        "query", description=QUERY, epilog='example: sonicpy query messages "hello nantes" --scores'
     )
-    add_scope(parser)
-    add_text(parser, "the text to search for")
+    add_scoped(parser, "text")
     add_options(parser, "QUERY")
     parser.add_argument("--scores", action="store_true", help="print a tab and the score behind each object")
     add_target_flags(parser)
@@ -96,10 +94,9 @@ def _add_query(verbs: Verbs) -> None:
 
 def _add_explain(verbs: Verbs) -> None:
     parser = verbs.add_parser(
-        "explain", description=EXPLAIN, epilog="example: sonicpy explain messages default wether in nantes"
+        "explain", description=EXPLAIN, epilog='example: sonicpy explain messages "wether in nantes"'
     )
-    add_scope(parser)
-    add_text(parser, "the text of the query")
+    add_scoped(parser, "text")
     add_options(parser, "EXPLAIN")
     add_target_flags(parser)
     parser.set_defaults(run=explain)
@@ -107,16 +104,19 @@ def _add_explain(verbs: Verbs) -> None:
 
 def query(arguments: argparse.Namespace) -> int:
     """Print the hits of one query, or of several from the standard input. Raises SonicError if that fails."""
-    is_stdin = arguments.text == [STDIN]
+    is_stdin = arguments.text == STDIN
     texts = read_lines() if is_stdin else _one_text(arguments.text)
     with open_target(arguments) as index:
         for text in texts:
-            _show_hits(arguments, text, _hits(index, arguments, text), f"{text}\t" if is_stdin else "")
+            hits = _hits(index, arguments, text)
+            if not hits and not is_stdin:
+                remark_absent(index, arguments.collection, arguments.bucket)
+            _show_hits(arguments, text, hits, f"{text}\t" if is_stdin else "")
     return 0
 
 
-def _one_text(words: list[str]) -> Iterator[str]:
-    text = text_given(words)
+def _one_text(given: str) -> Iterator[str]:
+    text = text_given(given)
     if not has_words(text):
         remark("the text holds no letter and no digit, so no object matches it")
     return iter([text])
@@ -141,7 +141,7 @@ def _score(score: float | None) -> str:
 
 def suggest(arguments: argparse.Namespace) -> int:
     """Print suggestions. Raises SonicError if that fails."""
-    word = checked(" ".join(arguments.word))
+    word = checked(arguments.word)
     with open_target(arguments) as index:
         try:
             words = index.suggest(arguments.collection, arguments.bucket, word, limit=arguments.limit)
@@ -150,6 +150,8 @@ def suggest(arguments: argparse.Namespace) -> int:
                 raise
             holds = "more than one word" if has_words(word) else "no letter and no digit"
             raise ConfigError(f"{word!r} holds {holds}; suggest takes one word or its beginning.") from error
+        if not words:
+            remark_absent(index, arguments.collection, arguments.bucket)
     show(arguments, words, *words)
     return 0
 
@@ -158,6 +160,8 @@ def list_words(arguments: argparse.Namespace) -> int:
     """Print words. Raises SonicError if that fails."""
     with open_target(arguments) as index:
         words = index.words(arguments.collection, arguments.bucket, **options_given(arguments, "LIST"))
+        if not words:
+            remark_absent(index, arguments.collection, arguments.bucket)
     show(arguments, words, *words)
     return 0
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from typing import Any
 
 from sonicpy.cluster.log.ending import close, end
@@ -13,16 +13,16 @@ from sonicpy.cluster.node.node import Node
 from sonicpy.cluster.node.service import NodeService
 from sonicpy.cluster.operator.setup import check_name
 from sonicpy.config import Config, Loaded
-from sonicpy.server.server import PeriodicWork, Server, StoppedBefore, run
+from sonicpy.server.server import Announce, PeriodicWork, Server, StoppedBefore, run
 from sonicpy.server.service import BaseService
 from sonicpy.server.watching.statistics import Statistics
 
 
-def serve(loaded: Loaded, announce: Callable[[str], None], brokers: str, name: str, *, is_strong: bool) -> int:
+def serve(loaded: Loaded, announce: Announce, brokers: str, name: str, *, is_strong: bool) -> int:
     """Serve as a node until a stop signal; return the exit status.
 
     Args:
-        announce: called with one line for the terminal once the node accepts connections.
+        announce: called once the node accepts connections.
         brokers: addresses of NATS servers, separated by commas.
         name: of the node; the same at each start.
         is_strong: every read sees all changes that any node has acknowledged before.
@@ -38,9 +38,7 @@ def serve(loaded: Loaded, announce: Callable[[str], None], brokers: str, name: s
 class NodeServer(Server):
     """A node, and the addresses it is served on."""
 
-    def __init__(
-        self, config: Config, announce: Callable[[str], None], brokers: str, name: str, *, is_strong: bool
-    ) -> None:
+    def __init__(self, config: Config, announce: Announce, brokers: str, name: str, *, is_strong: bool) -> None:
         super().__init__(config, announce)
         self._brokers = brokers
         self._name = name
