@@ -128,7 +128,7 @@ class Server:
             async with self._watched(service, metrics) as watched_on, self._over_http(service, http) as http_on:
                 await listeners.start(lambda: self._connection(service))
                 service.note_url(listeners.url)
-                self._announce(Announcement(tuple(listeners.names), http_on, watched_on, service.where))
+                self._announce(Announcement(tuple(listeners.names), http_on, watched_on, str(service.where)))
                 service.unready = None
                 settle_garbage()
                 notify(READY)

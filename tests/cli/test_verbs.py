@@ -1,8 +1,8 @@
 """The verbs that change and ask an index: the same output of a folder and of a server; errors, stdin, JSON."""
 
 import json
-import shlex
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable

@@ -23,9 +23,9 @@ COLLECTION, BUCKET = "python", "default"
 FREE_PORT = "127.0.0.1:0"
 FILES_AT_ONCE = 16
 DESCRIPTION = """\
-Index the modules, classes and functions of the Python that runs this, with their docstrings, and serve the index: a page
-in the browser, the channel for clients. Nothing is imported from them, nothing leaves this machine. Ctrl-C ends it; the
-index is deleted then, except with --data."""
+Index the modules, classes and functions of the Python that runs this, with their docstrings, and serve the index: a
+page in the browser, the channel for clients. The files are read, not run, and nothing leaves this machine. Ctrl-C ends
+it; the index is deleted then, except with --data."""
 
 TRIALS = (
     ("a typing error", "tempfiel"),
@@ -76,7 +76,7 @@ def fill(folder: Path) -> int:
             ]
             bucket.push_many(rows)
             names += len(rows)
-            progress.advance(min(start + FILES_AT_ONCE, len(files)), len(rows))
+            progress.advance(start + len(some), len(rows))
         index.consolidate()
     remark(f"{names:,} names of {len(files)} files are indexed")
     return names
