@@ -62,7 +62,7 @@ def source_files() -> list[tuple[str, Path]]:
             found.append((CALLED.get(module, module), path))
     if not found:
         raise SonicError(
-            f"{folder} holds no source files of Python, which the demo indexes; sonicpy import FILE indexes texts of yours"
+            f"{folder} holds no source files of Python, which the demo indexes; sonicpy import FILE indexes yours"
         )
     return found
 

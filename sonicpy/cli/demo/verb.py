@@ -71,9 +71,8 @@ def fill(folder: Path) -> int:
     with Index(folder) as index, ProgressBar(len(files), "files", shown=sys.stderr.isatty()) as progress:
         bucket = index.bucket(COLLECTION, BUCKET)
         for start in range(0, len(files), FILES_AT_ONCE):
-            rows = [
-                (each.name, each.indexed) for file in files[start : start + FILES_AT_ONCE] for each in entries(*file)
-            ]
+            some = files[start : start + FILES_AT_ONCE]
+            rows = [(entry.name, entry.indexed) for file in some for entry in entries(*file)]
             bucket.push_many(rows)
             names += len(rows)
             progress.advance(start + len(some), len(rows))
@@ -108,5 +107,6 @@ def _lines(page: str, channel: str) -> Iterator[str]:
     yield f"    sonicpy query {COLLECTION} {typo} --server {url}"
     yield f"    curl '{page}v1/query?collection={COLLECTION}&bucket={BUCKET}&text={unfinished}'"
     yield f'    nc {host} {port}     then: START search, QUERY {COLLECTION} {BUCKET} "{part}", QUIT'
-    yield f'    python -c \'import sonicpy; print(sonicpy.connect("{url}").query("{COLLECTION}", "{BUCKET}", "{typo}"))\''
+    asked = f'sonicpy.connect("{url}").query("{COLLECTION}", "{BUCKET}", "{typo}")'
+    yield f"    python -c 'import sonicpy; print({asked})'"
     yield "\n  Ctrl-C ends it"
