@@ -25,6 +25,9 @@ class Sink(Protocol):
     def sync(self) -> None:
         """Return when everything pushed is stored durably. Raises SonicError."""
 
+    def objects(self, collection: str) -> int:
+        """Return the number of objects in a collection. Raises SonicError."""
+
 
 class FolderSink:
     """Pushes into an index, in the order of the entries."""
@@ -46,6 +49,10 @@ class FolderSink:
         """Commit and wait for the disk, because a position must not survive a crash that its rows do not."""
         self._index.maintainer.commit()
         self._index.maintainer.sync()
+
+    def objects(self, collection: str) -> int:
+        """Return the number of objects in a collection."""
+        return self._index.count(collection, of="objects")
 
     def _texts(self, entries: list[Entry]) -> Iterator[Refusal]:
         return _places(self._index.push_many([_row(entry) for entry in entries]).refused)
@@ -82,6 +89,13 @@ class ServerSink:
 
     def sync(self) -> None:
         """Do nothing: a server has stored what it answered with OK."""
+
+    def objects(self, collection: str) -> int:
+        """Return the number of objects in a collection; 0 from a server that does not count them, such as Sonic."""
+        try:
+            return self._client.count(collection, of="objects")
+        except CommandError:
+            return 0
 
 
 def _row(entry: Entry) -> tuple[str, str, str, str, str | None]:
