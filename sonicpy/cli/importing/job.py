@@ -116,9 +116,9 @@ class ImportJob:
                 raise ConfigError(f"{self._source.path} has several columns {repeated!r}; rename all but one.")
             return
         delimiter = next((each for each in OTHER_DELIMITERS if each in columns[0]), None)
-        hint = ""
+        hint = "."
         if self._source.kind == "csv" and len(columns) == 1 and delimiter is not None:
-            hint = f"; --delimiter {OTHER_DELIMITERS[delimiter]} splits them"
+            hint = f"; --delimiter {OTHER_DELIMITERS[delimiter]} splits them."
         elif self._fields.is_default and (command := guessed_command(Path(self._source.path), columns)) is not None:
             hint = f"; perhaps: {command}"
         raise ConfigError(
