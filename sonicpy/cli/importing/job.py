@@ -121,9 +121,8 @@ class ImportJob:
             hint = f"; --delimiter {OTHER_DELIMITERS[delimiter]} splits them."
         elif self._fields.is_default and (command := guessed_command(Path(self._source.path), columns)) is not None:
             hint = f"; perhaps: {command}"
-        raise ConfigError(
-            f"{self._source.path} has {missing}; it has {', '.join(map(repr, columns))}{hint}{'' if hint.startswith('; perhaps') else '.'}"
-        )
+        found = ", ".join(map(repr, columns))
+        raise ConfigError(f"{self._source.path} has {missing}; it has {found}{hint}")
 
     def _take(self, chunk: list[tuple[int, ReadRow]], progress: ProgressBar) -> None:
         numbered, refused = self._map(chunk)
