@@ -33,6 +33,7 @@ from sonicpy.config.kinds import (
     SuggestOrder,
     Switch,
     Text,
+    TextOrNone,
     UnicodeNormalization,
     WholeNumber,
     WholeNumberOrNone,
@@ -100,6 +101,7 @@ class HttpConfig(Section):
     hosts: Hosts = ()
     proxies: Proxies = ()
     without_password: Switch = False
+    hits: TextOrNone = None
 
     @property
     def address(self) -> tuple[str, int] | None:

@@ -14,14 +14,20 @@ class Asked(NamedTuple):
     path: str
 
 
-PAGE_FILES = ("api.js", "contents.js", "dom.js", "figures.js", "main.js", "requests.js", "search.js", "style.css")
+PAGE_FILES = (
+    "api.js", "box.js", "contents.js", "dom.js", "figures.js", "logo.svg", "main.js", "request.js", "routes.js",
+    "search.js", "state.js", "style.css", "welcome.js", "why.js",
+)  # fmt: skip
 
 HEALTH = Asked("GET", "/health")
 """Answered for every Host, too: load balancers ask by any name."""
-OPEN = frozenset({HEALTH, Asked("GET", "/"), *(Asked("GET", f"/page/{name}") for name in PAGE_FILES)})
+OPEN = frozenset(
+    {HEALTH, Asked("GET", "/"), Asked("GET", "/docs"), *(Asked("GET", f"/page/{name}") for name in PAGE_FILES)}
+)
 """They change nothing and need no password: the page, which asks for it, and health checks."""
 READS = OPEN | {
     Asked("GET", "/openapi.json"),
+    Asked("GET", "/v1/about"),
     Asked("GET", "/v1/query"),
     Asked("POST", "/v1/query"),
     Asked("GET", "/v1/search"),

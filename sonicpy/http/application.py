@@ -21,10 +21,11 @@ from sonicpy.http.models import ProblemJson
 from sonicpy.http.problems import RESPONSES, add_handlers
 from sonicpy.http.routes import FlatRoute, Operation, add_operations
 from sonicpy.http.search import search_operations
+from sonicpy.http.shown import shows
 from sonicpy.version import VERSION
 
 PAGE = Path(__file__).parent / "page"
-MEDIA_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
+MEDIA_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
 def app(
@@ -36,6 +37,7 @@ def app(
     page: bool = True,
     refuse: Refuse | None = None,
     hosts: Sequence[str] | None = None,
+    hits: str | None = None,
 ) -> ASGIApp:
     """Return an ASGI application over an index or a client, to be served or mounted.
 
@@ -48,9 +50,11 @@ def app(
         refuse: called with the peer after a wrong password, to delay the refusal.
         hosts: names under which requests may ask where there is no password, besides IP addresses and localhost; None:
             any, because the application around this one, or the proxy before it, sees to that.
+        hits: what the page shows objects as: a URL with {object}, a file of rows, or module:function; see `shown.py`.
 
     Raises:
         TypeError: `source` is neither an Index nor an AsyncClient.
+        ConfigError: `hits` is none of these, or cannot be read.
     """
     backend = backend_of(source)
     application = FastAPI(
@@ -63,9 +67,9 @@ def app(
         responses=RESPONSES,
     )
     add_handlers(application)
-    add_operations(application, "search", search_operations(backend))
+    add_operations(application, "search", search_operations(backend, None if hits is None else shows(hits)))
     add_operations(application, "ingest", ingest_operations(backend))
-    add_operations(application, "control", control_operations(backend))
+    add_operations(application, "control", control_operations(backend, read_only=read_only))
     if page:
         add_operations(application, "page", page_operations())
     describe(application, password is not None)
@@ -78,8 +82,9 @@ def page_operations() -> list[Operation]:
     """Return the operations that give the page and its files, which are read once."""
     found = []
     for path in PAGE.iterdir():
-        address = "/" if path.name == "index.html" else f"/page/{path.name}"
-        found.append(Operation("GET", address, file_at(path), route=FlatRoute, is_shown=False))
+        addresses = ("/", "/docs") if path.name == "index.html" else (f"/page/{path.name}",)
+        answer = file_at(path)
+        found += [Operation("GET", address, answer, route=FlatRoute, is_shown=False) for address in addresses]
     return found
 
 

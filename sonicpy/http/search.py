@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from typing import Annotated, Any
 
 from fastapi import Query
@@ -25,19 +26,25 @@ from sonicpy.http.models import (
     Prefix,
     QueryBody,
     SearchJson,
+    ShownJson,
     Text,
     WordsJson,
     takes_options,
 )
 from sonicpy.http.routes import Operation
+from sonicpy.http.shown import Show, Shown
 
 CORRECTED_MAX = 5
 """Words of a text that "did you mean" looks at."""
 
 
-def search_operations(backend: Backend) -> list[Operation]:
-    """Return the operations over a backend."""
-    operations = SearchOperations(backend)
+def search_operations(backend: Backend, show: Show | None = None) -> list[Operation]:
+    """Return the operations over a backend.
+
+    Args:
+        show: returns what objects are shown as; None: their names.
+    """
+    operations = SearchOperations(backend, show)
     return [
         Operation("GET", "/v1/query", operations.query),
         Operation("POST", "/v1/query", operations.query_by_body, id="query_by_body"),
@@ -56,8 +63,9 @@ def search_operations(backend: Backend) -> list[Operation]:
 class SearchOperations:
     """Operations that search."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, show: Show | None) -> None:
         self._backend = backend
+        self._show = show
 
     @takes_options("QUERY")
     async def query(self, collection: Collection, bucket: Bucket, text: Text, **options: Any) -> HitsJson:
@@ -77,16 +85,40 @@ class SearchOperations:
 
     @takes_options("QUERY")
     async def search(
-        self, collection: Collection, bucket: Bucket, text: Text, suggestions: Limit = 5, **options: Any
+        self,
+        collection: Collection,
+        bucket: Bucket,
+        text: Text,
+        suggestions: Limit = 5,
+        shown: Annotated[bool, Query(description="also what each hit is shown as")] = False,
+        **options: Any,
     ) -> SearchJson:
         """Return hits, words that complete the last word, and what was probably meant: all that a search box needs."""
+        began = time.perf_counter()
         hits, words, meant = await asyncio.gather(
             self._backend.call("query", collection, bucket, text, **options),
             suggested(self._backend, collection, bucket, text.split()[-1:], suggestions),
             did_you_mean(self._backend, collection, bucket, text),
         )
         found = hits_json(hits)
-        return SearchJson(hits=found.hits, total=found.total, suggestions=words, did_you_mean=meant)
+        took_us = (time.perf_counter() - began) * 1e6
+        return SearchJson(
+            hits=found.hits,
+            total=found.total,
+            suggestions=words,
+            did_you_mean=meant,
+            took_us=took_us,
+            shown=await self._shown(collection, bucket, list(hits)) if shown else None,
+        )
+
+    async def _shown(self, collection: str, bucket: str, objects: list[str]) -> list[ShownJson]:
+        """Return what objects are shown as. A thread asks: a function of the settings may wait for a database."""
+        if self._show is None:
+            made = [Shown()] * len(objects)
+        else:
+            made = await asyncio.to_thread(self._show, collection, bucket, objects)
+        words = await self._backend.words_of_objects(collection, bucket, objects)
+        return [ShownJson(**one._asdict(), words=held) for one, held in zip(made, words, strict=True)]
 
     async def words(
         self, collection: Collection, bucket: Bucket, prefix: Prefix = "", after: After = None, limit: Limit = 100

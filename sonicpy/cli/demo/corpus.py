@@ -42,6 +42,11 @@ class Entry(NamedTuple):
     place: str
 
     @property
+    def link(self) -> str:
+        """The page of the documentation of Python that searches for the name."""
+        return f"https://docs.python.org/3/search.html?q={self.name}"
+
+    @property
     def indexed(self) -> str:
         """The text that a search finds it by: what it is called, then what its docstring says."""
         return f"{self.name} {self.kind}. {self.text}"

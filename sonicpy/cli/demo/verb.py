@@ -1,6 +1,7 @@
 """`sonicpy demo`: a search over the standard library of Python, from nothing to a page in a browser."""
 
 import argparse
+import json
 import os
 import sys
 import tempfile
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sonicpy.cli.arguments import Verbs
-from sonicpy.cli.demo.corpus import entries, source_files
+from sonicpy.cli.demo.corpus import Entry, entries, source_files
 from sonicpy.cli.importing.progress import ProgressBar
 from sonicpy.cli.output import remark
 from sonicpy.config import load
@@ -57,28 +58,42 @@ def run(arguments: argparse.Namespace) -> int:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sonicpy-demo-"))) / "store"
         elif folder.exists() and any(folder.iterdir()):
             raise SonicError(f"{folder} is not empty; --data takes a folder that is empty or does not exist yet")
-        fill(folder)
+        rows = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sonicpy-demo-"))) / "names.jsonl"
+        fill(folder, rows)
         flags = {"channel.inet": FREE_PORT, "http.inet": FREE_PORT, "store.kv.path": str(folder)}
-        flags["server.log_level"] = "warn"
+        flags |= {"http.hits": str(rows), "server.log_level": "warn"}
         loaded = load(Path(os.devnull), {}, flags)
         return server.serve(loaded, _Announcing(opens=not arguments.no_open))
 
 
-def fill(folder: Path) -> int:
-    """Index the standard library in a folder that has no index yet; return the number of names."""
+def fill(folder: Path, shown: Path) -> int:
+    """Index the standard library in a folder that has no index yet; return the number of names.
+
+    Args:
+        shown: the file that gets a row for each name, for `http.hits`.
+    """
     files = source_files()
     names = 0
-    with Index(folder) as index, ProgressBar(len(files), "files", shown=sys.stderr.isatty()) as progress:
+    with (
+        Index(folder) as index,
+        open(shown, "w", encoding="utf-8") as file,
+        ProgressBar(len(files), "files", shown=sys.stderr.isatty()) as progress,
+    ):
         bucket = index.bucket(COLLECTION, BUCKET)
         for start in range(0, len(files), FILES_AT_ONCE):
             some = files[start : start + FILES_AT_ONCE]
-            rows = [(entry.name, entry.indexed) for file in some for entry in entries(*file)]
-            bucket.push_many(rows)
-            names += len(rows)
-            progress.advance(start + len(some), len(rows))
+            found = [entry for each in some for entry in entries(*each)]
+            bucket.push_many([(entry.name, entry.indexed) for entry in found])
+            file.writelines(json.dumps(_row(entry)) + "\n" for entry in found)
+            names += len(found)
+            progress.advance(start + len(some), len(found))
         index.consolidate()
     remark(f"{names:,} names of {len(files)} files are indexed")
     return names
+
+
+def _row(entry: Entry) -> dict[str, str]:
+    return {"id": entry.name, "title": f"{entry.name} ({entry.kind})", "text": entry.text, "link": entry.link}
 
 
 @dataclass(frozen=True, slots=True)
