@@ -39,10 +39,10 @@ def fill(client: sonicpy.Client) -> None:
 
 def show(page: Any, view: str, text: str) -> None:
     """Show a view."""
-    page.get_by_role("button", name=view, exact=True).click()
+    page.get_by_role("link", name=view, exact=True).click()
     if view == "Search":
         page.locator("#text").fill(text)
-        page.locator("#explanation *").first.wait_for()
+        page.locator("#hits > li").first.wait_for()
         page.locator("#text").blur()
     page.wait_for_timeout(2500 if view == "Figures" else 400)
 
@@ -65,7 +65,7 @@ def main(folder: Path | None) -> None:
                         show(page, "Search", "lisbom weather fore" if scheme == "light" else "trains nantes")
                         page.screenshot(path=HERE / f"page-{scheme}.png")
                         continue
-                    for view in ("Search", "Contents", "Figures", "Requests"):
+                    for view in ("Search", "Contents", "Figures", "API"):
                         show(page, view, "lisbom weather fore")
                         page.screenshot(path=folder / f"{view}-{width}-{scheme}.png", full_page=True)
 

@@ -15,7 +15,7 @@ MODULES = {
     "export": "maintenance", "backup": "maintenance", "restore": "maintenance", "verify": "maintenance",
     "consolidate": "maintenance",
     "cluster": "cluster",
-    "help": "help", "completion": "completion",
+    "shell": "shell", "help": "help", "completion": "completion",
 }  # fmt: skip
 """From each verb to the module of this package that adds it. Only the module of the given verb is loaded, because a
 server runs for long and does not need the others."""
@@ -58,6 +58,7 @@ maintenance
   consolidate  rebuild the word graphs now
 
 shell
+  shell        ask and change an index at a prompt
   help         show the arguments of a verb and an example
   completion   print a script with which a shell completes verbs and options
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from sonicpy.api.counted import COUNTED, counted
-from sonicpy.api.hits import Hits
+from sonicpy.api.hits import Hit, Hits
+from sonicpy.api.shown import Shown, shows
 from sonicpy.cli.absent import remark_absent
 from sonicpy.cli.arguments import (
     STDIN,
@@ -22,6 +23,7 @@ from sonicpy.cli.arguments import (
     read_lines,
     text_given,
 )
+from sonicpy.cli.colours import coloured, sized
 from sonicpy.cli.output import remark, show
 from sonicpy.cli.scoped import add_scoped
 from sonicpy.cli.target import WHERE, Target, add_target_flags, open_target
@@ -87,6 +89,10 @@ def _add_query(verbs: Verbs) -> None:
     )
     add_scoped(parser, "text")
     add_options(parser, "QUERY")
+    parser.add_argument(
+        "--show", metavar="HOW", help="print tabs and titles, texts and links behind objects: a .csv or .jsonl file "
+        "with the columns id, title, text, link, a URL with {object}, or module:function"
+    )  # fmt: skip
     parser.add_argument("--scores", action="store_true", help="print a tab and the score behind each object")
     add_target_flags(parser)
     parser.set_defaults(run=query)
@@ -112,7 +118,18 @@ def query(arguments: argparse.Namespace) -> int:
             if not hits and not is_stdin:
                 remark_absent(index, arguments.collection, arguments.bucket)
             _show_hits(arguments, text, hits, f"{text}\t" if is_stdin else "")
+            if sys.stdout.isatty() and len(hits) == arguments.limit and not arguments.json:
+                _remark_more(index, arguments, text)
     return 0
+
+
+def _remark_more(index: Target, arguments: argparse.Namespace, text: str) -> None:
+    """Say how many objects answer where a page is full."""
+    wanted = {**options_given(arguments, "QUERY"), "limit": 0, "offset": 0, "total": True}
+    total = index.query(arguments.collection, arguments.bucket, text, **wanted).total
+    shown = arguments.offset + arguments.limit
+    if total is not None and total > shown:
+        remark(f"{total:,} objects answer; --offset {shown} shows the next ones")
 
 
 def _one_text(given: str) -> Iterator[str]:
@@ -128,11 +145,28 @@ def _hits(index: Target, arguments: argparse.Namespace, text: str) -> Hits:
 
 def _show_hits(arguments: argparse.Namespace, text: str, hits: Hits, before: str) -> None:
     value: dict[str, Any] = {"query": text, "hits": hits.to_dicts()}
-    lines = [f"{before}{hit}" + (f"\t{_score(hit.score)}" if arguments.scores else "") for hit in hits]
+    shown = _shown(arguments, [str(hit) for hit in hits])
+    for one, made in zip(value["hits"], shown, strict=True):
+        one.update({key: each for key, each in made._asdict().items() if each is not None})
+    lines = [before + _line(arguments, hit, made) for hit, made in zip(hits, shown, strict=True)]
     if arguments.total:
         value["total"] = hits.total
         lines.append(f"{before}total\t{hits.total}")
     show(arguments, value, *lines)
+
+
+def _shown(arguments: argparse.Namespace, objects: list[str]) -> list[Shown]:
+    """Return what objects are shown as, as --show says."""
+    if arguments.show is None:
+        return [Shown()] * len(objects)
+    return shows(arguments.show)(arguments.collection, arguments.bucket, objects)
+
+
+def _line(arguments: argparse.Namespace, hit: Hit, made: Shown) -> str:
+    line = str(hit)
+    if arguments.scores:
+        line += "\t" + coloured(_score(hit.score), "dim")
+    return "\t".join([line, *(" ".join(each.split()) for each in made if each is not None)])
 
 
 def _score(score: float | None) -> str:
@@ -204,4 +238,11 @@ def _lines(figures: dict[str, Any], before: str = "") -> Iterator[str]:
             for place, one in enumerate(value):
                 yield from _lines({str(place): one}, f"{before}{name}.")
         else:
-            yield f"{before}{name}\t{value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+            yield f"{before}{name}\t{_value(name, value)}"
+
+
+def _value(name: str, value: Any) -> str:
+    """Return a figure; on a terminal, a number of bytes gets a unit."""
+    if sys.stdout.isatty() and name.endswith("bytes") and isinstance(value, int):
+        return sized(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

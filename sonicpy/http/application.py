@@ -9,6 +9,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from sonicpy.api.shown import shows
 from sonicpy.http.access import Asked, Offered
 from sonicpy.http.backend import backend_of
 from sonicpy.http.caching import Tagged
@@ -21,7 +22,6 @@ from sonicpy.http.models import ProblemJson
 from sonicpy.http.problems import RESPONSES, add_handlers
 from sonicpy.http.routes import FlatRoute, Operation, add_operations
 from sonicpy.http.search import search_operations
-from sonicpy.http.shown import shows
 from sonicpy.version import VERSION
 
 PAGE = Path(__file__).parent / "page"

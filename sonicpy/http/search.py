@@ -9,6 +9,7 @@ from fastapi import Query
 
 from sonicpy.api.counted import counted
 from sonicpy.api.hits import Hits
+from sonicpy.api.shown import Show, Shown
 from sonicpy.errors import CommandError, InvalidArgument
 from sonicpy.http.backend import Backend
 from sonicpy.http.models import (
@@ -32,7 +33,6 @@ from sonicpy.http.models import (
     takes_options,
 )
 from sonicpy.http.routes import Operation
-from sonicpy.http.shown import Show, Shown
 
 CORRECTED_MAX = 5
 """Words of a text that "did you mean" looks at."""

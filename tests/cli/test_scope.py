@@ -1,5 +1,8 @@
 """Names of collections and buckets on the command line: the bucket may be left out, an absent one is told."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from sonicpy.cli.main import main
@@ -49,3 +52,15 @@ def test_an_absent_collection_or_bucket_is_told(run: Run, shared_server: Server)
         assert run("suggest", "absent_shop", "apl", *where, said=said) == ""
         assert run("query", "absent_shop", "main", "nobody", *where) == ""
     assert run("query", "nothing", "x", "--data", "d2", status=1, said="there is no index in d2") == ""
+
+
+def test_query_shows_titles_beside_objects(run: Run) -> None:
+    Path("rows.csv").write_text("id,title,link\n1,Red apples,https://shop.example/1\n")
+    run("push", "fruit", "1", "red apple", "--data", "d")
+    run("push", "fruit", "2", "red plum and apple", "--data", "d")
+    assert run("query", "fruit", "apple", "--data", "d", "--show", "rows.csv") == (
+        "1\tRed apples\thttps://shop.example/1\n2\n"
+    )
+    hits = json.loads(run("query", "fruit", "apple", "--data", "d", "--show", "rows.csv", "--json"))["hits"]
+    assert [(hit["object"], hit.get("title")) for hit in hits] == [("1", "Red apples"), ("2", None)]
+    run("query", "fruit", "apple", "--data", "d", "--show", "none.csv", status=2, said="none.csv cannot be read")

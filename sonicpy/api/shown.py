@@ -1,4 +1,4 @@
-"""What an object is shown as: a title, a text and a link, from where the setting `http.hits` says.
+"""What an object is shown as: a title, a text and a link, from where `http.hits`, or --show of a query, says.
 
     a URL template       https://shop.example/{object}, with {collection} and {bucket}
     a file of rows       JSONL or CSV with the columns id (or object), title, text, link
@@ -50,7 +50,7 @@ def shows(setting: str) -> Show:
     if ":" in setting:
         return _function(setting)
     raise ConfigError(
-        f"http.hits is {setting!r}; allowed are a URL with {{object}}, a .jsonl or .csv file, or module:function."
+        f"{setting!r} shows no objects; allowed are a URL with {{object}}, a .jsonl or .csv file, or module:function."
     )
 
 
@@ -73,7 +73,7 @@ def safe(link: str | None) -> str | None:
 
 def _template(setting: str) -> Show:
     if safe(setting) is None:
-        raise ConfigError(f"http.hits is {setting!r}; allowed are links that begin with http:, https: or a path.")
+        raise ConfigError(f"{setting!r} shows no objects; allowed are links that begin with http:, https: or a path.")
 
     def show(collection: str, bucket: str, objects: Sequence[str]) -> list[Shown]:
         named = {"{collection}": collection, "{bucket}": bucket}
@@ -94,7 +94,7 @@ def _rows(path: Path) -> Show:
             held = {_id_of(row, path): shown_of(row) for row in READERS[path.suffix](file)}
     except (OSError, ValueError, csv.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise ConfigError(f"http.hits names {path}, which cannot be read as rows: {reason}.") from error
+        raise ConfigError(f"{path} cannot be read as rows that show objects: {reason}.") from error
     return lambda collection, bucket, objects: [held.get(each, Shown()) for each in objects]
 
 
@@ -118,7 +118,7 @@ def _function(setting: str) -> Show:
     try:
         call = getattr(_module(place), name)
     except (ImportError, AttributeError, OSError, ValueError) as error:
-        raise ConfigError(f"http.hits is {setting!r}, which cannot be imported: {error}.") from error
+        raise ConfigError(f"{setting!r}, which shows objects, cannot be imported: {error}.") from error
 
     def show(collection: str, bucket: str, objects: Sequence[str]) -> list[Shown]:
         found = call(collection, bucket, list(objects))
