@@ -1,4 +1,4 @@
-"""What an object is shown as: a title, a text and a link, from where `http.hits`, or --show of a query, says.
+"""Titles, texts and links of objects, which `http.hits`, or --show of a query, gives.
 
     a URL template       https://shop.example/{object}, with {collection} and {bucket}
     a file of rows       JSONL or CSV with the columns id (or object), title, text, link
@@ -26,7 +26,7 @@ SCHEMES = frozenset(("", "http", "https"))
 
 
 class Shown(NamedTuple):
-    """What an object is shown as; None: it has none."""
+    """A title, a text and a link of an object; None: it has none."""
 
     title: str | None = None
     text: str | None = None

@@ -9,7 +9,7 @@ from sonicpy.cli.arguments import bucket_name, collection_name, object_name
 
 DEFAULT_BUCKET = "default"
 KINDS: dict[str, Callable[[str], str]] = {"collection": collection_name, "bucket": bucket_name, "object": object_name}
-"""What checks each name; texts and words are checked by their verbs."""
+"""The check of each name; verbs check texts and words."""
 
 
 def add_scoped(parser: argparse.ArgumentParser, *behind: str) -> None:

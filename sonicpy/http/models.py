@@ -116,7 +116,7 @@ class WordsJson(BaseModel):
 
 
 class ShownJson(BaseModel):
-    """What an object is shown as."""
+    """A title, a text, a link and words of an object."""
 
     title: str | None
     text: str | None
@@ -127,7 +127,7 @@ class ShownJson(BaseModel):
 
 
 class AboutJson(BaseModel):
-    """What this server is."""
+    """The version and the address of this server."""
 
     version: str
     channel: str = Field(description="its address for clients of the channel; empty: it is not known here")

@@ -33,7 +33,7 @@ TRIALS = (
     ("an unfinished word", "subproc"),
     ("a part of a name", "getsize"),
 )
-"""What to try, and a query for it."""
+"""Things to try, each with a query."""
 
 
 def add_verbs(verbs: Verbs) -> None:
