@@ -37,12 +37,18 @@ Show = Callable[[str, str, Sequence[str]], list[Shown]]
 """Collection, bucket, names of objects; returns what each of them is shown as, in their order."""
 
 
-def shows(setting: str) -> Show:
-    """Return what shows objects as a setting says.
+Function = Callable[[str, str, list[str]], Mapping[str, Mapping[str, Any]]]
+"""A function of a program: it returns mappings with the keys title, text and link by names of objects."""
+
+
+def shows(setting: str | Function) -> Show:
+    """Return what shows objects as a setting says, or as a function of this program does.
 
     Raises:
         ConfigError: the setting is neither a template nor a file nor a function, or what it names cannot be read.
     """
+    if callable(setting):
+        return _calling(setting)
     if "{object}" in setting:
         return _template(setting)
     if Path(setting).suffix in READERS:
@@ -119,7 +125,10 @@ def _function(setting: str) -> Show:
         call = getattr(_module(place), name)
     except (ImportError, AttributeError, OSError, ValueError) as error:
         raise ConfigError(f"{setting!r}, which shows objects, cannot be imported: {error}.") from error
+    return _calling(call)
 
+
+def _calling(call: Function) -> Show:
     def show(collection: str, bucket: str, objects: Sequence[str]) -> list[Shown]:
         found = call(collection, bucket, list(objects))
         return [shown_of(found.get(each) or {}) for each in objects]

@@ -9,7 +9,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from sonicpy.api.shown import shows
+from sonicpy.api.shown import Function, shows
 from sonicpy.http.access import Asked, Offered
 from sonicpy.http.backend import backend_of
 from sonicpy.http.caching import Tagged
@@ -37,7 +37,7 @@ def app(
     page: bool = True,
     refuse: Refuse | None = None,
     hosts: Sequence[str] | None = None,
-    hits: str | None = None,
+    hits: str | Function | None = None,
 ) -> ASGIApp:
     """Return an ASGI application over an index or a client, to be served or mounted.
 
@@ -50,7 +50,8 @@ def app(
         refuse: called with the peer after a wrong password, to delay the refusal.
         hosts: names under which requests may ask where there is no password, besides IP addresses and localhost; None:
             any, because the application around this one, or the proxy before it, sees to that.
-        hits: what the page shows objects as: a URL with {object}, a file of rows, or module:function; see `shown.py`.
+        hits: how objects are shown: a URL with {object}, a file of rows, module:function, or a function that gets a
+            collection, a bucket and a list of names, and returns {name: {"title": ..., "text": ..., "link": ...}}.
 
     Raises:
         TypeError: `source` is neither an Index nor an AsyncClient.

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 from fastapi import Query
 
 from sonicpy.api.counted import counted
+from sonicpy.api.explanation import Explanation
+from sonicpy.api.highlighting import highlight
 from sonicpy.api.hits import Hits
 from sonicpy.api.shown import Show, Shown
 from sonicpy.errors import CommandError, InvalidArgument
@@ -36,6 +38,7 @@ from sonicpy.http.routes import Operation
 
 CORRECTED_MAX = 5
 """Words of a text that "did you mean" looks at."""
+MARKED = "shown, with titles and texts as HTML: escaped, and <mark> around the words that the text looks for"
 
 
 def search_operations(backend: Backend, show: Show | None = None) -> list[Operation]:
@@ -91,6 +94,7 @@ class SearchOperations:
         text: Text,
         suggestions: Limit = 5,
         shown: Annotated[bool, Query(description="also what each hit is shown as")] = False,
+        marked: Annotated[bool, Query(description=MARKED)] = False,
         **options: Any,
     ) -> SearchJson:
         """Return hits, words that complete the last word, and what was probably meant: all that a search box needs."""
@@ -102,21 +106,27 @@ class SearchOperations:
         )
         found = hits_json(hits)
         took_us = (time.perf_counter() - began) * 1e6
+        given = {name: options[name] for name in ("lang", "stem") if name in options}
+        looked_for = await self._backend.call("explain", collection, bucket, text, limit=1, **given) if marked else None
         return SearchJson(
             hits=found.hits,
             total=found.total,
             suggestions=words,
             did_you_mean=meant,
             took_us=took_us,
-            shown=await self._shown(collection, bucket, list(hits)) if shown else None,
+            shown=await self._shown(collection, bucket, list(hits), looked_for) if shown or marked else None,
         )
 
-    async def _shown(self, collection: str, bucket: str, objects: list[str]) -> list[ShownJson]:
+    async def _shown(
+        self, collection: str, bucket: str, objects: list[str], looked_for: Explanation | None
+    ) -> list[ShownJson]:
         """Return what objects are shown as. A thread asks: a function of the settings may wait for a database."""
         if self._show is None:
             made = [Shown()] * len(objects)
         else:
             made = await asyncio.to_thread(self._show, collection, bucket, objects)
+            if looked_for is not None:
+                made = [marked_html(each, looked_for) for each in made]
         words = await self._backend.words_of_objects(collection, bucket, objects)
         return [ShownJson(**one._asdict(), words=held) for one, held in zip(made, words, strict=True)]
 
@@ -173,6 +183,12 @@ def hits_json(hits: Hits) -> HitsJson:
     """Return the JSON of hits."""
     found = [HitJson.model_construct(object=name, score=score) for name, score in hits.pairs()]
     return HitsJson.model_construct(hits=found, total=hits.total)
+
+
+def marked_html(shown: Shown, explained: Explanation) -> Shown:
+    """Return a title and a text as HTML with the words marked that the query of an explanation looked for."""
+    title, text = (None if each is None else highlight(each, explained, escape=True) for each in shown[:2])
+    return shown._replace(title=title, text=text)
 
 
 async def suggested(backend: Backend, collection: str, bucket: str, words: list[str], limit: int) -> list[str]:

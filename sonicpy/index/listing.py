@@ -15,6 +15,7 @@ ROWS_EXAMINED = 256
 """Rows of sixteen objects that one read examines: about half a millisecond."""
 
 WORDS_OF_OBJECT = 200
+"""Words of an object that the page may show."""
 
 
 class ObjectPage(NamedTuple):
@@ -128,7 +129,8 @@ class Listing:
         """Return words of each of some objects, the most frequent first; none of an object that is not there.
 
         Args:
-            limit: at most `limit` words of each.
+            objects: their names.
+            limit: how many words of each at most.
         """
         check_names(collection, bucket)
         with self._engine.read() as view:

@@ -276,6 +276,18 @@ def test_nothing_is_cut_off_and_axe_finds_nothing(browser: Any, server: str, wid
     assert [fault for fault in found.faults if "Content Security Policy" not in fault] == []
 
 
+def test_the_first_paint_waits_for_one_round_of_requests(browser: Any, server: str) -> None:
+    """The page is painted from index.html and its stylesheet, while no module and no answer has come yet."""
+    page = browser.new_page()
+    page.route(re.compile(r"\.js$|/v1/"), lambda route: None)  # they never come
+    page.goto(server, wait_until="commit")
+    page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+    assert page.locator("#text").is_visible()
+    asked = "performance.getEntriesByType('resource').map((each) => new URL(each.name).pathname)"
+    assert "/page/style.css" in page.evaluate(asked)
+    page.close()
+
+
 def test_a_wrong_password_asks_again(browser: Any, server: str) -> None:
     found = Seen(browser, server)
     found.page.get_by_label("Password").fill("wrong")
@@ -285,27 +297,55 @@ def test_a_wrong_password_asks_again(browser: Any, server: str) -> None:
     found.context.close()
 
 
-def test_the_search_box_of_the_examples_asks_from_elsewhere(browser: Any, tmp_path: Path) -> None:
-    port, page_port = free_port(), free_port()
-    shutil.copytree(ROOT / "examples/browser", tmp_path / "page")
-    index = tmp_path / "page/index.html"
-    index.write_text(index.read_text().replace("127.0.0.1:8491", f"{HOST}:{port}"))
-    settings = {"http.inet": f"{HOST}:{port}", "http.origins": f"http://{HOST}:{page_port}"}
-    command = [sys.executable, "-m", "http.server", "--bind", HOST, "--directory", str(index.parent), str(page_port)]
-    with Server(tmp_path, settings) as server, subprocess.Popen(command, stderr=subprocess.DEVNULL) as files:
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The search box of the examples, served from another origin than the index."""
+    port, page_port, folder = free_port(), free_port(), tmp_path_factory.mktemp("box")
+    page = folder / "page" / "index.html"
+    page.parent.mkdir()
+    page.write_text((ROOT / "examples/browser/index.html").read_text().replace("127.0.0.1:8491", f"{HOST}:{port}"))
+    rows = ROOT / "examples/browser/rows.jsonl"
+    settings = {"http.inet": f"{HOST}:{port}", "http.origins": f"http://{HOST}:{page_port}", "http.hits": str(rows)}
+    command = [sys.executable, "-m", "http.server", "--bind", HOST, "--directory", str(page.parent), str(page_port)]
+    with Server(folder, settings) as server, subprocess.Popen(command, stderr=subprocess.DEVNULL) as files:
         try:
             with sonicpy.connect(f"sonic://{HOST}:{server.port}") as client:
                 client.push("messages", "default", "message:1", "Sunny weather in Lisbon")
+                client.push("messages", "default", "message:2", "No trains in Nantes, bad weather")
+                client.push("messages", "default", "<b>", "A name of markup, by any weather")
             wait_for_port(page_port)
-            page = browser.new_page()
-            page.goto(f"http://{HOST}:{page_port}/")
-            page.locator("#box").press_sequentially("wether lis")
-            page.get_by_text("message:1").wait_for()
-            page.locator("#meant").get_by_text("weather lis").wait_for()
-            page.locator("#words option", has_text="wether lisbon").wait_for(state="attached")
-            page.close()
+            yield f"http://{HOST}:{page_port}/"
         finally:
             files.terminate()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_search_box_of_the_examples_shows_marks_and_goes_by_keys(browser: Any, box: str, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    page = browser.new_page(color_scheme=scheme, viewport={"width": 390, "height": 700})
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(box)
+    page.locator("#box").press_sequentially("wether lis")
+    page.locator("#hits mark", has_text="Lisbon").first.wait_for()
+    assert page.locator("#hits li").first.inner_text().split("\n") == ["Lisbon", "Sunny weather in Lisbon"]
+    assert {"weather lis", "wether lisbon"} <= set(page.locator("#words button").all_inner_texts())
+    assert page.url == f"{box}?text=wether+lis"
+    page.locator("#box").fill("weather")
+    page.locator("#words button").first.wait_for(state="detached")
+    page.locator("#hits b", has_text="<b>").wait_for()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement === document.querySelectorAll('#hits [tabindex]')[1]")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "box"
+    result = axe.Axe().run(page)
+    assert result.violations_count == 0, result.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.locator("#box").fill("qqqqzzzz")
+    page.locator("#said", has_text="Nothing found").wait_for()
+    page.close()
+    assert faults == []
 
 
 def wait_for_port(port: int) -> None:

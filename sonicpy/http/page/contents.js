@@ -6,6 +6,7 @@ import { say } from "./main.js";
 import { address, state } from "./state.js";
 
 const PAGE = 100;
+const SIZED = 20;
 
 export async function showContents() {
   const { collection, bucket } = state;
@@ -15,17 +16,21 @@ export async function showContents() {
     [element("a", { href: address({ view: "contents", collection: name, bucket: "" }) }, name), each.buckets, each.objects, each.words]))];
   if (collection) parts.push(await tree(collection, bucket));
   if (bucket) {
-    const held = await get("v1/stats", { collection, bucket });
-    parts.push(element("h2", {}, `${collection} / ${bucket}`), table("Figures of the bucket", ["figure", "value"], figures(held)),
+    const { collection: _, bucket: __, exists: ___, ...rest } = await get("v1/stats", { collection, bucket });
+    parts.push(element("h2", {}, `${collection} / ${bucket}`), table("Figures of the bucket", ["figure", "value"], figures(rest)),
       await pages("Objects", "objects", "names", { collection, bucket }), await pages("Words", "words", "words", { collection, bucket }));
   }
   byId("contents").replaceChildren(...parts);
 }
 
+/** Return the buckets of a collection; where they are few, with their sizes. */
 async function tree(collection, bucket) {
   const { names } = await get("v1/buckets", { collection });
-  return element("div", {}, element("h2", {}, collection), element("ul", { class: "tree", "aria-label": `Buckets of ${collection}` }, names.map((name) =>
-    element("li", {}, element("a", { href: address({ view: "contents", collection, bucket: name }), "aria-current": name === bucket ? "true" : null }, name)))));
+  const sizes = names.length > SIZED ? [] : await Promise.all(names.map((name) => get("v1/stats", { collection, bucket: name })));
+  const link = (name) => element("a", { href: address({ view: "contents", collection, bucket: name }), "aria-current": name === bucket ? "true" : null }, name);
+  return element("div", {}, element("h2", {}, collection), sizes.length
+    ? table(`Buckets of ${collection}`, ["bucket", "objects", "words"], names.map((name, place) => [link(name), sizes[place].objects, sizes[place].words]))
+    : element("ul", { class: "tree", "aria-label": `Buckets of ${collection}` }, names.map((name) => element("li", {}, link(name)))));
 }
 
 /** Return a list that grows page by page, with a filter for its beginnings. */
@@ -45,11 +50,11 @@ async function pages(title, path, key, scope) {
     try { await act(); } catch (error) { say(error); }
   };
   more.addEventListener("click", reporting(load));
-  const form = element("form", { onsubmit: reporting(async () => {
+  const form = element("form", { class: "filter", onsubmit: reporting(async () => {
     list.replaceChildren();
     last = null;
     await load();
-  }) }, element("label", { for: `${path}-prefix` }, "that begin with "), prefix, " ", element("button", { type: "submit" }, "Show"));
+  }) }, element("label", { for: `${path}-prefix` }, "that begin with"), prefix, element("button", { type: "submit" }, "Show"));
   await load();
   return element("div", {}, element("h2", {}, title), form, list, more);
 }

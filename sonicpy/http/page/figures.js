@@ -35,7 +35,7 @@ function charts() {
     chart("99 % within, µs", series((one) => slowest(one.now)), (value) => Math.round(value).toLocaleString("en")),
     chart("Memory", series((one) => one.now.memory_bytes ?? 0), bytes),
     chart("Connections", series((one) => one.now.connections ?? 0), String),
-    chart("Buckets that wait for consolidation", series((one) => one.now.buckets_to_consolidate ?? 0), String));
+    chart("Buckets to consolidate", series((one) => one.now.buckets_to_consolidate ?? 0), String));
 }
 
 const height = (value, most) => 38 - (36 * value) / most;
@@ -48,14 +48,17 @@ function chart(title, values, format) {
   const most = Math.max(...values, 1);
   const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
   path.setAttribute("d", values.map((value, place) => `${place ? "L" : "M0 " + height(value, most) + "L"}${(100 * (place + 1)) / values.length} ${height(value, most)}`).join(""));
-  svg.append(path);
+  const area = path.cloneNode();
+  area.setAttribute("class", "area");
+  if (values.length) area.setAttribute("d", `${path.getAttribute("d")}L100 40L0 40Z`);
+  svg.append(area, path);
   return element("div", { class: "card chart" }, element("span", { class: "hint" }, title), element("div", {}, element("b", {}, values.length ? format(values.at(-1)) : "–")), svg);
 }
 
 function tables(now) {
   const parts = [];
   const verbs = Object.entries(now.verbs ?? {});
-  if (verbs.length) parts.push(element("h2", {}, "Commands"), table("Commands", ["command", "in all", "mean µs", "99 % within µs"], verbs.map(([name, verb]) => [name, verb.count, Math.round(verb.mean_us), verb.p99_at_most_us])));
+  if (verbs.length) parts.push(element("h2", {}, "Commands"), table("Commands", ["command", "in all", "mean µs", "99 % within µs"], verbs.map(([name, verb]) => [name === "OTHER" ? "others" : name, verb.count, Math.round(verb.mean_us), verb.p99_at_most_us])));
   if (now.slow?.length) parts.push(element("h2", {}, "Slow commands"), table("Slow commands", ["when", "command", "milliseconds", "where"], now.slow.map((each) => [each.when, each.verb, each.ms, each.scope])));
   const { verbs: _, slow: __, index = {}, info = {}, ...server } = now;
   const { by_collection: ___, ...whole } = index;

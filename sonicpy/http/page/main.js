@@ -29,9 +29,14 @@ function options(select, names, wanted) {
   return select.value;
 }
 
+/** Load the names of collections and buckets; those of the address need no second round. */
 async function loadScope() {
-  const collection = options(byId("collection"), (await get("v1/collections")).names, state.collection);
-  const names = collection ? (await get("v1/buckets", { collection })).names : [];
+  const guessed = state.collection ? get("v1/buckets", { collection: state.collection }) : null;
+  const [about, { names: collections }, buckets] = await Promise.all([get("v1/about"), get("v1/collections"), guessed]);
+  Object.assign(here, about);
+  const collection = options(byId("collection"), collections, state.collection);
+  const known = collection === state.collection ? buckets : null;
+  const names = collection ? (known ?? await get("v1/buckets", { collection })).names : [];
   const bucket = options(byId("bucket"), names, state.bucket || "default");
   byId("bucket").hidden = names.length < 2;
   if (state.view === "search") Object.assign(state, { collection, bucket });
@@ -49,7 +54,6 @@ export async function show() {
   for (const name of Object.keys(VIEWS)) byId(`view-${name}`).hidden = name !== state.view;
   document.title = state.view === "search" ? `${state.text ? `${state.text} – ` : ""}sonicpy` : `${state.view} – sonicpy`;
   try {
-    Object.assign(here, await get("v1/about"));
     await loadScope();
     await VIEWS[state.view]();
   } catch (error) {

@@ -18,8 +18,11 @@ export async function showRoutes() {
 }
 
 function drawn({ path, method, each }) {
-  const rows = (each.parameters ?? []).map((one) => element("li", {}, element("code", {}, one.name), one.required ? " (required)" : "", one.description ? `: ${one.description}` : ""));
+  const rows = (each.parameters ?? []).map((one) => element("li", {}, element("code", {}, one.name), one.required ? " (required)" : "", one.description ? [": ", ...spoken(one.description)] : null));
   const body = Object.values(each.requestBody?.content ?? {})[0]?.schema?.$ref?.split("/").at(-1);
-  return element("details", { class: "route" }, element("summary", {}, element("code", {}, `${method.toUpperCase()} ${path}`), ` ${each.description ?? each.summary ?? ""}`),
+  return element("details", { class: "route" }, element("summary", {}, element("code", { class: method }, method.toUpperCase()), " ", element("code", {}, path), element("span", { class: "hint" }, spoken(each.description ?? each.summary ?? ""))),
     rows.length ? element("ul", {}, rows) : null, body ? element("p", {}, "Body: ", element("code", {}, body)) : null);
 }
+
+/** Return a sentence whose parts in backticks are code. */
+const spoken = (text) => text.split("`").map((part, place) => (place % 2 ? element("code", {}, part) : part));

@@ -6,11 +6,12 @@ import { byId, element, count } from "./dom.js";
 import { say } from "./main.js";
 import { request } from "./request.js";
 import { state, write } from "./state.js";
-import { explanation, glance, marked } from "./why.js";
+import { breakable, explanation, glance, lookedFor, marked } from "./why.js";
 import { welcome } from "./welcome.js";
 
 const PAGE = 10;
 const WORDS_SHOWN = 24;
+const EXCERPT = 240;
 let running = null;
 
 /** Show the search that the state names; a newer question ends an older one. */
@@ -27,7 +28,7 @@ export async function showSearch() {
   try {
     const asked = { collection, bucket, text };
     const [found, explained] = await Promise.all([
-      get("v1/search", { ...asked, limit: PAGE, shown: true, total: true }, signal),
+      get("v1/search", { ...asked, limit: PAGE, marked: true, total: true }, signal),
       get("v1/explain", { ...asked, limit: PAGE }, signal),
     ]);
     draw(found, explained);
@@ -53,16 +54,16 @@ function draw(found, explained) {
 
 function cards(found, explained) {
   const reasons = new Map((explained?.hits ?? []).map((each) => [each.object, each]));
-  const looked = explained ? new Set(explained.terms.flatMap((term) => [term.word, ...term.alternates.map((other) => other.word)])) : new Set();
+  const looked = explained ? lookedFor(explained) : new Set();
   return found.hits.map((hit, place) => card(hit.object, found.shown?.[place] ?? {}, reasons.get(hit.object), explained, looked));
 }
 
 function card(object, { title, text, link, words }, reason, explained, looked) {
-  const name = title ?? object;
-  const head = element("h2", {}, link ? element("a", { href: link }, marked(name, looked)) : marked(name, looked));
+  const name = title ? marked(title) : breakable(object);
+  const head = element("h2", {}, link ? element("a", { href: link }, name) : name);
   const parts = [head];
-  if (title && !title.startsWith(object)) parts.push(element("span", { class: "name" }, object));
-  if (text) parts.push(element("p", {}, marked(text, looked)));
+  if (title && !head.textContent.includes(object)) parts.push(element("span", { class: "name" }, object));
+  if (text) parts.push(element("p", {}, marked(text, EXCERPT)));
   else if (words?.length) {
     const first = [...words].sort((one, other) => looked.has(other) - looked.has(one)).slice(0, WORDS_SHOWN);
     parts.push(element("ul", { class: "held", "aria-label": "Words of the object" }, first.map((word) => element("li", {}, looked.has(word) ? element("mark", {}, word) : word)), words.length > first.length ? element("li", {}, `and ${words.length - first.length} more`) : null));
@@ -75,7 +76,7 @@ async function more() {
   const { collection, bucket, text } = state;
   const offset = byId("hits").children.length;
   try {
-    const found = await get("v1/search", { collection, bucket, text, limit: PAGE, offset, shown: true, suggestions: 0, total: true });
+    const found = await get("v1/search", { collection, bucket, text, limit: PAGE, offset, marked: true, suggestions: 0, total: true });
     byId("hits").append(...cards(found, null));
     byId("more").hidden = byId("hits").children.length >= (found.total ?? 0);
   } catch (error) {

@@ -1,7 +1,7 @@
 // The page before anything is typed: what the index holds, words to try, and how texts come in.
 
 import { get } from "./api.js";
-import { code, count, element } from "./dom.js";
+import { code, element } from "./dom.js";
 import { address, state } from "./state.js";
 import { here } from "./main.js";
 
@@ -14,9 +14,14 @@ export async function welcome() {
   const { collection, bucket } = state;
   const samples = bucket ? await sampled(collection, bucket) : [];
   return element("div", { class: "hello" },
-    element("p", { class: "hint" }, `${count(stats.objects, "object")} with ${count(stats.words, "word")} in ${count(stats.collections ?? 0, "collection")}. Type a word, also mistyped or unfinished.`),
-    samples.length ? element("ul", { class: "chips", "aria-label": "Words to try" }, samples.map((word) =>
-      element("li", {}, element("a", { href: address({ text: word }) }, word)))) : null);
+    element("dl", { class: "tiles" }, tile(stats.objects, "object"), tile(stats.words, "word"), tile(stats.collections ?? 0, "collection")),
+    samples.length ? element("div", {}, element("h2", {}, "Words to try"), element("ul", { class: "chips", "aria-label": "Words to try" }, samples.map((word) =>
+      element("li", {}, element("a", { href: address({ text: word }) }, word))))) : null,
+    element("details", {}, element("summary", {}, "Add a text"), commands(collection || "messages", bucket || "default")));
+}
+
+function tile(number, name) {
+  return element("div", { class: "card" }, element("dt", {}, number === 1 ? name : `${name}s`), element("dd", {}, number.toLocaleString("en")));
 }
 
 /** Return words of the bucket to try: the most frequent ones with some beginnings, else the first ones. */
@@ -28,7 +33,13 @@ async function sampled(collection, bucket) {
 }
 
 function empty() {
-  return element("div", { class: "hello" }, element("h2", {}, "The index is empty"), element("p", {}, "Push a text, then search for it here:"),
-    here.channel ? code(`sonicpy push messages message:1 "Hello from Nantes" --server ${here.channel}`) : null,
-    code(`curl -H 'Content-Type: application/json' ${new URL(".", location.href).href}v1/push -d '{"collection": "messages", "bucket": "default", "object": "message:1", "text": "Hello from Nantes"}'`));
+  return element("div", { class: "hello" }, element("h2", {}, "The index is empty"), element("p", {}, "Push a text, then search for it here:"), commands("messages", "default"));
+}
+
+/** Return commands that push a text. */
+function commands(collection, bucket) {
+  const row = JSON.stringify({ collection, bucket, object: "message:1", text: "Hello from Nantes" });
+  return element("div", { class: "hello" },
+    here.channel ? code(`sonicpy push ${collection} ${bucket} message:1 "Hello from Nantes" --server ${here.channel}`) : null,
+    code(`curl -H 'Content-Type: application/json' ${new URL(".", location.href).href}v1/push -d '${row}'`));
 }

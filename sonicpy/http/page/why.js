@@ -2,32 +2,51 @@
 
 import { count, element } from "./dom.js";
 
-const SIGNS = { exact: "✓", form: "≈", completion: "…", correction: "≈" };
-const WORDS = /[\p{L}\p{M}\p{N}]+/gu;
+const FINDING = new Set(["required", "searched"]);
+const BEFORE = 60;
+
+/** Return the words that find objects, with those that stand in for them; stop words only add to scores. */
+export function lookedFor(explained) {
+  return new Set(explained.terms.filter((term) => FINDING.has(term.role)).flatMap((term) => [term.word, ...term.alternates.map((other) => other.word)]));
+}
 
 /** Return what each word of the query did for an object: found as typed, found as another word, or missing. */
 export function glance(hit, terms) {
-  const items = terms.filter((term) => term.role !== "stop").map((term) => {
+  const items = terms.filter((term) => FINDING.has(term.role)).map((term) => {
     const part = hit.parts.find((each) => each.term === term.word);
     if (!part) return element("li", { class: "missing" }, term.word, element("span", { class: "quiet" }, " is missing"));
     const isSame = part.word === term.word;
-    return element("li", { class: isSame ? "exact" : "near" }, `${SIGNS[isSame ? "exact" : "form"]} ${isSame ? "" : `${term.word} → `}${part.word}`);
+    return element("li", { class: isSame ? "exact" : "near" }, isSame ? `✓ ${part.word}` : `≈ ${term.word} → ${part.word}`);
   });
   return element("ul", { class: "glance", "aria-label": "Words of the query in this object" }, items);
 }
 
-/** Return a text with the words that a query looks for marked. */
-export function marked(text, looked) {
-  const pieces = [];
+/** Return nodes of a title or text that came with marks, at most `length` characters around the first mark. */
+export function marked(html, length = Infinity) {
+  const pieces = [...new DOMParser().parseFromString(html, "text/html").body.childNodes].map((node) => ({ text: node.textContent, isMark: node.nodeName === "MARK" }));
+  const whole = pieces.map((piece) => piece.text).join("");
+  const before = pieces.slice(0, Math.max(0, pieces.findIndex((piece) => piece.isMark)));
+  const [start, end] = cut(whole, before.reduce((sum, piece) => sum + piece.text.length, 0), length);
+  const nodes = [start ? "… " : ""];
   let at = 0;
-  for (const found of text.matchAll(WORDS)) {
-    const word = found[0].toLowerCase();
-    if (!looked.has(word) && !looked.has(word.normalize("NFKC"))) continue;
-    pieces.push(text.slice(at, found.index), element("mark", {}, found[0]));
-    at = found.index + found[0].length;
+  for (const { text, isMark } of pieces) {
+    const part = text.slice(Math.max(0, start - at), Math.max(0, end - at));
+    if (part) nodes.push(...(isMark ? [element("mark", {}, part)] : breakable(part)));
+    at += text.length;
   }
-  return [...pieces, text.slice(at)];
+  return [...nodes, end < whole.length ? " …" : ""];
 }
+
+/** Return where some lines of a text begin and end that show the place `first`; both are between words, if they can be. */
+function cut(text, first, length) {
+  if (text.length <= length) return [0, text.length];
+  const start = first < length - BEFORE ? 0 : text.indexOf(" ", first - BEFORE) + 1;
+  const end = text.lastIndexOf(" ", start + length);
+  return [start, end > first ? end : start + length];
+}
+
+/** Return a text with places where a long name may be broken. */
+export const breakable = (text) => text.split(/(?<=[._/:])(?=\w)/).flatMap((part, place) => (place ? [element("wbr"), part] : [part]));
 
 const HOW = {
   given: "given", short: "text too short to guess", script: "by its script", letters: "guessed by letters",
