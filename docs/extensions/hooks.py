@@ -6,6 +6,7 @@ from typing import Any
 BOOSTS = {
     "why-no-result.md": 3.0,
     "questions.md": 3.0,
+    "install.md": 2.0,
     "tutorial.md": 2.0,
     "library.md": 2.0,
     "recipes/": 2.0,

@@ -21,11 +21,11 @@ PICTURE = Path(__file__).with_name("terminal.svg")
 PROJECT = Path(__file__).resolve().parents[2]
 WIDTH = 92
 COMMANDS = (
-    'sonicpy push messages default conversation:1 "Hello from Nantes, how is the weather?"',
-    'sonicpy push messages default conversation:2 "Sunny weather in Lisbon"',
-    "sonicpy query messages default nantse wether",
-    "sonicpy suggest messages default lis",
-    "sonicpy explain messages default nantse --limit 1",
+    'sonicpy push messages conversation:1 "Hello from Nantes, how is the weather?"',
+    'sonicpy push messages conversation:2 "Sunny weather in Lisbon"',
+    'sonicpy query messages "nantse wether"',
+    "sonicpy suggest messages lis",
+    "sonicpy explain messages nantse --limit 1",
 )
 
 # Rich's own form loads a font from the network; a picture in a README may not.

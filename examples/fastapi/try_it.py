@@ -1,12 +1,10 @@
-"""Ask the routes without a browser."""
-
-from urllib.parse import urlencode
+"""Ask the route without a browser."""
 
 from app import app
 from fastapi.testclient import TestClient
 
 with TestClient(app) as browser:
-    for route, text in [("suggest", "metro"), ("suggest", "the metro"), ("suggest", ""), ("search", "metroplis")]:
-        address = f"/{route}?{urlencode({'text': text})}"
-        print(address, browser.get(address).json())
+    for text in ("metro", "city lig", "metroplis", ""):
+        found = browser.get("/search", params={"text": text}).json()
+        print(repr(text), [hit["title"] for hit in found["hits"]], found["suggestions"])
     print("/", browser.get("/").status_code)

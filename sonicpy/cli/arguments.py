@@ -48,22 +48,11 @@ def number(text: str) -> int:
     return int(text)
 
 
-def add_scope(parser: argparse.ArgumentParser) -> None:
-    """Add COLLECTION and BUCKET."""
-    parser.add_argument("collection", metavar="COLLECTION", type=collection_name)
-    parser.add_argument("bucket", metavar="BUCKET", type=bucket_name)
-
-
 def add_names(parser: argparse.ArgumentParser) -> None:
     """Add COLLECTION, and BUCKET and OBJECT, which may be left out."""
     parser.add_argument("collection", metavar="COLLECTION", type=collection_name)
     parser.add_argument("bucket", metavar="BUCKET", type=bucket_name, nargs="?")
     parser.add_argument("object", metavar="OBJECT", type=object_name, nargs="?")
-
-
-def add_text(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add TEXT: one argument or several, or - for the standard input."""
-    parser.add_argument("text", metavar="TEXT", nargs="+", help=what)
 
 
 def add_lang(parser: argparse.ArgumentParser) -> None:
@@ -105,16 +94,14 @@ def options_given(arguments: argparse.Namespace, verb: str) -> dict[str, Any]:
     return {name: getattr(arguments, name) for name in ARGUMENTS[verb] if hasattr(arguments, name)}
 
 
-def text_given(words: list[str]) -> str:
-    """Return the text of arguments, or of the standard input if - is the only one.
+def text_given(text: str) -> str:
+    """Return the text of an argument, or of the standard input if it is -.
 
     Raises:
         ConfigError: an argument is not UTF-8.
         SonicError: the standard input is not UTF-8.
     """
-    if words == [STDIN]:
-        return read_text()
-    return checked(" ".join(words))
+    return read_text() if text == STDIN else checked(text)
 
 
 def has_words(text: str) -> bool:

@@ -22,8 +22,7 @@ HOST = "127.0.0.1"
 PORT_MAX = 65535
 DESCRIPTION = """\
 Look into an index with a browser: search as you type, why objects are found or not, what the index holds. WHERE is the
-folder of an index, or the URL of a server. The page is served on this machine alone, and changes nothing. It needs the
-extra: pip install 'sonicpy-search[http]'."""
+folder of an index, or the URL of a server. The page is served on this machine alone, and changes nothing."""
 
 
 def add_verbs(verbs: Verbs) -> None:

@@ -3,7 +3,7 @@
 import argparse
 
 from sonicpy.cli.arguments import Verbs
-from sonicpy.cli.parser import make_parser, parse
+from sonicpy.cli.parser import overview, parse
 
 DESCRIPTION = "Show the arguments of a verb and an example, as VERB --help does. Without VERB, list all verbs."
 
@@ -18,7 +18,7 @@ def add_verbs(verbs: Verbs) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the help. Raises SystemExit: from argparse, if there is no such verb, and behind the help of one."""
     if not arguments.verb:
-        make_parser().print_help()
+        overview().print_help()
         return 0
     parse([*arguments.verb, "--help"])
     return 0

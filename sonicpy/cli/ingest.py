@@ -2,8 +2,9 @@
 
 import argparse
 
-from sonicpy.cli.arguments import Verbs, add_lang, add_names, add_scope, add_text, has_words, object_name, text_given
+from sonicpy.cli.arguments import Verbs, add_lang, add_names, has_words, text_given
 from sonicpy.cli.output import remark, show
+from sonicpy.cli.scoped import add_scoped
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_target
 
 PUSH = f"""\
@@ -22,20 +23,16 @@ print how many words it held. {WHERE}"""
 def add_verbs(verbs: Verbs) -> None:
     """Add the verbs and their arguments to the command line."""
     parser = verbs.add_parser(
-        "push", description=PUSH, epilog='example: sonicpy push messages default conversation:1 "Hello from Nantes"'
+        "push", description=PUSH, epilog='example: sonicpy push messages conversation:1 "Hello from Nantes"'
     )
-    add_scope(parser)
-    parser.add_argument("object", metavar="OBJECT", type=object_name)
-    add_text(parser, "the text to index")
+    add_scoped(parser, "object", "text")
     add_lang(parser)
     add_target_flags(parser)
     parser.set_defaults(run=push)
     parser = verbs.add_parser(
-        "pop", description=POP, epilog='example: sonicpy pop messages default conversation:1 "from Nantes"'
+        "pop", description=POP, epilog='example: sonicpy pop messages conversation:1 "from Nantes"'
     )
-    add_scope(parser)
-    parser.add_argument("object", metavar="OBJECT", type=object_name)
-    add_text(parser, "the words to remove")
+    add_scoped(parser, "object", "text")
     add_target_flags(parser)
     parser.set_defaults(run=pop)
     parser = verbs.add_parser("flush", description=FLUSH, epilog="example: sonicpy flush messages default")

@@ -4,12 +4,10 @@ import argparse
 import importlib
 from collections.abc import Iterable, Sequence
 
-from rapidfuzz import fuzz, process
-
 from sonicpy.version import VERSION
 
 MODULES = {
-    "serve": "serve", "ping": "ping", "config": "config", "browse": "browse",
+    "demo": "demo.verb", "serve": "serve", "ping": "ping", "config": "config", "browse": "browse",
     "query": "search", "suggest": "search", "list": "search", "count": "search", "explain": "search", "stats": "search",
     "ls": "ls",
     "push": "ingest", "pop": "ingest", "flush": "ingest", "import": "importing.verb",
@@ -17,12 +15,15 @@ MODULES = {
     "export": "maintenance", "backup": "maintenance", "restore": "maintenance", "verify": "maintenance",
     "consolidate": "maintenance",
     "cluster": "cluster",
-    "help": "help", "completion": "completion",
+    "shell": "shell", "help": "help", "completion": "completion",
 }  # fmt: skip
 """verb -> the module of this package that adds it. Only the module of the given verb is loaded, because a server runs
 for long and does not need the others."""
 
 VERBS = """\
+start
+  demo         index the names and docstrings of Python's library, and show the search in a browser
+
 server
   serve        run the server
   ping         check whether a server answers
@@ -57,6 +58,7 @@ maintenance
   consolidate  rebuild the word graphs now
 
 shell
+  shell        ask and change an index at a prompt
   help         show the arguments of a verb and an example
   completion   print a script with which a shell completes verbs and options
 
@@ -64,6 +66,7 @@ sonicpy help VERB shows the arguments and an example. Exit status: 0 done, 1 fai
 3 an import refused some rows.
 """
 
+HELP_FLAGS = ("-h", "--help")
 LISTED = "sonicpy help lists the verbs"
 
 NEAR_ENOUGH = 60.0
@@ -76,9 +79,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     Raises:
         SystemExit: from argparse, for --help, --version and wrong arguments.
     """
+    if not argv or argv[0] in HELP_FLAGS:
+        overview().print_help()
+        raise SystemExit(0)
     parser = make_parser(argv[:1])
-    if not argv:
-        parser.error(f"the verb is missing; {LISTED}")
     if not argv[0].startswith("-") and argv[0] not in MODULES:
         parser.error(f"there is no verb {ascii(argv[0])}{_hint(argv[0], MODULES) or f'; {LISTED}'}")
     arguments, unknown = parser.parse_known_args(argv)
@@ -87,20 +91,27 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
+def overview() -> argparse.ArgumentParser:
+    """Return the parser without the arguments of any verb: it shows the list of verbs, and loads none."""
+    parser = argparse.ArgumentParser(
+        prog="sonicpy",
+        usage="%(prog)s VERB ...",
+        description="The Sonic search backend: a small, fast index that finds identifiers of objects by their texts.",
+        epilog=VERBS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"sonicpy {VERSION}")
+    return parser
+
+
 def make_parser(verbs_wanted: Sequence[str] = ()) -> argparse.ArgumentParser:
     """Return the parser of the command line.
 
     Args:
         verbs_wanted: load only these verbs; if none of them exists, load all.
     """
-    parser = argparse.ArgumentParser(
-        prog="sonicpy",
-        description="The Sonic search backend: a small, fast index that finds identifiers of objects by their texts.",
-        epilog=VERBS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"sonicpy {VERSION}")
-    verbs = parser.add_subparsers(metavar="VERB", required=True, help="one of the verbs below")
+    parser = overview()
+    verbs = parser.add_subparsers(prog="sonicpy", metavar="VERB", required=True, help="one of the verbs below")
     known = [verb for verb in verbs_wanted if verb in MODULES]
     for name in dict.fromkeys(MODULES[verb] for verb in known or MODULES):
         importlib.import_module(f"sonicpy.cli.{name}").add_verbs(verbs)
@@ -128,5 +139,6 @@ def _refuse(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> None:
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
+    process, fuzz = importlib.import_module("rapidfuzz.process"), importlib.import_module("rapidfuzz.fuzz")
     best = process.extractOne(word, list(known), scorer=fuzz.ratio, score_cutoff=NEAR_ENOUGH)
     return "" if best is None else f"; did you mean {best[0]}?"

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from sonicpy.api.counted import COUNTED, counted
-from sonicpy.api.hits import Hits
+from sonicpy.api.hits import Hit, Hits
+from sonicpy.api.shown import Shown, shows
+from sonicpy.cli.absent import remark_absent
 from sonicpy.cli.arguments import (
     STDIN,
     Verbs,
     add_names,
     add_options,
-    add_scope,
-    add_text,
     bucket_name,
     checked,
     collection_name,
@@ -23,7 +23,9 @@ from sonicpy.cli.arguments import (
     read_lines,
     text_given,
 )
+from sonicpy.cli.colours import coloured, sized
 from sonicpy.cli.output import remark, show
+from sonicpy.cli.scoped import add_scoped
 from sonicpy.cli.target import WHERE, Target, add_target_flags, open_target
 from sonicpy.errors import CommandError, ConfigError, InvalidArgument
 
@@ -58,14 +60,13 @@ NO_WORD = "query_error"
 def add_verbs(verbs: Verbs) -> None:
     """Add the verbs and their arguments to the command line."""
     _add_query(verbs)
-    parser = verbs.add_parser("suggest", description=SUGGEST, epilog="example: sonicpy suggest messages default nan")
-    add_scope(parser)
-    parser.add_argument("word", metavar="WORD", nargs="+", help="a word or its beginning")
+    parser = verbs.add_parser("suggest", description=SUGGEST, epilog="example: sonicpy suggest messages nan")
+    add_scoped(parser, "word")
     add_options(parser, "SUGGEST")
     add_target_flags(parser)
     parser.set_defaults(run=suggest)
-    parser = verbs.add_parser("list", description=LIST, epilog="example: sonicpy list messages default --limit 1000")
-    add_scope(parser)
+    parser = verbs.add_parser("list", description=LIST, epilog="example: sonicpy list messages --limit 1000")
+    add_scoped(parser)
     add_options(parser, "LIST")
     add_target_flags(parser)
     parser.set_defaults(run=list_words)
@@ -84,11 +85,14 @@ def add_verbs(verbs: Verbs) -> None:
 
 def _add_query(verbs: Verbs) -> None:
     parser = verbs.add_parser(
-        "query", description=QUERY, epilog="example: sonicpy query messages default hello nantes --scores"
+        "query", description=QUERY, epilog='example: sonicpy query messages "hello nantes" --scores'
     )
-    add_scope(parser)
-    add_text(parser, "the text to search for")
+    add_scoped(parser, "text")
     add_options(parser, "QUERY")
+    parser.add_argument(
+        "--show", metavar="HOW", help="print tabs and titles, texts and links behind objects: a .csv or .jsonl file "
+        "with the columns id, title, text, link, a URL with {object}, or module:function"
+    )  # fmt: skip
     parser.add_argument("--scores", action="store_true", help="print a tab and the score behind each object")
     add_target_flags(parser)
     parser.set_defaults(run=query)
@@ -96,10 +100,9 @@ def _add_query(verbs: Verbs) -> None:
 
 def _add_explain(verbs: Verbs) -> None:
     parser = verbs.add_parser(
-        "explain", description=EXPLAIN, epilog="example: sonicpy explain messages default wether in nantes"
+        "explain", description=EXPLAIN, epilog='example: sonicpy explain messages "wether in nantes"'
     )
-    add_scope(parser)
-    add_text(parser, "the text of the query")
+    add_scoped(parser, "text")
     add_options(parser, "EXPLAIN")
     add_target_flags(parser)
     parser.set_defaults(run=explain)
@@ -107,16 +110,30 @@ def _add_explain(verbs: Verbs) -> None:
 
 def query(arguments: argparse.Namespace) -> int:
     """Print the hits of one query, or of several from the standard input. Raises SonicError if that fails."""
-    is_stdin = arguments.text == [STDIN]
+    is_stdin = arguments.text == STDIN
     texts = read_lines() if is_stdin else _one_text(arguments.text)
     with open_target(arguments) as index:
         for text in texts:
-            _show_hits(arguments, text, _hits(index, arguments, text), f"{text}\t" if is_stdin else "")
+            hits = _hits(index, arguments, text)
+            if not hits and not is_stdin:
+                remark_absent(index, arguments.collection, arguments.bucket)
+            _show_hits(arguments, text, hits, f"{text}\t" if is_stdin else "")
+            if sys.stdout.isatty() and len(hits) == arguments.limit and not arguments.json:
+                _remark_more(index, arguments, text)
     return 0
 
 
-def _one_text(words: list[str]) -> Iterator[str]:
-    text = text_given(words)
+def _remark_more(index: Target, arguments: argparse.Namespace, text: str) -> None:
+    """Say how many objects answer where a page is full."""
+    wanted = {**options_given(arguments, "QUERY"), "limit": 0, "offset": 0, "total": True}
+    total = index.query(arguments.collection, arguments.bucket, text, **wanted).total
+    shown = arguments.offset + arguments.limit
+    if total is not None and total > shown:
+        remark(f"{total:,} objects answer; --offset {shown} shows the next ones")
+
+
+def _one_text(given: str) -> Iterator[str]:
+    text = text_given(given)
     if not has_words(text):
         remark("the text holds no letter and no digit, so no object matches it")
     return iter([text])
@@ -128,11 +145,28 @@ def _hits(index: Target, arguments: argparse.Namespace, text: str) -> Hits:
 
 def _show_hits(arguments: argparse.Namespace, text: str, hits: Hits, before: str) -> None:
     value: dict[str, Any] = {"query": text, "hits": hits.to_dicts()}
-    lines = [f"{before}{hit}" + (f"\t{_score(hit.score)}" if arguments.scores else "") for hit in hits]
+    shown = _shown(arguments, [str(hit) for hit in hits])
+    for one, made in zip(value["hits"], shown, strict=True):
+        one.update({key: each for key, each in made._asdict().items() if each is not None})
+    lines = [before + _line(arguments, hit, made) for hit, made in zip(hits, shown, strict=True)]
     if arguments.total:
         value |= {"total": hits.total, "whole": hits.whole}
         lines.append(f"{before}total\t{hits.total}")
     show(arguments, value, *lines)
+
+
+def _shown(arguments: argparse.Namespace, objects: list[str]) -> list[Shown]:
+    """Return what objects are shown as, as --show says."""
+    if arguments.show is None:
+        return [Shown()] * len(objects)
+    return shows(arguments.show)(arguments.collection, arguments.bucket, objects)
+
+
+def _line(arguments: argparse.Namespace, hit: Hit, made: Shown) -> str:
+    line = str(hit)
+    if arguments.scores:
+        line += "\t" + coloured(_score(hit.score), "dim")
+    return "\t".join([line, *(" ".join(each.split()) for each in made if each is not None)])
 
 
 def _score(score: float | None) -> str:
@@ -141,7 +175,7 @@ def _score(score: float | None) -> str:
 
 def suggest(arguments: argparse.Namespace) -> int:
     """Print suggestions. Raises SonicError if that fails."""
-    word = checked(" ".join(arguments.word))
+    word = checked(arguments.word)
     with open_target(arguments) as index:
         try:
             words = index.suggest(arguments.collection, arguments.bucket, word, limit=arguments.limit)
@@ -150,6 +184,8 @@ def suggest(arguments: argparse.Namespace) -> int:
                 raise
             holds = "more than one word" if has_words(word) else "no letter and no digit"
             raise ConfigError(f"{word!r} holds {holds}; suggest takes one word or its beginning.") from error
+        if not words:
+            remark_absent(index, arguments.collection, arguments.bucket)
     show(arguments, words, *words)
     return 0
 
@@ -158,6 +194,8 @@ def list_words(arguments: argparse.Namespace) -> int:
     """Print words. Raises SonicError if that fails."""
     with open_target(arguments) as index:
         words = index.words(arguments.collection, arguments.bucket, **options_given(arguments, "LIST"))
+        if not words:
+            remark_absent(index, arguments.collection, arguments.bucket)
     show(arguments, words, *words)
     return 0
 
@@ -200,4 +238,11 @@ def _lines(figures: dict[str, Any], before: str = "") -> Iterator[str]:
             for place, one in enumerate(value):
                 yield from _lines({str(place): one}, f"{before}{name}.")
         else:
-            yield f"{before}{name}\t{value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+            yield f"{before}{name}\t{_value(name, value)}"
+
+
+def _value(name: str, value: Any) -> str:
+    """Return a figure; on a terminal, a number of bytes gets a unit."""
+    if sys.stdout.isatty() and name.endswith("bytes") and isinstance(value, int):
+        return sized(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

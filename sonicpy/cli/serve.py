@@ -75,9 +75,9 @@ def _need_no_cluster(arguments: argparse.Namespace) -> None:
         )
 
 
-def _announce(line: str) -> None:
-    print(line, flush=True)
+def _announce(announcement: server.Announcement) -> None:
+    print(announcement, flush=True)
 
 
-def _announce_nothing(line: str) -> None:
+def _announce_nothing(announcement: server.Announcement) -> None:
     """Announce nothing: at log levels `off` and `error` the server is silent."""

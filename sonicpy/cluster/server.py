@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,16 +22,16 @@ from sonicpy.cluster.registry.registry import Registry
 from sonicpy.config import Config, Loaded
 from sonicpy.index.recorder import Recorder
 from sonicpy.index.replica_index import ReplicaIndex
-from sonicpy.server.server import PeriodicWork, Server, StoppedBefore, run, warn_of_modes
+from sonicpy.server.server import Announce, PeriodicWork, Server, StoppedBefore, run, warn_of_modes
 from sonicpy.server.service import BaseService
 from sonicpy.server.watching.server_statistics import ServerStatistics
 
 
-def serve(loaded: Loaded, announce: Callable[[str], None], brokers: str, name: str, *, is_strong: bool) -> int:
+def serve(loaded: Loaded, announce: Announce, brokers: str, name: str, *, is_strong: bool) -> int:
     """Serve as a node until a stop signal; return the exit status.
 
     Args:
-        announce: called with one line for the terminal once the node accepts connections.
+        announce: called once the node accepts connections.
         brokers: addresses of NATS servers, separated by commas.
         name: of the node; it must not change between starts.
         is_strong: every read sees all changes that any node has acknowledged before.
@@ -47,9 +47,7 @@ def serve(loaded: Loaded, announce: Callable[[str], None], brokers: str, name: s
 class NodeServer(Server):
     """A node, and the addresses it is served on."""
 
-    def __init__(
-        self, config: Config, announce: Callable[[str], None], brokers: str, name: str, *, is_strong: bool
-    ) -> None:
+    def __init__(self, config: Config, announce: Announce, brokers: str, name: str, *, is_strong: bool) -> None:
         super().__init__(config, announce)
         self._brokers = brokers
         self._name = name

@@ -147,6 +147,7 @@ Share = Annotated[
 TrueOrFalse = Annotated[bool, Allowed("true or false")]
 Text = Annotated[str, AfterValidator(_check_unicode), Allowed("text in quotes, in UTF-8")]
 Password = Annotated[Text | None, BeforeValidator(_empty_is_none), Allowed("text in quotes, in UTF-8", secret=True)]
+TextOrNone = Annotated[Text | None, BeforeValidator(_empty_is_none), Allowed("text in quotes, in UTF-8")]
 Words = Annotated[tuple[Text, ...], BeforeValidator(_split_words), Allowed("a list of words, in UTF-8")]
 Folder = Annotated[Path, BeforeValidator(_refuse_no_path), Allowed("the path of a folder")]
 FileOrNone = Annotated[

@@ -32,6 +32,7 @@ from sonicpy.config.kinds import (
     StopwordsMode,
     SuggestOrder,
     Text,
+    TextOrNone,
     TrueOrFalse,
     UnicodeNormalization,
     WholeNumber,
@@ -100,6 +101,7 @@ class HttpConfig(Section):
     hosts: HostNames = ()
     proxies: Proxies = ()
     without_password: TrueOrFalse = False
+    hits: TextOrNone = None
 
     @property
     def address(self) -> tuple[str, int] | None:

@@ -14,14 +14,20 @@ class Endpoint(NamedTuple):
     path: str
 
 
-PAGE_FILES = ("api.js", "contents.js", "dom.js", "figures.js", "main.js", "requests.js", "search.js", "style.css")
+PAGE_FILES = (
+    "api.js", "box.js", "contents.js", "dom.js", "figures.js", "logo.svg", "main.js", "request.js", "routes.js",
+    "search.js", "state.js", "style.css", "welcome.js", "why.js",
+)  # fmt: skip
 
 HEALTH = Endpoint("GET", "/health")
 """The health check is answered for every Host, because load balancers use any name."""
-OPEN = frozenset({HEALTH, Endpoint("GET", "/"), *(Endpoint("GET", f"/page/{name}") for name in PAGE_FILES)})
+OPEN = frozenset(
+    {HEALTH, Endpoint("GET", "/"), Endpoint("GET", "/docs"), *(Endpoint("GET", f"/page/{name}") for name in PAGE_FILES)}
+)
 """Operations that need no password: the page, which prompts for it, and health checks."""
 READS = OPEN | {
     Endpoint("GET", "/openapi.json"),
+    Endpoint("GET", "/v1/about"),
     Endpoint("GET", "/v1/query"),
     Endpoint("POST", "/v1/query"),
     Endpoint("GET", "/v1/search"),

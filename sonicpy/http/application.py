@@ -9,6 +9,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from sonicpy.api.shown import Function, shows
 from sonicpy.http.access import Endpoint, Offered
 from sonicpy.http.backend import backend_of
 from sonicpy.http.caching import Tagged
@@ -24,7 +25,7 @@ from sonicpy.http.search import search_operations
 from sonicpy.version import VERSION
 
 PAGE = Path(__file__).parent / "page"
-MEDIA_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
+MEDIA_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
 def app(
@@ -36,6 +37,7 @@ def app(
     page: bool = True,
     refuse: Refuse | None = None,
     hosts: Sequence[str] | None = None,
+    hits: str | Function | None = None,
 ) -> ASGIApp:
     """Return an ASGI application over an index or a client, to be served or mounted.
 
@@ -48,9 +50,12 @@ def app(
         refuse: called with the peer after a wrong password, to delay the refusal.
         hosts: values of Host that are accepted without a password, besides IP addresses and localhost; None: all,
             because the surrounding application or a proxy checks them.
+        hits: how objects are shown: a URL with {object}, a file of rows, module:function, or a function that gets a
+            collection, a bucket and a list of names, and returns {name: {"title": ..., "text": ..., "link": ...}}.
 
     Raises:
         TypeError: `source` is neither an Index nor an AsyncClient.
+        ConfigError: `hits` is none of these, or cannot be read.
     """
     backend = backend_of(source)
     application = FastAPI(
@@ -63,9 +68,9 @@ def app(
         responses=RESPONSES,
     )
     add_handlers(application)
-    add_operations(application, "search", search_operations(backend))
+    add_operations(application, "search", search_operations(backend, None if hits is None else shows(hits)))
     add_operations(application, "ingest", ingest_operations(backend))
-    add_operations(application, "control", control_operations(backend))
+    add_operations(application, "control", control_operations(backend, read_only=read_only))
     if page:
         add_operations(application, "page", page_operations())
     describe(application, password is not None)
@@ -78,8 +83,9 @@ def page_operations() -> list[Operation]:
     """Return the operations that give the page and its files, which are read once."""
     found = []
     for path in PAGE.iterdir():
-        address = "/" if path.name == "index.html" else f"/page/{path.name}"
-        found.append(Operation("GET", address, file_at(path), route=FlatRoute, is_shown=False))
+        addresses = ("/", "/docs") if path.name == "index.html" else (f"/page/{path.name}",)
+        answer = file_at(path)
+        found += [Operation("GET", address, answer, route=FlatRoute, is_shown=False) for address in addresses]
     return found
 
 

@@ -37,6 +37,12 @@ class Backend(Protocol):
     async def figures(self) -> dict[str, Any]:
         """Return figures of this moment, for the page."""
 
+    async def words_of_objects(self, collection: str, bucket: str, objects: Sequence[str]) -> list[list[str]]:
+        """Return words of each object, the most frequent first; none where they are not known."""
+
+    def channel(self) -> str:
+        """Return the URL of the server for clients of the channel; "": there is none, or it is not known."""
+
     async def unready(self) -> str | None:
         """Return the reason why requests cannot be answered, or None."""
 
@@ -108,6 +114,14 @@ class IndexBackend:
         held = await self.call("stats")
         return {"index": held, "uptime_s": time.monotonic() - self._began}
 
+    async def words_of_objects(self, collection: str, bucket: str, objects: Sequence[str]) -> list[list[str]]:
+        """Return words of each object."""
+        return self._index.words_of_objects(collection, bucket, objects)
+
+    def channel(self) -> str:
+        """Return "": an index of a program has no channel."""
+        return ""
+
     async def unready(self) -> str | None:
         """Return None: an index that is open answers."""
         self._index.count_buckets("health")
@@ -142,6 +156,14 @@ class ClientBackend:
     async def figures(self) -> dict[str, Any]:
         """Return the server's INFO and the figures of its index."""
         return {"info": await self._client.info(), "index": await self._whole.get()}
+
+    async def words_of_objects(self, collection: str, bucket: str, objects: Sequence[str]) -> list[list[str]]:
+        """Return no words: the channel does not give those of an object."""
+        return [[] for _ in objects]
+
+    def channel(self) -> str:
+        """Return "": requests go by this address."""
+        return ""
 
     async def unready(self) -> str | None:
         """Return the reason why the server does not answer, or None."""

@@ -3,14 +3,20 @@
 from starlette.exceptions import HTTPException
 
 from sonicpy.http.backend import Backend
-from sonicpy.http.models import AnyJson, DoneJson, FaultsJson, FolderBody, HealthJson
+from sonicpy.http.models import AboutJson, AnyJson, DoneJson, FaultsJson, FolderBody, HealthJson
 from sonicpy.http.routes import FlatRoute, Operation
+from sonicpy.version import VERSION
 
 
-def control_operations(backend: Backend) -> list[Operation]:
-    """Return the operations over a backend."""
-    operations = ControlOperations(backend)
+def control_operations(backend: Backend, *, read_only: bool) -> list[Operation]:
+    """Return the operations over a backend.
+
+    Args:
+        read_only: the application refuses changes.
+    """
+    operations = ControlOperations(backend, read_only=read_only)
     return [
+        Operation("GET", "/v1/about", operations.about),
         Operation("GET", "/v1/stats", operations.stats),
         Operation("GET", "/v1/figures", operations.figures),
         Operation("POST", "/v1/consolidate", operations.consolidate),
@@ -24,8 +30,13 @@ def control_operations(backend: Backend) -> list[Operation]:
 class ControlOperations:
     """Operations that look after an index, and health checks."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, *, read_only: bool) -> None:
         self._backend = backend
+        self._read_only = read_only
+
+    async def about(self) -> AboutJson:
+        """Return the version of this server, and its address for other clients."""
+        return AboutJson(version=VERSION, channel=self._backend.channel(), read_only=self._read_only)
 
     async def stats(self, collection: str | None = None, bucket: str | None = None) -> AnyJson:
         """Return figures about the index, a collection or a bucket."""

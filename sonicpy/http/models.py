@@ -114,6 +114,25 @@ class WordsJson(BaseModel):
     words: list[str]
 
 
+class ShownJson(BaseModel):
+    """A title, a text, a link and words of an object."""
+
+    title: str | None
+    text: str | None
+    link: str | None
+    words: list[str] = Field(
+        description="its words in the index, the most frequent first; none if the server knows none"
+    )
+
+
+class AboutJson(BaseModel):
+    """The version and the address of this server."""
+
+    version: str
+    channel: str = Field(description="its address for clients of the channel; empty: it is not known here")
+    read_only: bool
+
+
 class SearchJson(BaseModel):
     """Everything for a search box in one answer."""
 
@@ -122,6 +141,8 @@ class SearchJson(BaseModel):
     whole: int | None
     suggestions: list[str] = Field(description="words that complete or correct the last word")
     did_you_mean: str | None = Field(description="the text with corrected words; None: nothing needs it")
+    took_us: float = Field(description="microseconds until the answer was there")
+    shown: list[ShownJson] | None = Field(default=None, description="what each hit is shown as, if it was asked for")
 
 
 class NamesJson(BaseModel):

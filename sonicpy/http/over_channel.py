@@ -45,6 +45,14 @@ class ChannelBackend:
         """Return the server's INFO and the figures of its index."""
         return await (await self._backend()).figures()
 
+    async def words_of_objects(self, collection: str, bucket: str, objects: Sequence[str]) -> list[list[str]]:
+        """Return no words: the channel does not give those of an object."""
+        return [[] for _ in objects]
+
+    def channel(self) -> str:
+        """Return the URL of the server."""
+        return self._url()
+
     async def unready(self) -> str | None:
         """Return the reason why the server should get no requests, or None."""
         return self._unready()

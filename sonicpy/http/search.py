@@ -2,12 +2,16 @@
 
 import asyncio
 import json
+import time
 from typing import Annotated, Any
 
 from fastapi import Query
 
 from sonicpy.api.counted import counted
+from sonicpy.api.explanation import Explanation
+from sonicpy.api.highlighting import highlight
 from sonicpy.api.hits import Hits
+from sonicpy.api.shown import Show, Shown
 from sonicpy.errors import CommandError, InvalidArgument
 from sonicpy.http.backend import Backend
 from sonicpy.http.models import (
@@ -26,6 +30,7 @@ from sonicpy.http.models import (
     QueryBody,
     QueryText,
     SearchJson,
+    ShownJson,
     WordsJson,
     takes_options,
 )
@@ -33,11 +38,16 @@ from sonicpy.http.routes import Operation
 
 CORRECTED_MAX = 5
 """Maximum of words that "did you mean" corrects."""
+MARKED = "shown, with titles and texts as HTML: escaped, and <mark> around the words that the text looks for"
 
 
-def search_operations(backend: Backend) -> list[Operation]:
-    """Return the operations over a backend."""
-    operations = SearchOperations(backend)
+def search_operations(backend: Backend, show: Show | None = None) -> list[Operation]:
+    """Return the operations over a backend.
+
+    Args:
+        show: returns what objects are shown as; None: their names.
+    """
+    operations = SearchOperations(backend, show)
     return [
         Operation("GET", "/v1/query", operations.query),
         Operation("POST", "/v1/query", operations.query_by_body, id="query_by_body"),
@@ -56,8 +66,9 @@ def search_operations(backend: Backend) -> list[Operation]:
 class SearchOperations:
     """Operations that search."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, show: Show | None) -> None:
         self._backend = backend
+        self._show = show
 
     @takes_options("QUERY")
     async def query(self, collection: CollectionName, bucket: BucketName, text: QueryText, **options: Any) -> HitsJson:
@@ -86,16 +97,43 @@ class SearchOperations:
         bucket: BucketName,
         text: QueryText,
         suggestions: PageLimit = 5,
+        shown: Annotated[bool, Query(description="also what each hit is shown as")] = False,
+        marked: Annotated[bool, Query(description=MARKED)] = False,
         **options: Any,
     ) -> SearchJson:
         """Return hits, completions of the last word, and a corrected text: everything for a search box."""
+        began = time.perf_counter()
         hits, words, meant = await asyncio.gather(
             self._backend.call("query", collection, bucket, text, **options),
             suggested(self._backend, collection, bucket, text.split()[-1:], suggestions),
             did_you_mean(self._backend, collection, bucket, text),
         )
         found = hits_json(hits)
-        return SearchJson(hits=found.hits, total=found.total, whole=found.whole, suggestions=words, did_you_mean=meant)
+        took_us = (time.perf_counter() - began) * 1e6
+        given = {name: options[name] for name in ("lang", "stem") if name in options}
+        looked_for = await self._backend.call("explain", collection, bucket, text, limit=1, **given) if marked else None
+        return SearchJson(
+            hits=found.hits,
+            total=found.total,
+            whole=found.whole,
+            suggestions=words,
+            did_you_mean=meant,
+            took_us=took_us,
+            shown=await self._shown(collection, bucket, list(hits), looked_for) if shown or marked else None,
+        )
+
+    async def _shown(
+        self, collection: str, bucket: str, objects: list[str], looked_for: Explanation | None
+    ) -> list[ShownJson]:
+        """Return what objects are shown as. A thread asks: a function of the settings may wait for a database."""
+        if self._show is None:
+            made = [Shown()] * len(objects)
+        else:
+            made = await asyncio.to_thread(self._show, collection, bucket, objects)
+            if looked_for is not None:
+                made = [marked_html(each, looked_for) for each in made]
+        words = await self._backend.words_of_objects(collection, bucket, objects)
+        return [ShownJson(**one._asdict(), words=held) for one, held in zip(made, words, strict=True)]
 
     async def words(
         self,
@@ -164,6 +202,12 @@ def hits_json(hits: Hits) -> HitsJson:
     """Return the JSON of hits."""
     found = [HitJson.model_construct(object=name, score=score) for name, score in hits.pairs()]
     return HitsJson.model_construct(hits=found, total=hits.total, whole=hits.whole)
+
+
+def marked_html(shown: Shown, explained: Explanation) -> Shown:
+    """Return a title and a text as HTML with the words marked that the query of an explanation looked for."""
+    title, text = (None if each is None else highlight(each, explained, escape=True) for each in shown[:2])
+    return shown._replace(title=title, text=text)
 
 
 async def suggested(backend: Backend, collection: str, bucket: str, words: list[str], limit: int) -> list[str]:

@@ -1,12 +1,12 @@
 """Listing: the methods of Index that list collections, buckets and objects. Any thread may call them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from sonicpy.arguments import nothing_behind, number_of, text_of
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.store.views import name_pages
-from sonicpy.store.views.bucket_reader import find_object
+from sonicpy.store.views.bucket_reader import BucketReader, find_object
 
 if TYPE_CHECKING:
     from sonicpy.index.engine import Engine
@@ -15,6 +15,9 @@ NAMES_AT_ONCE = 1_000
 """Names that one read of the store returns: less than a millisecond."""
 ROWS_EXAMINED = 256
 """Rows of sixteen objects that one read examines: about half a millisecond."""
+
+WORDS_OF_OBJECT = 200
+"""Words of an object that the page may show."""
 
 
 class ObjectPage(NamedTuple):
@@ -122,6 +125,23 @@ class Listing:
                 return ObjectPage([], None)
             return ObjectPage(*name_pages.objects_from(view, state, position, start, limit, ROWS_EXAMINED))
 
+    def words_of_objects(
+        self, collection: str, bucket: str, objects: Sequence[str], limit: int = WORDS_OF_OBJECT
+    ) -> list[list[str]]:
+        """Return words of each of some objects, the most frequent first; none of an object that is not there.
+
+        Args:
+            objects: their names.
+            limit: how many words of each at most.
+        """
+        check_names(collection, bucket)
+        with self._engine.read() as view:
+            state = view.bucket(collection, bucket)
+            if state is None:
+                return [[] for _ in objects]
+            reader = BucketReader(view, state)
+            return [_words_of(reader, name, limit) for name in objects]
+
     def position_after(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Return the position behind an object. Raises InvalidArgument if there is no such object."""
         oid = self._engine.known_name(collection, bucket, object)
@@ -131,3 +151,11 @@ class Listing:
         if found is None:
             raise nothing_behind(bucket, oid)
         return found[0] + 1
+
+
+def _words_of(reader: BucketReader, name: str, limit: int) -> list[str]:
+    record = reader.object(name)
+    if record is None:
+        return []
+    held = sorted(((-tf, term_id) for term_id, tf, is_hidden, _ in record.terms() if not is_hidden))[:limit]
+    return reader.terms([term_id for _, term_id in held])

@@ -5,6 +5,7 @@ import contextlib
 import importlib
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -46,11 +47,39 @@ CONSOLIDATE_S = 1.0
 """Time limit of a consolidation during a stop; remaining words stay pending."""
 
 
-def serve(loaded: Loaded, announce: Callable[[str], None]) -> int:
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """The addresses of a server that accepts connections; `str` makes the line for the terminal.
+
+    Attributes:
+        channel: each address of the channel.
+        http: the address of HTTP; None: it is not served.
+        metrics: the address of the figures for Prometheus; None: they are not served.
+        where: the place of the index, such as a folder.
+    """
+
+    channel: tuple[str, ...]
+    http: str | None
+    metrics: str | None
+    where: str
+
+    def __str__(self) -> str:
+        addresses = [", ".join(self.channel)]
+        if self.http is not None:
+            addresses.append(f"HTTP on {self.http}")
+        if self.metrics is not None:
+            addresses.append(f"metrics on {self.metrics}")
+        return f"sonicpy {VERSION} listens on {', '.join(addresses)}, its index is in {self.where}"
+
+
+Announce = Callable[[Announcement], None]
+
+
+def serve(loaded: Loaded, announce: Announce) -> int:
     """Serve until a stop signal; return the exit status.
 
     Args:
-        announce: called with one line for the terminal once the server accepts connections.
+        announce: called once the server accepts connections.
 
     Raises:
         SonicError: the index cannot be opened or an address cannot be used.
@@ -75,7 +104,7 @@ class StoppedBefore(Exception):
 class Server:
     """One index, and the addresses it is served on."""
 
-    def __init__(self, config: Config, announce: Callable[[str], None]) -> None:
+    def __init__(self, config: Config, announce: Announce) -> None:
         self._config = config
         self._announce = announce
         self._limits = limits_of(config)
@@ -100,10 +129,7 @@ class Server:
             async with self._watched(service, metrics) as watched_on, self._over_http(service, http) as http_on:
                 await listeners.start(lambda: self._connection(service))
                 service.note_url(listeners.url)
-                self._announce(
-                    f"sonicpy {VERSION} listens on {', '.join(listeners.names)}, {http_on}{watched_on}"
-                    f"its index is in {service.where}"
-                )
+                self._announce(Announcement(tuple(listeners.names), http_on, watched_on, str(service.where)))
                 service.unready = None
                 settle_garbage()
                 notify(READY)
@@ -136,27 +162,27 @@ class Server:
             index.close()
 
     @contextlib.asynccontextmanager
-    async def _watched(self, service: BaseService, metrics: ModuleType | None) -> AsyncIterator[str]:
-        """Serve metrics inside a `with` block, if the settings ask for them; yield their part of the announcement."""
+    async def _watched(self, service: BaseService, metrics: ModuleType | None) -> AsyncIterator[str | None]:
+        """Serve metrics inside a `with` block, if the settings ask for them; yield their address, else None."""
         address = self._config.metrics.address
         if metrics is None or address is None:
-            yield ""
+            yield None
             return
         watched = metrics.MetricsServer(service, *address)
         watched.start()
         try:
-            yield f"metrics on {watched.name}, "
+            yield watched.name
         finally:
             await watched.stop()
 
     @contextlib.asynccontextmanager
-    async def _over_http(self, service: BaseService, http: ModuleType | None) -> AsyncIterator[str]:
-        """Serve HTTP inside a `with` block, if the settings ask for it; yield its part of the announcement."""
+    async def _over_http(self, service: BaseService, http: ModuleType | None) -> AsyncIterator[str | None]:
+        """Serve HTTP inside a `with` block, if the settings ask for it; yield its address, else None."""
         if http is None:
-            yield ""
+            yield None
             return
         async with http.open_http(service, self._config.http) as name:
-            yield f"HTTP on {name}, "
+            yield name
 
     def _connection(self, service: BaseService) -> Connection:
         compat = self._config.server.compat == "sonic"

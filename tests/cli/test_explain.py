@@ -35,7 +35,7 @@ def test_a_server_is_asked(run: Run, shared_server: Server) -> None:
     url = f"sonic://127.0.0.1:{shared_server.port}"
     for where in (["--server", url], ["--data", "d"]):
         run("push", "explained", "b", "o1", "amber birch", "--lang", "none", *where)
-    asked = ["explain", "explained", "b", "ambr", "birch"]
+    asked = ["explain", "explained", "b", "ambr birch"]
     assert run(*asked, "--server", url) == run(*asked, "--data", "d")
 
 

@@ -32,10 +32,16 @@ def test_help_alone_lists_the_verbs(capsys: pytest.CaptureFixture[str]) -> None:
     assert VERBS in capsys.readouterr().out
 
 
+def test_the_command_alone_lists_the_verbs(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = said_by([], capsys)
+    assert (status, err) == (0, "")
+    assert VERBS in out
+    assert said_by(["--help"], capsys) == (0, out, "")
+
+
 HINTS = [
     (["qurey", "c", "b", "x"], "there is no verb 'qurey'; did you mean query?"),
     (["help", "sugest"], "there is no verb 'sugest'; did you mean suggest?"),
-    ([], "the verb is missing; sonicpy help lists the verbs\n"),
     (["xyzzy"], "there is no verb 'xyzzy'; sonicpy help lists the verbs\n"),
     (
         ["query", "c", "b", "x", "--limt", "3"],
@@ -66,7 +72,7 @@ def test_texts_without_words(run: Run, shared_server: Server) -> None:
         assert run("query", "nowords", "b", "!?", *where, said=said) == ""
         said = "'!?' holds no letter and no digit; suggest takes one word or its beginning.\n"
         run("suggest", "nowords", "b", "!?", *where, status=2, said=said)
-        for words in (["new", "yor"], ["new yor"]):
+        for words in (["new yor"],):
             said = "'new yor' holds more than one word; suggest takes one word or its beginning.\n"
             run("suggest", "nowords", "b", *words, *where, status=2, said=said)
 

@@ -29,6 +29,9 @@ class Sink:
     def sync(self) -> None:
         self.stored = self.pushed
 
+    def objects(self, collection: str) -> int:
+        return self.pushed
+
 
 @pytest.fixture
 def rows(tmp_path: Path) -> Iterator[Source]:

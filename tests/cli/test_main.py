@@ -50,7 +50,7 @@ def test_the_module_is_the_command() -> None:
 
 
 def test_wrong_arguments_end_with_status_2(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in [[], ["dance"], ["serve", "--colour"], ["ping", "extra"], ["config"]]:
+    for arguments in [["dance"], ["serve", "--colour"], ["ping", "extra"], ["config"]]:
         with pytest.raises(SystemExit) as exit_:
             main(arguments)
         assert exit_.value.code == 2

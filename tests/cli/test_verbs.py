@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,15 +21,15 @@ from tests.support.patience import WAIT_S
 TypeIn = Callable[[bytes], None]
 
 CONVERSATION = [
-    ("push c b o1 Hello from Nantes", ""),
-    ("push c b o2 hello hello world --json", '{"object": "o2"}\n'),
-    ("push c b o3 the nantes --lang eng", ""),
+    ("push c b o1 'Hello from Nantes'", ""),
+    ("push c b o2 'hello hello world' --json", '{"object": "o2"}\n'),
+    ("push c b o3 'the nantes' --lang eng", ""),
     ("query c b hello", "o2\no1\n"),
     ("query c b hello --limit 1", "o2\n"),
     ("query c b hello --offset 1", "o1\n"),
     ("query c b nobody", ""),
     ("query c b nobody --json", '{"query": "nobody", "hits": []}\n'),
-    ("query c b nantes the --limit 1 --lang none", "o3\n"),
+    ("query c b 'nantes the' --limit 1 --lang none", "o3\n"),
     ("suggest c b nan", "nantes\n"),
     ("suggest c b w --json", '["world"]\n'),
     ("suggest c b zzz", ""),
@@ -47,7 +48,7 @@ CONVERSATION = [
     ("ls c b --prefix o3", "o3\n"),
     ("ls c nobody", ""),
     ("flush c a", "1\n"),
-    ("pop c b o1 from nantes", "2\n"),
+    ("pop c b o1 'from nantes'", "2\n"),
     ("pop c b o1 nobody --json", '{"popped": 0}\n'),
     ("consolidate", ""),
     ("flush c b o3", "2\n"),
@@ -59,12 +60,12 @@ CONVERSATION = [
 
 def test_a_folder_is_asked_and_changed(run: Run) -> None:
     for line, answer in CONVERSATION:
-        assert run(*line.split(), "--data", "d") == answer, line
+        assert run(*shlex.split(line), "--data", "d") == answer, line
 
 
 def test_a_server_is_asked_and_changed_with_the_same_output(run: Run, shared_server: Server) -> None:
     for line, answer in CONVERSATION:
-        assert run(*line.split(), "--server", f"sonic://127.0.0.1:{shared_server.port}") == answer, line
+        assert run(*shlex.split(line), "--server", f"sonic://127.0.0.1:{shared_server.port}") == answer, line
 
 
 def test_collections_are_listed_and_options_of_objects_need_a_bucket(run: Run) -> None:
@@ -237,7 +238,7 @@ def test_where_the_index_is(run: Run, here: Path, locked_server: Server, monkeyp
 
 WRONG_ARGUMENTS = [
     ("push two\u00a0words b o x", "COLLECTION"),
-    ("push c b", "the following arguments are required"),
+    ("push c b", "allowed are COLLECTION [BUCKET] OBJECT TEXT"),
     ("query c b x --limit -1", "--limit"),
     ("query c b x --lang english", "--lang"),
     ("count", "COLLECTION"),

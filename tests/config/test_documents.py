@@ -24,6 +24,7 @@ WITHOUT_DEFAULT = {
     "channel.tls_certificate",
     "channel.tls_key",
     "channel.unix_socket",
+    "http.hits",
     "http.inet",
     "metrics.inet",
     "store.kv.database.max_files",

@@ -14,6 +14,8 @@ from tests.docs.running import check, commands, put_commands_on_path, run_in_she
 EXAMPLES = ROOT / "examples"
 FOLDERS = sorted(path.parent for path in EXAMPLES.glob("*/README.md"))
 SHOWN = re.compile(r'^```(?:py|html) title="(examples/[^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+ASKED = re.compile(r'data-ask="[^"]*"')
+"""The route that answers the search box."""
 
 
 def test_the_table_lists_every_example() -> None:
@@ -37,6 +39,13 @@ def test_an_example_runs(folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
         place = f"{name_of(folder)}/README.md:{block.line}"
         for command, output in commands(block.code):
             check(run_in_shell(command, place, dict(os.environ)), output, place)
+
+
+def test_the_search_box_is_the_same_file_everywhere() -> None:
+    pages = [*EXAMPLES.rglob("page.html"), EXAMPLES / "browser" / "index.html"]
+    assert {page.relative_to(EXAMPLES).parts[0] for page in pages} == {"browser", "django", "fastapi", "flask"}
+    assert len({ASKED.sub("", page.read_text("utf-8")) for page in pages}) == 1
+    assert "http" not in ASKED.sub("", pages[0].read_text("utf-8")), "it loads nothing"
 
 
 def packages_in(folder: Path) -> set[str]:

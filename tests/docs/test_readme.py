@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sonicpy.cli.parser import MODULES
 from tests.docs.pages import PAGES, name_of
 from tests.docs.pages import blocks as code_of
 from tests.processes import HOST, Server, run_here
@@ -17,6 +18,7 @@ from tests.support.patience import WAIT_S
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+INSTALL = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:
@@ -48,16 +50,16 @@ def test_the_session_with_nc(server: Server) -> None:
 
 
 def test_the_commands_use_what_exists() -> None:
-    install, serve, test = blocks("sh")
-    assert install.splitlines()[-1] == "pip install ."
-    assert serve == "sonicpy serve\n"
+    demo, test = blocks("sh")
+    assert demo.strip().endswith(" .venv/bin/pip install . && .venv/bin/sonicpy demo")
     assert shlex.split(test)[-1] == ".venv/bin/pytest"
+    assert "demo" in MODULES
 
 
 def test_the_table_of_extras_names_what_they_bring() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     told: dict[str, set[str]] = {}
-    for names, packages in re.findall(r"^\| (`[a-z`, ]+`) \| ([\w;, -]+) \|", README, re.MULTILINE):
+    for names, packages in re.findall(r"^\| (`[a-z`, ]+`) \| ([\w;, -]+) \|", INSTALL, re.MULTILINE):
         parts = packages.split(";")
         for name, part in zip(re.findall(r"`(\w+)`", names), parts, strict=True):
             told[name] = {package.strip() for package in part.split(",")}

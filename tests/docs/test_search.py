@@ -33,7 +33,18 @@ ASKED = [
     ("update delete", "questions.md"),
     ("backup", "operations.md"),
     ("docker", "deployment.md"),
-    ("pip install", "index.md"),
+    ("pip install", "install.md"),
+    ("install", "install.md"),
+    ("wheel without a compiler", "install.md"),
+    ("get started", "tutorial.md"),
+    ("search box", "recipes/as-you-type.md"),
+    ("demo", "index.md"),
+    ("import csv", "cli.md"),
+    ("http json", "http.md"),
+    ("password", "operations.md"),
+    ("django gunicorn", "recipes/django.md"),
+    ("cluster", "cluster.md"),
+    ("what is a bucket", "glossary.md"),
 ]
 
 

@@ -71,6 +71,19 @@ def test_one_request_is_enough_for_a_search_box(client: TestClient) -> None:
     assert client.get("/v1/search", params={**SCOPE, "text": "  "}).json()["hits"] == []
 
 
+def test_titles_and_texts_come_as_html_with_marks(index: sonicpy.Index) -> None:
+    def shown(collection: str, bucket: str, objects: list[str]) -> dict[str, dict[str, str]]:
+        assert objects == ["message:1", "message:2"]
+        also = {"text": "The Weather & more", "link": "/x"}
+        return {"message:1": {"title": "Hello <b>Nantes</b>", **also}, "message:2": also}
+
+    asked = {**SCOPE, "text": "wether nantes", "marked": True}
+    first, second = TestClient(app(index, hits=shown)).get("/v1/search", params=asked).json()["shown"]
+    assert first["title"] == "Hello &lt;b&gt;<mark>Nantes</mark>&lt;/b&gt;"
+    assert first["text"] == second["text"] == "The <mark>Weather</mark> &amp; more"
+    assert (first["link"], second["title"]) == ("/x", None)
+
+
 def test_changes_are_seen_at_once(index: sonicpy.Index, client: TestClient) -> None:
     body = {**SCOPE, "object": 3, "text": "a third message", "lang": "en"}
     assert client.post("/v1/push", json=body).json() == {"done": True}

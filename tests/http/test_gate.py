@@ -27,7 +27,7 @@ CHANGES = {
 READS = {
     ("GET", "/health"), ("GET", "/v1/query"), ("POST", "/v1/query"), ("GET", "/v1/search"), ("GET", "/v1/suggest"),
     ("GET", "/v1/explain"), ("GET", "/v1/words"), ("GET", "/v1/objects"), ("GET", "/v1/buckets"),
-    ("GET", "/v1/collections"), ("GET", "/v1/count"), ("GET", "/v1/exists"), ("GET", "/v1/stats"),
+    ("GET", "/v1/about"), ("GET", "/v1/collections"), ("GET", "/v1/count"), ("GET", "/v1/exists"), ("GET", "/v1/stats"),
     ("GET", "/v1/figures"), ("POST", "/v1/verify"),
 }  # fmt: skip
 BODIES: dict[str, dict[str, Any]] = {
@@ -142,9 +142,9 @@ def grown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         called.append(verb)
         return DoneJson()
 
-    def more(backend: Any) -> list[Operation]:
+    def more(backend: Any, show: Any) -> list[Operation]:
         added = [Operation("POST", "/v1/{verb}", any_of), Operation("POST", "/v1/wipe", wipe, id="post_wipe")]
-        return [*added, *made(backend), Operation("GET", "/v1/wipe", wipe)]
+        return [*added, *made(backend, show), Operation("GET", "/v1/wipe", wipe)]
 
     monkeypatch.setattr(application, "search_operations", more)
     return called

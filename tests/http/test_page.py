@@ -24,8 +24,6 @@ ARGUMENTS = (
 )  # fmt: skip
 ROOT = Path(__file__).parents[2]
 PASSWORD = "secret"
-FIRST = {"push": 0, "query": 1}
-"""Operations whose order counts."""
 OBJECTS = {
     "message:1": "Hello from Nantes, how is the weather?",
     "message:2": "Sunny weather in Lisbon",
@@ -78,8 +76,11 @@ class Seen:
     def log_in(self) -> None:
         self.page.get_by_label("Password").fill(PASSWORD)
         self.page.keyboard.press("Enter")
-        self.page.get_by_label("Collection").get_by_role("option").first.wait_for(state="attached")
+        self.page.locator("#collection option").first.wait_for(state="attached")
         self.faults[:] = [fault for fault in self.faults if "401" not in fault]  # the browser logs the first answer
+
+    def view(self, name: str) -> None:
+        self.page.get_by_role("link", name=name, exact=True).click()
 
     def choose(self, collection: str) -> None:
         self.page.get_by_label("Collection").select_option(collection)
@@ -97,20 +98,56 @@ def seen(browser: Any, server: str) -> Iterator[Seen]:
 
 
 def names(page: Any) -> list[str]:
-    return [text.strip() for text in page.locator("#hits li span:first-child").all_inner_texts()]
+    return [text.strip() for text in page.locator("#hits h2").all_inner_texts()]
 
 
 def test_search_as_you_type_finds_completes_and_explains(seen: Seen) -> None:
     page = seen.page
     page.locator("#text").press_sequentially("weath", delay=20)
-    page.locator("#hits li").first.wait_for()
+    page.locator("#hits > li").first.wait_for()
     assert set(names(page)) == {"message:1", "message:2", "message:3"}
     assert page.locator("#suggestions li").all_inner_texts() == ["weather"]
-    page.locator("#explanation .scores li").nth(2).wait_for()
-    assert "message:3" in page.locator("#explanation .scores").inner_text()
+    assert page.locator("#hits mark").first.inner_text() == "weather"
+    assert "weath → weather" in page.locator("#hits .glance").first.inner_text()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     assert page.locator("#text").input_value() == "weather"
+    page.get_by_text("✓ weather").first.wait_for()
+    page.get_by_text("What each word did").click()
+    assert "3 objects" in page.locator("#explanation").inner_text()
+
+
+def test_escape_keeps_the_text_and_enter_takes_the_completions_away(seen: Seen) -> None:
+    page = seen.page
+    page.locator("#text").press_sequentially("weath", delay=20)
+    page.locator("#suggestions li").first.wait_for()
+    page.keyboard.press("Escape")
+    assert page.locator("#suggestions li").count() == 0
+    assert page.locator("#text").input_value() == "weath"
+    page.keyboard.type("e")
+    page.locator("#suggestions li").first.wait_for()
+    page.keyboard.press("Enter")
+    page.locator("#hits > li").first.wait_for()
+    assert page.locator("#text").input_value() == "weathe"
+
+
+def test_the_address_is_the_search(seen: Seen, server: str) -> None:
+    page = seen.page
+    page.locator("#text").fill("lisbon")
+    page.keyboard.press("Enter")
+    page.locator("#hits > li").first.wait_for()
+    assert page.url == f"{server}?collection=messages&bucket=default&text=lisbon"
+    page.locator("#text").fill("nantes")
+    page.keyboard.press("Enter")
+    first = page.locator("#hits > li:first-child h2")
+    first.get_by_text("message:1").wait_for()
+    page.go_back()
+    first.get_by_text("message:2").wait_for()
+    assert page.locator("#text").input_value() == "lisbon"
+    page.reload()
+    seen.log_in()
+    page.locator("#hits > li").first.wait_for()
+    assert names(page) == ["message:2"]
 
 
 def test_a_typo_is_corrected_and_nothing_is_explained(seen: Seen) -> None:
@@ -119,20 +156,19 @@ def test_a_typo_is_corrected_and_nothing_is_explained(seen: Seen) -> None:
     page.locator("#meant-text").wait_for()
     assert page.locator("#meant-text").inner_text() == "weather lisbon"
     page.locator("#meant-text").click()
-    page.get_by_text("objects in").wait_for()
-    assert names(page)[0] == "message:2"
+    page.locator("#hits > li:first-child h2").get_by_text("message:2").wait_for()
     page.locator("#text").fill("zzzzqqqq")
-    page.get_by_text("No object answers.").wait_for()
-    page.get_by_role("heading", name="Why nothing").wait_for()
-    assert "No object holds 'zzzzqqqq'" in page.locator("#explanation .advice").first.inner_text()
+    page.get_by_role("heading", name="Nothing found").wait_for()
+    assert "No object holds 'zzzzqqqq'" in page.locator("#nothing .advice").first.inner_text()
 
 
 def test_markup_in_names_and_words_is_text(seen: Seen) -> None:
     page = seen.page
     page.locator("#text").fill("markup")
-    page.locator("#hits li").first.wait_for()
+    page.locator("#hits > li").first.wait_for()
     assert names(page) == ["<img-src=x-onerror=alert(1)>"]
-    page.get_by_role("button", name="Contents").click()
+    page.goto(f"{page.url.partition('?')[0]}?view=contents&collection=messages&bucket=default")
+    seen.log_in()
     page.locator("#objects li").nth(3).wait_for()
     assert "<img-src=x-onerror=alert(1)>" in page.locator("#objects li").all_inner_texts()
     assert page.locator("#main img").count() == 0
@@ -140,61 +176,82 @@ def test_markup_in_names_and_words_is_text(seen: Seen) -> None:
 
 def test_contents_come_page_by_page(seen: Seen) -> None:
     page = seen.page
-    page.get_by_role("button", name="Contents").click()
-    seen.choose("many")
+    seen.view("Contents")
+    page.get_by_role("link", name="many", exact=True).click()
+    page.get_by_role("link", name="numbered", exact=True).click()
     page.locator("#objects li").nth(99).wait_for()
     page.locator("#objects-more").click()
     page.locator("#objects li").nth(199).wait_for()
     assert page.locator("#objects li").count() == 200
-    page.get_by_label("Names that begin with").fill("object:19")
-    page.get_by_role("button", name="Show", exact=True).click()
-    page.wait_for_function("document.querySelectorAll('#objects li').length === 11")
+    page.locator("#objects-prefix").fill("object:19")
+    page.keyboard.press("Enter")
+    page.locator("#objects li").nth(11).wait_for(state="detached")
+    assert page.locator("#objects li").count() == 11
 
 
-def test_figures_and_requests_are_shown(seen: Seen) -> None:
+def test_figures_and_routes_are_shown(seen: Seen, server: str) -> None:
     page = seen.page
-    page.get_by_role("button", name="Figures").click()
+    seen.view("Figures")
     page.get_by_role("heading", name="Commands", exact=True).wait_for()
     assert "PUSH" in page.locator("#figures").inner_text()
-    page.get_by_role("button", name="Requests").click()
-    page.get_by_label("Text", exact=True).fill('say "hi"')
-    assert page.locator("#as-channel").inner_text().endswith('QUERY messages default "say \\"hi\\"" LIMIT(10)')
-    assert "v1/query?collection=messages" in page.locator("#as-curl").inner_text()
-    assert 'client.query("messages", "default", "say \\"hi\\"")' in page.locator("#as-python").inner_text()
+    page.locator(".chart path[d^='M']").first.wait_for(state="attached")
+    page.goto(f"{server}docs")
+    seen.log_in()
+    page.get_by_text("GET /v1/search").wait_for()
+    assert page.locator("details.route").count() > 15
 
 
-def test_every_curl_line_works_as_it_stands(seen: Seen) -> None:
+def test_the_same_request_elsewhere_works_as_it_stands(seen: Seen, tmp_path: Path) -> None:
     page = seen.page
-    page.get_by_role("button", name="Requests").click()
-    page.get_by_label("Object", exact=True).fill("curl:1")
-    operations = page.locator("#operation option").all_inner_texts()
-    assert {"query", "push", "explain"} <= set(operations)
-    for operation in sorted(operations, key=lambda name: FIRST.get(name, 2)):
-        page.get_by_label("Operation").select_option(operation)
-        page.get_by_label("Text", exact=True).fill('it\'s a "curled" $HOME \\ text &c=d')
-        line = page.locator("#as-curl").inner_text().replace("Bearer PASSWORD", f"Bearer {PASSWORD}")
-        done = subprocess.run(["sh", "-c", line.replace("curl ", "curl -sS -w ' %{http_code}' ", 1)],
-                              capture_output=True, text=True, timeout=WAIT_S, check=True)  # fmt: skip
-        body, _, status = done.stdout.rpartition(" ")
-        if operation == "suggest":  # the last word, "&c=d", is no word
-            assert status in ("200", "400")
-            continue
-        assert status == "200", (operation, done.stdout)
-        if operation == "query":
-            assert "curl:1" in body
+    page.locator("#text").fill('lisbon "weather" it\'s')
+    page.locator("#hits > li").first.wait_for()
+    page.get_by_text("The same request elsewhere").click()
+    lines = {}
+    for kind in ("curl", "Python", "Shell", "Channel"):
+        page.get_by_role("tab", name=kind).click()
+        lines[kind] = page.locator("#request-shown pre").inner_text().replace("PASSWORD", PASSWORD)
+    assert lines["Channel"].endswith('QUERY messages default "lisbon \\"weather\\" it\'s"')
+    for kind, command in (
+        ("curl", ["sh", "-c", lines["curl"].replace("curl ", "curl -sS ", 1)]),
+        ("Python", [sys.executable, "-c", lines["Python"]]),
+        ("Shell", ["sh", "-c", lines["Shell"].replace("sonicpy ", f"{sys.executable} -m sonicpy ", 1)]),
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S, check=True, cwd=tmp_path)
+        assert "message:2" in done.stdout, kind
 
 
 def test_a_keyboard_is_enough(seen: Seen) -> None:
     page = seen.page
     page.locator("#text").focus()
     page.keyboard.type("lisbon")
-    page.locator("#hits li").first.wait_for()
+    page.locator("#hits > li").first.wait_for()
     for _ in range(40):
         page.keyboard.press("Shift+Tab")
         if page.evaluate("document.activeElement.dataset.view") == "contents":
             break
     page.keyboard.press("Enter")
-    page.locator("#sizes table").first.wait_for()
+    page.locator("#contents table").first.wait_for()
+
+
+def test_hits_are_shown_as_the_setting_says(browser: Any, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text(
+        "id,title,text,link\n1,A <b>bold</b> title,Red apples,https://shop.example/1\n"
+        "2,Second,Green apples,javascript:alert(1)\n"
+    )
+    port = free_port()
+    with Server(tmp_path, {"http.inet": f"{HOST}:{port}", "http.hits": str(rows)}) as server:
+        with sonicpy.connect(f"sonic://{HOST}:{server.port}") as client:
+            client.push_many([("goods", "default", "1", "red apples"), ("goods", "default", "2", "green apples today")])
+        found = Seen(browser, f"http://{HOST}:{port}/")
+        found.page.locator("#text").fill("apples")
+        found.page.locator("#hits > li").nth(1).wait_for()
+        assert names(found.page) == ["A <b>bold</b> title", "Second"]
+        assert found.page.locator("#hits a").all_inner_texts() == ["A <b>bold</b> title"]
+        assert found.page.locator("#hits a").get_attribute("href") == "https://shop.example/1"
+        assert found.page.locator("#hits p mark").all_inner_texts() == ["apples", "apples"]
+        assert found.faults == []
+        found.context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -206,15 +263,29 @@ def test_nothing_is_cut_off_and_axe_finds_nothing(browser: Any, server: str, wid
     found.choose("messages")
     page = found.page
     page.locator("#text").fill("weather in")
-    page.locator("#explanation .scores li").first.wait_for()
-    for view in ("Search", "Contents", "Figures", "Requests"):
-        page.get_by_role("button", name=view, exact=True).click()
+    page.locator("#hits > li").first.wait_for()
+    page.get_by_text("What each word did").click()
+    page.get_by_text("The same request elsewhere").click()
+    for view in ("Search", "Contents", "Figures", "API"):
+        found.view(view)
         page.wait_for_timeout(300)
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), view
         result = axe.Axe().run(page)
         assert result.violations_count == 0, result.generate_report()
     found.context.close()
     assert [fault for fault in found.faults if "Content Security Policy" not in fault] == []
+
+
+def test_the_first_paint_waits_for_one_round_of_requests(browser: Any, server: str) -> None:
+    """The page is painted from index.html and its stylesheet, while no module and no answer has come yet."""
+    page = browser.new_page()
+    page.route(re.compile(r"\.js$|/v1/"), lambda route: None)  # they never come
+    page.goto(server, wait_until="commit")
+    page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+    assert page.locator("#text").is_visible()
+    asked = "performance.getEntriesByType('resource').map((each) => new URL(each.name).pathname)"
+    assert "/page/style.css" in page.evaluate(asked)
+    page.close()
 
 
 def test_a_wrong_password_asks_again(browser: Any, server: str) -> None:
@@ -226,27 +297,55 @@ def test_a_wrong_password_asks_again(browser: Any, server: str) -> None:
     found.context.close()
 
 
-def test_the_search_box_of_the_examples_asks_from_elsewhere(browser: Any, tmp_path: Path) -> None:
-    port, page_port = free_port(), free_port()
-    shutil.copytree(ROOT / "examples/browser", tmp_path / "page")
-    index = tmp_path / "page/index.html"
-    index.write_text(index.read_text().replace("127.0.0.1:8491", f"{HOST}:{port}"))
-    settings = {"http.inet": f"{HOST}:{port}", "http.origins": f"http://{HOST}:{page_port}"}
-    command = [sys.executable, "-m", "http.server", "--bind", HOST, "--directory", str(index.parent), str(page_port)]
-    with Server(tmp_path, settings) as server, subprocess.Popen(command, stderr=subprocess.DEVNULL) as files:
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The search box of the examples, served from another origin than the index."""
+    port, page_port, folder = free_port(), free_port(), tmp_path_factory.mktemp("box")
+    page = folder / "page" / "index.html"
+    page.parent.mkdir()
+    page.write_text((ROOT / "examples/browser/index.html").read_text().replace("127.0.0.1:8491", f"{HOST}:{port}"))
+    rows = ROOT / "examples/browser/rows.jsonl"
+    settings = {"http.inet": f"{HOST}:{port}", "http.origins": f"http://{HOST}:{page_port}", "http.hits": str(rows)}
+    command = [sys.executable, "-m", "http.server", "--bind", HOST, "--directory", str(page.parent), str(page_port)]
+    with Server(folder, settings) as server, subprocess.Popen(command, stderr=subprocess.DEVNULL) as files:
         try:
             with sonicpy.connect(f"sonic://{HOST}:{server.port}") as client:
                 client.push("messages", "default", "message:1", "Sunny weather in Lisbon")
+                client.push("messages", "default", "message:2", "No trains in Nantes, bad weather")
+                client.push("messages", "default", "<b>", "A name of markup, by any weather")
             wait_for_port(page_port)
-            page = browser.new_page()
-            page.goto(f"http://{HOST}:{page_port}/")
-            page.locator("#box").press_sequentially("wether lis")
-            page.get_by_text("message:1").wait_for()
-            page.locator("#meant").get_by_text("weather lis").wait_for()
-            page.locator("#words option", has_text="wether lisbon").wait_for(state="attached")
-            page.close()
+            yield f"http://{HOST}:{page_port}/"
         finally:
             files.terminate()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_search_box_of_the_examples_shows_marks_and_goes_by_keys(browser: Any, box: str, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    page = browser.new_page(color_scheme=scheme, viewport={"width": 390, "height": 700})
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(box)
+    page.locator("#box").press_sequentially("wether lis")
+    page.locator("#hits mark", has_text="Lisbon").first.wait_for()
+    assert page.locator("#hits li").first.inner_text().split("\n") == ["Lisbon", "Sunny weather in Lisbon"]
+    assert {"weather lis", "wether lisbon"} <= set(page.locator("#words button").all_inner_texts())
+    assert page.url == f"{box}?text=wether+lis"
+    page.locator("#box").fill("weather")
+    page.locator("#words button").first.wait_for(state="detached")
+    page.locator("#hits b", has_text="<b>").wait_for()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement === document.querySelectorAll('#hits [tabindex]')[1]")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "box"
+    result = axe.Axe().run(page)
+    assert result.violations_count == 0, result.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.locator("#box").fill("qqqqzzzz")
+    page.locator("#said", has_text="Nothing found").wait_for()
+    page.close()
+    assert faults == []
 
 
 def wait_for_port(port: int) -> None:
@@ -271,7 +370,7 @@ def test_browse_shows_a_folder(browser: Any, tmp_path: Path) -> None:
         assert shown is not None
         found = Seen(browser, shown[0])
         found.page.locator("#text").fill("note")
-        found.page.locator("#hits li").first.wait_for()
+        found.page.locator("#hits > li").first.wait_for()
         assert names(found.page) == ["note:1"]
         found.context.close()
         process.terminate()

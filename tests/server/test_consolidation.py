@@ -427,6 +427,7 @@ class TestLimits:
                 assert count_words(ingest, bucket) == 5
                 assert search.results(f"LIST c {bucket}") == ["aa", "ab", "ac", "ad", "xa"]
                 assert search.results(f'QUERY c {bucket} "xc" LANG(none)') == ["o"]
+            assert len(lines_with("bucket c/mw1 has 5 words in its word graph", server)) == 1, server.log()
             assert len(lines_with("max_words is 5", server)) == len(server.log().splitlines()) == 1, server.log()
             push_words(server, "large", range(2_000))
             assert control.ask("TRIGGER consolidate") == "OK"
@@ -460,4 +461,5 @@ class TestLimits:
                 assert control.ask("TRIGGER consolidate") == "OK"
                 assert search.results(f"LIST c {bucket} LIMIT(500)") == words
                 assert search.results(f'SUGGEST c {bucket} "{words[-1]}x" LIMIT(1)') == [words[-1]]
+            assert len(lines_with("bucket c/a has 300 words (", server)) == 1, server.log()
             assert len(lines_with("max_words is 5", server)) == len(server.log().splitlines()) == 1, server.log()

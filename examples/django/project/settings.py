@@ -12,6 +12,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 INSTALLED_APPS = ["shop"]
 ROOT_URLCONF = "project.urls"
 SECRET_KEY = "of an example"
+TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True}]
 
-# The tests of the project search in memory.
-SEARCH_FOLDER = ":memory:" if "test" in sys.argv else FOLDER / "search"
+# `sonicpy serve` answers at this address. The tests of the project search in memory.
+SEARCH = ":memory:" if "test" in sys.argv else "sonic://localhost:1491"

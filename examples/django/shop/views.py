@@ -2,10 +2,10 @@
 
 from django.http import HttpRequest, JsonResponse
 
-from shop.search import find
+from shop.search import completions, find
 
 
 def search(request: HttpRequest) -> JsonResponse:
-    """Answer /search?q=TEXT."""
-    found = find(request.GET.get("q", "")[:200])
-    return JsonResponse({"articles": [{"id": article.pk, "title": article.title} for article in found]})
+    """Answer /search?text=TEXT."""
+    text = request.GET.get("text", "")[:200]
+    return JsonResponse({"hits": find(text), "suggestions": completions(text)})

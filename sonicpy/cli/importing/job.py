@@ -13,6 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
+from sonicpy.cli.importing.guess import guessed_command
 from sonicpy.cli.importing.mapping import Entry, FieldMapping, InvalidRow
 from sonicpy.cli.importing.position import Position, head_of, remove_position, write_position
 from sonicpy.cli.importing.progress import ProgressBar
@@ -57,6 +58,9 @@ class ImportJob:
         self._position = Position()
         self._position_file: Path | None = None
         self._bad: IO[str] | None = None
+        self._objects: dict[str, int] = {}
+        """The number of objects that each collection had before its first row."""
+        self._pushed = 0
 
     def save_position(self, path: Path, position: Position) -> None:
         """Begin behind `position`, and save the position of this import in the file `path`."""
@@ -97,6 +101,14 @@ class ImportJob:
             remove_position(self._position_file)
         return self._position
 
+    def met(self) -> int:
+        """Return how many rows were added to objects that were there, from an earlier row or an earlier import.
+
+        Other clients that push at the same time make it smaller.
+        """
+        made = sum(self._sink.objects(collection) - before for collection, before in self._objects.items())
+        return max(self._pushed - made, 0)
+
     def _check_columns(self, rows: Sequence[SourceRow]) -> None:
         columns = list(dict.fromkeys(chain.from_iterable(rows)))
         missing = self._fields.missing(columns) if columns else None
@@ -106,16 +118,22 @@ class ImportJob:
                 raise ConfigError(f"{self._source.path} has several columns {repeated!r}; rename all but one.")
             return
         delimiter = next((each for each in OTHER_DELIMITERS if each in columns[0]), None)
-        hint = ""
+        hint = "."
         if self._source.kind == "csv" and len(columns) == 1 and delimiter is not None:
-            hint = f"; --delimiter {OTHER_DELIMITERS[delimiter]} splits them"
-        raise ConfigError(f"{self._source.path} has {missing}; it has {', '.join(map(repr, columns))}{hint}.")
+            hint = f"; --delimiter {OTHER_DELIMITERS[delimiter]} splits them."
+        elif self._fields.is_default and (command := guessed_command(Path(self._source.path), columns)) is not None:
+            hint = f"; perhaps: {command}"
+        found = ", ".join(map(repr, columns))
+        raise ConfigError(f"{self._source.path} has {missing}; it has {found}{hint}")
 
     def _take(self, chunk: list[tuple[int, ReadRow]], progress: ProgressBar) -> None:
         numbered, refused = self._map(chunk)
         if self._strict and refused:
             numbered = [(number, entry) for number, entry in numbered if number < refused[0].row]
+        for collection in {entry.collection for _, entry in numbered} - self._objects.keys():
+            self._objects[collection] = self._sink.objects(collection)
         refusals = self._sink.push([entry for _, entry in numbered])
+        self._pushed += len(numbered) - len(refusals)
         rows = dict(chunk)
         for place, reason in refusals:
             number = numbered[place][0]

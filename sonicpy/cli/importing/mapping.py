@@ -62,6 +62,11 @@ class FieldMapping:
     bucket_field: str = BUCKET_FIELD
     lang_field: str = LANG_FIELD
 
+    @property
+    def is_default(self) -> bool:
+        """Whether no option named a column of an object or of a text."""
+        return self.id is None and tuple(self.texts) == (TEXT_COLUMN,)
+
     def missing(self, columns: Collection[str]) -> str | None:
         """Return the end of a sentence about a missing column that is needed or was named; None: none is missing."""
         needed = [("--id", OBJECT_COLUMNS if self.id is None else (self.id,))]

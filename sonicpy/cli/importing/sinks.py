@@ -35,6 +35,9 @@ class Sink(Protocol):
     def sync(self) -> None:
         """Return when everything pushed is stored durably. Raises SonicError."""
 
+    def objects(self, collection: str) -> int:
+        """Return the number of objects in a collection. Raises SonicError."""
+
 
 class FolderSink:
     """Pushes into an index, in the order of the entries."""
@@ -57,6 +60,10 @@ class FolderSink:
         """Commit and wait for the disk: a saved position must not survive a crash that loses its rows."""
         self._index.engine.commit()
         self._index.engine.store.sync()
+
+    def objects(self, collection: str) -> int:
+        """Return the number of objects in a collection."""
+        return self._index.count(collection, of="objects")
 
     def _texts(self, entries: list[Entry]) -> Iterator[RefusedEntry]:
         return _places(self._index.push_many([_row(entry) for entry in entries]).refused)
@@ -107,6 +114,13 @@ class ServerSink:
 
     def sync(self) -> None:
         """Do nothing: a server answers OK once a push is stored."""
+
+    def objects(self, collection: str) -> int:
+        """Return the number of objects in a collection; 0 from a server that does not count them, such as Sonic."""
+        try:
+            return self._client.count(collection, of="objects")
+        except CommandError:
+            return 0
 
 
 def _row(entry: Entry) -> tuple[str, str, str, str, str | None]:

@@ -131,7 +131,8 @@ def _import(arguments: argparse.Namespace, source: Source, sink: Sink, folder: P
         ProgressBar(source.size, source.unit, shown=not arguments.quiet and sys.stderr.isatty()) as progress,
     ):
         end = job.run(bad, progress)
-    _report(arguments, start, end, time.monotonic() - began)
+        met = job.met()
+    _report(arguments, start, end, met, time.monotonic() - began)
     return ROWS_REFUSED if end.refused else 0
 
 
@@ -146,9 +147,10 @@ def _start(path: Path, source: Path, *, resume: bool) -> Position:
     return position
 
 
-def _report(arguments: argparse.Namespace, start: Position, end: Position, seconds: float) -> None:
+def _report(arguments: argparse.Namespace, start: Position, end: Position, met: int, seconds: float) -> None:
     if arguments.json:
         counts = {"rows": end.rows, "indexed": end.indexed, "refused": end.refused, "resumed": start.rows}
+        counts["met"] = met
         print(json.dumps({**counts, "seconds": round(seconds, 3)}))
         return
     rows = end.rows - start.rows
@@ -157,6 +159,9 @@ def _report(arguments: argparse.Namespace, start: Position, end: Position, secon
         f"{rows} rows{behind} in {seconds:.1f} s, {rows / max(seconds, 1e-9):.0f} rows/s; "
         f"{end.indexed} indexed, {end.refused} refused in all"
     )
+    if met:
+        rows_were = "1 row was" if met == 1 else f"{met} rows were"
+        remark(f"{rows_were} added to objects that were there, beside their earlier words")
 
 
 @contextmanager

@@ -9,13 +9,8 @@ export class Failure extends Error {
   }
 }
 
-export function usePassword(text) {
-  password = text;
-}
-
-export function hasPassword() {
-  return password !== "";
-}
+export const usePassword = (text) => { password = text; };
+export const hasPassword = () => password !== "";
 
 /** Return the JSON of a request. `parameters` go into the address; null and "" are left out. */
 export async function get(path, parameters = {}, signal = undefined) {

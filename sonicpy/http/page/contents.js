@@ -1,59 +1,61 @@
-// What the index holds: collections and buckets with sizes, objects, words.
+// What the index holds: a tree of collections and buckets with sizes, and the objects and words of one bucket.
 
 import { get } from "./api.js";
-import { bar, byId, element, figures, table } from "./dom.js";
-import { say, scope } from "./main.js";
+import { byId, element, figures, table } from "./dom.js";
+import { say } from "./main.js";
+import { address, state } from "./state.js";
 
 const PAGE = 100;
+const SIZED = 20;
 
 export async function showContents() {
-  const { collection, bucket } = scope();
+  const { collection, bucket } = state;
   const whole = await get("v1/stats");
   const by = Object.entries(whole.by_collection ?? {});
-  const most = Math.max(0, ...by.map(([, each]) => each.objects));
-  const rows = by.map(([name, each]) => [name, each.buckets, bar(each.objects, most), each.words]);
-  const parts = [table("Collections", ["collection", "buckets", "objects", "words"], rows)];
+  const parts = [table("Collections", ["collection", "buckets", "objects", "words"], by.map(([name, each]) =>
+    [element("a", { href: address({ view: "contents", collection: name, bucket: "" }) }, name), each.buckets, each.objects, each.words]))];
+  if (collection) parts.push(await tree(collection, bucket));
   if (bucket) {
-    const held = await get("v1/stats", { collection, bucket });
-    parts.push(element("h3", {}, `Bucket ${bucket}`), table("Figures of the bucket", ["figure", "value"], figures(held)));
+    const { collection: _, bucket: __, exists: ___, ...rest } = await get("v1/stats", { collection, bucket });
+    parts.push(element("h2", {}, `${collection} / ${bucket}`), table("Figures of the bucket", ["figure", "value"], figures(rest)),
+      await pages("Objects", "objects", "names", { collection, bucket }), await pages("Words", "words", "words", { collection, bucket }));
   }
-  byId("sizes").replaceChildren(...parts);
-  byId("objects").replaceChildren();
-  byId("words").replaceChildren();
-  if (bucket) await Promise.all([moreObjects(), moreWords()]);
+  byId("contents").replaceChildren(...parts);
 }
 
-async function moreObjects() {
-  const { collection, bucket } = scope();
-  const after = byId("objects").lastElementChild?.textContent;
-  const prefix = byId("prefix").value;
-  const { names } = await get("v1/objects", { collection, bucket, prefix, after, limit: PAGE });
-  byId("objects").append(...names.map((name) => element("li", {}, name)));
-  byId("objects-more").hidden = names.length < PAGE;
+/** Return the buckets of a collection; where they are few, with their sizes. */
+async function tree(collection, bucket) {
+  const { names } = await get("v1/buckets", { collection });
+  const sizes = names.length > SIZED ? [] : await Promise.all(names.map((name) => get("v1/stats", { collection, bucket: name })));
+  const link = (name) => element("a", { href: address({ view: "contents", collection, bucket: name }), "aria-current": name === bucket ? "true" : null }, name);
+  return element("div", {}, element("h2", {}, collection), sizes.length
+    ? table(`Buckets of ${collection}`, ["bucket", "objects", "words"], names.map((name, place) => [link(name), sizes[place].objects, sizes[place].words]))
+    : element("ul", { class: "tree", "aria-label": `Buckets of ${collection}` }, names.map((name) => element("li", {}, link(name)))));
 }
 
-async function moreWords() {
-  const { collection, bucket } = scope();
-  const after = byId("words").lastElementChild?.textContent;
-  const { words } = await get("v1/words", { collection, bucket, after, limit: PAGE });
-  byId("words").append(...words.map((word) => element("li", {}, word)));
-  byId("words-more").hidden = words.length < PAGE;
-}
-
-function reporting(act) {
-  return async (event) => {
-    event.preventDefault();
-    try {
-      await act();
-    } catch (error) {
-      say(error);
-    }
+/** Return a list that grows page by page, with a filter for its beginnings. */
+async function pages(title, path, key, scope) {
+  const list = element(path === "objects" ? "ol" : "ul", { class: path === "objects" ? null : "held", id: path, "aria-label": title });
+  const more = element("button", { type: "button", id: `${path}-more` }, `More ${path}`);
+  const prefix = element("input", { id: `${path}-prefix`, autocomplete: "off" });
+  let last = null;
+  const load = async () => {
+    const found = (await get(`v1/${path}`, { ...scope, prefix: prefix.value, after: last, limit: PAGE }))[key];
+    last = found.at(-1) ?? last;
+    list.append(...found.map((name) => element("li", {}, path === "words" ? element("a", { href: address({ view: "search", text: name }) }, name) : name)));
+    more.hidden = found.length < PAGE;
   };
+  const reporting = (act) => async (event) => {
+    event.preventDefault();
+    try { await act(); } catch (error) { say(error); }
+  };
+  more.addEventListener("click", reporting(load));
+  const form = element("form", { class: "filter", onsubmit: reporting(async () => {
+    list.replaceChildren();
+    last = null;
+    await load();
+  }) }, element("label", { for: `${path}-prefix` }, "that begin with"), prefix, element("button", { type: "submit" }, "Show"));
+  await load();
+  return element("div", {}, element("h2", {}, title), form, list, more);
 }
 
-byId("objects-more").addEventListener("click", reporting(moreObjects));
-byId("words-more").addEventListener("click", reporting(moreWords));
-byId("objects-form").addEventListener("submit", reporting(async () => {
-  byId("objects").replaceChildren();
-  await moreObjects();
-}));

@@ -7,26 +7,44 @@ export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (value !== null) made.setAttribute(key, value);
+    else if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value === true ? "" : value);
   }
-  made.append(...children.map((child) => (child instanceof Node ? child : String(child))));
+  made.append(...children.flat().filter((child) => child !== null).map((child) => (child instanceof Node ? child : String(child))));
   return made;
 }
 
-/** Return a table. Numbers stand at the right. */
-export function table(caption, heads, rows) {
-  const cell = (name, value) => element(name, typeof value === "number" ? { class: "number" } : {}, shown(value));
-  return element("table", {}, element("caption", { class: "quiet" }, caption),
-    element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col" }, head)))),
-    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map((value) => cell("td", value))))));
+export const count = (number, name) => `${number.toLocaleString("en")} ${name}${number === 1 ? "" : "s"}`;
+
+export function bytes(number) {
+  const place = Math.min(4, Math.floor(Math.log2(Math.max(1, number)) / 10));
+  return `${(number / 1024 ** place).toLocaleString("en", { maximumFractionDigits: place ? 1 : 0 })} ${["bytes", "KiB", "MiB", "GiB", "TiB"][place]}`;
 }
 
-export function shown(value) {
+export function shown(value, name = "") {
   if (value instanceof Node) return value;
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value === "number") return value.toLocaleString("en", { maximumFractionDigits: 3 });
+  if (typeof value === "number") return name.endsWith("bytes") ? bytes(value) : value.toLocaleString("en", { maximumFractionDigits: 3 });
   if (value === null || value === undefined) return "–";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Return a table whose columns sort by a click on their heads. Columns of numbers stand at the right. */
+export function table(caption, heads, rows) {
+  const isNumber = heads.map((_, place) => rows.length > 0 && rows.every((row) => typeof row[place] === "number" || row[place] === null));
+  const body = element("tbody");
+  const fill = () => body.replaceChildren(...rows.map((row) =>
+    element("tr", {}, row.map((value, place) => element("td", { class: isNumber[place] ? "number" : null }, shown(value, heads[place]))))));
+  let sorted = -1;
+  const sort = (place) => {
+    const turn = sorted === place ? -1 : 1;
+    sorted = sorted === place ? -1 : place;
+    rows.sort((one, other) => turn * (isNumber[place] ? other[place] - one[place] : shown(one[place]).toString().localeCompare(shown(other[place]).toString())));
+    fill();
+  };
+  fill();
+  const head = heads.map((name, place) => element("th", { scope: "col", class: isNumber[place] ? "number" : null },
+    element("button", { type: "button", title: `Sort by ${name}`, onclick: () => sort(place) }, name.replace(/ ?bytes$/, " size"))));
+  return element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption }, element("table", {}, element("caption", { class: "quiet" }, caption), element("thead", {}, element("tr", {}, head)), body));
 }
 
 /** Return rows of figures with readable names; those of a group get its name before theirs. */
@@ -34,34 +52,16 @@ export function figures(held, group = "") {
   return Object.entries(held).flatMap(([name, value]) => {
     const title = `${group}${name.replaceAll("_", " ")}`;
     if (value !== null && typeof value === "object") return figures(value, `${title}: `);
-    if (name.endsWith("bytes") && typeof value === "number") return [[title.replace(/ ?bytes$/, " size") , bytes(value)]];
-    return [[title, value]];
+    return [[title.replace(/ bytes$/, " size"), shown(value, name)]];
   });
 }
 
-function bytes(count) {
-  const place = Math.min(4, Math.floor(Math.log2(Math.max(1, count)) / 10));
-  const number = (count / 1024 ** place).toLocaleString("en", { maximumFractionDigits: place ? 1 : 0 });
-  return element("span", {}, `${number} ${["bytes", "KiB", "MiB", "GiB", "TiB"][place]}`);
-}
-
-/** Return a drawing of values side by side, as shares of `most`; the text beside it says what it shows. */
-export function stack(values, most, width = 120) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  const attributes = { viewBox: `0 0 ${width} 12`, preserveAspectRatio: "none", "aria-hidden": "true", class: "stack" };
-  for (const [key, value] of Object.entries(attributes)) svg.setAttribute(key, value);
-  let left = 0;
-  values.forEach((value, place) => {
-    const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-    const size = most > 0 ? (width * value) / most : 0;
-    for (const [key, each] of Object.entries({ x: left, width: size, height: 12, class: `part-${place % 6}` })) rect.setAttribute(key, each);
-    svg.append(rect);
-    left += size;
-  });
-  return svg;
-}
-
-/** Return a number with a bar of its share. */
-export function bar(value, most) {
-  return element("span", {}, stack([value], most), ` ${shown(value)}`);
+/** Return a block of code with a button that copies it. */
+export function code(text) {
+  const copy = element("button", { type: "button", onclick: async () => {
+    await navigator.clipboard.writeText(text);
+    copy.textContent = "Copied";
+    setTimeout(() => { copy.textContent = "Copy"; }, 1500);
+  } }, "Copy");
+  return element("div", { class: "code" }, element("pre", { tabindex: "0" }, text), copy);
 }

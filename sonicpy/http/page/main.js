@@ -4,15 +4,14 @@ import { Failure, get, usePassword } from "./api.js";
 import { showContents } from "./contents.js";
 import { byId, element } from "./dom.js";
 import { showFigures, stopFigures } from "./figures.js";
-import { showRequest } from "./requests.js";
-import { focusSearch, search } from "./search.js";
+import { showRoutes } from "./routes.js";
+import { showSearch } from "./search.js";
+import { address, read, state, write } from "./state.js";
 
-const VIEWS = { search: search, contents: showContents, figures: showFigures, request: showRequest };
-let view = "search";
+const VIEWS = { search: showSearch, contents: showContents, figures: showFigures, api: showRoutes };
 
-export function scope() {
-  return { collection: byId("collection").value, bucket: byId("bucket").value };
-}
+/** What the server says of itself; `channel` is the address for other clients. */
+export const here = { channel: "", version: "" };
 
 /** Say why something failed; a missing password asks for one. */
 export function say(error) {
@@ -24,69 +23,70 @@ export function say(error) {
   }
 }
 
-async function loadCollections() {
-  const { names } = await get("v1/collections");
-  const wanted = byId("collection").value;
-  byId("collection").replaceChildren(...names.map((name) => element("option", { value: name }, name)));
-  if (names.includes(wanted)) byId("collection").value = wanted;
-  if (!names.length) byId("message").textContent = "The index is empty: nothing has been pushed yet.";
-  await loadBuckets();
+function options(select, names, wanted) {
+  select.replaceChildren(...names.map((name) => element("option", { value: name }, name)));
+  select.value = names.includes(wanted) ? wanted : (names[0] ?? "");
+  return select.value;
 }
 
-async function loadBuckets() {
-  const { collection, bucket } = scope();
-  const names = collection ? (await get("v1/buckets", { collection })).names : [];
-  byId("buckets").replaceChildren(...names.map((name) => element("option", { value: name })));
-  if (!names.includes(bucket)) byId("bucket").value = names[0] ?? "";
+/** Load the names of collections and buckets; those of the address need no second round. */
+async function loadScope() {
+  const guessed = state.collection ? get("v1/buckets", { collection: state.collection }) : null;
+  const [about, { names: collections }, buckets] = await Promise.all([get("v1/about"), get("v1/collections"), guessed]);
+  Object.assign(here, about);
+  const collection = options(byId("collection"), collections, state.collection);
+  const known = collection === state.collection ? buckets : null;
+  const names = collection ? (known ?? await get("v1/buckets", { collection })).names : [];
+  const bucket = options(byId("bucket"), names, state.bucket || "default");
+  byId("bucket").hidden = names.length < 2;
+  if (state.view === "search") Object.assign(state, { collection, bucket });
 }
 
-async function show(name) {
-  view = name;
-  if (view !== "figures") stopFigures();
-  for (const button of document.querySelectorAll("nav button")) {
-    if (button.dataset.view === name) button.setAttribute("aria-current", "page");
-    else button.removeAttribute("aria-current");
-  }
-  for (const key of Object.keys(VIEWS)) byId(`view-${key}`).hidden = key !== name;
-  await refresh();
-}
-
-async function refresh() {
+/** Show the state. */
+export async function show() {
   say(null);
+  stopFigures();
+  for (const link of document.querySelectorAll("nav a")) {
+    link.href = address({ view: link.dataset.view });
+    if (link.dataset.view === state.view) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  for (const name of Object.keys(VIEWS)) byId(`view-${name}`).hidden = name !== state.view;
+  document.title = state.view === "search" ? `${state.text ? `${state.text} – ` : ""}sonicpy` : `${state.view} – sonicpy`;
   try {
-    await VIEWS[view]();
+    await loadScope();
+    await VIEWS[state.view]();
   } catch (error) {
     say(error);
   }
 }
 
-async function start() {
-  say(null);
-  try {
-    await loadCollections();
-    await VIEWS[view]();
-  } catch (error) {
-    say(error);
-  }
-}
-
-for (const button of document.querySelectorAll("nav button")) {
-  button.addEventListener("click", () => show(button.dataset.view));
-}
-byId("collection").addEventListener("change", async () => {
-  try {
-    await loadBuckets();
-  } catch (error) {
-    say(error);
-  }
-  await refresh();
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[href^='./']");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  history.pushState(null, "", link.href);
+  read();
+  show();
 });
-byId("bucket").addEventListener("change", refresh);
-byId("password-form").addEventListener("submit", async (event) => {
+addEventListener("popstate", () => {
+  read();
+  show();
+});
+byId("collection").addEventListener("change", () => {
+  write({ collection: byId("collection").value, bucket: "" }, true);
+  show();
+});
+byId("bucket").addEventListener("change", () => {
+  write({ bucket: byId("bucket").value }, true);
+  show();
+});
+byId("password-form").addEventListener("submit", (event) => {
   event.preventDefault();
   usePassword(byId("password").value);
   byId("password-form").hidden = true;
-  await start();
+  show();
 });
-await start();
-focusSearch();
+read();
+await show();
+if (state.view === "search" && byId("password-form").hidden) byId("text").focus();

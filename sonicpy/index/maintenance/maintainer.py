@@ -138,6 +138,11 @@ class Maintainer:
             return False
         return state.pending_seq - state.graph_seq >= times * max(BACKLOG_WORDS, state.graph_words // 10)
 
+    def scope(self, bucket: int) -> Scope | None:
+        """Return the collection and bucket of a bucket's number, or None if it was flushed."""
+        with self.engine.read() as view:
+            return view.scope(bucket)
+
     def words_to_read(self, bucket: int) -> int:
         """Return the approximate number of words to read for the graph of a bucket; 0: it is gone."""
         with self.engine.read() as view:

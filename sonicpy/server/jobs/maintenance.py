@@ -50,6 +50,11 @@ PRUNED_PER_TURN = 20
 Item = TypeVar("Item")
 
 
+CUT = "the words late in the alphabet are left out of it, and are neither completed nor corrected"
+LARGE = "all of them are kept, and the word graph takes more room than these settings plan for"
+"""The last part of the warning of a large word graph."""
+
+
 class Maintenance:
     """Runs consolidations, backups, restores and checks; one of each kind at a time, except backups.
 
@@ -310,11 +315,13 @@ class Maintenance:
             if not self._warned_of_size and (built.is_cut or (limit and built.words > limit)):
                 self._warned_of_size = True
                 logger.warning(
-                    "a bucket has %d words%s; store.fst.graph.max_words is %d and max_size %d KiB",
+                    "bucket %s has %d words%s (store.fst.graph.max_words is %d, max_size %d KiB): %s",
+                    "/".join(self._maintainer.scope(built.bucket) or (str(built.bucket),)),
                     built.words,
-                    " in its graph, those late in the alphabet are left out" if built.is_cut else "",
+                    " in its word graph" if built.is_cut else "",
                     limit,
                     self._graph_settings.max_size,
+                    CUT if built.is_cut else LARGE,
                 )
 
 

@@ -198,6 +198,14 @@ class ServerBackend:
             "index": await self.call("stats"),
         }
 
+    async def words_of_objects(self, collection: str, bucket: str, objects: Sequence[str]) -> list[list[str]]:
+        """Return words of each object."""
+        return self._service.index.words_of_objects(collection, bucket, objects)
+
+    def channel(self) -> str:
+        """Return the URL of the server."""
+        return self._service.url
+
     async def unready(self) -> str | None:
         """Return the reason why the server should get no requests, or None."""
         return not_ready(self._service)
@@ -261,6 +269,7 @@ class HttpServer:
             page=config.page,
             refuse=self._refuse,
             hosts=config.hosts,
+            hits=config.hits,
         )
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
         settings = uvicorn.Config(

@@ -1,0 +1,147 @@
+"""Titles, texts and links of objects, which `http.hits`, or --show of a query, gives.
+
+    a URL template       https://shop.example/{object}, with {collection} and {bucket}
+    a file of rows       JSONL or CSV with the columns id (or object), title, text, link
+    a function           package.module:function or /path/to/file.py:function; it gets a collection, a bucket and a list
+                         of names of objects, and returns a mapping from names to mappings with these keys
+
+The page escapes all of it. Links other than http, https and relative ones are left out.
+"""
+
+import csv
+import importlib
+import importlib.util
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlsplit
+
+from sonicpy.errors import ConfigError
+
+ID_COLUMNS = ("id", "object")
+TEXT_MAX = 500
+"""Characters of a text that are shown."""
+SCHEMES = frozenset(("", "http", "https"))
+
+
+class Shown(NamedTuple):
+    """A title, a text and a link of an object; None: it has none."""
+
+    title: str | None = None
+    text: str | None = None
+    link: str | None = None
+
+
+Show = Callable[[str, str, Sequence[str]], list[Shown]]
+"""Collection, bucket, names of objects; returns what each of them is shown as, in their order."""
+
+
+Function = Callable[[str, str, list[str]], Mapping[str, Mapping[str, Any]]]
+"""A function of a program: it returns mappings with the keys title, text and link by names of objects."""
+
+
+def shows(setting: str | Function) -> Show:
+    """Return what shows objects as a setting says, or as a function of this program does.
+
+    Raises:
+        ConfigError: the setting is neither a template nor a file nor a function, or what it names cannot be read.
+    """
+    if callable(setting):
+        return _calling(setting)
+    if "{object}" in setting:
+        return _template(setting)
+    if Path(setting).suffix in READERS:
+        return _rows(Path(setting))
+    if ":" in setting:
+        return _function(setting)
+    raise ConfigError(
+        f"{setting!r} shows no objects; allowed are a URL with {{object}}, a .jsonl or .csv file, or module:function."
+    )
+
+
+def shown_of(value: Mapping[str, Any]) -> Shown:
+    """Return what an object is shown as, from the keys title, text and link of a mapping; each may be missing."""
+    title, text, link = (None if value.get(key) in (None, "") else str(value[key]) for key in Shown._fields)
+    return Shown(title, None if text is None else text[:TEXT_MAX], safe(link))
+
+
+def safe(link: str | None) -> str | None:
+    """Return a link unless its scheme could run code in a page."""
+    if link is None:
+        return None
+    try:
+        parts = urlsplit("".join(link.split()))
+    except ValueError:
+        return None
+    return link if parts.scheme.lower() in SCHEMES and not link.startswith("//") else None
+
+
+def _template(setting: str) -> Show:
+    if safe(setting) is None:
+        raise ConfigError(f"{setting!r} shows no objects; allowed are links that begin with http:, https: or a path.")
+
+    def show(collection: str, bucket: str, objects: Sequence[str]) -> list[Shown]:
+        named = {"{collection}": collection, "{bucket}": bucket}
+        return [Shown(link=_filled(setting, {**named, "{object}": each})) for each in objects]
+
+    return show
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    for name, value in values.items():
+        template = template.replace(name, quote(value, safe=""))
+    return template
+
+
+def _rows(path: Path) -> Show:
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            held = {_id_of(row, path): shown_of(row) for row in READERS[path.suffix](file)}
+    except (OSError, ValueError, csv.Error) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"{path} cannot be read as rows that show objects: {reason}.") from error
+    return lambda collection, bucket, objects: [held.get(each, Shown()) for each in objects]
+
+
+def _id_of(row: Any, path: Path) -> str:
+    name = next((row[column] for column in ID_COLUMNS if column in row), None) if isinstance(row, dict) else None
+    if name is None:
+        raise ValueError(f"a row has no column {' or '.join(ID_COLUMNS)}")
+    return str(name)
+
+
+def _json_rows(file: Any) -> Iterator[Any]:
+    return (json.loads(line) for line in file if line.strip())
+
+
+READERS: dict[str, Callable[[Any], Iterator[Any]]] = {".jsonl": _json_rows, ".csv": csv.DictReader}
+"""By the ending of a file."""
+
+
+def _function(setting: str) -> Show:
+    place, _, name = setting.rpartition(":")
+    try:
+        call = getattr(_module(place), name)
+    except (ImportError, AttributeError, OSError, ValueError) as error:
+        raise ConfigError(f"{setting!r}, which shows objects, cannot be imported: {error}.") from error
+    return _calling(call)
+
+
+def _calling(call: Function) -> Show:
+    def show(collection: str, bucket: str, objects: Sequence[str]) -> list[Shown]:
+        found = call(collection, bucket, list(objects))
+        return [shown_of(found.get(each) or {}) for each in objects]
+
+    return show
+
+
+def _module(place: str) -> Any:
+    if not place.startswith("/"):
+        return importlib.import_module(place)
+    spec = importlib.util.spec_from_file_location(Path(place).stem, place)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{place} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,66 @@
+"""Names of collections and buckets on the command line: the bucket may be left out, an absent one is told."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sonicpy.cli.main import main
+from tests.cli.conftest import Run
+from tests.processes import Server
+
+
+def test_the_bucket_may_be_left_out(run: Run) -> None:
+    run("push", "fruit", "1", "red apple", "--data", "d")
+    run("push", "fruit", "default", "2", "green apple", "--data", "d")
+    assert run("query", "fruit", "apple", "--data", "d") == run("query", "fruit", "default", "apple", "--data", "d")
+    assert run("query", "fruit", "apple", "--data", "d").split() == ["2", "1"]
+    assert run("suggest", "fruit", "gre", "--data", "d") == "green\n"
+    assert run("list", "fruit", "--data", "d") == "apple\ngreen\nred\n"
+    assert run("pop", "fruit", "1", "red", "--data", "d") == "1\n"
+    assert "red" in run("explain", "fruit", "red", "--data", "d")
+
+
+REFUSED = [
+    ("query fruit", "1 argument; allowed are COLLECTION [BUCKET] TEXT\n"),
+    (
+        "query fruit b red apple pie",
+        "5 arguments; allowed are COLLECTION [BUCKET] TEXT; several words stand in quotes: "
+        'sonicpy query fruit b "red apple pie"\n',
+    ),
+    ("push fruit 1", "2 arguments; allowed are COLLECTION [BUCKET] OBJECT TEXT\n"),
+    ("list fruit b c", "3 arguments; allowed are COLLECTION [BUCKET]\n"),
+    ("query \u00e9 apple", "argument COLLECTION: collection"),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), REFUSED)
+def test_another_number_of_arguments_is_refused(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main([*line.split(), "--data", "d"])
+    assert exit_.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_an_absent_collection_or_bucket_is_told(run: Run, shared_server: Server) -> None:
+    for where in (["--data", "d"], ["--server", f"sonic://127.0.0.1:{shared_server.port}"]):
+        run("push", "absent_shop", "main", "1", "red apple", *where)
+        said = "sonicpy: there is no collection 'Absent_Shop'; did you mean 'absent_shop'?\n"
+        assert run("query", "Absent_Shop", "main", "apple", *where, said=said) == ""
+        said = "sonicpy: collection 'absent_shop' has no bucket 'default'; there is 'main'\n"
+        assert run("query", "absent_shop", "apple", *where, said=said) == ""
+        assert run("suggest", "absent_shop", "apl", *where, said=said) == ""
+        assert run("query", "absent_shop", "main", "nobody", *where) == ""
+    assert run("query", "nothing", "x", "--data", "d2", status=1, said="there is no index in d2") == ""
+
+
+def test_query_shows_titles_beside_objects(run: Run) -> None:
+    Path("rows.csv").write_text("id,title,link\n1,Red apples,https://shop.example/1\n")
+    run("push", "fruit", "1", "red apple", "--data", "d")
+    run("push", "fruit", "2", "red plum and apple", "--data", "d")
+    assert run("query", "fruit", "apple", "--data", "d", "--show", "rows.csv") == (
+        "1\tRed apples\thttps://shop.example/1\n2\n"
+    )
+    hits = json.loads(run("query", "fruit", "apple", "--data", "d", "--show", "rows.csv", "--json"))["hits"]
+    assert [(hit["object"], hit.get("title")) for hit in hits] == [("1", "Red apples"), ("2", None)]
+    run("query", "fruit", "apple", "--data", "d", "--show", "none.csv", status=2, said="none.csv cannot be read")

@@ -1,0 +1,79 @@
+"""`sonicpy shell`: lines at a prompt are verbs of the command line; Tab completes verbs, names and words."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from sonicpy.index.read_only_index import ReadOnlyIndex
+
+import sonicpy
+from sonicpy.cli import shell
+from sonicpy.cli.main import main
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> shell.Shell:
+    folder = tmp_path / "store"
+    with sonicpy.open(folder) as index:
+        index.push("fruit", "default", "1", "green apple")
+        index.push("fruit", "dried", "2", "red plum")
+    return shell.Shell(["--data", str(folder)], lambda: ReadOnlyIndex(folder))
+
+
+def test_lines_are_verbs(session: shell.Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    assert session.take('query fruit "green apple"')
+    assert session.take("use fruit dried")
+    assert session.prompt == "fruit/dried> "
+    assert session.take("query plum")
+    assert session.take("push 3 yellow")
+    assert session.take("query yelow")
+    assert session.take("use fruit") and session.prompt == "fruit/default> "
+    assert session.take("use") and session.prompt == "sonicpy> "
+    assert capsys.readouterr().out.split() == ["1", "2", "3"]
+    assert not session.take("quit")
+
+
+def test_wrong_lines_get_a_sentence_and_the_session_goes_on(
+    session: shell.Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for line, said in (
+        ("dance", "there is no verb 'dance' here; allowed are query"),
+        ('query "open', "the line cannot be read: No closing quotation"),
+        ("query", "the following arguments are required"),
+        ("use a b c", "use takes COLLECTION and BUCKET"),
+    ):
+        assert session.take(line)
+        assert said in capsys.readouterr().err
+    assert session.take("") and session.take("help")
+    assert "suggest" in capsys.readouterr().out
+
+
+COMPLETED = [
+    ("qu", {"query", "quit"}),
+    ("query fr", {"fruit"}),
+    ("query fruit d", {"default", "dried"}),
+    ("query fruit default gr", {"green"}),
+    ("use fruit dr", {"dried"}),
+    ("query nothing x", set()),
+]
+
+
+@pytest.mark.parametrize(("before", "words"), COMPLETED)
+def test_tab_completes(session: shell.Shell, before: str, words: set[str]) -> None:
+    assert {word for word, _ in session.completions(before)} == words
+
+
+def test_after_use_words_are_completed_at_once(session: shell.Shell) -> None:
+    session.take("use fruit dried")
+    assert {word for word, _ in session.completions("query pl")} == {"plum"}
+
+
+def test_without_the_extra_or_the_index_it_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["shell", str(tmp_path / "none")]) == 1
+    assert "there is no index in" in capsys.readouterr().err
+    sonicpy.open(tmp_path / "store").close()
+    monkeypatch.setitem(sys.modules, "prompt_toolkit", None)
+    assert main(["shell", str(tmp_path / "store")]) == 2
+    assert "pip install 'sonicpy-search[shell]'" in capsys.readouterr().err

@@ -1,0 +1,76 @@
+"""What objects are shown as: by a URL, by rows of a file, by a function; and links that could run code are left out."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from sonicpy.api.shown import Shown, safe, shows
+from sonicpy.errors import ConfigError
+
+FUNCTION = (
+    "def shown(collection, bucket, names):\n    return {'1': {'title': f'{collection} {bucket}', 'link': '/one'}}\n"
+)
+
+
+def test_a_url_is_filled_in() -> None:
+    show = shows("https://shop.example/{collection}/{bucket}?id={object}")
+    assert show("goods", "a b", ["1", "x/y&z"]) == [
+        Shown(link="https://shop.example/goods/a%20b?id=1"),
+        Shown(link="https://shop.example/goods/a%20b?id=x%2Fy%26z"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl"])
+def test_rows_of_a_file(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    csv = "id,title,text,link\n1,One,,/one\n2,,A text,javascript:alert(1)\n"
+    json = '{"id": 1, "title": "One", "link": "/one"}\n\n'
+    json += '{"object": "2", "text": "A text", "link": "javascript:alert(1)"}\n'
+    path.write_text(csv if name.endswith("csv") else json)
+    assert shows(str(path))("c", "b", ["2", "1", "3"]) == [Shown(text="A text"), Shown("One", link="/one"), Shown()]
+
+
+def test_a_function_of_a_module_or_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shop_of_test.py").write_text(FUNCTION)
+    monkeypatch.syspath_prepend(tmp_path)
+    for setting in ("shop_of_test:shown", f"{tmp_path}/shop_of_test.py:shown"):
+        assert shows(setting)("c", "b", ["1", "2"]) == [Shown("c b", link="/one"), Shown()]
+    sys.modules.pop("shop_of_test", None)
+
+
+WRONG = [
+    ("nothing", "allowed are a URL with {object}, a .jsonl or .csv file, or module:function"),
+    ("javascript:alert('{object}')", "allowed are links that begin with http:, https: or a path"),
+    ("missing.csv", "cannot be read as rows that show objects: No such file or directory"),
+    ("no_such_module:function", "which shows objects, cannot be imported: No module named 'no_such_module'"),
+    ("json:no_such_function", "cannot be imported"),
+    ("/no/such/file.py:function", "cannot be imported"),
+]
+
+
+@pytest.mark.parametrize(("setting", "said"), WRONG)
+def test_a_setting_that_names_nothing_gets_a_sentence(setting: str, said: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        shows(setting)
+    assert said in str(refused.value)
+
+
+def test_rows_without_an_id_get_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("sku,title\n1,One\n")
+    with pytest.raises(ConfigError, match="a row has no column id or object"):
+        shows(str(tmp_path / "rows.csv"))
+
+
+def test_only_links_that_run_no_code_are_kept() -> None:
+    for link in ("https://a.example/", "HTTP://a.example", "/one", "one?b=c:d", "#top"):
+        assert safe(link) == link
+    for link in (
+        "javascript:alert(1)",
+        " java\nscript:alert(1)",
+        "data:text/html,x",
+        "vbscript:x",
+        "//evil.example",
+        "file:///etc",
+    ):
+        assert safe(link) is None
