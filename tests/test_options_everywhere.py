@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from sonicpy.index.replica import Recorder
 
 import sonicpy
 from sonicpy.channel.commands import Query
@@ -20,6 +19,7 @@ from sonicpy.cluster.node.spread import Spread
 from sonicpy.cluster.peers.questions import Question, answer_read, pack_question, question_of, unpack_question
 from sonicpy.cluster.registry.partitions import part_of
 from sonicpy.config import Config
+from sonicpy.index.recorder import Recorder
 from sonicpy.options import ARGUMENTS
 from sonicpy.search import Search, asked
 from tests.client.ways import WAYS

@@ -4,11 +4,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from sonicpy.index.read_only_index import ReadOnlyIndex
 
 import sonicpy
 from sonicpy.cli import shell
 from sonicpy.cli.main import main
+from sonicpy.index.read_only_index import ReadOnlyIndex
 
 
 @pytest.fixture
