@@ -36,6 +36,8 @@ class RecorderEngine(Engine):
         self.lexer = self._make_lexer().under(FIRST)
         self._older: dict[tuple[str, str], Lexer] = {}
         self.record = b""
+        self.bucket_rules: int | None = None
+        """Of the bucket of the next change; None: those of a new one."""
 
     def push(self, collection: str, bucket: str, oid: str, terms: Terms, rules: int) -> None:
         """Keep the record of a PUSH.
@@ -43,7 +45,7 @@ class RecorderEngine(Engine):
         Raises:
             StoreError: as `apply`; or nodes that are not upgraded would not know the rules of the text.
         """
-        if rules > self.lexer.rules:
+        if rules > self.lexer.rules:  # an import, too, waits for the upgrade
             raise StoreError(
                 f"the terms of {oid} were cut by the rules {rules}, the cluster writes the rules {self.lexer.rules}: "
                 "upgrade every node, then run sonicpy cluster upgrade"
@@ -71,13 +73,16 @@ class RecorderEngine(Engine):
         """Refuse: a node changes one object at a time. Raises StoreError."""
         raise StoreError(f"{len(change.pushes)} changes at once are refused: a node of a cluster takes them one by one")
 
-    def read_lexer(self, collection: str, bucket: str) -> Lexer:
-        """Return the lexer of the rules that the cluster writes."""
-        return self.lexer
+    def lexer_of(self, collection: str, bucket: str) -> Lexer:
+        """Return the lexer of the rules that the node has found for the bucket of the next change."""
+        return self.lexer if self.bucket_rules is None else self.lexer.under(self.bucket_rules)
+
+    read_lexer = lexer_of
 
     def take_rules(self, rules: int) -> None:
-        """Cut texts of new buckets by these rules from now on."""
-        self.lexer = self.lexer.under(rules)
+        """Cut texts of new buckets by these rules from now on; compat mode has only one."""
+        if not self.is_compat:
+            self.lexer = self.lexer.under(rules)
 
 
 class Recorder(SpreadReader, Index):
@@ -99,6 +104,10 @@ class Recorder(SpreadReader, Index):
     def take_rules(self, rules: int) -> None:
         """Cut texts of new buckets by these rules from now on, which every node has to know."""
         self._engine.take_rules(rules)
+
+    def take_bucket(self, rules: int | None) -> None:
+        """Cut the text of the next change by these rules of its bucket; None: by those of a new one."""
+        self._engine.bucket_rules = rules
 
     def analyzer(self) -> dict[str, str]:
         """Return what decides which terms of a text are stored; see `Engine.analyzer`."""
@@ -163,6 +172,12 @@ class ReplicaIndex(SpreadParts, Index):
     def progress(self) -> Progress:
         """How far this replica is in the cluster's log."""
         return self._engine.replica.progress
+
+    def bucket_rules(self, collection: str, bucket: str) -> int | None:
+        """Return the rules of a bucket; None: it does not exist."""
+        with self._engine.read() as view:
+            state = view.bucket(collection, bucket)
+            return None if state is None else view.rules(state.bucket)
 
     def adopt(self, position: int, epoch: str) -> None:
         """Go on with another log; see `ReplicaStore.adopt`."""

@@ -32,6 +32,7 @@ from sonicpy.cluster.node.figures import partition_figures
 from sonicpy.cluster.node.follower import LogFollower
 from sonicpy.cluster.node.moves import Mover
 from sonicpy.cluster.node.replica import Answered, Replica, ReplicaTasks
+from sonicpy.cluster.node.rules import BucketRules, rules_of
 from sonicpy.cluster.peers.awake import Vanished
 from sonicpy.cluster.peers.hedging import NOT_HERE
 from sonicpy.cluster.peers.peers import Asker, Asleep, Peers
@@ -117,6 +118,7 @@ class Node:
         self.take_layout(layout)
         self.recorder = recorder
         self.is_strong = is_strong
+        self.rules = BucketRules(self)
         self.replicas: dict[int, Replica] = {}
         self.turn: dict[int, OpenBatch] = {}
         """The batches that changes of the turn under way are in, by partition."""
@@ -199,6 +201,7 @@ class Node:
         """Write entries as the nodes have agreed from now on; the batches under way stay as they are."""
         for writer in self._writers:
             writer.agreed = agreed
+        self.recorder.take_rules(rules_of(agreed))
 
     def batches(self) -> int:
         """Return how many batches of this node were acknowledged."""
@@ -459,6 +462,11 @@ class Node:
 
     async def _change(self, partition: int, question: Question) -> bytes:
         """Return the number that a change answers, and its position."""
+        if question.kind == "Pop":
+            collection, bucket = question.fields[:2]
+            self.recorder.take_bucket(self.replicas[partition].to_read().bucket_rules(collection, bucket))
+        else:
+            self.rules.forget(question.fields[0])
         record = make_record(self.recorder, question)
         batch = self.add(partition, record)
         place = len(batch.records[partition]) - 1

@@ -36,13 +36,14 @@ from sonicpy.channel.commands import (
     Verify,
 )
 from sonicpy.cluster.log.limits import ANSWER_S, RELAYED_S
+from sonicpy.cluster.log.writer import OpenBatch
 from sonicpy.cluster.node.merge import NAMED_MAX, merge_figures, merge_names
 from sonicpy.cluster.node.node import Node
 from sonicpy.cluster.node.spread import Spread
 from sonicpy.cluster.peers.questions import Question, question_of
 from sonicpy.config import Config
 from sonicpy.errors import StoreError
-from sonicpy.ids import check_collection
+from sonicpy.ids import check_collection, check_names
 from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.server.connections.dispatch import CALLS, Postponed
 from sonicpy.server.jobs.readers import ReaderWatch
@@ -54,10 +55,20 @@ from sonicpy.server.watching.statistics import Statistics
 def push(node: Node, command: Push) -> bytes:
     """Add the record of a PUSH to the next batch."""
     collection, bucket, oid, text, lang = command
-    node.recorder.push(collection, bucket, oid, text, lang)
+    rules = node.rules.known(collection, bucket)
+    if rules is None:
+        raise Postponed
     partition = node.partition_of(collection, bucket, oid)
-    node.turn[partition] = node.add(partition, node.recorder.take_record())
+    node.turn[partition] = add_push(node, command, rules)
     return replies.OK
+
+
+def add_push(node: Node, command: Push, rules: int) -> OpenBatch:
+    """Add the record of a PUSH, cut by the rules of its bucket, to the next batch; return that."""
+    collection, bucket, oid, text, lang = command
+    node.recorder.take_bucket(rules)
+    node.recorder.push(collection, bucket, oid, text, lang)
+    return node.add(node.partition_of(collection, bucket, oid), node.recorder.take_record())
 
 
 def read_here(call: Callable[[Any, Any], bytes]) -> Callable[[Node, Any], bytes]:
@@ -191,6 +202,13 @@ class NodeService(BaseService):
         return isinstance(command, Verify | Trigger) or (is_count and command.collection in self.node.spread)
 
     async def _execute(self, command: Command) -> bytes:
+        if isinstance(command, Push):
+            check_names(command.collection, command.bucket)
+            rules = await self.node.rules.find(command.collection, command.bucket)
+            await asyncio.shield(add_push(self.node, command, rules).done)
+            return replies.OK
+        if isinstance(command, FlushB | FlushC):
+            self.node.rules.forget(command.collection)
         if self.node.spread and getattr(command, "collection", None) in self.node.spread:
             if getattr(command, "bucket", None) is not None:
                 return await self._spread.execute(command)

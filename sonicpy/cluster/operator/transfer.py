@@ -25,8 +25,10 @@ from nats.aio.client import Client
 
 from sonicpy.cluster.log.ending import close
 from sonicpy.cluster.log.jetstream import JetStream, connect
+from sonicpy.cluster.log.versions import Agreement
 from sonicpy.cluster.log.writer import LogWriter, OpenBatch
 from sonicpy.cluster.node.claim import Claim
+from sonicpy.cluster.node.rules import rules_of
 from sonicpy.cluster.node.snapshots import load
 from sonicpy.cluster.operator.emptiness import what_is_held
 from sonicpy.cluster.operator.spreading import set_parts
@@ -149,13 +151,15 @@ def opened(source: Path, config: Config) -> Iterator[Index]:
 class Appender:
     """Appends records to the logs of a cluster, some batches at a time."""
 
-    def __init__(self, connection: Client, layout: Layout, claim: Claim) -> None:
+    def __init__(self, connection: Client, layout: Layout, claim: Claim, agreed: Agreement) -> None:
         log = JetStream(connection)
         self._layout = layout
         self._writers = [
             LogWriter(log, number, WRITER, claim.incarnation, lambda batch, position: None, claim=claim)
             for number in range(layout.logs)
         ]
+        for writer in self._writers:
+            writer.agreed = agreed
         self._waiting: deque[OpenBatch] = deque()
 
     async def add(self, collection: str, bucket: str, object: str, record: bytes) -> None:
@@ -212,13 +216,15 @@ async def _appending(
         layout = await registry.layout()
         recorder = Recorder(config)
         await registry.agree_on_analyzer(recorder.analyzer())
+        agreed = await registry.agreement()
+        recorder.take_rules(rules_of(agreed))
         if only_empty:
             await _check_empty(connection, layout)
         claim = await Claim.take(connection, registry, WRITER, ANOTHER_IMPORT)
         try:
             if spread:
                 layout = await set_parts(connection, registry, parts_wanted(layout, spread))
-            appender = Appender(connection, layout, claim)
+            appender = Appender(connection, layout, claim, agreed)
             try:
                 yield recorder, appender
             finally:
