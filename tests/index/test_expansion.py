@@ -212,11 +212,14 @@ class TestWhichWords:
             push(index, "whole", "bestellung user123")
             push(index, "mail", "nachricht an max.muster@example.net")
             assert found(index, "user123") == ["whole"]
-            assert found(index, "user1") == [], "not completed"
+            assert found(index, "user1") == ["whole"], "completed"
+            assert found(index, "user1 ") == [], "only where the text ends in it"
             assert found(index, "user124") == [], "not corrected"
-            assert found(index, "bestellung user1") == [], "and still required"
+            assert found(index, "bestellung user124") == ["whole"], "nor required where no object holds it"
+            push(index, "user124", "user124")
+            assert found(index, "bestellung user124 ") == ["user124"], "but where one does"
             assert found(index, "bestellunk user123") == ["whole"], "ordinary words beside it are corrected"
-            assert found(index, "nachricht max.muster@example.ne") == []
+            assert found(index, "nachricht max.muster@example.ne") == ["mail"]
             assert found(index, "nachricht max.muster@example.net") == ["mail"]
 
     def test_beside_other_words_stop_words_are_neither_completed_nor_corrected(self, tmp_path: Path) -> None:

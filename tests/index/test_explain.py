@@ -120,7 +120,7 @@ def test_advice(tmp_path: Path) -> None:
         assert "holds no word" in advice(index, "...!")
         assert "No object holds 'qqq'" in advice(index, "qqq") and "fewer than four" in advice(index, "qqq")
         assert "few enough edits" in advice(index, "quelque")
-        assert "'abc9', and an object must hold it" in advice(index, "weather abc9")
+        assert "No object holds 'abc9'; addresses, numbers" in advice(index, "weather abc9")
         assert "No object holds all required words" in advice(index, "abc2 abc3")
         assert "5 objects hold 'weather'; it finds only the newest 3 of them" in advice(index, "weather")
         assert advice(index, "abc4") == ""

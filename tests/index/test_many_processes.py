@@ -31,7 +31,7 @@ def follow(reader):
         if found != list(range(len(found))) or len(found) < seen:
             return f"after {seen} objects: {found}"
         for number in found:
-            if index.query("c", "b", f"word{number}").objects != [str(number)]:
+            if index.query("c", "b", f"word{number}", complete=False).objects != [str(number)]:
                 return f"object {number} is not found by its own word"
         seen = len(found)
     return f"{seen} objects in process {os.getpid()}"

@@ -164,7 +164,10 @@ def test_special_words_are_not_required_of_a_sentence(tmp_path: Path) -> None:
     with open_index(tmp_path) as index:
         push(index, "near", "Pumpe und Ventil verlieren im Winter Wasser")
         push(index, "told", "Pumpe P12 verliert Wasser")
-        assert found(index, "pumpe p13") == []
+        assert found(index, "pumpe p13") == ["told", "near"]
+        push(index, "other", "P13")
+        assert found(index, "pumpe p13") == ["other"]
+        index.flush_object(C, B, "other")
         assert found(index, "pumpe p12") == ["told"]
         assert found(index, "Verlieren Pumpe und Ventil P13 im Winter Wasser?")[0] == "near"
         assert set(found(index, "Warum verliert Pumpe P12 im kalten Winter Wasser?")) == {"near", "told"}
@@ -175,6 +178,6 @@ def test_no_query_is_empty_because_of_its_stop_words(tmp_path: Path) -> None:
         index.push(C, B, "band", "The Who", "none")
         assert index.query(C, B, "the who", lang="eng") == ["band"]
         assert index.query(C, B, "discography of the who", lang="eng") == ["band"]
-        assert index.query(C, B, "discography of the who xyz123", lang="eng") == [], "a special word is required"
+        assert index.query(C, B, "discography of the who xyz123", lang="eng") == ["band"], "no object holds the number"
         index.push(C, B, "other", "discography", "none")
         assert index.query(C, B, "discography of the who", lang="eng") == ["other"]

@@ -101,7 +101,10 @@ def test_mixed_runs(tmp_path: Path, with_extras: bool, ranking: str) -> None:
         push(index, "o", "我有3个iPhone", None)
         for typed in MIXED:
             assert found(index, typed, lang=None) == ["o"], typed
-        assert found(index, "我有4个iPhone") == [], "a number is required"
+        assert found(index, "我有4个iPhone") == ["o"], "a number that no object holds"
+        push(index, "other", "4", None)
+        assert found(index, "我有4个iPhone") == ([] if ranking == "newest" else ["other"]), "a number is required"
+        index.flush_object(C, B, "other")
         assert {"3", "iphone"} <= set(index.words(C, B))
         assert index.suggest(C, B, "iph") == ["iphone"]
         assert index.pop(C, B, "o", "我有3个iPhone") == index_words_of("我有3个iPhone", tmp_path / "again", with_extras)

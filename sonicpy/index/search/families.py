@@ -173,9 +173,15 @@ def joined_with(sources: Sequence[WordSource], word: bytes, matching: Matching |
     if matching is not None and is_spelled(text):
         kin = _kin_of(text, matching.stemming(text)[0], matching.own_letters(text))
     if kin is None:
-        return set(map(word_of, find_words(among, [word + b"\0"], folding(None), begins=True)))
+        found = set(map(word_of, find_words(among, [word + b"\0"], folding(None), begins=True)))
+        return found if matching is not None else {each for each in found if not _has_article(each.decode(), text)}
     words = set(map(word_of, find_words(among, [kin.folded.encode() + b"\0"], folding(kin.own), begins=True)))
     return words.union(*(_forms(among, kin, stem) for stem in kin.stems))
+
+
+def _has_article(word: str, noun: str) -> bool:
+    """Return whether a word is a noun behind an Arabic article: it is another form of the noun."""
+    return word.endswith(noun) and word[: -len(noun)] in ARTICLES
 
 
 @lru_cache(1)

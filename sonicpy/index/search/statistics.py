@@ -28,8 +28,8 @@ holders: 3 to 6 measure alike."""
 
 Sketch = dict[str, Any]
 """The statistics of a bucket, or of a part of one, for JSON: objects, length (the sum of their lengths), words {word:
-[objects, hidden]}, families, doubtful, joined, completed, corrected and begun {word: [words]}; to each correction, and to
-each word that begins so, belongs its distance."""
+[objects, hidden]}, families, doubtful, joined, completed, corrected and begun {word: [words]}; to each correction, and
+to each word that begins so, belongs its distance."""
 
 NO_SKETCH: Sketch = {
     "objects": 0,

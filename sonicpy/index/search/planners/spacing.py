@@ -23,6 +23,8 @@ LETTERS_MIN, LETTERS_MAX = 4, 24
 """A word without joints that no object holds is cut if it has so many letters or digits."""
 PIECE_LETTERS_MIN = 2
 PIECES_MAX = 3
+JOINING, SIGNED_MAX = (b"", b".", b"_", b":"), 3
+"""Signs between the words of a joined word, and words that are looked for with signs, at most."""
 INITIALS = range(2, 6)
 """How many letters words have that may be initials, written with dots."""
 SHARE = 0.5
@@ -72,11 +74,12 @@ def _neighbours(terms: Terms) -> Iterator[tuple[tuple[int, ...], bytes]]:
             if len(words) < count or (count > TOGETHER_MAX and not all(map(bytes.isdigit, words))):
                 break
             if not all(terms.flags[number] & STOP for number in found) and not any(map(is_unspaced_letter, words)):
-                yield found, b"".join(words)
+                for sign in JOINING if count <= SIGNED_MAX else (b"",):
+                    yield found, sign.join(words)
 
 
 def _closed(terms: Terms) -> Iterator[tuple[tuple[int, ...], bytes]]:
-    """Yield the number of a term with joints and the term without, the number of a short one and its initials (U.S.A)."""
+    """Yield the number of a term with joints and the term without; the same of a short one and its initials."""
     for number, (word, flags) in enumerate(zip(terms.words, terms.flags, strict=True)):
         if flags & (PART | STOP):
             continue

@@ -1,0 +1,144 @@
+"""Words together and apart, parts of words, numbers: the typed form first, unrelated ones last, as pushed and later."""
+
+from pathlib import Path
+
+import pytest
+
+import sonicpy
+from sonicpy.config import Config
+
+C, B = "collection", "bucket"
+
+ALIKE = [
+    ("iphone15", "iphone 15"),
+    ("basketball", "basket ball"),
+    ("covid19", "covid-19"),
+    ("xorg.conf", "xorg conf"),
+    ("davincicode", "da vinci code"),
+    ("10kg", "10 kg"),
+    ("1.5mm", "1.5 mm"),
+    ("9783161484100", "978-3-16-148410-0"),
+    ("1000", "1,000"),
+    ("2500000", "2.500.000"),
+    ("sos", "S.O.S"),
+    ("데이터베이스", "데이터 베이스"),
+]
+
+
+@pytest.mark.parametrize(("together", "apart"), ALIKE)
+@pytest.mark.parametrize("ranking", ["bm25", "newest"])
+def test_words_meet_that_are_written_together_or_apart(together: str, apart: str, ranking: str) -> None:
+    for typed, other in ((together, apart), (apart, together)):
+        with sonicpy.open(":memory:", config=Config.model_validate({"search": {"ranking": ranking}})) as index:
+            index.push(C, B, "other", f"{other} here")
+            index.push(C, B, "unlike", "nothing of the kind")
+            assert index.query(C, B, typed).objects == ["other"], typed
+            assert index.query(C, B, f"{typed} ").objects == ["other"], typed
+
+
+@pytest.mark.parametrize(
+    ("together", "apart"), [("iphone15", "iphone 15"), ("xorg.conf", "xorg conf"), ("foo_bar", "foo bar")]
+)
+def test_the_typed_form_comes_first_and_halves_come_last(together: str, apart: str) -> None:
+    halves = apart.replace("-", " ").replace(".", " ").split()
+    for typed in (together, apart):
+        with sonicpy.open(":memory:") as index:
+            for oid, text in (("typed", typed), ("together", together), ("apart", apart)):
+                index.push(C, B, oid, f"{text} here")
+            for number, half in enumerate(halves):
+                index.push(C, B, f"half{number}", f"{half} lamp")
+            found = index.query(C, B, typed).objects
+            assert set(found[:3]) == {"typed", "together", "apart"}, typed
+            assert found[0] in ("typed", "together" if typed == together else "apart"), typed
+
+
+@pytest.mark.parametrize(
+    ("part", "word"),
+    [("path", "os.path.join"), ("path.join", "os.path.join"), ("os", "os.path.join"), ("tests", "theme_test")]
+    + [
+        ("element", "getElementById"),
+        ("phone", "iPhone15"),
+        ("1080", "1080p"),
+        ("2024", "2024년"),
+        ("roll", "rock'n'roll"),
+    ]
+    + [("etat", "d’état"), ("_users", "list_users"), ("internal", f"{'com.example.' * 4}internal.file")],
+)
+def test_a_part_finds_its_word_below_a_word_of_its_own(part: str, word: str) -> None:
+    with sonicpy.open(":memory:") as index:
+        index.push(C, B, "joined", f"the {word} again")
+        index.push(C, B, "more", "some thing else")
+        for prepare in (int, index.consolidate):
+            prepare()
+            assert index.query(C, B, part).objects == ["joined"]
+            assert index.query(C, B, f"{part} again").objects[0] == "joined"
+        index.push(C, B, "whole", f"a text in which {part} is a word of its own among some others")
+        assert index.query(C, B, part).objects == ["whole", "joined"]
+
+
+def test_parts_go_with_their_words(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "index") as index:
+        index.push(C, B, "o", "getElementById and os.path")
+        index.consolidate()
+        index.pop(C, B, "o", "getelementbyid")
+        index.pop(C, B, "o", "os.path")
+        for prepare in (int, index.consolidate):
+            prepare()
+            assert index.query(C, B, "element").objects == index.query(C, B, "path").objects == []
+        assert index.verify() == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "text"),
+    [("33", "order 3320"), ("10.0.0", "10.0.0.17 up"), ("14.2", "release 14.2.1.0"), ("ab12", "AB1234")],
+)
+def test_numbers_are_completed_and_never_corrected(typed: str, text: str) -> None:
+    with sonicpy.open(":memory:") as index:
+        index.push(C, B, "o", text)
+        assert index.query(C, B, typed).objects == ["o"]
+        assert index.query(C, B, f"{typed} ").objects == []
+        assert index.query(C, B, f"{typed[:-1]}9").objects == []
+
+
+def test_a_number_that_no_object_holds_empties_no_query() -> None:
+    with sonicpy.open(":memory:") as index:
+        index.push(C, B, "o", "Harry Potter and the Chamber")
+        assert index.query(C, B, "harry potter 8").objects == ["o"]
+        index.push(C, B, "eight", "chapter 8 of Harry Potter")
+        assert index.query(C, B, "harry potter 8").objects == ["eight"]
+
+
+def test_suggestions_know_parts() -> None:
+    with sonicpy.open(":memory:") as index:
+        index.push(C, B, "o", "rock'n'roll, l'homme, dr_willis, xorg.conf, config")
+        assert index.suggest(C, B, "roll") == ["rock'n'roll"]
+        assert index.suggest(C, B, "homm")[0] == "l'homme"
+        assert index.suggest(C, B, "conf")[:2] == ["config", "xorg.conf"]
+
+
+def test_a_word_that_begins_with_a_run_comes_before_one_that_has_it_inside() -> None:
+    with sonicpy.open(":memory:") as index:
+        for query, right, wrong in (("京都", "京都府立", "東京都庁"), ("ハム", "ハムスター", "サハムライ")):
+            bucket = f"of{len(right)}"
+            index.push(C, bucket, "right", right)
+            index.push(C, bucket, "wrong", wrong)
+            assert index.query(C, bucket, query).objects == ["right", "wrong"]
+            explained = index.explain(C, bucket, query)
+            assert sonicpy.highlight(right, explained) == right.replace(query, f"<mark>{query}</mark>")
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "marked"),
+    [
+        ("test", "Theme_Test", "Theme_<mark>Test</mark>"),
+        ("path.join", "os.path.join()", "os.<mark>path.join</mark>()"),
+        ("homm", "l'homme", "l'<mark>homme</mark>"),
+        ("foo.bar", "foo bar", "<mark>foo</mark> <mark>bar</mark>"),
+        ("basket ball", "basketball", "<mark>basketball</mark>"),
+        ("element", "getElementById", "get<mark>Element</mark>ById"),
+    ],
+)
+def test_marked_is_what_was_asked(query: str, text: str, marked: str) -> None:
+    with sonicpy.open(":memory:") as index:
+        index.push(C, B, "o", text)
+        assert sonicpy.highlight(text, index.explain(C, B, query)) == marked
