@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from sonicpy._native.held import insist
-from sonicpy._native.ids import are_names, is_sampled
+from sonicpy._native.ids import SAMPLED_NAMES, is_sampled, push_names
 from sonicpy._native.terms import Terms
 from sonicpy.api.bucket import Bucket
 from sonicpy.api.counted import need_no
@@ -120,13 +120,15 @@ class Index(Answers, Listing):
             StoreError: the text was not stored.
         """
         oid = object if type(object) is str else object_name(object)
-        if not are_names(collection, bucket, oid):
+        names = push_names(collection, bucket, oid)
+        if not names:
             check_names(collection, bucket, oid, compat=self._engine.is_compat, new=True)
+        is_counted = lang is not None or names == SAMPLED_NAMES or (not names and is_sampled(oid))
         engine = self._engine
         while True:
             lexer = engine.lexer_of(collection, bucket)
             terms = self._lex(lexer.lex_push, text, lang)
-            if lang is not None or is_sampled(oid):
+            if is_counted:
                 lexer.note_language(terms, text, language_of(lang))
             try:
                 engine.push(collection, bucket, oid, terms, lexer.rules)

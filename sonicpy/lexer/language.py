@@ -51,12 +51,13 @@ class LanguageGuesser:
         return self.explain(text)[0] if code == UNCLEAR else code
 
     def counted(self, text: str) -> str | None:
-        """Return what `guess` does, but None for a text of ASCII whose letters alone do not decide: ten times as fast
-        as where words have to help."""
+        """Return what `guess` does where letters alone decide, else None: a tenth of the time there."""
         code = self._clear.guess(text)
         if code != UNCLEAR:
             return code
-        return None if text.isascii() else self.explain(text)[0]
+        head = None if text.isascii() else _examined(text)
+        code, lead = (None, 0.0) if head is None else self._detector.guess(head)
+        return code if lead >= SURE_LEAD and code in by_code else None
 
     def explain(self, text: str) -> tuple[str | None, str]:
         """Return what `guess` does, and what decided: "short", "script", "letters", "words" or "unknown"."""

@@ -12,10 +12,26 @@ cdef extern from "Python.h":
     Py_ssize_t PyUnicode_GET_LENGTH(object)
 
 
+NAMES, SAMPLED_NAMES = 1, 2
+"""What `push_names` returns."""
+
+
+def push_names(collection, bucket, object) -> int:
+    """Return NAMES or SAMPLED_NAMES if `are_names`, by `is_sampled` of the object, else 0."""
+    if not (is_name(collection) and is_name(bucket) and is_name(object)):
+        return 0
+    return 2 if sampled(<const char *> PyUnicode_1BYTE_DATA(object), PyUnicode_GET_LENGTH(object)) else 1
+
+
 def is_sampled(str name not None) -> bool:
     """Return whether the text of an object is one of those whose language is guessed: one in SAMPLED, by the name."""
-    cdef Py_ssize_t size, at
+    cdef Py_ssize_t size
     cdef const char *letters = PyUnicode_AsUTF8AndSize(name, &size)
+    return sampled(letters, size)
+
+
+cdef inline bint sampled(const char *letters, Py_ssize_t size) noexcept:
+    cdef Py_ssize_t at
     cdef uint32_t value = 0x811C9DC5
     for at in range(size):  # FNV-1a
         value = (value ^ <uint8_t> letters[at]) * <uint32_t> 0x01000193
