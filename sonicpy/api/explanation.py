@@ -225,6 +225,11 @@ def _advice(explained: Explanation) -> Iterator[str]:
             "names are compared letter by letter, and texts must be pushed first."
         )
         return
+    if explained.analysis.rules < NEWEST and not explained.analysis.compat:
+        yield (
+            f"The bucket has the rules {explained.analysis.rules} of an older version, by which emoji, m2 for m² and "
+            f"digits of other scripts are not found: {ADVICE}."
+        )
     if not explained.terms:
         yield "The text holds no word: only letters and digits make words."
         return
@@ -235,11 +240,6 @@ def _advice(explained: Explanation) -> Iterator[str]:
     if len(required) > 1 and all(term.kept or term.alternates for term in required):
         newest = ": the ranking newest needs all of them, bm25 also finds objects that hold some"
         yield f"No object holds all required words{newest if explained.ranking == 'newest' else ''}."
-    if explained.objects and explained.analysis.rules < NEWEST and not explained.analysis.compat:
-        yield (
-            f"The bucket has the rules {explained.analysis.rules} of an older version, by which emoji, m2 for m², digits "
-            f"of other scripts and parts of camelCase are not found: {ADVICE}."
-        )
     if explained.unseen_words:
         yield (
             "Some words were pushed after the last consolidation; they are completed and corrected after the next one "

@@ -278,20 +278,48 @@ cdef class BoundAnalyzer:
         cdef int32_t places[JOINTS_MAX + 1]
         cdef int count = find_joints(word, size, places), step
         cdef int32_t begin = 0, newest = terms._newest
-        cdef list parts = []
-        cdef bytes term
+        cdef Py_ssize_t written = 0, folded
+        cdef uint8_t *out
         if count == 0:
             return 0
         places[count] = <int32_t> size
+        out = terms.room(2 * size + count + 1)
+        for step in range(count + 1):
+            out[written] = JOINT
+            written += 1
+            folded = -1
+            if not self._analyzer._always_normalize:
+                folded = fold(word + begin, places[step] - begin, out + written, self._analyzer._composes)
+            if folded < 0:
+                return self.add_normal_joints(terms, word, places, count)
+            written += folded
+            begin = places[step]
+        self.add_joint(terms, written, size)
+        terms._newest = newest
+        return 0
+
+    cdef int add_normal_joints(
+        self, Collector terms, const uint8_t *word, const int32_t *places, int count
+    ) except -1:
+        """Do the work of `add_joints` for a word that needs more than one-to-one folding."""
+        cdef int32_t begin = 0, newest = terms._newest
+        cdef list parts = []
+        cdef int step
+        cdef bytes term
         for step in range(count + 1):
             part = PyUnicode_DecodeUTF8(<const char *> word + begin, places[step] - begin, NULL)
             parts.append((<str> self._analyzer._normalize(part)).encode())
             begin = places[step]
         term = b"\2" + b"\2".join(parts)
         memcpy(terms.room(len(term)), <const char *> term, len(term))
-        terms.add(len(term), F_PART, hash_bytes(terms._bytes + terms._used, len(term)), <uint32_t> size)
-        terms._entries[terms._newest].count = 0
+        self.add_joint(terms, len(term), places[count])
         terms._newest = newest
+        return 0
+
+    cdef int add_joint(self, Collector terms, Py_ssize_t size, Py_ssize_t typed) except -1:
+        """Add the hidden term just written to the collector's room; its count is 0."""
+        terms.add(size, F_PART, hash_bytes(terms._bytes + terms._used, size), <uint32_t> typed)
+        terms._entries[terms._newest].count = 0
         return 0
 
     cdef int add_parts(self, Collector terms, const uint8_t *word, Py_ssize_t size) except -1:

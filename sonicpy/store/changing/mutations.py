@@ -11,9 +11,10 @@ from sonicpy._native.records import RecordCodec
 from sonicpy._native.terms import Terms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
-from sonicpy.rules import FIRST
+from sonicpy.rules import FIRST, KNOWN
 from sonicpy.store.fields.field import Mode
 from sonicpy.store.fields.table import FIELDS
+from sonicpy.store.rows import uses
 from sonicpy.store.rows.uses import FIELD_RECORDS, check_known
 
 RECORD = "a record of the log"
@@ -100,6 +101,10 @@ Mutation = PushTerms | PopTerms | FlushObject | FlushBucket | FlushCollection | 
 
 FIELD_KIND = 6
 FIELD_BYTE = bytes((FIELD_KIND,))
+RULED_KIND = 7
+RULED_BYTE = bytes((RULED_KIND,))
+"""The first byte of a PUSH that names its rules."""
+RULED_USES = frozenset((uses.FACTS, uses.RULES_8))
 KINDS: dict[int, type[Mutation]] = {
     1: PushTerms, 2: PopTerms, 3: FlushObject, 4: FlushBucket, 5: FlushCollection, FIELD_KIND: ChangeFields
 }  # fmt: skip
@@ -127,12 +132,14 @@ def unpack_mutation(record: bytes) -> Mutation:
         StoreDamaged: the record is cut off, or is none.
         StoreError: a newer version wrote it; the message names the unknown part.
     """
-    if record and record[0] > FIELD_KIND:
+    if record and record[0] > RULED_KIND:
         check_known([f"records of kind {record[0]}"], RECORD)
     try:
         mutation: Mutation = _CODEC.unpack(record)
     except (DamagedBytes, UnicodeDecodeError) as error:
         raise StoreDamaged(f"a record of the log cannot be read: {error}") from error
+    if type(mutation) is PushTerms and mutation.rules not in KNOWN:
+        check_known([f"rules {mutation.rules}"], RECORD)
     if type(mutation) is ChangeFields:
         check_known([f"field {id}" for id, _ in mutation.fields if id not in FIELDS], RECORD)
         check_known([f"mode {mutation.mode}"] if mutation.mode not in MODES else [], RECORD)
@@ -141,6 +148,8 @@ def unpack_mutation(record: bytes) -> Mutation:
 
 def uses_of_record(record: bytes) -> frozenset[str]:
     """Return the names, of `uses.KNOWN`, of what a record uses beyond kinds 1 to 5. Raises as `unpack_mutation`."""
+    if record[:1] == RULED_BYTE:
+        return RULED_USES
     if record[:1] != FIELD_BYTE:
         return frozenset()
     mutation = unpack_mutation(record)
