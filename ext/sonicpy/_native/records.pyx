@@ -37,6 +37,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     PUSH = 1
+    FIELDS = 6  # the kind that ends with a mode and fields
     RULED_PUSH = 7
     KINDS = 8  # one more than the largest
     NAMES_MAX = 3
@@ -52,15 +53,14 @@ cdef struct Layout:
     int names
     bint has_terms
     bint has_window  # only with terms
-    bint has_fields  # a mode and fields, at the end
 
 cdef Layout[KINDS] LAYOUTS
-LAYOUTS[PUSH] = Layout(6, 3, True, True, False)
-LAYOUTS[2] = Layout(4, 3, True, False, False)
-LAYOUTS[3] = Layout(3, 3, False, False, False)
-LAYOUTS[4] = Layout(2, 2, False, False, False)
-LAYOUTS[5] = Layout(1, 1, False, False, False)
-LAYOUTS[6] = Layout(5, 3, False, False, True)
+LAYOUTS[PUSH] = Layout(6, 3, True, True)
+LAYOUTS[2] = Layout(4, 3, True, False)
+LAYOUTS[3] = Layout(3, 3, False, False)
+LAYOUTS[4] = Layout(2, 2, False, False)
+LAYOUTS[5] = Layout(1, 1, False, False)
+LAYOUTS[FIELDS] = Layout(5, 3, False, False)
 LAYOUTS[RULED_PUSH] = LAYOUTS[PUSH]
 
 
@@ -99,6 +99,8 @@ cdef class RecordCodec:
             raise TypeError(f"{mutation_class.__name__} is no mutation that the log knows")
         if not PyTuple_Check(mutation) or PyTuple_GET_SIZE(mutation) != LAYOUTS[kind].fields:
             raise TypeError(f"{mutation_class.__name__} has {LAYOUTS[kind].fields} fields")
+        if kind == FIELDS:
+            return packed(kind, mutation) + packed_fields(mutation[3], mutation[4])
         if kind == PUSH and <object> PyTuple_GET_ITEM(mutation, LAYOUTS[PUSH].fields - 1) != 1:
             kind = RULED_PUSH
         return packed(kind, mutation)
@@ -136,9 +138,7 @@ cdef bytes packed(int kind, object fields):
     cdef const Layout *layout = &LAYOUTS[kind]
     cdef Py_ssize_t total = 1
     cdef uint64_t window = 0
-    cdef uint8_t mode = 0
     cdef Terms terms = None
-    cdef tuple more = None
     cdef bytes record, languages = b""
     cdef uint8_t *out
     cdef int number
@@ -156,10 +156,6 @@ cdef bytes packed(int kind, object fields):
             raise TypeError("the terms of a mutation are Terms")
         terms = <Terms> PyTuple_GET_ITEM(fields, layout.names)
         total += size_of_terms(terms)  # no code of Python runs between this and `put_terms`
-    if layout.has_fields:
-        mode = <object> PyTuple_GET_ITEM(fields, layout.names)
-        more = <object> PyTuple_GET_ITEM(fields, layout.names + 1)
-        total += size_of_fields(more)
     record = PyBytes_FromStringAndSize(NULL, total)
     out = <uint8_t *> PyBytes_AS_STRING(record)
     out[0] = <uint8_t> kind
@@ -176,15 +172,21 @@ cdef bytes packed(int kind, object fields):
         out += PyBytes_GET_SIZE(languages)
     if layout.has_terms:
         put_terms(out, terms)
-    if layout.has_fields:
-        out[0] = mode
-        put_fields(out + 1, more)
     return record
 
 
+cdef bytes packed_fields(object mode, tuple fields):
+    """Return the end of a record with fields."""
+    cdef bytes packed = PyBytes_FromStringAndSize(NULL, 1 + size_of_fields(fields))
+    cdef uint8_t *out = <uint8_t *> PyBytes_AS_STRING(packed)
+    out[0] = mode
+    put_fields(out + 1, fields)
+    return packed
+
+
 cdef Py_ssize_t size_of_fields(tuple fields) except -1:
-    """Return how many bytes the mode and fields take, after checking that they can be written."""
-    cdef Py_ssize_t total = 1, size
+    """Return how many bytes fields take, after checking that they can be written."""
+    cdef Py_ssize_t total = 0, size
     cdef uint8_t id
     if fields is None:
         raise TypeError("the fields of a mutation are a tuple")
@@ -284,7 +286,7 @@ cdef list fields_in(int kind, bytes record):
         fields.append(terms)
     if layout.has_window:
         fields.append(window)
-    if layout.has_fields:
+    if kind == FIELDS:
         if at == end:
             raise DamagedBytes("its mode is cut off")
         fields.append(at[0])

@@ -31,7 +31,7 @@ class EntryFormat:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What the nodes of a cluster have agreed to write.
+    """An agreement of the nodes of a cluster on what they write.
 
     Attributes:
         version: of entries.

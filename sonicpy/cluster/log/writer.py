@@ -187,7 +187,7 @@ class LogWriter:
         self.batches = 0
         """How many were acknowledged."""
         self.agreed = Agreement()
-        """What it may write."""
+        """The agreement of the nodes, by which it writes."""
         self.gaps = Gaps()
 
     def add(self, partition: int, record: bytes) -> OpenBatch:
