@@ -13,7 +13,7 @@ PACKAGE = Path(sonicpy.__file__).parent
 
 EVERYBODY = {"arguments", "errors", "ids", "langcodes", "options", "search", "version"}
 SYSTEM = {"children", "disk", "files", "interpreter"}
-"""What differs from one operating system to the next."""
+"""Modules with parts that depend on the operating system."""
 ALLOWED = {
     "__init__": EVERYBODY | {"api", "checkout", "client", "config", "index"},
     "__main__": {"cli"},
@@ -49,7 +49,7 @@ ALLOWED = {
     "store": EVERYBODY | SYSTEM | {"_native"},
     "version": set(),
 }
-"""Which rooms the files of a room may import."""
+"""The rooms that the files of a room may import."""
 ROOMS = {
     "index": {
         "search": set(),
@@ -80,7 +80,7 @@ ROOMS = {
         "web": {"connections", "service", "watching"},
     },
 }
-"""Which other parts of a layer a part may import when it is imported; what stands beside them may import all."""
+"""The other parts of a layer that a part may import at its own import; files beside the parts may import all."""
 
 
 CHAINS_MAX = {"cli.serve": 16, "cluster.server": 20}
@@ -140,7 +140,7 @@ def test_parts_of_a_layer_import_only_what_lies_below(layer: str) -> None:
 
 @cache
 def modules() -> dict[str, set[str]]:
-    """Return what each module imports when it is imported."""
+    """Return the modules that each module imports when it is imported."""
     return {".".join(path.relative_to(PACKAGE).with_suffix("").parts): imports_of(path, types=False) for path in FILES}
 
 

@@ -1,4 +1,4 @@
-"""A broker in this process: the logs of a cluster as lists, with the faults that a test asks for."""
+"""A broker in this process: the logs of a cluster as lists, with the faults that a test sets."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,14 +7,14 @@ from sonicpy.cluster.log.broker import Epoch, LogGone, Unacknowledged
 
 
 class MemoryBroker:
-    """Keeps logs in memory.
+    """A broker that keeps logs in memory.
 
     Attributes:
         keys: of every entry that was appended, also of those that got no acknowledgement, in order.
-        refused: how many of the next appends are refused without being stored.
-        unanswered: how many of the next appends are stored without an acknowledgement.
+        refused: the number of next appends that are refused without being stored.
+        unanswered: the number of next appends that are stored without an acknowledgement.
         gate: appends wait until it is set.
-        under_way, most_under_way: appends now, and the most at the same time.
+        under_way, most_under_way: the numbers of concurrent appends, now and at most.
     """
 
     def __init__(self, logs: int = 1) -> None:

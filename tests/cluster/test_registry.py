@@ -1,4 +1,4 @@
-"""What nodes agree on before they serve."""
+"""The registry, on which nodes agree before they serve."""
 
 import asyncio
 from typing import Any, cast
@@ -88,7 +88,7 @@ def test_a_cluster_is_made_once_the_brokers_have_a_leader(monkeypatch: pytest.Mo
 
 
 class Revisions:
-    """A store of keys with revisions; one that is stale reads what it held before, and takes no writes."""
+    """A store of keys with revisions; a stale one returns old values, and refuses writes."""
 
     def __init__(self) -> None:
         self.held: dict[str, tuple[bytes, int]] = {}

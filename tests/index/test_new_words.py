@@ -78,7 +78,7 @@ def test_only_what_came_behind_a_place_is_returned() -> None:
 
 
 def test_a_consolidation_ends_nothing() -> None:
-    """It leaves another list, which holds what became pending since the graph was begun."""
+    """A consolidation leaves another list, with the words that became pending since the graph was started."""
     pending = Pending(b"one", b"two")
     words = new(pending)
     pending.add(b"three")
