@@ -52,8 +52,7 @@ class CommandError(SonicError):
 
 
 class InvalidArgument(CommandError, ValueError, TypeError):
-    """An argument has a type or a value that is not allowed. The message names the argument, its value, and allowed
-    values.
+    """A wrong type or value of an argument. The message names the argument, its value, and allowed values.
 
     It is a ValueError and a TypeError too, so that code which expects either catches it.
 

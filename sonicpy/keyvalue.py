@@ -325,8 +325,7 @@ class KeyValue:
         keep_for_ever(self._claim)
 
     def abandon(self, parent: int) -> Held | None:
-        """In a forked process: refuse every further use; return the environment that the parent holds. None: it was
-        closed."""
+        """In a forked process: refuse every further use; return the environment of the parent. None: it was closed."""
         self._turn.renew()  # another thread of the parent may have it
         if self._environment is None:
             return None
@@ -421,8 +420,7 @@ class _Held:
         return not self._closers
 
     def leave_to_parent(self) -> None:
-        """In a forked process: release the lock of this process without touching a transaction; the parent's lock
-        stays."""
+        """In a forked process: release the lock of this process, not the parent's, without touching a transaction."""
         self.environment.leave_to_parent()
         if self._lock is not None:
             self._lock.release()

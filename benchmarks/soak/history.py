@@ -51,8 +51,7 @@ class Read(NamedTuple):
 
 @dataclass(slots=True)
 class Step:
-    """A change in the history, the state that it replaced (None: the object did not exist), and the answers that it
-    changed."""
+    """A change in the history, the replaced state (None: no object), and the changed answers."""
 
     change: Change
     before: dict[str, frozenset[str] | None]

@@ -1,5 +1,4 @@
-"""`sonicpy cluster rebalance`, `spread`, `recover`, `import`, `backup`, `restore`: the verbs that move the data of a
-cluster."""
+"""The verbs that move the data of a cluster: `rebalance`, `spread`, `recover`, `import`, `backup`, `restore`."""
 
 import argparse
 from pathlib import Path

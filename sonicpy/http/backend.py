@@ -42,8 +42,7 @@ class Backend(Protocol):
 
 
 class WholeStats:
-    """The figures of a whole index, which take long to read if there are many buckets: concurrent requests share one
-    reading.
+    """The figures of a whole index; concurrent requests share one reading, which is slow with many buckets.
 
     Args:
         read: reads them.

@@ -123,8 +123,7 @@ class Engine:
         return isinstance(self.store, ClosedStore)
 
     def analyzer(self) -> dict[str, str]:
-        """Return the analysis settings by key: they decide which terms of a text are stored, and the order of postings
-        lists."""
+        """Return the analysis settings by key, which decide the stored terms and the order of postings lists."""
         return {**self.lexer.analyser(), ORDER: BY_ASSOCIATION if self.is_compat else BY_OBJECT}
 
     # -- reading ---------------------------------------------------------------------------------------------------

@@ -1,6 +1,4 @@
-"""An Index at a node of a cluster: replicas, which change only by the cluster's log, and the recorder, which turns
-changes into records of the log.
-"""
+"""An Index at a node of a cluster: replicas, changed only by the log, and the recorder, which makes its records."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -61,9 +59,7 @@ class RecorderEngine(Engine):
 
 
 class Recorder(SpreadReader, Index):
-    """An index without content. A method that changes something checks its arguments and makes a record for
-    `take_record`.
-    """
+    """An index without content, whose changing methods check arguments and make a record for `take_record`."""
 
     _engine: RecorderEngine
 

@@ -133,8 +133,7 @@ class Lexer:
         return analyzer.analyze(text)
 
     def lex_push(self, text: str, lang: str | None) -> Terms:
-        """Return the terms that PUSH of a text stores: the terms of `lex`, in the default mode without flags of stop
-        words.
+        """Return the terms that PUSH of a text stores: those of `lex`, without flags of stop words in the default mode.
 
         The language is guessed only if the terms depend on it. Arguments and errors as in `lex`.
         """

@@ -494,8 +494,7 @@ class Store(StoreReader):
         self._lock.note_server(url)
 
     def leave_to_parent(self) -> None:
-        """In a forked process: release the lock of this process without touching a transaction; the parent's lock
-        stays."""
+        """In a forked process: release the lock of this process, not the parent's, without touching a transaction."""
         self._environment.leave_to_parent()
         self._lock.release()
 

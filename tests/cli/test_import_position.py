@@ -1,5 +1,4 @@
-"""A saved position never covers rows that the sink has not stored durably, and is deleted only after the last rows
-are."""
+"""A saved position covers only rows that the sink has stored durably, and is deleted only after the last ones."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,5 +1,4 @@
-"""Rounds of faults of a cluster: each test that causes a fault runs several times, because chance decides its
-course."""
+"""Rounds of faults of a cluster: each test of a fault runs several times, because chance decides its course."""
 
 import os
 

@@ -1,5 +1,4 @@
-"""A full disk at one broker, and at all of them: the answers of nodes, no loss of acknowledged changes, and the
-recovery.
+"""A full disk at one broker, and at all of them: answers of nodes, no loss of acknowledged changes, recovery.
 
 The disks are real ones in memory, filled to the last byte under load.
 """

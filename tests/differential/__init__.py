@@ -1,5 +1,4 @@
-"""Random scenarios played against Sonic and against sonicpy in compat mode; differences are shrunk to their smallest
-form.
+"""Random scenarios played against Sonic and compat mode; each difference is shrunk to its smallest form.
 
 scenario.py    seeded random scenarios: lines on several connections, one by one or together,
                consolidations, restarts

@@ -55,8 +55,7 @@ class Answer(NamedTuple):
 async def asked(
     served: Any, method: str, path: str, headers: Sequence[tuple[str, str]], body: bytes = b"", root: str = ""
 ) -> Answer:
-    """Return the answer to a request passed directly to the application: a client would normalize its path and
-    headers."""
+    """Return the answer to a request passed directly to the application, because a client would normalize it."""
     scope = {
         "type": "http", "http_version": "1.1", "method": method, "path": path, "root_path": root, "query_string": b"",
         "headers": [(name.encode(), value.encode("latin-1")) for name, value in headers],

@@ -92,8 +92,7 @@ class Judge:
         return Lines(told["seconds"], tests)
 
     def put(self, path: str, source: str) -> None:
-        """Write a source file. Its time is later than those of all earlier versions, so that no cache of them is
-        used."""
+        """Write a source file with a time after those of all earlier versions, so that no cache of them is used."""
         self._stamp_s = max(self._stamp_s + 2, time.time())  # bytecode knows whole seconds
         target = self.folder / path
         target.write_text(source)

@@ -113,8 +113,7 @@ class Laboratory:
         self.live.mkdir()
 
     def start_with(self, disk: Disk, dice: random.Random) -> int:
-        """Write a state that a loss of power may leave into the folder of recorded processes; return the number of its
-        changes."""
+        """Write a state that a loss of power may leave into the recorded folder; return the number of its changes."""
         shutil.rmtree(self.live)
         disk.leave(dice, self.live)
         copy = self._home / "state"

@@ -69,8 +69,7 @@ def run(folder: Path, talk: Talk, settings: dict[str, Any] | None = None) -> Non
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """The events from now on, in order: the numbers of records written to the log, and the lines that connections
-    send."""
+    """The events from now on, in order: numbers of records written to the log, and lines that connections send."""
     set_commit_after(monkeypatch, 60.0)
     append, write = Log.append, Connection._write
     happened: list[object] = []

@@ -481,8 +481,7 @@ def test_who_still_reads_an_older_commit_keeps_what_he_has(filled: Store) -> Non
 def test_another_thread_that_reads_fewer_pending_words_leaves_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_open: bool
 ) -> None:
-    """The other reader reads pending words of an older state after this one has read them and before this one stores
-    them."""
+    """The other reader reads pending words of an older state after this one read them, and before it stores them."""
     store = Store(tmp_path, {}, map_bytes=1 << 24)
     store.apply(push("one", "older"))
     store.commit()

@@ -69,7 +69,7 @@ async def until_in_loop(
 
 
 def is_within(limit_s: float, began_s: float) -> bool:
-    """Return whether at most `limit_s` have passed since `began_s` of `time.monotonic`, or on a machine that is slow
-    now, as many times more."""
+    """Return whether at most `limit_s` have passed since `began_s`, or many times more on a machine that is slow
+    now."""
     took_s = time.monotonic() - began_s
     return took_s < limit_s or took_s < limit_s * measured_slowness()

@@ -1,5 +1,4 @@
-"""Processes as /proc shows them. They may end at any moment, also between a listing and a reading; results are then
-empty."""
+"""Processes as /proc shows them; results are empty for those that end between a listing and a reading."""
 
 import contextlib
 import os

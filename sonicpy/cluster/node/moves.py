@@ -174,8 +174,7 @@ class Mover:
         return await self._node.snapshot(partition)
 
     async def _adopt(self, partition: int) -> None:
-        """Make a replica continue with the present log, from the first entry on; it skips batches that it has
-        applied."""
+        """Make a replica read the present log from its first entry; it skips batches that it has applied."""
         log = JetStream(self._connection)
         epoch = await log.epoch(self._node.layout.log_of(partition))
         known = self._node.replicas[partition].applied

@@ -396,8 +396,7 @@ class Node:
             logger.warning("a question for the status was not answered: %s", error)
 
     async def _note_upgrade(self, message: Msg) -> None:
-        """Read the version of entries to write from the registry; if that fails, keep the old one until the next
-        start."""
+        """Read the version of entries to write from the registry; on failure keep the old one until the next start."""
         try:
             version = await self._registry.entry_version()
             check_version(version)
@@ -408,8 +407,7 @@ class Node:
         logger.info("entries of version %d are written from now on", version)
 
     async def _note_recovery(self, message: Msg) -> None:
-        """Forget the acknowledged position of a recovered partition: its log may lack the entries that reads would wait
-        for."""
+        """Forget the acknowledged position of a recovered partition: its log may lack entries that reads wait for."""
         partition = int(message.data)
         try:
             epoch = await self._broker.epoch(self.layout.log_of(partition))
@@ -498,8 +496,7 @@ class Node:
         return answer
 
     async def _ask_peers(self, partition: int, question: Question) -> bytes | None:
-        """Return the answer of another holder over a direct connection; None: there is no connection. Raises as
-        `ask`."""
+        """Return the answer of another holder over a direct connection; None: no connection. Raises as `ask`."""
         answer = await self._peers.ask(self._holders[partition], pack_question(partition, question))
         return None if not answer or answer[:1] == NOT_HERE else unpack_answer(answer)
 
@@ -537,8 +534,8 @@ class Node:
             return pack_error(error, is_change=is_change)
 
     def _answer_now(self, packed: bytes) -> bytes | None:
-        """Return the answer to a question of another node, as bytes, if a replica of this node can answer at once; else
-        None."""
+        """Return the answer to a question of another node as bytes; None: no replica of this node can answer at
+        once."""
         try:
             partition, question = unpack_question(packed)
             replica = self.replicas.get(partition)

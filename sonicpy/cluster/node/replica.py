@@ -104,8 +104,7 @@ class Replica:
         self._note_caught_up()
 
     def take(self, position: int, batch: Batch) -> None:
-        """Apply the next entry of the log, if it concerns this partition; several together before the replica has
-        caught up.
+        """Apply the next entry of the log, if it concerns this partition; before catching up, several together.
 
         Raises:
             StoreFull: entries that were taken but not applied are lost; the log has to be read again from `applied` on.

@@ -22,8 +22,7 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 def init(
     brokers: str, monitors: Sequence[str], partitions: int, copies: int, nodes: Sequence[str], logs: int = 1
 ) -> Layout:
-    """Make a cluster, and return its layout. A second call with the same arguments changes nothing, even if other nodes
-    hold the partitions by then.
+    """Make a cluster, and return its layout; a second call with equal arguments changes nothing.
 
     Args:
         brokers: addresses of NATS servers, separated by commas.

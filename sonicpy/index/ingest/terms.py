@@ -13,8 +13,7 @@ NO_TERMS: Mapping[str, int] = MappingProxyType({})
 
 
 def packed_terms(terms: Mapping[str, int], hidden: Mapping[str, int]) -> Terms:
-    """Return terms as the lexer does; hidden terms are flagged as stop words, because the store only records that they
-    are hidden.
+    """Return terms as the lexer does, hidden ones flagged as stop words: the store only records that they are hidden.
 
     Raises:
         CommandError: a term is empty, not Unicode, or in both mappings; or a frequency is not 1 to 255.

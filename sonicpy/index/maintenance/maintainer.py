@@ -114,8 +114,7 @@ class Maintainer:
         return self.engine.store.has_removals
 
     def remove_step(self) -> bool:
-        """Carry out one step of the removals under way: about 2 ms; return whether anything is left. Raises
-        StoreError."""
+        """Carry out one step of the removals under way, about 2 ms; return whether any is left. Raises StoreError."""
         with self.engine.changing():
             return self.engine.store.take_step()
 
@@ -320,8 +319,9 @@ class Maintainer:
         return built
 
     def build_apart(self, bucket: int) -> Built | None:
-        """Write the graph of a bucket as `build_graph` does, in any thread; None: it is gone, and the caller has to
-        call `forget_bucket` in the writing thread.
+        """Write the graph of a bucket as `build_graph` does, in any thread.
+
+        None: the bucket is gone, and the caller has to call `forget_bucket` in the writing thread.
 
         No other thread may build a graph of the bucket meanwhile: both would write one file.
         """
@@ -359,8 +359,8 @@ class Maintainer:
         return published
 
     def prune_small(self, graphs: list[Built]) -> list[tuple[Built, bytes]]:
-        """Delete some of the pending words of several published graphs; return the graphs with more of them, and the
-        keys to continue from."""
+        """Delete some pending words of published graphs; return the graphs with more of them, and the keys to continue
+        from."""
 
         def prune(view: WriteView) -> list[tuple[Built, bytes]]:
             found = [(built, prune_pending(view, built, b"")) for built in graphs]
@@ -382,8 +382,7 @@ class Maintainer:
     # -- backups and checks ----------------------------------------------------------------------------------------
 
     def backup_committed(self, folder: Path | str) -> Path:
-        """Copy the last commit into a folder as `sonicpy.backup`; return the file. Other threads may use the index
-        meanwhile.
+        """Copy the last commit into a folder as `sonicpy.backup`, beside other threads; return the file.
 
         Args:
             folder: created if it is missing; a backup in it is replaced once the new one is complete.

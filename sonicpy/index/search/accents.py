@@ -163,8 +163,8 @@ def _marked(word_from: WordFrom, spelled: bytes, variants: tuple[bytes, ...], fo
 
 
 def _variants(letter: str) -> tuple[bytes, ...]:
-    """Return the variants of a letter: letters whose folded form begins with it (é for e, œ for o), and marks that may
-    precede it."""
+    """Return the variants of a letter: those whose folded form begins with it (é for e, œ for o), and marks before
+    it."""
     return _VARIANTS.get(letter) or _MARKS_BY_BLOCK.get(ord(letter) >> 8, ())
 
 

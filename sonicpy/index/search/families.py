@@ -275,8 +275,8 @@ class Families:
         return family.words
 
     def _new_words(self, state: BucketState, pending: KnownPending | None) -> tuple[NewWords | None, int, bool]:
-        """Return the new words of a bucket, None if they are not known; their number; and whether the state is behind
-        the last of them."""
+        """Return the new words of a bucket (None: not known), their number, and whether the state is behind the last
+        one."""
         if pending is None:
             return None, 0, False
         with Held(self._refreshing):
@@ -363,8 +363,7 @@ class Families:
 
 
 def _core(word: str, before: tuple[str, ...]) -> str:
-    """Return a word as input of a stemmer: with straight apostrophes, without points, and without an elision before
-    it."""
+    """Return a word as input of a stemmer: with straight apostrophes, without points and without an elision."""
     plain = unmarked(word)
     if not before or not plain.startswith(before):
         return plain
@@ -386,8 +385,7 @@ def _brought(algorithm: str) -> frozenset[str]:
 
 
 def _may_begin(word: str, prefixes: tuple[str, ...]) -> bool:
-    """Return whether `_begins` has to check a word; False for words of ASCII letters alone that begin with no
-    prefix."""
+    """Return whether `_begins` has to check a word; False for plain ASCII words that begin with no prefix."""
     return word.startswith(prefixes) or not (word.isascii() and word.isalpha())
 
 

@@ -63,8 +63,8 @@ class NewWords:
         return True
 
     def beginning(self, keys: Collection[str], after: int) -> list[str]:
-        """Return the words from place `after` on with one of the keys, at their beginning or behind an elided word or
-        an article."""
+        """Return the words from place `after` on that begin with one of the keys, perhaps behind an elision or an
+        article."""
         short = tuple(key for key in keys if len(key) < LETTERS)
         if short:
             keys = {*keys, *(key for key in tuple(self._places) if key.startswith(short))}

@@ -36,8 +36,7 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Match
 
 
 def pack_completions(lexicon: Lexicon, term: bytes) -> bytes | None:
-    """Return the completions that a part holds, packed, for `likely_completions`; None: the part takes them from a
-    graph."""
+    """Return the packed completions of a part for `likely_completions`; None: the part takes them from a graph."""
     if not lexicon.live:
         return None
     return lexicon.reader.packed_completions(term, COMPLETIONS_EXAMINED) if len(term) <= WORD_BYTES_MAX else b"\0"

@@ -14,8 +14,7 @@ WORD = itemgetter(0)
 
 
 def suggest_likely(statistics: Statistics, word: bytes, limit: int) -> list[bytes]:
-    """Return at most `limit` words: the word itself, then its completions by frequency, then corrections, nearest
-    first.
+    """Return at most `limit` words: the word itself, completions by frequency, then corrections, nearest first.
 
     Corrections of one distance are ordered by frequency, then by likeness to `word`, then by bytes.
     """

@@ -43,8 +43,8 @@ class BucketWriter:
         """Add the terms of a text to an object; see `PushWriter.push`."""
 
     def pop(self, oid: str, words: list[bytes]) -> int:
-        """Remove words from an object; return the number of removed words, hidden ones not counted. An object without
-        words is deleted."""
+        """Remove words from an object; delete it if none is left; return the number of removed words, except hidden
+        ones."""
         self._view.flush_term_rows()
         found = find_object(self._view, self._state, oid)
         if found is None or (self._view.by_association and not len(found[1])):
@@ -126,8 +126,8 @@ class BucketWriter:
         return change.removed_shown
 
     def _note_vanished(self, change: RemoveTerms, why: Why) -> None:
-        """Note vanished words, which a consolidation removes from the graph; as in Sonic, it keeps words that vanished
-        with their object."""
+        """Note vanished words for the next consolidation; as in Sonic, words that vanished with their object are
+        kept."""
         if why is not Why.ORPHANED or not self._view.by_association:
             self._view.note_pending(self._state, change.changed_words(), why)
 

@@ -1,5 +1,4 @@
-"""Clients in other languages, as bytes: the commands that each sends, and a few lines that parse the answers as it
-does.
+"""Clients in other languages, as bytes: their commands, and a few lines that parse answers as they do.
 
 Each test is a whole session in the manner of one client; if a client parses answers more strictly than others, the test
 does so, too.

@@ -108,8 +108,7 @@ def steady(figures: dict[str, Any]) -> dict[str, Any]:
 
 
 async def ask_asonic(server: Address) -> list[object]:
-    """Return the outcome of each call of asonic; each call has its own client, because a refusal ends its
-    connection."""
+    """Return the outcome of each call of asonic, each with its own client, because a refusal ends the connection."""
     outcomes: list[object] = []
     flushes = [call(INGEST, ("flushc", "flushb", "flusho")[len(names) - 1], *names) for names in FLUSHES]
     ends = [call(mode, "quit") for mode in (INGEST, SEARCH, CONTROL)]
