@@ -91,7 +91,7 @@ class Taken:
     """Wall-clock and CPU seconds of a `with` block.
 
     Args:
-        clock: the CPU seconds that were used so far; by default those of this process.
+        clock: returns the CPU seconds used until now; by default those of this process.
     """
 
     def __init__(self, clock: Callable[[], float] = time.process_time) -> None:

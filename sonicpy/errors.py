@@ -9,7 +9,7 @@ SonicError
   GraphError         the operator: a word graph cannot be built or read; it is rebuilt from the store
   StoreError         the operator: the store cannot be opened, read or written
     StoreLocked      another process writes this folder
-    StoreDamaged     bytes on disk are not what was written
+    StoreDamaged     bytes on disk are damaged
     StoreFull        no room to write; reads go on
     ReadOnly         the program: a change of an index that was opened for reading
     IndexClosed      the program: an Index is used after it was closed, or in a forked process
@@ -57,7 +57,7 @@ class InvalidArgument(CommandError, ValueError, TypeError):
     It is a ValueError and a TypeError too, so that code which expects either catches it.
 
     Args:
-        message: that sentence.
+        message: the sentence for the user.
         code, detail: the server's reply to such an argument.
     """
 
@@ -86,7 +86,7 @@ class GraphError(SonicError):
 
 
 class StoreError(SonicError):
-    """The store cannot be opened, read or written; the message says what to do."""
+    """The store cannot be opened, read or written; the message contains advice."""
 
 
 class StoreLocked(StoreError):
@@ -94,7 +94,7 @@ class StoreLocked(StoreError):
 
 
 class StoreDamaged(StoreError):
-    """Bytes on disk are not what was written."""
+    """Bytes on disk differ from the written ones."""
 
 
 class StoreFull(StoreError):

@@ -40,7 +40,7 @@ class Search(NamedTuple):
 
     @property
     def question(self) -> "Search":
-        """The same search without its page and without what is wanted: searches with one question have one plan."""
+        """The search without its page and the requested extras: searches with one question have one plan."""
         return self._replace(limit=0, offset=0, scores=False, total=False)
 
 

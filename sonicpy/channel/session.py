@@ -134,7 +134,7 @@ class Session:
 
         Args:
             mode: the argument of START.
-            rest: what that session's `take_rest` returned.
+            rest: the result of `take_rest` of that session.
         """
         self._enter(mode)
         self.feed(rest)

@@ -154,7 +154,7 @@ def snapshot(arguments: argparse.Namespace) -> int:
 
 
 def upgrade(arguments: argparse.Namespace) -> int:
-    """Let nodes write a newer version of entries. Raises SonicError."""
+    """Make nodes write a newer version of entries. Raises SonicError."""
     found = load_cluster("registry.upgrade").upgrade(brokers(arguments))
     if found.after == found.before:
         print(f"nodes go on to write entries of version {found.after}, the newest that {', '.join(found.last)} read")

@@ -59,7 +59,7 @@ ORDERS = (
     Order("store.kv.database.flush_after", "store.kv.pool.inactive_after", by_default=False),
     Order("store.fst.graph.consolidate_after", "store.fst.pool.inactive_after"),
 )
-"""Rules that raise an error when they are broken, as in Sonic."""
+"""Rules whose violation is an error, as in Sonic."""
 
 LIMITS = (
     Order("search.query_limit_default", "search.query_limit_maximum"),

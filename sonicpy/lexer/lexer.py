@@ -4,7 +4,7 @@ A text gives the same terms at PUSH, POP and QUERY. The language changes them in
 Turkish or Azerbaijani; stems and dropped stop words, if the settings enable them.
 
 In the default mode stop words are flagged at QUERY only: PUSH stores them like all other words, so the lists may change
-at any start. In compat mode, and with stopwords.mode = "drop", the lists decide what PUSH stores.
+at any start. In compat mode, and with stopwords.mode = "drop", the lists decide the words that PUSH stores.
 """
 
 import unicodedata
@@ -43,7 +43,7 @@ LISTS = ("allow", "deny")
 
 
 class Lexer:
-    """Turns texts into terms as the settings say.
+    """Turns texts into terms according to the settings.
 
     Args:
         compat: analyse as Sonic does: special words keep their case, and patterns may end inside words.

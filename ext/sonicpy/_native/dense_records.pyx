@@ -269,7 +269,7 @@ cdef bint next_name(Names *names) except -1:
 
 
 cdef const uint8_t *end_of_names(Names *names) except NULL:
-    """Return where the terms begin."""
+    """Return the start of the terms."""
     while next_name(names):
         pass
     return names.at

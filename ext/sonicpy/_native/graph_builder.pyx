@@ -307,7 +307,7 @@ cdef class PackedGraphBuilder:
     """Takes the words of a graph, then returns the content of the graph file.
 
     Args:
-        automaton_max_bytes: the most bytes that each of the two automata may take.
+        automaton_max_bytes: maximum of bytes of each of the two automata.
     """
     cdef uint8_t *_words  # length and bytes of each, in order
     cdef Py_ssize_t _size, _capacity, _last

@@ -208,7 +208,7 @@ cdef void find_few_limits(QueryState query, uint32_t iid) noexcept nogil:
 
 
 cdef int limit_of_level(QueryState query, int level, uint32_t iid) noexcept nogil:
-    """Return the limit of objects whose frequencies are at most those of a level; see `limit`."""
+    """Return the limit of objects with frequencies up to a level; see `limit`."""
     if not query.levels_found >> level & 1:
         query.levels_found |= 1 << level
         query.level_limits[level] = length_limit(query, 

@@ -21,12 +21,12 @@ TERMS_FIELD = "terms"
 
 
 class InvalidRow(SonicError):
-    """A row cannot be indexed; the message says why."""
+    """A row cannot be indexed; the message holds the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing to push: a text, or the terms of an exported object."""
+    """An entry to push: a text, or the terms of an exported object."""
 
     collection: str
     bucket: str

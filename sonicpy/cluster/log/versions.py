@@ -28,7 +28,7 @@ FORMATS: dict[int, EntryFormat] = {FIRST: EntryFormat(pack_batch, unpack_batch)}
 
 
 def pack_entry(batch: Batch, version: int) -> bytes:
-    """Return the entry of a batch in a version that this sonicpy knows."""
+    """Return the entry of a batch in a version that this sonicpy supports."""
     return FORMATS[version].pack(batch)
 
 

@@ -62,7 +62,7 @@ async def make(brokers: str, layout: Layout) -> Layout:
 
 
 def add(brokers: str, node: str) -> Layout:
-    """Let a node hold partitions; return the new layout, which `rebalance` finishes.
+    """Assign partitions to a new node; return the new layout, which `rebalance` finishes.
 
     Raises:
         ConfigError: the name is wrong, or the node holds partitions already.
@@ -81,7 +81,7 @@ def add(brokers: str, node: str) -> Layout:
 
 
 def drain(brokers: str, node: str, *, force: bool = False) -> Layout:
-    """Let the other nodes hold a node's partitions; return the new layout, which `rebalance` finishes.
+    """Assign a node's partitions to the other nodes; return the new layout, which `rebalance` finishes.
 
     Args:
         force: even if fewer nodes are left than each partition has replicas.

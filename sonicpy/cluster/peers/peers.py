@@ -1,4 +1,4 @@
-"""Connections from node to node, on which nodes ask other nodes what they cannot answer themselves.
+"""Connections between nodes, over which a node asks others questions that it cannot answer itself.
 
 A node listens at the address from which it reaches the brokers, and writes that address to the registry with a secret,
 which other nodes have to send: so it trusts the clients that the brokers trust. Questions share one connection to each

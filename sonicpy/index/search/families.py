@@ -275,8 +275,7 @@ class Families:
         return family.words
 
     def _new_words(self, state: BucketState, pending: KnownPending | None) -> tuple[NewWords | None, int, bool]:
-        """Return the new words of a bucket (None: not known), their number, and whether the state is behind the last
-        one."""
+        """Return new words of a bucket (None: not known), their number, and whether the state is behind the last."""
         if pending is None:
             return None, 0, False
         with Held(self._refreshing):

@@ -3,7 +3,7 @@
 line -> Session.next -> reply of the session                    -> out
                      -> command in `Service.kinds` -> reply    -> out
                      -> any other command: returned to the caller, because it takes longer than a turn;
-                        as Relayed, if somebody else is to be asked
+                        as Relayed, if another process or node is asked
 """
 
 import asyncio

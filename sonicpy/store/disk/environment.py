@@ -223,7 +223,7 @@ class Environment:
             checkpoints.note_commit()
 
     def abort(self, transaction: Transaction) -> None:
-        """End the transaction for writing, if it is open, and forget what it wrote."""
+        """Abort the write transaction, if one is open."""
         if self.transactions.own_writer is transaction:
             self.transactions.abort()
 
