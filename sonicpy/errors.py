@@ -129,7 +129,7 @@ class ConnectionLost(ClientError, ConnectionError):
     """There is no connection, or it ended before the answer came.
 
     Args:
-        message: what happened, and with which server.
+        message: the event, and the server.
         was_sent: whether the command may have reached the server, so that it is unknown whether it was carried out.
     """
 

@@ -46,7 +46,7 @@ VALUES: Final = 1
 FORMAT_KEY: Final = b"format"
 FORMAT: Final = b"1"
 SIZE_MAX: Final = 64 << 30
-"""Bytes that the file may reach by default. They are address space: the disk holds only what is used."""
+"""Bytes that the file may reach by default. They are address space: the disk holds only used pages."""
 RESTORE_ROWS: Final = 10_000
 """Rows of a backup read at a time."""
 BYTES_MAX: Final = (1 << 63) - 1

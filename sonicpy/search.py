@@ -19,7 +19,7 @@ class Search(NamedTuple):
         limit, offset: the page: at most `limit` objects behind the first `offset`.
         lang: language of the text, as an ISO 639-3 code; "none": of no language; None: it is guessed.
         scores: the scores are wanted, too.
-        stem: words also stand for their other forms, where search.stemming allows it.
+        stem: words also match their other forms, where search.stemming allows it.
         total: the number of all objects that answer is wanted, too.
     """
 

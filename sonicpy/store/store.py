@@ -99,7 +99,7 @@ class Store(StoreReader):
 
     Raises:
         StoreLocked: another process writes it.
-        StoreError: it cannot be opened; the message says why and what to do.
+        StoreError: it cannot be opened; the message holds the reason and advice.
 
     Attributes:
         stamp: grows before and after every visible change: answers are valid while it stays the same.
