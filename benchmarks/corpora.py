@@ -82,8 +82,7 @@ def grown_words(objects: int) -> int:
 
 
 def grown_word(number: int) -> str:
-    """Return the generated word of a number, with at least OPEN_SYLLABLES_MIN syllables; each number has its own
-    word."""
+    """Return the generated word of a number, of at least OPEN_SYLLABLES_MIN syllables and unique."""
     found: list[str] = []
     while number or len(found) < OPEN_SYLLABLES_MIN:
         number, at = divmod(number, len(OPEN_SYLLABLES))
@@ -183,8 +182,8 @@ def events(count: int) -> list[tuple[str, str]]:
 
 
 def articles(count: int, seed: int = 5) -> list[str]:
-    """Return articles of about 5.4 kB whose words follow Zipf's law: 15 frequent real words, invented words, and some
-    words that occur once."""
+    """Return articles of about 5.4 kB by Zipf's law: 15 frequent real words, invented words, and some that occur
+    once."""
     chance = random.Random(seed)
     words = COMMON_WORDS + made_up_words(30_000, 5)
     weights = list(accumulate(1 / (rank + 2.7) for rank in range(1, len(words) + 1)))

@@ -120,8 +120,7 @@ def query(port: int, seed: int, depth: int, count: int, buckets: Sequence[str]) 
 
 
 def consolidate(port: int) -> None:
-    """Build the word graphs of a server now: servers build at different times, and queries cost more while words are
-    pending."""
+    """Build the word graphs of a server now, because queries cost more while words are pending."""
     connection = Connection(port, "control")
     connection.send("TRIGGER consolidate\n")
     connection.take(1)
@@ -292,8 +291,7 @@ def idle(arguments: argparse.Namespace) -> None:
 
 
 class Watcher(threading.Thread):
-    """A thread that pushes to one bucket, one object at a time, through the next node when one dies, and records the
-    longest time without an OK."""
+    """A thread that pushes one object at a time, past dead nodes, and records the longest time without an OK."""
 
     def __init__(self, ports: Sequence[int], bucket: str, number: int) -> None:
         super().__init__(daemon=True)
@@ -327,8 +325,9 @@ class Watcher(threading.Thread):
 
 
 def faults(arguments: argparse.Namespace) -> None:
-    """Kill each node and broker in turn under load; print the longest gaps. The first gap, without a kill, is caused by
-    other work on the machine.
+    """Kill each node and broker in turn under load; print the longest gaps.
+
+    The first gap, without a kill, is caused by other work on the machine.
     """
     with tempfile.TemporaryDirectory() as name, cluster(Path(name), logs=arguments.logs) as dev:
         ports = list(dev.node_ports.values())
@@ -445,9 +444,7 @@ def time_of_new(dev: DevCluster) -> str:
 
 
 def time_until_current(dev: DevCluster, node: str) -> str:
-    """Return the time and the CPU time, as text, until a node that was just started is current. The time also depends
-    on other work on the machine.
-    """
+    """Return the time and the CPU time, as text, until a node that was just started is current."""
     began = time.monotonic()
     try:
         asyncio.run(asyncio.wait_for(wait_until_current(dev, node), CURRENT_S))
@@ -457,8 +454,7 @@ def time_until_current(dev: DevCluster, node: str) -> str:
 
 
 async def wait_until_current(dev: DevCluster, node: str) -> None:
-    """Wait until a node answers for all its replicas, which it does after it applied the records in the logs at its
-    start."""
+    """Wait until a node answers for all its replicas: after it has applied the logs as of its start."""
     connection = await connect(dev.addresses, "sonicpy benchmarks", patient=False)
     current = asyncio.Event()
 

@@ -91,7 +91,7 @@ class Taken:
     """Wall-clock and CPU seconds of a `with` block.
 
     Args:
-        clock: the CPU seconds that were used so far; by default those of this process.
+        clock: returns the CPU seconds used until now; by default those of this process.
     """
 
     def __init__(self, clock: Callable[[], float] = time.process_time) -> None:
@@ -109,8 +109,7 @@ class Taken:
 
 
 def in_turns(acts: Mapping[Key, Callable[[int], Found]], rounds: int) -> dict[Key, list[Found]]:
-    """Call each act with the number of each round; the acts of a round take turns, so that a busy moment affects
-    all."""
+    """Call each act with the number of each round; acts take turns, so that a busy moment affects all."""
     found: dict[Key, list[Found]] = {key: [] for key in acts}
     for number in range(rounds):
         for key, act in acts.items():

@@ -1,4 +1,4 @@
-"""Waiting for the disk: where Linux and macOS differ, and what the store and the word graphs share."""
+"""Waiting for the disk on Linux and macOS, for the store and the word graphs."""
 
 import ctypes
 import errno

@@ -9,7 +9,7 @@ SonicError
   GraphError         the operator: a word graph cannot be built or read; it is rebuilt from the store
   StoreError         the operator: the store cannot be opened, read or written
     StoreLocked      another process writes this folder
-    StoreDamaged     bytes on disk are not what was written
+    StoreDamaged     bytes on disk are damaged
     StoreFull        no room to write; reads go on
     ReadOnly         the program: a change of an index that was opened for reading
     IndexClosed      the program: an Index is used after it was closed, or in a forked process
@@ -52,13 +52,12 @@ class CommandError(SonicError):
 
 
 class InvalidArgument(CommandError, ValueError, TypeError):
-    """An argument has a type or a value that is not allowed. The message names the argument, its value, and allowed
-    values.
+    """A wrong type or value of an argument. The message names the argument, its value, and allowed values.
 
     It is a ValueError and a TypeError too, so that code which expects either catches it.
 
     Args:
-        message: that sentence.
+        message: the sentence for the user.
         code, detail: the server's reply to such an argument.
     """
 
@@ -87,7 +86,7 @@ class GraphError(SonicError):
 
 
 class StoreError(SonicError):
-    """The store cannot be opened, read or written; the message says what to do."""
+    """The store cannot be opened, read or written; the message contains advice."""
 
 
 class StoreLocked(StoreError):
@@ -95,7 +94,7 @@ class StoreLocked(StoreError):
 
 
 class StoreDamaged(StoreError):
-    """Bytes on disk are not what was written."""
+    """Bytes on disk differ from the written ones."""
 
 
 class StoreFull(StoreError):
@@ -130,7 +129,7 @@ class ConnectionLost(ClientError, ConnectionError):
     """There is no connection, or it ended before the answer came.
 
     Args:
-        message: what happened, and with which server.
+        message: the event, and the server.
         was_sent: whether the command may have reached the server, so that it is unknown whether it was carried out.
     """
 

@@ -75,7 +75,7 @@ def make_new(path: Path, flags: int, access: Access = PRIVATE, *, shared: bool =
     """Make a file and open it for writing, as `open_new` does; return its descriptor.
 
     Raises:
-        FileExistsError: there is something of this name.
+        FileExistsError: the name exists.
         OSError: it cannot be made.
     """
     mode = access.shared if shared else access.file
@@ -137,7 +137,7 @@ def make_one(folder: Path, access: Access = PRIVATE, *, exist_ok: bool = False) 
     """Make a folder with the mode of `access`.
 
     Raises:
-        OSError: it cannot be made, or is there though `exist_ok` is False.
+        OSError: it cannot be made, or exists although `exist_ok` is False.
     """
     try:
         folder.mkdir(access.folder)

@@ -122,7 +122,7 @@ def _whole(value: object) -> int | None:
 
 
 def shown(value: object) -> str:
-    """Return a value for an error message: its repr, cut, or its type where the repr would say less."""
+    """Return a value for an error message: its repr, cut, or its type if that is more helpful."""
     if isinstance(value, int) and value.bit_length() > _BITS_MAX:  # Python writes no number of many digits
         return f"a number of more than {NAME_MAX_BYTES} digits"
     if value is None or isinstance(value, str | bytes | int | float | Decimal):

@@ -45,7 +45,7 @@ VALUES: Final = 1
 FORMAT_KEY: Final = b"format"
 FORMAT: Final = b"1"
 SIZE_MAX: Final = 64 << 30
-"""Bytes that the file may reach by default. They are address space: the disk holds only what is used."""
+"""Bytes that the file may reach by default. They are address space: the disk holds only used pages."""
 RESTORE_ROWS: Final = 10_000
 """Rows of a backup read at a time."""
 BYTES_MAX: Final = (1 << 63) - 1
@@ -324,8 +324,7 @@ class KeyValue:
         keep_for_ever(self._claim)
 
     def abandon(self, parent: int) -> OpenFolder | None:
-        """In a forked process: refuse every further use; return the environment that the parent holds. None: it was
-        closed."""
+        """In a forked process: refuse every further use; return the environment of the parent. None: it was closed."""
         self._turn.renew()  # another thread of the parent may have it
         if self._environment is None:
             return None
@@ -420,8 +419,7 @@ class _Held:
         return not self._closers
 
     def leave_to_parent(self) -> None:
-        """In a forked process: release the lock of this process without touching a transaction; the parent's lock
-        stays."""
+        """In a forked process: release the lock of this process, not the parent's, without touching a transaction."""
         self.environment.leave_to_parent()
         if self._lock is not None:
             self._lock.release()

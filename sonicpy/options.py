@@ -152,7 +152,7 @@ class Option(NamedTuple):
         kind: the values that it takes.
         default: the value of a program that gives none. The default of LIMIT on the wire is a setting of the server.
         usage: the META argument in usage texts.
-        sentence: what it does, for the documentation and for help texts.
+        sentence: a description for the documentation and for help texts.
         is_ours: Sonic lacks it: compat mode refuses it, and usage texts of Sonic's commands do not name it.
         is_argument: methods of the library and the clients take it.
         is_dropped: a client leaves it out where a server lacks it: such a server answers as if it were given.

@@ -19,7 +19,7 @@ class Search(NamedTuple):
         limit, offset: the page: at most `limit` objects behind the first `offset`.
         lang: language of the text, as an ISO 639-3 code; "none": of no language; None: it is guessed.
         scores: the scores are wanted, too.
-        stem: words also stand for their other forms, where search.stemming allows it.
+        stem: words also match their other forms, where search.stemming allows it.
         total: the number of all objects that answer is wanted, too.
         complete: the last word also stands for the words that begin so, where search.complete allows it.
         whole: with `total`, the number of those that hold whole words is wanted, too.
@@ -44,7 +44,7 @@ class Search(NamedTuple):
 
     @property
     def question(self) -> "Search":
-        """The same search without its page and without what is wanted: searches with one question have one plan."""
+        """The search without its page and the requested extras: searches with one question have one plan."""
         return self._replace(limit=0, offset=0, scores=False, total=False)
 
 

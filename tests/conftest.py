@@ -33,15 +33,16 @@ HERE = Path(__file__).parent
 NOBODY = 65_534
 
 ENDS_S = 30.0
-"""How long processes that were killed last, and their children, may take to end."""
+"""The time limit for the end of the last killed processes and their children."""
 LEFT_BEHIND = pytest.StashKey[list[str]]()
 
 LONG_FIRST = ("transcripts", "benchmarks", "power", "cluster", "server", "evaluation", "store", "docs", "client")
-"""Folders of long tests, and of tests that wait for clocks. They begin first: else one worker ends with them."""
+"""Folders of long tests, and of tests that wait for clocks. They start first; otherwise one worker would run them alone
+at the end."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose how many examples property tests look at, before they are imported."""
+    """Set the number of examples of property tests, before they are imported."""
     mark_run()
     settings.load_profile("gate" if config.option.markexpr == "not full" else "full set")
 
@@ -70,7 +71,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many tests were skipped and why, before the list of those that failed; `pytest -rs` names each."""
+    """Print the number of skipped tests by reason, before the list of failed ones; `pytest -rs` names each."""
     if not terminalreporter.hasopt("skipped"):
         for line in lines_of(report.longrepr[2] for report in terminalreporter.getreports("skipped")):
             terminalreporter.write_line(line)
@@ -79,7 +80,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Let no collection of garbage go through the thousands of tests that were found: they stay."""
+    """Exclude the thousands of collected tests, which live until the end, from garbage collections."""
     gc.collect()
     gc.freeze()
 

@@ -21,7 +21,7 @@ def python(code: str, folder: Path, *path: Path) -> subprocess.CompletedProcess[
 
 
 def checkout(folder: Path) -> Path:
-    """Return a copy of the sources, without what the build makes."""
+    """Return a copy of the sources, without the files of the build."""
     made = shutil.ignore_patterns("*.so", "*.bin", "*.marisa", "__pycache__")
     shutil.copytree(PACKAGE, folder / "sonicpy", ignore=made)
     return folder

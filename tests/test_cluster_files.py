@@ -42,7 +42,7 @@ def unit(name: str, key: str) -> list[str]:
 
 
 def filled(text: str) -> str:
-    """Put in what the machine's file says, as systemd and compose do."""
+    """Return a text with the variables of the machine's file substituted, as systemd and compose do."""
     return re.sub(r"\$\{(\w+)[^}]*\}", lambda found: {**MACHINE, "STATE_DIRECTORY": "/var/lib/x"}[found[1]], text)
 
 
@@ -130,7 +130,7 @@ def test_what_is_killed_is_started_again_for_as_long_as_it_takes() -> None:
 
 
 def test_no_command_line_holds_the_addresses_of_brokers() -> None:
-    """They may hold a password."""
+    """Addresses of brokers may hold a password."""
     for line in [
         *(line for name in UNITS for line in unit(name, "ExecStart")),
         *COMPOSE["services"]["node"]["command"],

@@ -13,7 +13,7 @@ PACKAGE = Path(sonicpy.__file__).parent
 
 EVERYBODY = {"arguments", "errors", "ids", "langcodes", "options", "rules", "search", "version"}
 SYSTEM = {"children", "disk", "files", "interpreter"}
-"""What differs from one operating system to the next."""
+"""Modules with parts that depend on the operating system."""
 ALLOWED = {
     "__init__": EVERYBODY | {"api", "checkout", "client", "config", "index"},
     "__main__": {"cli"},
@@ -50,7 +50,7 @@ ALLOWED = {
     "store": EVERYBODY | SYSTEM | {"_native"},
     "version": set(),
 }
-"""Which rooms the files of a room may import."""
+"""The rooms that the files of a room may import."""
 ROOMS = {
     "index": {
         "search": set(),
@@ -82,7 +82,7 @@ ROOMS = {
         "web": {"connections", "service", "watching"},
     },
 }
-"""Which other parts of a layer a part may import when it is imported; what stands beside them may import all."""
+"""The other parts of a layer that a part may import at its own import; files beside the parts may import all."""
 
 
 LINES_MAX = 500
@@ -153,7 +153,7 @@ def test_parts_of_a_layer_import_only_what_lies_below(layer: str) -> None:
 
 @cache
 def modules() -> dict[str, set[str]]:
-    """Return what each module imports when it is imported."""
+    """Return the modules that each module imports when it is imported."""
     return {".".join(path.relative_to(PACKAGE).with_suffix("").parts): imports_of(path, types=False) for path in FILES}
 
 

@@ -32,7 +32,7 @@ MADE = {
     "pytest_plugin.py: touch": "in the folder of a test",
     "store/disk/temporary.py: mkdtemp": "which only this user may enter",
 }
-"""Where files and folders are made without `files.py`, each with the reason."""
+"""Places that make files and folders without `files.py`, each with the reason."""
 MAKES = {
     "NamedTemporaryFile", "copy", "copy2", "copyfile", "copytree", "fdopen", "makedirs", "mkdir", "mkdtemp", "mkfifo",
     "mkstemp", "mknod", "touch", "write_bytes", "write_text",

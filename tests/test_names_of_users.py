@@ -1,4 +1,4 @@
-"""What programs see of the package: its names, what tab completion shows, and both ways to connect."""
+"""The package as programs see it: its names, tab completion, and both ways to connect."""
 
 import asyncio
 import errno

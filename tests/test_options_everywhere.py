@@ -81,7 +81,7 @@ def of_reply(reply: bytes) -> Answer:
 
 
 class SpreadNode:
-    """What `Spread` asks of a node: its parts answer in this process, through the bytes of questions."""
+    """A node for `Spread`: its parts answer in this process, through the bytes of questions."""
 
     is_strong = False
 

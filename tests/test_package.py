@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
 
 
 def run(*command: object, cwd: Path, path: Path | None = None, alone: bool = False) -> str:
-    """Return what a command prints.
+    """Return the output of a command.
 
     Args:
         path: is searched for programs first.
@@ -48,7 +48,7 @@ def run(*command: object, cwd: Path, path: Path | None = None, alone: bool = Fal
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A clean copy of what git holds."""
+    """A clean copy of the files in git."""
     checkout = tmp_path_factory.mktemp("checkout")
     files = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT).split("\0")
     for name in filter(None, files):

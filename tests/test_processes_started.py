@@ -1,4 +1,4 @@
-"""Processes that sonicpy starts carry out nothing that lies in the working folder; a new start of one is found."""
+"""Processes that sonicpy starts run no code from the working folder; a new start of a process is detected."""
 
 import ast
 import asyncio
@@ -32,7 +32,7 @@ STARTS = {
     "store/disk/check_process.py: subprocess.run": "python_command",
     "store/disk/platform.py: subprocess.run": "sysctl, by its whole path",
 }
-"""Where processes are started, and what keeps the working folder out of them. A new place belongs here, with that."""
+"""The places that start processes, and the protection of each against the working folder. A new place belongs here."""
 CALLS = {
     "asyncio": {"create_subprocess_exec", "create_subprocess_shell"},
     "loop": {"subprocess_exec", "subprocess_shell"},
@@ -46,7 +46,7 @@ CALLS = {
     "runpy": {"run_path", "run_module"},
     "sys": {"executable"},
 }
-"""What starts a process, by what it is called on; of `os` everything that begins with exec or spawn, too."""
+"""Functions that start a process, by their module; all functions of `os` that begin with exec or spawn count, too."""
 ANY = re.compile(
     r"\b(?:os\.(?:exec|spawn)|" + "|".join(sorted(set[str]().union(*CALLS.values()) - {"run"})) + "|subprocess)"
 )
@@ -55,7 +55,7 @@ HOSTILE = ("json", "signal", "multiprocessing", "threading", "struct", "lmdb")
 
 
 def starts_in(path: Path) -> Iterator[str]:
-    """Yield what looks like the start of a process in a file."""
+    """Yield the calls in a file that look like the start of a process."""
     text = path.read_text(encoding="utf-8")
     for node in ast.walk(ast.parse(text)) if ANY.search(text) else ():
         if isinstance(node, ast.ImportFrom) and node.module is not None:

@@ -1,4 +1,4 @@
-"""What the build says about compiling, before it begins."""
+"""The messages of the build about compiling, and the folders of its objects."""
 
 import os
 import subprocess
@@ -56,7 +56,7 @@ print(folders(False), folders(True), sep="\\n")
 
 
 def test_an_editable_install_keeps_its_objects() -> None:
-    """It builds where `setup.py build_ext` does, so the build after it compiles what changed."""
+    """An editable install builds in the folders of `setup.py build_ext`, so the next build compiles only changes."""
     pytest.importorskip("Cython", reason="needs Cython, which the extra dev installs")
     done = subprocess.run(
         [sys.executable, "-c", FOLDERS], cwd=ROOT, capture_output=True, text=True, timeout=WAIT_S, check=True

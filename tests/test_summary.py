@@ -1,4 +1,4 @@
-"""What a run of the tests ends with, and how long its tests may wait."""
+"""The summary of a run of the tests, and the time limits of its tests."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""docs/why-no-result.md: what its examples print is what it shows."""
+"""docs/why-no-result.md: its examples print the output that the page shows."""
 
 import os
 import re
@@ -23,7 +23,7 @@ def run(command: list[str], folder: Path) -> str:
 
 
 def shown(tmp_path: Path) -> list[tuple[str, str]]:
-    """Return the blocks of the page with what running them prints now."""
+    """Return the blocks of the page with their current output."""
     printed, now = "", []
     for language, block in BLOCKS:
         if language == "python":

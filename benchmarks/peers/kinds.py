@@ -35,7 +35,7 @@ class Engine(Protocol):
         """Return the names of the best texts that hold any of the words."""
 
     def close(self) -> None:
-        """Close it."""
+        """Close the peer."""
 
 
 class Peer(ABC):
@@ -58,7 +58,7 @@ class Peer(ABC):
         return f"not installed: pip install {cls.module}"
 
     def close(self) -> None:  # noqa: B027 - most have nothing to close
-        """Close it."""
+        """Close the peer."""
 
 
 class TextPeer(Peer):

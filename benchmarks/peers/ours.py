@@ -169,7 +169,7 @@ class OurKeys(KeyValuePeer):
         self.set, self.get, self.delete = self.table.set, self.table.get, self.table.delete  # type: ignore[method-assign]
 
     def place(self) -> Path | str:
-        """Return where the table is."""
+        """Return the path of the table."""
         return self.folder / "table"
 
     @contextmanager

@@ -40,7 +40,7 @@ class Server(ServerProcess):
             return ask(connection, line, reply_lines)
 
     def consolidate(self) -> None:
-        """Let the server build its word graphs now."""
+        """Build the word graphs of the server now."""
         self.say("control", b"TRIGGER consolidate\n")
 
     def version(self) -> str:

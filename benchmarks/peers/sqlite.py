@@ -1,5 +1,4 @@
-"""SQLite: full text by FTS5, names, and keys with values. No write waits for the disk, except where FTS5 is measured
-alone."""
+"""SQLite: full text by FTS5, names, and keys with values. Only FTS5 measured alone waits for the disk."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence

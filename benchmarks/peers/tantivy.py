@@ -51,8 +51,7 @@ class Tantivy:
         self.writer: Any = None
 
     def add(self, rows: Iterable[tuple[Any, str]], commit_every: int | None = None) -> None:
-        """Index texts in one commit, or with a commit after every `commit_every` texts, and wait until all segments are
-        merged."""
+        """Index texts in one commit, or in commits of `commit_every` texts, and wait for the merge of all segments."""
         self.begin()
         for number, (name, text) in enumerate(rows, 1):
             self.put(name, text)

@@ -1,5 +1,4 @@
-"""The correct answers, from plain dictionaries. Answers are compared as sets, and in order if the ranking is
-`newest`."""
+"""The correct answers, from plain dictionaries; they are ordered if the ranking is `newest`, else sets."""
 
 from collections.abc import Iterable, Sequence
 

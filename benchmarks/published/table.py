@@ -118,7 +118,7 @@ class Table:
 
 
 def machine() -> dict[str, Any]:
-    """Return where the figures come from."""
+    """Return the origin of the figures."""
     return {
         "python": platform.python_version(),
         "system": platform.platform(),

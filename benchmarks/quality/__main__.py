@@ -49,8 +49,7 @@ def relevance_of_all(data: Path, _: int) -> str:
 
 
 def typos_of_all(data: Path, most: int) -> str:
-    """Return the shares of corrected misspellings, by people and by a program, of every system; each word is indexed
-    once."""
+    """Return the shares of corrected misspellings of people and of a program; each word is indexed once."""
     words = dict.fromkeys(read_words(data / "words" / "en_freq_82765_symspell.tsv"), 1)
     lists = []
     for name in ("typos", "symspell_noisy_en_1000"):

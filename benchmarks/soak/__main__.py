@@ -31,7 +31,7 @@ SETTLE = 0.1
 ROUND_S = (2.0, 6.0)
 NAMES = ("quiet", "consolidate", "backup", "restore", "workers", "clock")
 DISK_EVERY = 12
-"""Every so many rounds, one has a full disk."""
+"""One round of this many has a full disk."""
 DISK_BYTES = 48 << 20
 FAULTS_SHOWN = 20
 

@@ -72,8 +72,7 @@ class Writer:
         self._chance = random.Random()
 
     def run(self, stopped: threading.Event) -> None:
-        """Change the bucket. An error is raised when the server ends: then some changes of the history have no
-        answer."""
+        """Change the bucket. Raises an error when the server ends: then some changes have no answer."""
         if self._by_client:
             with connected(self._server) as client:
                 while not stopped.wait(PAUSE_S) and self._call(client):

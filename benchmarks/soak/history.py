@@ -51,8 +51,7 @@ class Read(NamedTuple):
 
 @dataclass(slots=True)
 class Step:
-    """A change in the history, the state that it replaced (None: the object did not exist), and the answers that it
-    changed."""
+    """A change in the history, the replaced state (None: no object), and the changed answers."""
 
     change: Change
     before: dict[str, frozenset[str] | None]
@@ -142,8 +141,7 @@ class History:
         """Compare reads with the history.
 
         Returns:
-            the number of the last state that must exist, because of a read, and a sentence for each read that no order
-            explains.
+            the number of the last state that reads have seen, and a sentence for each read that no order explains.
         """
         faults = []
         under_way: list[tuple[int, int]] = []  # when earlier reads ended, and the first state that explains each
@@ -257,7 +255,7 @@ class History:
 
 
 def put(objects: Objects, after: dict[str, frozenset[str] | None] | Objects) -> None:
-    """Replace some objects; None takes one away."""
+    """Replace some objects; None removes one."""
     for oid, held in after.items():
         if held is None:
             objects.pop(oid, None)

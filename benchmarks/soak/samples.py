@@ -1,5 +1,4 @@
-"""Samples of a server once a second: memory, descriptors, disk space, latencies; their plots, and a check for
-growth."""
+"""Samples of a server once a second: memory, descriptors, disk, latencies; plots, and a check for growth."""
 
 import json
 import os
@@ -23,8 +22,7 @@ POINTS_MAX = 120
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The figures of one second. Memory and descriptors are those of the server without its workers; None: it did not
-    run.
+    """The figures of one second, memory and descriptors without those of workers; None: the server did not run.
 
     Attributes:
         calm: the server is not killed any more.

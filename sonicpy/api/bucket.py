@@ -72,8 +72,8 @@ class Searchable(Protocol):
 class Bucket:
     """One bucket of an index, whether it exists or not. It stores only the names.
 
-    `len(bucket)` is the number of its objects, iterating gives their names, and `name in bucket` says whether there is
-    such an object. Every bucket is true, also an empty one.
+    `len(bucket)` is the number of its objects, iterating gives their names, and `name in bucket` is whether the object
+    exists. Every bucket is true, also an empty one.
 
     Args:
         index: an `Index`, or a client.

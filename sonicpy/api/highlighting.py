@@ -63,7 +63,7 @@ def spans(text: str, explanation: Explanation) -> list[Span]:
     Overlapping pairs of letters, in scripts without blanks, are one place.
 
     Raises:
-        InvalidArgument: the text is no str, or the explanation is not what `explain` returned.
+        InvalidArgument: the text is no str, or the explanation is not one of `explain`.
     """
     if not isinstance(text, str):
         raise InvalidArgument(f"text is of type {type(text).__name__}; allowed is a str")

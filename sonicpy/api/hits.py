@@ -16,10 +16,10 @@ class Hit(str):
 
     Attributes:
         object: its name, as a plain str.
-        score: how well it answers, at most the score of the hit before it; None: unknown, or the ranking has no
-            scores. With "bm25" the whole number says how the object was found (3: it holds every word of the query or
-            one of its forms, stop words aside, 2: some of them, 1: completions, 0: corrections), and the fraction is
-            its share of the best possible score.
+        score: how well it answers, at most the score of the hit before it; None: unknown, or the ranking has no scores.
+            With "bm25" the whole number is the kind of the match (3: it holds every word of the query or one of its
+            forms, stop words aside, 2: some of them, 1: completions, 0: corrections), and the fraction is its share of
+            the best possible score.
     """
 
     __slots__ = ("_score",)

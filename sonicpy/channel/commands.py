@@ -169,7 +169,7 @@ class Trigger(NamedTuple):
 
 
 class Actions(NamedTuple):
-    """List what TRIGGER can start."""
+    """List the actions of TRIGGER."""
 
 
 class Info(NamedTuple):

@@ -84,8 +84,7 @@ def info(figures: InfoFigures) -> bytes:
 
 
 def event(kind: str, items: Iterable[str]) -> bytes:
-    """Return PENDING and its EVENT as one piece. Without items, the blank before them is written too: clients expect
-    it."""
+    """Return PENDING and its EVENT as one piece. Clients expect the blank before the items even if there are none."""
     return native.event(kind, items, getrandbits(MARKER_BITS))
 
 

@@ -126,8 +126,7 @@ class Session:
             return replies.error(refusal)
 
     def take_rest(self) -> bytes | None:
-        """Return the bytes that `next` has not read, and forget them; None: a line is too long, and some bytes are
-        lost."""
+        """Remove and return the bytes that `next` has not read; None: a line is too long, and some bytes are lost."""
         return self._lines.take_rest()
 
     def resume(self, mode: Mode, rest: bytes) -> None:
@@ -135,7 +134,7 @@ class Session:
 
         Args:
             mode: the argument of START.
-            rest: what that session's `take_rest` returned.
+            rest: the result of `take_rest` of that session.
         """
         self._enter(mode)
         self.feed(rest)

@@ -31,7 +31,7 @@ ANY_NUMBER = LINE_MAX_BYTES
 """No line has more words than bytes."""
 
 ACTIONS = {"consolidate": "", "backup": " <path>", "restore": " <path>"}
-"""The actions of TRIGGER, and what follows each name in the usage text."""
+"""The actions of TRIGGER, and the arguments of each in the usage text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ LANGUAGES = "a code or tag such as en, eng or en-GB, and none"
 """The values of --lang and of a column of languages, for messages."""
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-"""The table that `add_verbs` of each module extends; argparse makes it, and it has no subscript at run time."""
+"""The table of verbs, which `add_verbs` of each module extends; a string, because the class has no subscript at
+run time."""
 
 
 def collection_name(text: str) -> str:

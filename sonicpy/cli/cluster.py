@@ -154,7 +154,7 @@ def snapshot(arguments: argparse.Namespace) -> int:
 
 
 def upgrade(arguments: argparse.Namespace) -> int:
-    """Let nodes write a newer version of entries. Raises SonicError."""
+    """Make nodes write a newer version of entries. Raises SonicError."""
     found = load_cluster("registry.upgrade").upgrade(brokers(arguments))
     before, after = found.before, found.after
     if after.version == before.version:

@@ -1,5 +1,4 @@
-"""`sonicpy cluster rebalance`, `spread`, `recover`, `import`, `backup`, `restore`: the verbs that move the data of a
-cluster."""
+"""The verbs that move the data of a cluster: `rebalance`, `spread`, `recover`, `import`, `backup`, `restore`."""
 
 import argparse
 from pathlib import Path
@@ -119,7 +118,7 @@ def rebalance(arguments: argparse.Namespace) -> int:
 
 
 def spread(arguments: argparse.Namespace) -> int:
-    """Let the buckets of a collection have parts. Raises SonicError."""
+    """Divide the buckets of a collection into parts. Raises SonicError."""
     layout = load_cluster("operator.spreading").spread(brokers(arguments), arguments.collection, arguments.parts)
     for name, parts in layout.spread:
         print(f"{name}: each bucket has {parts} parts")

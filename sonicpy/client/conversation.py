@@ -140,8 +140,8 @@ class Conversation:
         return in_flight
 
     def feed(self, data: bytes) -> list[InFlight]:
-        """Read bytes that arrived; return the groups of lines that they complete. The owner then reads `outgoing`,
-        `is_open` and `end`."""
+        """Read received bytes; return completed groups of lines. The owner then reads `outgoing`, `is_open` and
+        `end`."""
         completed: list[InFlight] = []
         self._received += data
         start = 0

@@ -2,7 +2,7 @@
 
 sections.py  one model for each section, with the defaults
 settings.py  Config: all sections, compat mode, rules that tie two keys
-kinds.py     what each kind of value may be
+kinds.py     the allowed values of each kind
 sources.py   load(): file, environment and flags merged
 legacy.py    keys of other versions of Sonic
 lines.py     the line of each key in a settings file

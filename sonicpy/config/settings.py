@@ -60,7 +60,7 @@ ORDERS = (
     KeyOrder("store.kv.database.flush_after", "store.kv.pool.inactive_after", by_default=False),
     KeyOrder("store.fst.graph.consolidate_after", "store.fst.pool.inactive_after"),
 )
-"""Rules that raise an error when they are broken, as in Sonic."""
+"""Rules whose violation is an error, as in Sonic."""
 
 LIMITS = (
     KeyOrder("search.query_limit_default", "search.query_limit_maximum"),

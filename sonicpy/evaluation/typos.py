@@ -12,7 +12,7 @@ from sonicpy.evaluation.searched import Searched, fill
 
 SUGGESTED = 5
 FOUND_WITHIN = 10
-"""The object of the right word must be among this many answers of a query."""
+"""The object of the right word must be among the first results of a query, up to this number."""
 
 EDITS_BY_LENGTH = ((4, 0), (7, 1), (10, 2))
 """(length, edits): a typed word shorter than `length` may have that many edits; longer words three."""

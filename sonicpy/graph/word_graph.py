@@ -21,7 +21,7 @@ class WordGraph(PackedGraph):
     replaced or deleted, but not written to or truncated in place.
 
     Args:
-        path: a file that holds what `WordGraphBuilder.finish` returned.
+        path: a file with the result of `WordGraphBuilder.finish`.
 
     Raises:
         GraphError: the file is missing, is no word graph, or is incomplete or damaged.

@@ -26,7 +26,7 @@ class Backend(Protocol):
     """An object that answers the requests."""
 
     async def call(self, method: str, *args: Any, **options: Any) -> Any:
-        """Return what a method of Index or AsyncClient returns. Raises SonicError as it does."""
+        """Return the result of a method of Index or AsyncClient. Raises SonicError as it does."""
 
     async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
         """Return a page of the names of buckets of a collection, or of collections (None), in a fixed order."""
@@ -48,8 +48,7 @@ class Backend(Protocol):
 
 
 class WholeStats:
-    """The figures of a whole index, which take long to read if there are many buckets: concurrent requests share one
-    reading.
+    """The figures of a whole index; concurrent requests share one reading, which is slow with many buckets.
 
     Args:
         read: reads them.
@@ -83,7 +82,7 @@ class IndexBackend:
         self._whole = WholeStats(lambda: asyncio.to_thread(index.stats))
 
     async def call(self, method: str, *args: Any, **options: Any) -> Any:
-        """Return what a method of the index returns."""
+        """Return the result of a method of the index."""
         if method == "stats" and not any(args):
             return await self._whole.get()
         if method in LONG:
@@ -136,7 +135,7 @@ class ClientBackend:
         self._whole = WholeStats(client.stats)
 
     async def call(self, method: str, *args: Any, **options: Any) -> Any:
-        """Return what a method of the client returns."""
+        """Return the result of a method of the client."""
         if method == "stats" and not any(args):
             return await self._whole.get()
         act: Callable[..., Awaitable[Any]] = getattr(self._client, method)

@@ -29,8 +29,7 @@ class Rows:
         self._named: list[RefusedJson] = []
 
     async def add(self, line: bytes) -> None:
-        """Take a line; push the waiting rows once there are ROWS_MAX. Raises InvalidArgument if the first line is
-        UTF-16."""
+        """Take a line; push waiting rows once there are ROWS_MAX. Raises InvalidArgument if line 1 is UTF-16."""
         if not self._count and line.startswith(UTF16_MARKS):
             raise InvalidArgument("the body begins as UTF-16 does; allowed is UTF-8")
         if not line.strip().removeprefix(UTF8_MARK.encode()):

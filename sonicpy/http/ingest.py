@@ -1,4 +1,4 @@
-"""Operations that change what is indexed."""
+"""Operations that change the index."""
 
 from fastapi import Request
 
@@ -32,7 +32,7 @@ def ingest_operations(backend: Backend) -> list[Operation]:
 
 
 class IngestOperations:
-    """Operations that change what is indexed."""
+    """Operations that change the index."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

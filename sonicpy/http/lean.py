@@ -65,7 +65,7 @@ async def _nothing() -> dict[str, str]:
 
 
 def plain_query(query: bytes) -> tuple[str, str, str, dict[str, Any]] | None:
-    """Return collection, bucket, text and options; None: something is unusual, missing, or not allowed."""
+    """Return collection, bucket, text and options; None: a part is unusual, missing, or not allowed."""
     try:
         pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, max_num_fields=len(PLAIN))
     except ValueError:

@@ -57,7 +57,7 @@ LIMITED = {"limit": {"le": LIMIT_MAX}}
 
 
 def parameters_of(verb: str, make: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
-    """Return the options of a command as parameters: the type, and what `make` makes of the default and the bounds.
+    """Return the options of a command as parameters: the type, and the result of `make` for the default and the bounds.
 
     Args:
         verb: the command, a key of OPTIONS.

@@ -30,7 +30,7 @@ class ChannelBackend:
         self._opened: ClientBackend | None = None
 
     async def call(self, method: str, *args: Any, **options: Any) -> Any:
-        """Return what a method of the client returns."""
+        """Return the result of a method of the client."""
         return await (await self._backend()).call(method, *args, **options)
 
     async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:

@@ -190,7 +190,7 @@ class SearchOperations:
         object: Annotated[str | None, Query(min_length=1, max_length=128)] = None,
         objects: Annotated[bool, Query(description="count the objects of the collection or the bucket")] = False,
     ) -> CountJson:
-        """Return the number of buckets or objects in a collection, words or objects in a bucket, or words of an
+        """Return the number of buckets or objects of a collection, words or objects of a bucket, or words of an
         object."""
         if objects and object is not None:
             raise InvalidArgument("objects is true and object is given; allowed is one of the two")

@@ -25,7 +25,7 @@ in one of forty above it. A higher value changes no share by more than 0.1 %."""
 
 
 class LanguageGuesser:
-    """Guesses the language of a text of QUERY and PUSH without LANG. It maps its table at once and reads the words if
+    """Guesses the language of a text of QUERY and PUSH without LANG. The table is mapped at once, words are read if
     needed."""
 
     def __init__(self, stopwords: StopWords) -> None:

@@ -4,7 +4,7 @@ A text gives the same terms at PUSH, POP and QUERY. The language changes them in
 Turkish or Azerbaijani; stems and dropped stop words, if the settings enable them.
 
 In the default mode stop words are flagged at QUERY only: PUSH stores them like all other words, so the lists may change
-at any start. In compat mode, and with stopwords.mode = "drop", the lists decide what PUSH stores.
+at any start. In compat mode, and with stopwords.mode = "drop", the lists decide the words that PUSH stores.
 """
 
 import unicodedata
@@ -46,7 +46,7 @@ LISTS = ("allow", "deny")
 
 
 class Lexer:
-    """Turns texts into terms as the settings say.
+    """Turns texts into terms according to the settings.
 
     Args:
         compat: analyse as Sonic does: special words keep their case, and patterns may end inside words.
@@ -169,8 +169,7 @@ class Lexer:
         return analyzer.analyze(text)
 
     def lex_push(self, text: str, lang: str | None) -> Terms:
-        """Return the terms that PUSH of a text stores: the terms of `lex`, in the default mode without flags of stop
-        words.
+        """Return the terms that PUSH of a text stores: those of `lex`, without flags of stop words in the default mode.
 
         The language is guessed only if the terms depend on it. Arguments and errors as in `lex`.
         """

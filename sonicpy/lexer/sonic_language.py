@@ -1,4 +1,4 @@
-"""Guess the language of a text as Sonic does: by its stop words, if its script has several languages.
+"""Guesses the language of a text as Sonic does: by its stop words, if its script has several languages.
 
 Where no stop word decides, and in short texts, Sonic asks the detector whatlang. The extra [compat] provides it;
 without the extra, our own guess replaces it.

@@ -94,8 +94,7 @@ def in_one_script(script: str, text: str) -> str:
 
 
 def _first_of(scripts: list[str | None], text: str) -> str | None:
-    """Return the winning script: each letter of the text moves its script one place up a ranking, which begins as
-    LETTERS.
+    """Return the winning script: each letter of the text moves its script one place up in a ranking.
 
     In the beginning it is the order of LETTERS.
     """

@@ -42,7 +42,7 @@ class Result(NamedTuple):
     """One answered query; times are seconds."""
 
     start: float
-    """On the agent's own clock."""
+    """Start time on the agent's own clock."""
     end: float
     processing: float
     """Between PENDING and EVENT of the slowest server; negative where the command has no PENDING."""

@@ -29,7 +29,7 @@ class TestSet(BaseModel):
     Limit: int = Field(default=0, ge=0)
     """Hits in an answer, over all servers; 0 means one from each."""
     Offset: int = Field(default=0, ge=0)
-    """The page of each server, from 0 on."""
+    """The number of the page of results that each server returns, from 0 on."""
     Op: Literal["query", "suggest", "count", "ping"] = "query"
     Lang: str | None = Field(default=None, pattern="^[A-Za-z]+$")
     """The language of the queries, as the server knows it."""

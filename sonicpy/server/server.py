@@ -190,8 +190,7 @@ class Server:
         return Connection(service, session)
 
     async def _stop(self, service: BaseService, listeners: Listeners, tasks: "asyncio.Task[None]") -> None:
-        """Stop accepting connections, answer commands that have arrived, close the connections, and end the
-        maintenance."""
+        """Stop accepting connections, answer received commands, close the connections, and end the maintenance."""
         listeners.close()
         tasks.cancel()
         await asyncio.wait([tasks])  # an error was noted when it came

@@ -81,7 +81,7 @@ class Store(RecoveringStore):
 
     Raises:
         StoreLocked: another process writes it.
-        StoreError: it cannot be opened; the message says why and what to do.
+        StoreError: it cannot be opened; the message holds the reason and advice.
 
     Attributes:
         was_converted: whether opening converted the store from an older format: its word graphs are to be built.
@@ -421,8 +421,7 @@ class Store(RecoveringStore):
         self._lock.note_server(url)
 
     def leave_to_parent(self) -> None:
-        """In a forked process: release the lock of this process without touching a transaction; the parent's lock
-        stays."""
+        """In a forked process: release the lock of this process, not the parent's, without touching a transaction."""
         self._environment.leave_to_parent()
         self._lock.release()
 

@@ -1,8 +1,8 @@
-"""Interrupts and cancellations of clients, cut connections, servers that are killed, batches of 2,000 rows.
+"""Interrupts and cancellations of clients, cut connections, killed servers, batches of 2,000 rows.
 
 A signal handler raises at random moments of calls of the blocking client, twice in a row at times, and tasks of the
 asyncio client are cancelled. A proxy cuts connections meanwhile, and the server is killed and started again. After each
-of these, the next call has to work. A model holds what was acknowledged; the server is asked for it at the end.
+of these, the next call has to work. A model holds the acknowledged changes; at the end it is compared with the server.
 """
 
 import asyncio
@@ -34,11 +34,11 @@ SIGNAL = signal.SIGUSR2
 
 
 class Interrupted(BaseException):
-    """What the handler of the signal raises."""
+    """The exception that the signal handler raises."""
 
 
 class Hangs(BaseException):
-    """What the handler raises when a call does not come back."""
+    """The exception that the signal handler raises if a call hangs."""
 
 
 class Signals:
@@ -68,7 +68,7 @@ class Signals:
         sys.unraisablehook = self._hook
 
     def call(self, work: Callable[[], Any], times: int = 1) -> bool:
-        """Call `work`, interrupted at most `times` times; return whether it came back by itself."""
+        """Call `work`, interrupted at most `times` times; return whether it returned without an exception."""
         try:
             self._since, self._left = time.monotonic(), times
             work()
@@ -80,7 +80,7 @@ class Signals:
         return True
 
     def whole(self, work: Callable[[], Any]) -> None:
-        """Call `work` without interrupts. Raises Hangs if it does not come back."""
+        """Call `work` without interrupts. Raises Hangs if it does not return."""
         self.call(work, 0)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
@@ -103,7 +103,7 @@ class Proxy:
     def __init__(self, port: int) -> None:
         self.port = 0
         self.is_away = False
-        """Whether it ends what connects at once."""
+        """Whether the proxy closes new connections at once."""
         self._target = port
         self._open: set[asyncio.StreamWriter] = set()
         self._loop = asyncio.new_event_loop()
@@ -161,7 +161,7 @@ class Proxy:
 
 
 class Model:
-    """What the server must hold: objects that were pushed, and whose push was acknowledged.
+    """The expected content of the server: objects whose push was acknowledged.
 
     An object holds the word of its own name; one whose last change was interrupted may be there or not.
     """
@@ -171,7 +171,7 @@ class Model:
         self.wrong: list[str] = []
 
     def check(self, client: sonicpy.Client) -> None:
-        """Compare with what the server holds."""
+        """Compare the model with the server."""
         found = set(client.objects(COLLECTION, "b", limit=None))
         self.wrong += [
             f"{name} is {'not ' if wanted else ''}there, its {'push' if wanted else 'flush'} was acknowledged"
@@ -198,7 +198,7 @@ def attack(scale: float, seed: int, folder: Path) -> Outcome:
 def _interrupts(
     url: str, server: Server, proxy: Proxy, signals: Signals, model: Model, count: int, kills: int, dice: random.Random
 ) -> int:
-    """Interrupt calls of the blocking client until `count` interrupts came; return how many calls there were."""
+    """Interrupt calls of the blocking client until `count` interrupts came; return the number of calls."""
     kept: list[BaseException] = []  # tracebacks hold what an interrupt left in variables
     calls = 0
     next_kill = 0
@@ -227,7 +227,7 @@ def _interrupts(
 
 
 def _change(client: sonicpy.Client, name: str, dice: random.Random) -> tuple[Callable[[], Any], bool]:
-    """Return a change of an object, and whether it is there afterwards."""
+    """Return a change of an object, and whether it exists afterwards."""
     other = [("more", f"w{number}") for number in range(30)]
     changes: list[tuple[Callable[[], Any], bool]] = [
         (lambda: client.push(COLLECTION, "b", name, name, lang="none"), True),
@@ -261,7 +261,7 @@ def _next_call(client: sonicpy.Client, signals: Signals, model: Model, where: st
 
 
 async def _cancellations(url: str, proxy: Proxy, model: Model, count: int, dice: random.Random) -> int:
-    """Cancel tasks until `count` were; return how many."""
+    """Cancel tasks until `count` were cancelled; return the number of tasks."""
     cancelled = 0
     async with sonicpy.connect_async(url, pool_size=2) as client:
         for calls in range(20 * count):
@@ -294,7 +294,7 @@ async def _cancellations(url: str, proxy: Proxy, model: Model, count: int, dice:
 
 
 async def _async_change(client: sonicpy.AsyncClient, name: str, kind: int) -> bool:
-    """Change an object; return whether it is there."""
+    """Change an object; return whether it exists afterwards."""
     if kind == 0:
         await client.flush_object(COLLECTION, "b", name)
         return False
@@ -337,7 +337,7 @@ def _batches(url: str, proxy: Proxy, signals: Signals, model: Model, count: int,
 
 
 def _send(batch: Any) -> None:
-    """Send what a batch holds, over a connection that the proxy may have cut a moment ago."""
+    """Send the rows of a batch over a connection that the proxy may have cut a moment ago."""
     for _ in range(3):
         with contextlib.suppress(ConnectionLost):
             batch.send()

@@ -19,7 +19,7 @@ ROUNDS = 10
 WHOLE_S = 240.0
 """No further round begins after this time."""
 CHANGES = 150
-"""That are acknowledged between two rounds."""
+"""The number of pushes acknowledged between two rounds."""
 STATE_S = 20.0
 PASSING = [(503, 10008, "JetStream system temporarily unavailable"), (500, 10009, "can not handle request"),
            (503, 10023, "insufficient resources")]  # fmt: skip
@@ -46,7 +46,7 @@ def attack(scale: float, seed: int, folder: Path) -> Outcome:
 
 
 def refuse_a_start(folder: Path, passing: list[tuple[int, int, str]]) -> tuple[int, list[str]]:
-    """Let a node start beside a broker that is not ready in several ways; return their number, and what was wrong."""
+    """Start a node beside a broker that is not ready, in several ways; return the number of ways, and the faults."""
     from tests.cluster.pretender import pretending, refusal  # noqa: PLC0415
 
     with pretending(None) as broker:
@@ -83,7 +83,7 @@ def is_asked_again(asked: list[str], process: "subprocess.Popen[str]") -> bool:
 
 
 def restart_rounds(rounds: int, seed: int, folder: Path) -> tuple[int, list[str], str]:
-    """Kill and start everything again and again; return how often, what was wrong, and the figures."""
+    """Kill and start everything repeatedly; return the number of rounds, the faults, and the figures."""
     from sonicpy.cluster.operator.dev import DevCluster  # noqa: PLC0415
     from tests.cluster.clusters import restart_everything, running, settle  # noqa: PLC0415
     from tests.cluster.judge import Load, judge  # noqa: PLC0415

@@ -19,7 +19,7 @@ COMMANDS = ("TRIGGER consolidate", "STATS", "VERIFY", "INFO")
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Open far more connections than the limit allows, and look whether what was promised still holds."""
+    """Open far more connections than the limit allows, and check all promises."""
     if sys.platform != "linux":
         return Outcome(1, [], "not on this system")
     chance = random.Random(seed)

@@ -122,7 +122,7 @@ def attack(scale: float, seed: int, folder: Path) -> Outcome:
 
 
 def left_wrong(path: Path, kind: str) -> str:
-    """Return what is wrong with a folder that a program left; "" if nothing is."""
+    """Return the fault of a folder that a program left; "" if it has none."""
     noted = Path(f"{path}.noted")
     names = noted.read_text().split("\n")[:-1] if noted.exists() else []
     try:

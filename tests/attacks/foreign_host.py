@@ -21,7 +21,7 @@ FOREIGN = (
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Send requests, look into each answer, and compare what the index holds with what it held before."""
+    """Send requests, check each answer, and compare the content of the index before and after."""
     chance = random.Random(seed)
     port = free_port()
     tried, refused, wrong = 0, 0, []
@@ -49,7 +49,7 @@ def attack(scale: float, seed: int, folder: Path) -> Outcome:
 
 
 def foreign(chance: random.Random, port: int) -> tuple[str, str]:
-    """Return headers Host that are not ours, with the Origin of a page, and the authority of a whole URL."""
+    """Return Host headers with a foreign name, the Origin of a page, and the authority of a full URL."""
     host = chance.choice(FOREIGN).format(port)
     origin = f"Origin: http://{host}\r\n" if chance.random() < 0.7 else ""
     own = f"Host: localhost:{port}\r\n"
@@ -62,6 +62,6 @@ def foreign(chance: random.Random, port: int) -> tuple[str, str]:
 
 
 def asked_by(port: int, host: str) -> list[int]:
-    """Return the statuses of a query under a name of ours."""
+    """Return the statuses of a query with our own Host."""
     path = "/v1/query?collection=messages&bucket=default&text=common"
     return statuses(answered(port, with_length(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n", b"")))

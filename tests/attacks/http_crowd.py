@@ -1,4 +1,4 @@
-"""500 HTTP requests that come together: the loop is held for at most 20 ms of CPU between two of its turns.
+"""500 HTTP requests at once: the event loop is blocked for at most 20 ms of CPU time at a stretch.
 
 Three crowds: connections that were open before and ask at once; connections that are opened to ask; and these again
 while idle connections have all places.
@@ -57,7 +57,7 @@ class Victim(NamedTuple):
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Let crowds ask, each a request of one kind."""
+    """Send crowds of requests, each crowd of one kind."""
     http_port = free_port()
     tried, wrong, longest_s = 0, [], 0.0
     count = max(8, round(REQUESTS * scale))
@@ -88,7 +88,7 @@ def fill(victim: Victim) -> None:
 
 
 def at_once(victim: Victim, count: int, request: bytes) -> int:
-    """Return how many of the connections are answered that ask once all are open."""
+    """Return the number of answered connections; all of them are open before they send a request."""
     with contextlib.ExitStack() as stack:
         peers = [stack.enter_context(raw(victim.http_port)) for _ in range(count)]
         time.sleep(0.05)  # until all are accepted
@@ -99,7 +99,7 @@ def at_once(victim: Victim, count: int, request: bytes) -> int:
 
 
 def newcomers(victim: Victim, count: int, request: bytes) -> int:
-    """Return how many of the connections are answered that are opened and ask."""
+    """Return the number of answered connections; each sends its request as soon as it is open."""
     with contextlib.ExitStack() as stack:
         with victim.server.standing_still():
             peers = [stack.enter_context(raw(victim.http_port)) for _ in range(count)]
@@ -109,7 +109,7 @@ def newcomers(victim: Victim, count: int, request: bytes) -> int:
 
 
 def newcomers_beside_idle_ones(victim: Victim, count: int, request: bytes) -> int:
-    """Do the same while idle connections have all places."""
+    """Return the number of answered connections while idle connections take all places."""
     with contextlib.ExitStack() as stack:
         for _ in range(CONNECTIONS_MAX if count > 100 else count):
             stack.enter_context(raw(victim.http_port))
@@ -117,7 +117,7 @@ def newcomers_beside_idle_ones(victim: Victim, count: int, request: bytes) -> in
 
 
 def answered(peers: list[socket.socket]) -> int:
-    """Return on how many connections an answer comes that is right."""
+    """Return the number of connections that receive a correct answer."""
     return sum(ends(peer).startswith(b"HTTP/1.1 200 ") for peer in peers)
 
 

@@ -1,4 +1,4 @@
-"""Requests that try to pass a gate: method x path x odd spelling x content type x framing, and what is answered."""
+"""Requests that try to pass a gate: method x path x odd spelling x content type x framing, and their answers."""
 
 import contextlib
 import json
@@ -38,8 +38,8 @@ class Request(NamedTuple):
 
     Attributes:
         sent: all of its bytes.
-        told: for the report of a wrong answer.
-        is_plain: whether it asks for a change as documented, so that its refusal is sure to be one.
+        told: the description in the report of a wrong answer.
+        is_plain: whether it requests a change as documented, so that its refusal has an unambiguous status.
     """
 
     sent: bytes
@@ -48,7 +48,7 @@ class Request(NamedTuple):
 
 
 class State(NamedTuple):
-    """What an index holds."""
+    """The content of an index."""
 
     names: dict[str, list[str]]
     objects: list[str]
@@ -66,7 +66,7 @@ def fill(port: int, folder: Path) -> None:
 
 
 def state(port: int) -> State:
-    """Return what the index of a server holds."""
+    """Return the content of the index of a server."""
     with sonicpy.connect(f"sonic://{HOST}:{port}") as client:
         collections = client.collections()
         objects = client.objects(COLLECTION, BUCKET, limit=500)
@@ -79,7 +79,7 @@ def state(port: int) -> State:
 
 
 def body_of(verb: str, folder: Path) -> bytes:
-    """Return a body with which an operation does its work."""
+    """Return a valid body for an operation."""
     scope = {"collection": COLLECTION, "bucket": BUCKET}
     held: dict[str, object] = {
         "push": {**scope, "object": f"{MARK}:1", "text": "forged"},
@@ -123,7 +123,7 @@ SPELLINGS: tuple[Callable[[str, random.Random], str], ...] = (
 
 
 def encoded(path: str, chance: random.Random, form: str) -> str:
-    """Return a path with one of its characters written in another way."""
+    """Return a path with one of its characters in another spelling."""
     place = chance.randrange(1, len(path))
     return path[:place] + form.format(ord(path[place])) + path[place + 1 :]
 
@@ -146,7 +146,7 @@ def both(head: str, body: bytes) -> bytes:
 
 
 def hidden_by_length(head: str, body: bytes) -> bytes:
-    """Return a request that is the body of a read, as one looks at it; a proxy may look at it in another way."""
+    """Return a request inside the body of a read, which a proxy may parse as a separate request."""
     inner = with_length(head, body)
     front = "GET /health HTTP/1.1\r\nHost: localhost\r\n"
     return f"{front}Content-Length: {len(inner)}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n".encode() + inner
@@ -159,7 +159,7 @@ def hidden_by_chunks(head: str, body: bytes) -> bytes:
 
 
 def behind_a_read(head: str, body: bytes) -> bytes:
-    """Return a request that comes together with one that is allowed."""
+    """Return a request in one packet with an allowed one."""
     return b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" + with_length(head, body)
 
 
@@ -169,7 +169,7 @@ def twice_long(head: str, body: bytes) -> bytes:
 
 
 def other_coding(head: str, body: bytes) -> bytes:
-    """Return a request whose coding nobody knows."""
+    """Return a request with an unknown transfer coding."""
     return with_length(f"{head}Transfer-Encoding: xchunked\r\n", body)
 
 
@@ -221,7 +221,7 @@ def made(chance: random.Random, folder: Path, hosts: str, authority: str = "loca
 
 
 def answered(port: int, sent: bytes) -> bytes:
-    """Return what a server answers."""
+    """Return the answer of a server."""
     received = b""
     with raw(port) as peer:
         peer.settimeout(ANSWER_S)

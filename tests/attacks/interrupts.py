@@ -16,7 +16,7 @@ from tests.support.patience import SLOWNESS
 INTERRUPTS = 10_000
 AT_LEAST = 60
 ATTEMPT_S = 0.5
-"""Of which a hang takes more: an attempt takes some milliseconds."""
+"""An attempt that takes longer hangs; usual attempts take some milliseconds."""
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:

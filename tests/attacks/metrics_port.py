@@ -20,13 +20,13 @@ CLIENTS = 2_000
 AT_ONCE = 2 * CLIENTS_MAX
 WAITS_FROM = 0.1
 LINES_MAX = 30
-"""Lines of the log that say the same are ten in ten seconds; there are two of them."""
+"""The limit of log lines: two messages, each logged at most ten times in ten seconds."""
 HEADS = (b"", b"G", b"GET /metrics", b"GET /readyz HTTP/1.0\r\nX: ", b"GET / HTTP/9\r\n", b"\x16\x03\x01\0\xff" * 50)
 WHOLE = b"GET /metrics HTTP/1.0\r\n\r\n"
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Let clients come in crowds, each of one kind, and ask beside them whether the server is ready."""
+    """Connect crowds of clients, each crowd of one kind, and request the readiness of the server meanwhile."""
     chance = random.Random(seed)
     port = free_port()
     tried, wrong, slowest_s = 0, [], 0.0
@@ -81,7 +81,7 @@ KINDS: tuple[Callable[[socket.socket, random.Random], None], ...] = (
 
 
 def ended_in_time(port: int) -> list[str]:
-    """Return what is wrong with how clients are ended that stay, one of which drips."""
+    """Return the faults in the ends of clients that stay connected, one of which sends single bytes."""
     with contextlib.ExitStack() as stack:
         peers = [stack.enter_context(socket.create_connection((HOST, port), REQUEST_S + 5)) for _ in range(8)]
         for peer in peers:

@@ -1,4 +1,4 @@
-"""Rows of every kind, with odd names, orders, values and quotes: what is in the index is what a slow model says.
+"""Rows of every kind, with odd names, orders, values and quotes: the index agrees with a slow model.
 
 Half of the rows go through `push_many`, and the other half through files of CSV that `sonicpy import` reads, in which
 some quotes are not closed. The model reads a row from its description, column by column; it shares no code with
@@ -92,11 +92,11 @@ KINDS: tuple[tuple[Callable[[Values], Any], bool, bool], ...] = (
     (lambda values: tuple(values.values()), False, False),
     (lambda values: list(values.values()), False, False),
 )
-"""What makes a row of columns, whether it has names, and whether it may lack text columns."""
+"""A function that makes a row of columns, whether the row has names, and whether it may lack text columns."""
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Push generated rows and compare what is there with the model."""
+    """Push generated rows and compare the index with the model."""
     chance = random.Random(seed)
     calls, each = max(2, round(CALLS * min(1.0, scale * 4))), 0
     each = max(1, round(ROWS * scale / calls))
@@ -232,7 +232,7 @@ def _is_scope(name: Any) -> bool:
 
 
 def _name(oid: Any) -> str | None:
-    """Return the name that a value means by the table in docs/library.md; None: it is refused."""
+    """Return the name for a value by the table in docs/library.md; None: the value is refused."""
     if isinstance(oid, str):
         return oid if oid not in ("", "two words") and len(oid) <= 128 else None
     if isinstance(oid, UUID):
@@ -262,7 +262,7 @@ def _flush(index: sonicpy.Index) -> None:
 
 
 def _import(chance: random.Random, folder: Path, count: int, wrong: list[str]) -> int:
-    """Import a file in which some records have a quote that is not closed, and check what is in and what is told."""
+    """Import a file with some unclosed quotes, and check the indexed rows and the messages."""
     folder.mkdir()
     texts: list[str] = []
     there: set[str] = set()

@@ -9,11 +9,11 @@ from tests.processes import HOST, Server, free_port
 
 REQUESTS = 5_000
 LOOK_EVERY = 500
-"""Requests after which the index is looked at: it names the change closely enough to find it again by the seed."""
+"""The number of requests between two checks of the index; with the seed it locates a change."""
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Send requests, and compare what the index holds with what it held before."""
+    """Send requests, and compare the content of the index before and after."""
     chance = random.Random(seed)
     port = free_port()
     tried, refused, wrong = 0, 0, []

@@ -70,8 +70,8 @@ def umask(mask: int) -> Iterator[None]:
 
 
 def use(place: Path, name: str, thing: int, target: Path) -> Iterator[str]:
-    """Make an index, put a thing in its way, and back up, restore and open it again; yield what else than a SonicError
-    was raised, and changes that are gone."""
+    """Make an index, put a thing in its way, and back up, restore and open it again; yield exceptions other than
+    SonicError, and lost changes."""
     with sonicpy.open(place) as index:
         index.push("c", "b", "o", "found")
         index.consolidate()
@@ -97,7 +97,7 @@ def use(place: Path, name: str, thing: int, target: Path) -> Iterator[str]:
 
 
 def changed(target: Path) -> Iterator[str]:
-    """Yield what became of the file that a link leads to."""
+    """Yield the changes of the file that a link points to."""
     if target.read_text() != PRECIOUS:
         yield "the target of a link was overwritten"
         target.write_text(PRECIOUS)
@@ -107,7 +107,7 @@ def changed(target: Path) -> Iterator[str]:
 
 
 def wide(place: Path) -> Iterator[str]:
-    """Yield files of a store that others may use."""
+    """Yield files of a store that other users can access."""
     for path in place.rglob("*"):
         status = path.lstat()
         is_ours = path.name not in {Path(name).name for name in NAMES} and stat.S_ISREG(status.st_mode)

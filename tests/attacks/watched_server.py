@@ -1,4 +1,4 @@
-"""A server that measures how long its loop is held: python -m tests.attacks.watched_server [FLAG OF SERVE ...]
+"""A server that measures how long its event loop is blocked: python -m tests.attacks.watched_server [FLAG OF SERVE ...]
 
 It writes its announcement; then, for each line on its standard input, the longest CPU time in seconds that the loop
 took between two of its turns since the line before. Between two turns no other connection is served. CPU time and not

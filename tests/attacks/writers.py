@@ -90,7 +90,7 @@ TAMPERS: list[Callable[[Path], None]] = [
 
 
 def attack(scale: float, seed: int, folder: Path) -> Outcome:
-    """Let others open a store that is written, after what keeps them away was changed; count what gets in or lost."""
+    """Open a store beside its writer after its lock files were changed; count second writers and lost changes."""
     chance = random.Random(seed)
     store = folder / "store"
     sonicpy.open(store).close()

@@ -1,4 +1,4 @@
-"""Golden transcripts as conversations: what one connection sends, and the lines it must get back.
+"""Golden transcripts as conversations: the lines that one connection sends, and the lines that it must receive.
 
 Answers that depend on an index are reduced to their kind, on both sides; everything else is compared exactly.
 """
@@ -25,7 +25,7 @@ VERSION = "9.8.7"
 
 @dataclass
 class Conversation:
-    """One connection of one scenario; `sent` keeps what the transcript sends at a time apart."""
+    """One connection of one scenario; `sent` has an entry for each packet."""
 
     name: str
     sent: list[bytes] = field(default_factory=list)
@@ -72,7 +72,7 @@ def _connections(scenario: replay.Scenario) -> Iterator[Conversation]:
 
 
 def reduced(line: str) -> str:
-    """Return `line` without what only an index can know."""
+    """Return `line` without its parts that depend on an index."""
     line = re.sub(r"^(EVENT \w+ <ID>) .*", r"\1 ", line, flags=re.DOTALL)
     return re.sub(r"^RESULT \d+$", "RESULT 0", line)
 

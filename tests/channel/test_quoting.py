@@ -1,4 +1,4 @@
-"""What is quoted is read as the same words; pieces fit, lose nothing, and end between words where they can."""
+"""Quoted texts are read back as equal words; pieces fit, lose nothing, and end between words if possible."""
 
 import re
 

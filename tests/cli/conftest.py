@@ -14,7 +14,7 @@ from sonicpy.cli.main import main
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory; nothing in the environment or in /etc says which index is meant."""
+    """An empty working directory; neither the environment nor /etc selects an index."""
     monkeypatch.setattr("sonicpy.config.sources.SEARCHED_FILES", ())
     for name in [name for name in os.environ if name.upper().startswith(("SONIC_", "SONICPY_"))]:
         monkeypatch.delenv(name)

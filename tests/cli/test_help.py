@@ -1,4 +1,4 @@
-"""Help for one verb, hints for misspelt words, completion in shells, and what is said about texts without words."""
+"""Help for one verb, hints for misspelt words, completion in shells, and messages about texts without words."""
 
 import shutil
 import subprocess

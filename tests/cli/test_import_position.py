@@ -1,4 +1,4 @@
-"""A saved position never says more than what the sink has stored durably, nor goes before the last rows are."""
+"""A saved position covers only rows that the sink has stored durably, and is deleted only after the last ones."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ ROWS = 35
 
 
 class Sink:
-    """Knows how many entries were pushed, and how many of them are stored."""
+    """A sink that counts pushed and stored entries."""
 
     def __init__(self) -> None:
         self.pushed = self.stored = 0

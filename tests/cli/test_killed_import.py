@@ -1,4 +1,4 @@
-"""An import that is killed with SIGKILL again and again, and resumed: every row is there once, as without a kill."""
+"""An import that is killed with SIGKILL repeatedly, and resumed: every row is indexed once, as without a kill."""
 
 import subprocess
 import sys

@@ -22,7 +22,7 @@ SERVE = "sonicpy.server.server.serve"
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Loaded]:
-    """Return what the server was started with; nothing listens."""
+    """Return the settings that the server was started with; no server listens."""
     loaded: list[Loaded] = []
 
     def take(settings: Loaded, announce: Callable[[str], None]) -> int:
@@ -154,7 +154,7 @@ def test_serve_says_where_it_listens_unless_it_is_to_be_quiet(
 
 
 def run_with_closed(streams: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command as a shell does behind which streams are closed, such as ">&- 2>&-"."""
+    """Run the command with closed streams, as a shell does for ">&- 2>&-"."""
     command = ["sh", "-c", f'exec "$0" -m sonicpy "$@" {streams}', sys.executable, *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=WAIT_S, check=False)
 

@@ -13,7 +13,7 @@ from tests.cli.conftest import Run
 from tests.processes import HOST, Server, environment, free_port
 
 PASSWORD = "SecretPassword"
-"""That of `locked_server`."""
+"""The password of `locked_server`."""
 
 
 def url_of(server: Server) -> str:

@@ -1,4 +1,4 @@
-"""A call of every public method of the clients, for tests of what holds for all of them."""
+"""A call of every public method of the clients, for tests about all of them."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -9,7 +9,7 @@ OBJECTS = 9
 """The object o:N holds N words."""
 
 Call = Callable[[Any, Path], Any]
-"""Takes a client, or one of its buckets, and a folder; returns the result, or what to await or to iterate over."""
+"""Takes a client, or one of its buckets, and a folder; returns the result, or an object to await or to iterate over."""
 
 OF_A_CLIENT: dict[str, Call] = {
     "backup": lambda client, folder: client.backup(folder / "backup"),
@@ -58,7 +58,7 @@ OF_A_BUCKET: dict[str, Call] = {
     "words": lambda bucket, folder: bucket.words(),
 }
 ELSEWHERE = {"batch", "close", "server"}
-"""Public names of a client that other tests are about, or that ask nothing."""
+"""Public names of a client that have tests of their own, or that send no command."""
 
 
 def rows(count: int) -> Iterable[tuple[str, str]]:
@@ -79,7 +79,7 @@ def _of_a_bucket(call: Call) -> Call:
 
 
 def fill(client: Any, folder: Path) -> None:
-    """Push what the calls ask for, and keep a backup of it."""
+    """Push the objects for the calls, and make a backup of them."""
     for number in range(1, OBJECTS + 1):
         client.push(COLLECTION, BUCKET, f"o:{number}", words(number), lang="none")
     client.backup(folder / "kept")

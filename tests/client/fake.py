@@ -57,7 +57,7 @@ Script = Callable[[Caller], None]
 class Fake:
     """A server that carries out `script` for each connection, in a thread of its own, and then closes it.
 
-    Leaving the `with` block ends it; what a script raised is raised there.
+    Leaving the `with` block ends it, and raises the exception of a script there.
     """
 
     def __init__(self, script: Script) -> None:
@@ -72,17 +72,17 @@ class Fake:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The address of the server."""
         return f"sonic://127.0.0.1:{self._listener.getsockname()[1]}"
 
     @property
     def connections(self) -> int:
-        """How many were made."""
+        """The number of connections made."""
         return len(self._sockets)
 
     @property
     def open_connections(self) -> int:
-        """How many the script has not ended yet."""
+        """The number of connections that the script has not ended yet."""
         return sum(thread.is_alive() for thread in self._threads)
 
     def _accept(self) -> None:

@@ -1,7 +1,7 @@
 """Interrupts at chosen moments: exceptions where Python lets a signal handler raise, cancellations where a task waits.
 
-Python runs signal handlers when a function begins and behind each call. A profiling function is called at the same
-moments, and what it raises comes out of the same instruction; so does what a call raises that a signal wakes.
+Python runs signal handlers when a function begins and after each call. A profiling function is called at these moments,
+too, and its exceptions come out of the same instructions as those of a handler.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ WAKES = frozenset(["acquire", "connect", "get", "poll", "recv", "sendall", "slee
 
 
 class Interrupted(BaseException):
-    """What the handler of a signal raises."""
+    """The exception that a signal handler raises."""
 
 
 class Interrupt:
@@ -29,9 +29,9 @@ class Interrupt:
 
     def __init__(self, moment: int, second: int | None = None) -> None:
         self.seen = 0
-        """How many moments there were until the last interrupt, or in all."""
+        """The number of moments until the last interrupt, or in all."""
         self.given = 0
-        """How many interrupts came."""
+        """The number of interrupts so far."""
         self._next: list[int] = [moment, *([] if second is None else [second])]
         # CPython frees a bound method that unsets itself while it runs.
         self._looking, self._resuming = self._look, self._resume
@@ -82,7 +82,7 @@ class CancelledAt:
 
     def __init__(self, work: Awaitable[Any], place: int, again: int | None = None) -> None:
         self.waits = 0
-        """How often the task waited."""
+        """The number of times that the task waited."""
         self._work = work
         self._places = {place, *([] if again is None else [place + 1 + again])}
 

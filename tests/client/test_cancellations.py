@@ -30,7 +30,7 @@ def url_of(server: Server) -> str:
 
 
 def two_urls(server: Server) -> str:
-    """Return an address of two servers, which are the same."""
+    """Return an address that names one server twice."""
     return f"sonic://{server.host}:{server.port},localhost:{server.port}"
 
 
@@ -43,7 +43,7 @@ def folder(shared_server: Server, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 async def ask_all(client: sonicpy.AsyncClient, number: int) -> None:
-    """Use the only place of each mode, and check that the answers are those to the questions."""
+    """Use the only place of each mode, and check that the answers belong to the questions."""
     assert await client.query(COLLECTION, BUCKET, f"w{number}x0", lang="none") == [f"o:{number}"]
     assert await client.count_object_words(COLLECTION, BUCKET, f"o:{number}") == number
     assert (await client.info())["uptime"] >= 0
@@ -59,7 +59,7 @@ async def read_out(result: Any) -> None:
 
 
 async def cancel(work: Work, place: int, again: int | None = None) -> tuple[int, bool]:
-    """Cancel a piece of work where it waits; return how often it waited, and whether it ended by that."""
+    """Cancel a piece of work where it waits; return how often it waited, and whether the cancellation ended it."""
     cancelled = CancelledAt(work(), place, again)
 
     async def wrapped() -> None:

@@ -1,4 +1,4 @@
-"""What clients do when servers break off, fall silent or stop: repeat what does no harm, and nothing else."""
+"""Clients whose servers break off, fall silent or stop: they repeat safe commands, and no others."""
 
 import pickle
 import time
@@ -38,7 +38,7 @@ RESULTS = {"QUERY": ["one", "two"], "PUSH": None, "POP": 3, "FLUSHC": 1}
 
 
 def serve(fake: Fake, caller: Caller) -> None:
-    """Answer as a server does, and remember the lines."""
+    """Answer like a server, and record the lines."""
     while line := caller.line():
         fake.lines.append(line)
         caller.say(*ANSWERS[line.split()[0]])
@@ -292,7 +292,7 @@ def test_a_closed_client_says_so(connect: Connect) -> None:
 
 
 def test_old_servers_do_without(connect: Connect) -> None:
-    """Sonic before 1.4 has neither LIST nor INFO, no LANG, and says no buffer."""
+    """Sonic before 1.4 has neither LIST, INFO nor LANG, and announces no buffer size."""
 
     def script(caller: Caller) -> None:
         caller.say("CONNECTED <sonic-server v1.0.0>")

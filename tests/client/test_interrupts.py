@@ -44,7 +44,7 @@ def url_of(server: Server) -> str:
 
 
 def two_urls(server: Server) -> str:
-    """Return an address of two servers, which are the same."""
+    """Return an address that names one server twice."""
     return f"sonic://{server.host}:{server.port},localhost:{server.port}"
 
 
@@ -57,7 +57,7 @@ def folder(shared_server: Server, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 def ask_all(client: sonicpy.Client, number: int) -> None:
-    """Use the only place of each mode, and check that the answers are those to the questions."""
+    """Use the only place of each mode, and check that the answers belong to the questions."""
     assert client.query(COLLECTION, BUCKET, f"w{number}x0", lang="none") == [f"o:{number}"]
     assert client.count_object_words(COLLECTION, BUCKET, f"o:{number}") == number
     assert client.info()["uptime"] >= 0

@@ -1,4 +1,4 @@
-"""A client waits longer than a node of a cluster: the node's sentence is heard."""
+"""A client waits longer than a node of a cluster, so that it receives the error of the node."""
 
 import inspect
 
@@ -10,7 +10,7 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 from sonicpy.cluster.log.limits import ANSWER_S
 
 ON_THE_WAY_S = 2.0
-"""For the sentence to come back, over a busy loop."""
+"""The time for the error to arrive, over a busy event loop."""
 
 
 @pytest.mark.parametrize("connect", [sonicpy.connect, sonicpy.connect_async])

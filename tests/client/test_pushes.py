@@ -78,7 +78,7 @@ def test_rows_are_refused_one_by_one(connect: Connect, shared_server: Server, re
 
 
 def acknowledging(fake_lines: list[str], caller: Caller, count: int) -> None:
-    """Acknowledge some lines, and go away in the middle of the next answer; what was acknowledged arrives."""
+    """Acknowledge some lines, and break off in the middle of the next answer; the acknowledgements arrive."""
     for _ in range(count):
         line = caller.line()
         if not line:

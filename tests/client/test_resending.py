@@ -38,7 +38,7 @@ def words_of(lines: list[str]) -> dict[str, list[str]]:
 
 
 class Ends:
-    """What became of the rows."""
+    """The outcomes of the rows."""
 
     def __init__(self) -> None:
         self.places: list[int] = []

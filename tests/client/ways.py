@@ -75,7 +75,7 @@ class Stepwise(View):
 
 
 class OnUvloop(Stepwise):
-    """The same on the server's event loop."""
+    """An AsyncClient whose methods block, on uvloop, the event loop of the server."""
 
     new_loop = staticmethod(uvloop.new_event_loop)
 

@@ -24,7 +24,7 @@ Cluster = TypeVar("Cluster", bound=DevCluster)
 
 
 class EncryptedCluster(DevCluster):
-    """One whose brokers are reached by TLS alone.
+    """A cluster whose brokers accept only TLS.
 
     Processes that reach them need SSL_CERT_FILE in their environment, with the path `authority`.
     """
@@ -74,7 +74,7 @@ def restart_everything(cluster: DevCluster, order: random.Random) -> None:
 
 
 def settle(cluster: DevCluster) -> None:
-    """Start what has died, and wait until every replica is at the end of the log."""
+    """Start dead processes, and wait until every replica has applied the whole log."""
     for name in list(cluster.ended()):
         cluster.start_again(name)
     cluster.wait_until_ready(time.monotonic() + WAIT_S)
@@ -97,7 +97,7 @@ def replicas_behind(cluster: DevCluster) -> list[str]:
 
 
 def check(cluster: DevCluster, load: Load, folder: Path) -> None:
-    """Let everything come back, stop it, and judge what the nodes hold against what the load was told."""
+    """Start everything again, stop it, and compare the content of the nodes with the acknowledgements."""
     settle(cluster)
     cluster.stop()
     assert [answer for writer in load.writers for answer in writer.unexpected] == []
@@ -105,7 +105,7 @@ def check(cluster: DevCluster, load: Load, folder: Path) -> None:
 
 
 async def make_again(cluster: DevCluster, number: int) -> None:
-    """Delete a log and make it anew, empty."""
+    """Delete a log and create an empty one."""
     connection = await connect(cluster.addresses, "test")
     try:
         log = JetStream(connection)
@@ -116,12 +116,12 @@ async def make_again(cluster: DevCluster, number: int) -> None:
 
 
 def wait_for_port(port: int) -> None:
-    """Wait until something accepts connections at a port."""
+    """Wait until a process accepts connections at a port."""
     until(lambda: accepts(port), "the port is open", pause_s=0.02)
 
 
 def accepts(port: int) -> bool:
-    """Whether something accepts a connection at a port."""
+    """Return whether a process accepts connections at a port."""
     try:
         Channel(port, "search").close()
     except OSError:

@@ -1,12 +1,11 @@
-"""Faults of a cluster come in rounds: each test that causes one is carried out several times, as chance decides when
-what dies or stands still in a round."""
+"""Rounds of faults of a cluster: each test of a fault runs several times, because chance decides its course."""
 
 import os
 
 import pytest
 
 ROUNDS = int(os.environ.get("SONICPY_FAULT_ROUNDS", "3"))
-"""Of the full set; `python -m tests.cluster.rounds` sets more."""
+"""The number of rounds in the full set; `python -m tests.cluster.rounds` sets more."""
 FAULTS = ("test_faults", "test_full_brokers", "test_splits")
 
 

@@ -1,7 +1,7 @@
-"""The judge: writers that know what was acknowledged, and whether a cluster holds exactly that.
+"""The judge: writers that record acknowledged changes, and a comparison of the cluster with them.
 
-Each writer has a bucket of its own and one change under way, and repeats a change until it is acknowledged. So what was
-acknowledged, replayed in order into one ordinary index, is what every replica has to hold, whatever died meanwhile.
+Each writer has a bucket of its own and one change in flight, and repeats a change until it is acknowledged. So every
+replica must hold exactly the acknowledged changes, replayed in order into one ordinary index, whatever died meanwhile.
 """
 
 import random
@@ -61,7 +61,7 @@ class Channel:
         return self.line()
 
     def event(self, line: bytes) -> list[str]:
-        """Send a query; return what it found."""
+        """Send a query; return its results."""
         assert self.ask(line).startswith(b"PENDING")
         return self.line().decode().split()[3:]
 
@@ -82,7 +82,7 @@ class Writer(threading.Thread):
     Attributes:
         acknowledged: the changes, in order.
         gaps_s: the longest time between two acknowledgements so far.
-        repeated: how many changes were sent again.
+        repeated: the number of changes that were sent again.
     """
 
     def __init__(self, number: int, ports: Sequence[int], seed: int) -> None:
@@ -167,7 +167,7 @@ class Load:
         until(lambda: self.acknowledged >= goal, f"{more} more changes are acknowledged")
 
     def gap_s(self) -> float:
-        """Return the longest time any writer has waited, and forget it."""
+        """Return and reset the longest time that a writer has waited."""
         longest = max(writer.gap_s for writer in self.writers)
         for writer in self.writers:
             writer.gap_s = 0.0
@@ -178,7 +178,7 @@ Contents = dict[tuple[str, str], dict[str, tuple[dict[str, int], dict[str, int]]
 
 
 def contents(index: Index) -> Contents:
-    """Return what an index holds: for each bucket its objects with their words."""
+    """Return the content of an index: for each bucket its objects with their words."""
     found: Contents = {}
     for held in index.holdings():
         words, hidden = found.setdefault((held.collection, held.bucket), {}).setdefault(held.object, ({}, {}))
@@ -188,7 +188,7 @@ def contents(index: Index) -> Contents:
 
 
 def expected(changes: Iterable[Change], folder: Path) -> Contents:
-    """Return what an ordinary index holds after these changes."""
+    """Return the content of an ordinary index after these changes."""
     with Index(folder) as index:
         with index.batch():
             for change in changes:
@@ -197,7 +197,7 @@ def expected(changes: Iterable[Change], folder: Path) -> Contents:
 
 
 def judge(load: Load, node_folders: Iterable[Path], replay_folder: Path) -> list[str]:
-    """Return what is wrong with the replicas of stopped nodes, as sentences.
+    """Return the faults of the replicas of stopped nodes, as sentences.
 
     Args:
         node_folders: each holds the folders of replicas.
@@ -210,7 +210,7 @@ def judge(load: Load, node_folders: Iterable[Path], replay_folder: Path) -> list
 
 
 def held_by(folder: Path) -> Contents:
-    """Return what all replicas of a node hold. Each opens as an ordinary index."""
+    """Return the content of all replicas of a node. Each opens as an ordinary index."""
     found: Contents = {}
     for replica in sorted(folder.iterdir()):
         with Index(replica) as index:
@@ -220,7 +220,7 @@ def held_by(folder: Path) -> Contents:
 
 
 def differences(wanted: Contents, found: dict[str, Contents]) -> list[str]:
-    """Return where nodes hold something else than they should, as sentences."""
+    """Return the differences between expected and found contents of nodes, as sentences."""
     wrong = []
     for node, held in found.items():
         for scope in sorted({*wanted, *held}):

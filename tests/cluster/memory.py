@@ -1,4 +1,4 @@
-"""Brokers in this process: logs as lists and a vault as dicts, with the faults that a test asks for."""
+"""Brokers in this process: logs as lists and a vault as dicts, with the faults that a test sets."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,14 +9,14 @@ from sonicpy.errors import StoreError
 
 
 class MemoryBroker:
-    """Keeps logs in memory.
+    """A broker that keeps logs in memory.
 
     Attributes:
         keys: of every entry that was appended, also of those that got no acknowledgement, in order.
-        refused: how many of the next appends are refused without being stored.
-        unanswered: how many of the next appends are stored without an acknowledgement.
+        refused: the number of next appends that are refused without being stored.
+        unanswered: the number of next appends that are stored without an acknowledgement.
         gate: appends wait until it is set.
-        under_way, most_under_way: appends now, and the most at the same time.
+        under_way, most_under_way: the numbers of concurrent appends, now and at most.
     """
 
     def __init__(self, logs: int = 1) -> None:

@@ -1,4 +1,4 @@
-"""A program that speaks as much of NATS as a client needs to ask JetStream, and answers every question the same."""
+"""A program with the part of the NATS protocol that requests to JetStream need, and one answer for every request."""
 
 import json
 import socket
@@ -16,9 +16,9 @@ class Pretender:
     """One broker.
 
     Attributes:
-        answer: what JetStream answers, as JSON; None: nobody listens there. What is not for JetStream has no listener.
-        is_silent: nothing is answered at all.
-        asked: the subjects of the questions.
+        answer: the answer of JetStream, as JSON; None: JetStream does not listen. Other requests have no listener.
+        is_silent: no request is answered.
+        asked: the subjects of the requests.
         sent: the options that clients have sent with CONNECT.
     """
 
@@ -82,7 +82,7 @@ def pretending(answer: Mapping[str, Any] | None, **info: Any) -> Iterator[Preten
     """Run a broker inside a `with` block.
 
     Args:
-        answer, info: see `Pretender`; `info` is told beside what every broker tells.
+        answer, info: see `Pretender`; `info` is added to the information that every broker sends.
     """
     broker = Pretender(answer, info)
     try:
@@ -92,6 +92,6 @@ def pretending(answer: Mapping[str, Any] | None, **info: Any) -> Iterator[Preten
 
 
 def refusal(status: int, code: int, said: str) -> dict[str, Any]:
-    """Return what JetStream answers to what it refuses."""
+    """Return the answer of JetStream to a refused request."""
     return {"type": "io.nats.jetstream.api.v1.stream_info_response",
             "error": {"code": status, "err_code": code, "description": said}}  # fmt: skip

@@ -1,9 +1,9 @@
-"""Carry out every fault of a cluster many times under load, and print how often nothing acknowledged was lost.
+"""Cause every fault of a cluster many times under load, and print how often no acknowledged change was lost.
 
     python -m tests.cluster.rounds [ROUNDS] [--workers N] [--only EXPRESSION]
 
-Each round of a fault begins with a new cluster of three brokers and three nodes. Afterwards the judge compares what
-clients were told with every replica, and every replica with a replay of the log that shares no code with the nodes.
+Each round of a fault begins with a new cluster of three brokers and three nodes. Afterwards the judge compares the
+acknowledgements with every replica, and every replica with a replay of the log that shares no code with the nodes.
 """
 
 import argparse

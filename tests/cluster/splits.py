@@ -1,4 +1,4 @@
-"""A cluster whose network a test cuts: between each node and each broker, and between brokers, stands a gate.
+"""A cluster whose network a test can cut, with a gate between each node and each broker, and between brokers.
 
 Import it behind `pytest.importorskip("nats")`.
 """
@@ -26,13 +26,13 @@ OPEN, SILENT_TO, SILENT_FROM, SILENT, CUT = "open", "silent to", "silent from", 
 
 
 class Gate:
-    """Passes the bytes of TCP connections on to a port, while it is open.
+    """A relay for TCP connections to a port, which passes bytes on while it is open.
 
     Args:
         target: the port that it passes them on to.
 
     Attributes:
-        port: where it listens.
+        port: the port that it listens on.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, target: int) -> None:
@@ -49,7 +49,7 @@ class Gate:
         self.port = self._server.sockets[0].getsockname()[1]
 
     def set(self, state: str) -> None:
-        """Change what it does; return when that is in force."""
+        """Change the state; return when it is in force."""
         asyncio.run_coroutine_threadsafe(self._set(state), self._loop).result(5)
 
     def heal(self, *, forgets: bool) -> None:
@@ -180,7 +180,7 @@ class SplitCluster(DevCluster):
         """Start one node.
 
         Args:
-            gates: whose gates it uses; "": its own.
+            gates: the node whose gates it uses; "": its own.
             folder: its folder; "": that of its name.
         """
         home = self.folder / (folder or name)

@@ -1,4 +1,4 @@
-"""Batches: bytes there and back, what is skipped, and the chain."""
+"""Batches: bytes there and back, skipped batches, and the chain."""
 
 import pytest
 

@@ -25,7 +25,7 @@ TAKEN = "--node is n1, which a running node has"
 
 @dataclass
 class Message:
-    """What a subscriber gets."""
+    """The message that a subscriber receives."""
 
     data: bytes
     reply: str = ""
@@ -206,7 +206,7 @@ class Broker:
 
 
 def test_who_was_cut_off_with_its_broker_asks_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has heard itself all the time, but not the process that has taken its name."""
+    """The process received its own messages all the time, but not those of the process that took its name."""
 
     async def test() -> None:
         names = Names()
@@ -245,7 +245,7 @@ def test_who_writes_looks_in_the_registry(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_registry_without_a_leader_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was asked while there was none is never answered."""
+    """Requests sent while there was no leader are never answered."""
 
     class Leaderless(Names):
         async def confirm_incarnation(self, name: str, number: int) -> bool:
@@ -286,7 +286,7 @@ def test_what_a_replica_has_carried_out_does_not_wait_for_the_registry(monkeypat
 
 
 class Troubled(Names):
-    """A registry that raises an error while there is one."""
+    """A registry that raises `error` unless it is None."""
 
     error: Exception | None = None
 
@@ -298,7 +298,7 @@ class Troubled(Names):
 
 
 async def look_at(claim: NameClaim) -> None:
-    """Let a process that writes look in the registry once."""
+    """Make a writing process read the registry once."""
     await claim.confirm()
     asked = cast(Any, claim)._registry.asked
     while cast(Any, claim)._registry.asked == asked:
@@ -351,7 +351,7 @@ def test_a_watch_that_fails_is_told_and_every_ok_is_asked_for(
 
 
 class Lost:
-    """A claim that is lost once something was acknowledged."""
+    """A claim that is lost after the first acknowledgement."""
 
     loss: str | None = None
 
@@ -383,7 +383,7 @@ def test_an_acknowledgement_is_no_ok_once_the_name_is_lost() -> None:
 
 
 class Leaderless:
-    """A claim whose registry does not answer, and which nobody has lost."""
+    """A claim that is not lost, whose registry does not answer."""
 
     loss: str | None = None
 

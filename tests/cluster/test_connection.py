@@ -1,4 +1,4 @@
-"""The connection to the brokers: which one is next, when one is left, and what is told of refusals."""
+"""The connection to the brokers: the next broker, leaving a broker, and messages about refusals."""
 
 import asyncio
 import contextlib
@@ -122,7 +122,7 @@ def test_a_refused_password_is_told_once_and_without_it(caplog: pytest.LogCaptur
 
 
 def test_a_refusing_broker_is_tried_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each try is a line in its log."""
+    """Each attempt is a line in the log of the broker."""
 
     async def test() -> None:
         connection = BrokerConnection()
@@ -162,7 +162,7 @@ def test_the_end_of_a_connection_ends_its_node() -> None:
 
 
 class Scene:
-    """A clock that stands still but for `sleep`, and what happens at which time: the silence that is measured then."""
+    """A clock that advances only in `sleep`, and the silences measured at given times."""
 
     def __init__(self, silences_s: dict[float, float], end_s: float) -> None:
         self.now_s = self.silence_s = 0.0
@@ -180,7 +180,7 @@ class Scene:
 
 
 class Moving:
-    """A connection that notes when it goes on with another broker."""
+    """A connection that records when it changes to another broker."""
 
     is_connected = True
 
@@ -215,10 +215,10 @@ def test_a_broker_that_was_just_taken_has_time_to_answer(monkeypatch: pytest.Mon
 
 
 class SmallBroker:
-    """Speaks as much of the protocol of NATS as a connection needs.
+    """A broker with the part of the NATS protocol that a connection needs.
 
     Attributes:
-        is_stuck: it takes nothing more from its first connection.
+        is_stuck: it does not read from its first connection any more.
     """
 
     def __init__(self) -> None:
@@ -287,7 +287,7 @@ def test_a_connection_to_a_broker_that_takes_no_bytes_is_closed_in_time(monkeypa
 
 @pytest.mark.parametrize("says", ["Authorization Violation", "User Authentication Revoked"])
 def test_a_refusal_of_an_open_connection_is_not_its_end(monkeypatch: pytest.MonkeyPatch, says: str) -> None:
-    """A broker may say so when it closes the connection, and may not."""
+    """A broker may refuse when it closes the connection, and without closing it."""
     monkeypatch.setattr(module, "REFUSED_S", 0.1)
 
     async def test() -> None:
@@ -323,7 +323,7 @@ async def opened(address: str) -> BrokerConnection:
 
 
 def test_who_leaves_takes_what_came_before(tmp_path: Path) -> None:
-    """A question is given to one of those that may answer: if that one does not take it, nobody answers."""
+    """A request goes to one of the processes that may answer; if that process does not take it, no one answers."""
 
     async def test(address: str) -> None:
         asking, one, other = [await opened(address) for _ in range(3)]

@@ -32,10 +32,10 @@ PASSWORD = "SecretPassword"
 def running(
     *arguments: str, settings: dict[str, object] | None = None, status: int = 0
 ) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
-    """Run `cluster dev` inside a `with` block; yield it and the ports of its nodes, once it says that it is ready.
+    """Run `cluster dev` inside a `with` block; yield it and the ports of its nodes once it is ready.
 
     Args:
-        status: with which it has to end.
+        status: the expected exit status.
     """
     broker_program()
     process = subprocess.Popen(
@@ -163,7 +163,7 @@ def push_everywhere(ports: list[int], names: Iterator[int], acknowledged: list[s
 @pytest.mark.timeout(300)
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to see the processes")
 def test_everything_that_is_killed_comes_back_by_itself(tmp_path: Path) -> None:
-    """First its processes alone, then it with all of them: what was acknowledged is there."""
+    """First only its processes are killed, then also `cluster dev` itself; acknowledged changes are kept."""
     names, acknowledged = itertools.count(), list[str]()
     arguments = ("--data", str(tmp_path / "data"), "--partitions", "2")
     with running(*arguments, status=-signal.SIGKILL) as (process, ports):

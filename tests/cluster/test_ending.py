@@ -1,4 +1,4 @@
-"""Tasks end, also those that take the first cancellation for something else."""
+"""Tasks end, also those that swallow the first cancellation."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What was acknowledged is there, whatever dies: processes on this machine, killed under load."""
+"""Acknowledged changes are kept, whatever dies: processes on this machine, killed under load."""
 
 import asyncio
 import random
@@ -126,7 +126,7 @@ def test_everything_may_die_and_start_at_once(cluster: DevCluster, tmp_path: Pat
 @pytest.mark.full
 @pytest.mark.timeout(120)
 def test_every_command_is_answered_in_time_without_most_brokers(cluster: DevCluster, tmp_path: Path) -> None:
-    """Also a read of a node that asks another one for what any node has acknowledged."""
+    """This includes reads that a node passes on to see changes that another node acknowledged."""
     port = free_ports(1)[0]
     strong = subprocess.Popen(
         [
@@ -156,7 +156,7 @@ def test_every_command_is_answered_in_time_without_most_brokers(cluster: DevClus
 
 
 def timed(channel: Channel, line: bytes) -> tuple[bytes, float]:
-    """Return the answer to a line, and how long it took, in seconds."""
+    """Return the answer to a line, and its time in seconds."""
     began = time.monotonic()
     try:
         return channel.ask(line + b"\n"), time.monotonic() - began

@@ -1,4 +1,4 @@
-"""A full disk at one broker, and at all of them: what nodes answer, that nothing acknowledged is lost, and how it ends.
+"""A full disk at one broker, and at all of them: answers of nodes, no loss of acknowledged changes, recovery.
 
 The disks are real ones in memory, filled to the last byte under load.
 """
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.full
 
 DISK_BYTES = 64 << 20
 LEFT_BYTES = 200 << 10
-"""What is left when the disk is filled: some hundred entries."""
+"""The free space of a filled disk: enough for some hundred entries."""
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def cluster_on_disks(folder: Path, brokers: Sequence[str]) -> Iterator[DevCluste
 
 
 def make_room(cluster: DevCluster, fillers: dict[str, Path]) -> None:
-    """Do what the runbook says: make room, and start the brokers again; none is well before most are."""
+    """Follow the runbook: free space, and restart the brokers; none works before most do."""
     for filler in fillers.values():
         filler.unlink()
     for name in fillers:
@@ -53,13 +53,13 @@ def make_room(cluster: DevCluster, fillers: dict[str, Path]) -> None:
 
 
 def has_disabled_jetstream(cluster: DevCluster, name: str) -> bool:
-    """Ask the broker itself: its log has other words for each kind of file that met the full disk first."""
+    """Ask the broker itself, because the message in its log depends on the file that met the full disk first."""
     with urlopen(f"http://127.0.0.1:{cluster.monitor_ports[name]}/jsz", timeout=WAIT_S) as answer:
         return bool(json.load(answer).get("disabled"))
 
 
 def wait_until_it_stops(load: Load) -> int:
-    """Wait until nothing has been acknowledged for four seconds; return how many changes were before."""
+    """Wait until no change was acknowledged for four seconds; return the number of acknowledged changes."""
     deadline = time.monotonic() + 2 * WAIT_S
     before = -1
     while (found := load.acknowledged) != before:

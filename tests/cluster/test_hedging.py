@@ -1,4 +1,4 @@
-"""Reads at other nodes: a slow one is overtaken by another one, and one that is gone holds nobody up."""
+"""Reads at other nodes: another node overtakes a slow one, and a lost node causes no delay."""
 
 import asyncio
 import random
@@ -53,7 +53,7 @@ def asked(*nodes: Node) -> list[int]:
 
 @pytest.mark.parametrize("nodes", [[SILENT], [SILENT, SILENT], [b"-behind", SILENT], [GONE, SILENT]])
 def test_an_answer_that_does_not_come_is_not_waited_for(nodes: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection on which other questions are answered stays open."""
+    """A connection that answers other questions stays open."""
     monkeypatch.setattr(hedging, "READ_S", 0.05)
     monkeypatch.setattr(hedging, "LATE_S", 0.01)
 

@@ -20,11 +20,11 @@ from tests.cluster.memory import MemoryBroker
 from tests.support.patience import WAIT_S
 
 FAULTY = 0.3
-"""How often the broker of the tests in memory fails, each way."""
+"""The probability of each fault of the broker in memory."""
 
 
 class FaultyBroker(MemoryBroker):
-    """Answers late, refuses, and stores without an answer, by a seed."""
+    """A broker that answers late, refuses, and stores without an answer, by a seed."""
 
     def __init__(self, seed: int) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class FaultyBroker(MemoryBroker):
 
 
 class PipeliningWriter:
-    """What a writer must not do: many batches under way, each repeated by itself."""
+    """A writer with a fault: it has many batches in flight, and repeats each separately."""
 
     def __init__(self, broker: MemoryBroker) -> None:
         self._broker = broker
@@ -68,7 +68,7 @@ class GoodWriter:
 async def wrong_after(
     writer: GoodWriter | PipeliningWriter, broker: MemoryBroker, folder: Path, pause_s: float
 ) -> list[str]:
-    """Acknowledge 150 changes through a writer; return what the judge says of a replica.
+    """Acknowledge 150 changes through a writer; return the faults that the judge finds in a replica.
 
     Args:
         pause_s: between two changes.

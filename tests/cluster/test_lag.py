@@ -1,4 +1,4 @@
-"""What a node says of itself: how far its replicas are, how long batches wait, and whether clients should come."""
+"""The metrics and the readiness of a node: the progress of its replicas, and the waits of batches."""
 
 import asyncio
 from pathlib import Path
@@ -83,7 +83,7 @@ def test_a_replica_is_behind_since_the_oldest_end_that_it_lacks() -> None:
 
 
 def test_a_replica_under_load_that_keeps_up_stays_ready() -> None:
-    """At each look some entries are missing, but never for long."""
+    """At each sample some entries are missing, but never for long."""
     scene = Scene()
     for last in range(1000, 20_000, 1000):
         scene.look(after_s=3, last=last)
@@ -201,7 +201,7 @@ def samples(replica: object, writers: list[LogWriter], lag: Lag) -> dict[tuple[s
 
 
 def lag_of(replicas: dict[int, FakeReplica]) -> tuple[Clock, FakeBroker, Lag]:
-    """Return what is known of logs that hold one partition each, with clock and broker."""
+    """Return the lag of logs that hold one partition each, with clock and broker."""
     clock, broker = Clock(), FakeBroker()
     return clock, broker, Lag(broker, replicas, lambda partition: partition, clock)
 

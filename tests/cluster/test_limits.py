@@ -43,7 +43,7 @@ CHANGES: list[Command] = [Pop("c", "b", "o1", "apple"), FlushB("c", "b"), FlushC
 
 
 def silent_service(spread: frozenset[str]) -> Any:
-    """Return the service of a node whose cluster answers nothing."""
+    """Return the service of a node whose cluster never answers."""
 
     async def ask(*_: object, **__: object) -> bytes:
         await asyncio.Event().wait()

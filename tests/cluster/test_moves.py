@@ -93,7 +93,7 @@ def test_partitions_move_while_the_cluster_serves(cluster: DevCluster, tmp_path:
 
 
 def check_init(cluster: DevCluster, layout: Layout) -> None:
-    """To make the cluster with its first names, or those of now, changes nothing; with others, it is refused."""
+    """Creating the cluster again with its first or its current names changes nothing; other names are refused."""
     for nodes in (cluster.layout.nodes, layout.nodes):
         assert asyncio.run(make(cluster.addresses, dataclasses.replace(cluster.layout, nodes=nodes))) == layout
     with pytest.raises(StoreError, match="a cluster on n2, n3, n4: sonicpy cluster add and drain change which nodes"):
@@ -239,7 +239,7 @@ def test_all_streams_that_are_lost_are_made_anew(cluster: DevCluster, tmp_path: 
 
 
 def judge_held(cluster: DevCluster, load: Load, layout: Layout, replay: Path) -> None:
-    """Compare what the nodes hold, each its partitions, with the replay."""
+    """Compare the partitions of every node with the replay."""
     settle(cluster)
     cluster.stop()
     assert [answer for writer in load.writers for answer in writer.unexpected] == []

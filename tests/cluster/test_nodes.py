@@ -1,4 +1,4 @@
-"""What clients of the nodes see: their own changes, those of others, and one answer from several partitions."""
+"""Clients of the nodes: they see their own changes and those of others, and get one answer from several partitions."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Which partition and which nodes: frozen numbers, and little moves when a node comes or goes."""
+"""The partition and the nodes of a bucket: frozen numbers, and few moves when a node is added or drained."""
 
 from collections import Counter
 

@@ -49,7 +49,7 @@ def test_frames_come_whole_however_they_are_cut(size: int) -> None:
 
 
 class FakeRegistry:
-    """Where nodes are, in this process."""
+    """The addresses of nodes in this process."""
 
     def __init__(self) -> None:
         self.peers: dict[str, PeerAddress] = {}
@@ -70,10 +70,10 @@ class FakeConnection:
 
 
 class Node:
-    """A node that answers at once, later, or never.
+    """A node that answers at once, later, or not at all.
 
     Attributes:
-        asked_later: how many questions it got that it answers later.
+        asked_later: the number of received questions that it answers later.
         is_later: set when it may answer them.
     """
 
@@ -246,7 +246,7 @@ async def ask_once_of(asking: Node, node: str) -> bytes | None:
 
 
 class Tap:
-    """Passes on what goes to a peer, and notes both directions."""
+    """A relay to a peer that records both directions."""
 
     def __init__(self, peer: PeerAddress, read: list[bytes]) -> None:
         self._peer, self._read = peer, read
@@ -276,7 +276,7 @@ class Tap:
 
 
 def test_what_nobody_waits_for_is_not_answered() -> None:
-    """A node that stood still gets questions whose askers have given it up, and changes among them."""
+    """A node that was stopped receives questions whose senders have given up, and changes among them."""
 
     async def test() -> None:
         _, asked, registry = await two_nodes()

@@ -1,4 +1,4 @@
-"""What `sonicpy cluster recover` refuses, from what nodes answered."""
+"""Refusals of `sonicpy cluster recover`, by the answers of nodes."""
 
 from typing import Any
 

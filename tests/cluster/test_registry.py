@@ -1,4 +1,4 @@
-"""What nodes agree on before they serve."""
+"""The registry, on which nodes agree before they serve."""
 
 import asyncio
 import dataclasses

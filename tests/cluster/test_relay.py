@@ -1,4 +1,4 @@
-"""Reads that a node passes on: when it does, and what it makes of the answers of other nodes."""
+"""Reads that a node passes on: their conditions, and the use of the answers of other nodes."""
 
 import asyncio
 import json
@@ -130,7 +130,7 @@ def test_nobody_is_connected() -> None:
 
 @pytest.mark.parametrize("answer", [None, b"", b"-behind", b"?unknown", b"*of a later version"])
 def test_an_answer_that_is_none(answer: bytes | None) -> None:
-    """Then the service asks, and says what is wrong."""
+    """Without a usable answer, the service itself asks the node and reports the error."""
     taken: list[bytes | SonicError | None] = []
     ask = postponed(node_with(FakePeers(answer)), QUERY).ask
     assert ask is not None
@@ -194,7 +194,7 @@ def test_a_node_that_is_cut_off_says_so_to_others_at_once() -> None:
 
 
 class Lagging:
-    """A replica that has what is wanted once it was waited for a number of times."""
+    """A replica that is current after a number of waits."""
 
     fault = None
     committer = None
@@ -214,7 +214,7 @@ class Lagging:
 
 
 def lagging_desk(peers: FakePeers, monkeypatch: pytest.MonkeyPatch, *, is_strong: bool = False) -> Desk:
-    """Return the desk of a node whose replica gets what is missing later than another node may be asked for."""
+    """Return the desk of a node whose replica becomes current only after the time limit of another node's answer."""
     monkeypatch.setattr(module, "READ_S", 0.0)
     monkeypatch.setattr(module, "answer_read", lambda index, committer, question: b"late")
     held: dict[int, Any] = {0: Lagging(4)}
@@ -238,7 +238,7 @@ def test_a_strong_read_takes_one_entry_of_the_log(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_question_may_be_put_once() -> None:
-    """It has no other node to ask, and the one that it has does not know the question."""
+    """The node has only one other node to ask, which does not know the question."""
     peers = FakePeers(b"-a node does not know the question")
     desk = desk_with(answered(peers))
     with pytest.raises(StoreError, match="no node answers for partition 0: a node does not know the question"):
@@ -248,7 +248,7 @@ def test_a_question_may_be_put_once() -> None:
 
 @pytest.mark.parametrize("knows", [True, False])
 def test_suggest_of_a_spread_bucket_beside_an_older_node(tmp_path: Path, knows: bool) -> None:
-    """It answers what `spread_word` knows, and waits for nothing."""
+    """The older node answers with the result of `spread_word`, and does not wait."""
     asked: list[tuple[str, bool]] = []
 
     async def ask(partition: int, question: Question, *, once: bool = False) -> bytes:

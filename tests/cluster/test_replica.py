@@ -1,4 +1,4 @@
-"""A replica: applies the log, notes its progress, goes on from there, and knows when it must not."""
+"""A replica applies the log, records its progress, continues from there, and stops when it must."""
 
 import asyncio
 import shutil

@@ -1,4 +1,4 @@
-"""Which node is asked for a snapshot, and for how long."""
+"""The choice of the node for a snapshot, and its time limits."""
 
 import asyncio
 import os
@@ -38,7 +38,7 @@ def answer(*replicas: int, fault: str | None = None) -> dict[str, Any]:
 
 
 class Nodes:
-    """Nodes that take orders, but for those that fail."""
+    """Nodes that execute orders, except those that fail."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, **failing: Exception) -> None:
         self.failing = failing
@@ -176,7 +176,7 @@ def test_what_a_node_says_of_an_order_is_returned(monkeypatch: pytest.MonkeyPatc
 
 @contextmanager
 def standing_still(cluster: DevCluster, name: str) -> Iterator[None]:
-    """Let a node stand still inside a `with` block."""
+    """Stop a node inside a `with` block."""
     os.kill(cluster.nodes[name].pid, signal.SIGSTOP)
     try:
         yield

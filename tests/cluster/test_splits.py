@@ -1,4 +1,4 @@
-"""What was acknowledged is there, whatever a network loses: processes on this machine, with gates between them."""
+"""Acknowledged changes are kept, whatever a network loses: processes on this machine, with gates between them."""
 
 import contextlib
 import signal
@@ -35,7 +35,7 @@ def log_of(cluster: SplitCluster, node: str) -> str:
 
 
 def test_nodes_leave_a_broker_that_is_cut_off(cluster: SplitCluster, tmp_path: Path) -> None:
-    """It answers them, but takes no changes, and knows nothing new."""
+    """The broker answers them, but accepts no changes and receives no news."""
     broker = broker_of(cluster, "n1")
     with Load([cluster.node_ports["n1"]], writers=4) as load:
         load.wait_for(100)
@@ -56,7 +56,7 @@ def test_nodes_leave_a_broker_that_is_cut_off(cluster: SplitCluster, tmp_path: P
 
 
 def test_a_node_with_a_stale_broker_stops_no_replica(cluster: SplitCluster, tmp_path: Path) -> None:
-    """The broker that it comes to is cut off, and tells of a log that ends before what the node has."""
+    """The next broker is cut off, and its log ends before the entries that the node has."""
     broker = broker_of(cluster, "n1")
     stale = next(name for name in cluster.broker_ports if name != broker)
     with Load([cluster.node_ports["n1"]], writers=4) as load:
@@ -91,7 +91,7 @@ def test_a_node_in_silence(cluster: SplitCluster, tmp_path: Path, state: str, fo
 
 
 def test_a_name_that_was_taken_while_its_machine_was_cut_off(cluster: SplitCluster, tmp_path: Path) -> None:
-    """The machine has a broker and a node; who takes them for lost starts another node with the name."""
+    """The machine has a broker and a node; an operator who believes them lost starts another node with the name."""
     cluster.to_broker["n1", "b2"].set(CUT)
     cluster.to_broker["n1", "b3"].set(CUT)
     until(lambda: cluster.to_broker["n1", "b1"].connections == 1)

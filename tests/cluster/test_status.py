@@ -1,4 +1,4 @@
-"""What `sonicpy cluster status` says is wrong, from what nodes answered."""
+"""The faults that `sonicpy cluster status` reports, by the answers of nodes."""
 
 from typing import Any
 

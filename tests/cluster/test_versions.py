@@ -1,4 +1,4 @@
-"""Nodes of two versions of sonicpy in one cluster: who reads what, who writes what, and when that changes."""
+"""Nodes of two versions of sonicpy in one cluster: the formats that they read and write, and their changes."""
 
 import asyncio
 import subprocess
@@ -79,7 +79,7 @@ def test_a_node_goes_on_from_one_version_to_the_next(tmp_path: Path, next_versio
 def test_a_node_of_the_old_version_stops_and_goes_on_as_the_next(
     tmp_path: Path, next_version: pytest.MonkeyPatch
 ) -> None:
-    """It holds what it could read, answers nothing, and loses nothing once the new version is installed."""
+    """The replica keeps the entries that it could read, does not answer, and is complete under the new version."""
     broker = MemoryBroker()
 
     async def old() -> None:

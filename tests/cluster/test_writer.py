@@ -158,7 +158,7 @@ def test_a_barrier_lies_behind_everything_acknowledged() -> None:
 
 
 def test_what_was_given_up_is_not_appended_any_more() -> None:
-    """Its client has gone on at another node since."""
+    """The client may have continued at another node since."""
 
     async def test() -> None:
         broker = MemoryBroker()
@@ -193,7 +193,7 @@ def test_changes_of_several_partitions_are_one_batch() -> None:
 
 
 class SlowBroker(MemoryBroker):
-    """Takes its time for each entry, as a disk does."""
+    """A broker that takes some time for each entry, like a disk."""
 
     async def append(self, log: int, entry: bytes, key: str) -> int:
         await asyncio.sleep(0.02)
@@ -211,7 +211,7 @@ def gives_way(coroutine: Coroutine[Any, Any, None]) -> bool:
 
 
 async def clients(writer: LogWriter, count: int, rounds: int) -> None:
-    """Let so many clients change something, each again as soon as it was answered, but not all in the same moment."""
+    """Run `count` clients; each sends its next change after an answer, but not all at the same moment."""
 
     async def client(number: int) -> None:
         for _ in range(rounds):

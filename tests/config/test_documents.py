@@ -1,4 +1,4 @@
-"""The models, docs/configuration.md and the sample files say the same."""
+"""The models, docs/configuration.md and the sample files agree."""
 
 import re
 import tomllib

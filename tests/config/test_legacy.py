@@ -1,4 +1,4 @@
-"""Settings files and keys of other versions of Sonic: they load, and what they cannot mean here is said."""
+"""Settings files and keys of other versions of Sonic load, with messages about keys without effect here."""
 
 from pathlib import Path
 

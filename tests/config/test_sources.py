@@ -1,4 +1,4 @@
-"""Sources: which file is read, what environment and flags may set, which source wins, and where a wrong value is."""
+"""Sources of settings: the file, the environment and flags, their precedence, and the location of wrong values."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -205,7 +205,7 @@ DOUBTFUL = [
 
 @pytest.fixture(autouse=True)
 def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No test may read what lies in the working directory or in /etc."""
+    """An empty working directory without settings in /etc, so that no test reads those of the machine."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sonicpy.config.sources.SEARCHED_FILES", (Path("./sonicpy.cfg"), Path("./config.cfg")))
     return tmp_path

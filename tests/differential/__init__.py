@@ -1,4 +1,4 @@
-"""Random scenarios played against Sonic and against ours in compat mode; what differs is shrunk to its smallest form.
+"""Random scenarios played against Sonic and compat mode; each difference is shrunk to its smallest form.
 
 scenario.py    seeded random scenarios: lines on several connections, one by one or together,
                consolidations, restarts
@@ -7,7 +7,7 @@ judge.py       the original twice, ours once: what differs, and what the origina
 shrink.py      a scenario that differs -> the smallest one that still does
 deliberate.py  the differences that docs/protocol.md lists: how each is recognised, and taken out of a scenario
 
-counts.py      real texts: how many give another number of words
+counts.py      real texts: the share with another number of words
 stop_words.py  the stop words of both, language by language
 
     SONIC_BIN=/path/to/sonic python -m tests.differential [--count 5000] [--seed 1] [--write FOLDER]

@@ -22,7 +22,7 @@ from tests.support.server_process import find_sonic
 
 EVERY_S = 60.0
 TURNS_MAX = 30
-"""How many differences of one scenario are looked at."""
+"""The largest number of differences that are examined in one scenario."""
 SAME, UNEXPLAINED, ONCE = "the same", "unexplained", "differed, but not when it was played again"
 
 
@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def search(judge: Judge, seeds: range, folder: Path | None) -> Counter[str]:
-    """Play the scenarios of seeds; return how many differ, by the reason."""
+    """Play the scenarios of seeds; return the numbers of different ones by reason."""
     counts: Counter[str] = Counter()
     began = said = time.monotonic()
     seen: set[bytes] = set()
@@ -61,9 +61,9 @@ def search(judge: Judge, seeds: range, folder: Path | None) -> Counter[str]:
 
 
 def reasons(judge: Judge, scenario: Scenario, seen: set[bytes], folder: Path | None) -> set[str]:
-    """Return why a scenario differs: the rows of differences that are meant, and UNEXPLAINED for any other.
+    """Return the reasons of the differences of a scenario: rows of deliberate differences, and UNEXPLAINED for others.
 
-    The cause of a difference that is meant is taken out of the scenario, and the rest is played again.
+    The cause of a deliberate difference is removed from the scenario, and the rest is played again.
     """
     why: set[str] = set()
     for _ in range(TURNS_MAX):
@@ -83,7 +83,7 @@ def reasons(judge: Judge, scenario: Scenario, seen: set[bytes], folder: Path | N
 
 
 def report(judge: Judge, scenario: Scenario, difference: Difference, seen: set[bytes], folder: Path | None) -> None:
-    """Shrink what differs and print it, unless the same was printed before."""
+    """Shrink and print a difference, unless an equal one was printed before."""
     found = {scenario: difference}
 
     def differs(smaller: Scenario) -> bool:

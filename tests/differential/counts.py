@@ -1,4 +1,4 @@
-"""Count how many real texts give another number of words in compat mode than in Sonic, without LANG.
+"""Count the real texts with another number of words in compat mode than in Sonic, without LANG.
 
     SONIC_BIN=/path/to/sonic python -m tests.differential.counts [--count 2500] [--without-extra]
 
@@ -23,7 +23,7 @@ from tests.support.texts import quoted
 FILES = {"messages": SHARED / "messages" / "messages.tsv", "sentences": SHARED / "multilingual" / "sentences.tsv"}
 PROFILE = "default"
 LANGUAGES_MAX = 12
-"""How many languages are printed."""
+"""The number of languages that are printed."""
 
 
 WITHOUT_EXTRA = "import runpy, sys; sys.modules['whatlang'] = None; runpy.run_module('sonicpy', run_name='__main__')"
@@ -85,7 +85,7 @@ def differing(rows: list[Row], sonic: str, ours: type[Player]) -> list[bool]:
 
 
 def counted(rows: list[Row], server: Player) -> list[bytes]:
-    """Return what a server answers to PUSH and COUNTO of each text."""
+    """Return the answers of a server to PUSH and COUNTO of each text."""
     steps = []
     for number, row in enumerate(rows):
         steps.append(Step(f"{INGEST} 1", f"PUSH {{c}} b {number} {quoted(row.text)}".encode()))

@@ -1,7 +1,7 @@
-"""The differences between Sonic and compat mode that are meant, as docs/protocol.md lists them.
+"""The deliberate differences between Sonic and compat mode, as docs/protocol.md lists them.
 
-Each has a rule that recognises it by the scenario and both answers, and takes its cause out of the scenario. What is
-left is played again, so that a difference which is meant neither excuses nor hides another one.
+Each has a rule that recognises it by the scenario and both answers, and removes its cause from the scenario. The rest
+is played again, so that a deliberate difference neither excuses nor hides another one.
 """
 
 import re
@@ -30,23 +30,23 @@ REMOVES_WORDS = re.compile(rb"(POP|FLUSHO) ")
 COUNTED = re.compile(rb"RESULT (\d+)\r\n")
 ALL = b" LIMIT(100)"
 CERTAIN = ("short", "script")
-"""What decides the language of a text without stop words and letter statistics; see `SonicGuesser.explain`."""
+"""Evidence that decides the language of a text without stop words and letter statistics; see `SonicGuesser.explain`."""
 LINE_BREAK = "\\n"
-"""As a text on the channel has it."""
+"""A line break in a text on the channel."""
 GUESSER = SonicGuesser(StopWords())
 
 
 def not_utf8(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Sonic says nothing to a line that is not UTF-8, so that its client waits for ever."""
+    """Sonic does not answer a line that is not UTF-8, so its client waits for ever."""
     if difference.sonic == b"" and difference.ours.startswith(b"ERR invalid_format(line is not UTF-8)"):
         return without_step(scenario, difference.at)
     return None
 
 
 def guessed_language(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Sonic guesses otherwise, where letters or stop words decide.
+    """Sonic guesses another language if letters or stop words decide.
 
-    The difference goes when the lines of such texts name the language that ours guesses.
+    The difference disappears if the lines of such texts name the language that ours guesses.
     """
     return rewritten(scenario, difference, uncertain_language)
 
@@ -64,7 +64,7 @@ def named_language(line: re.Match[bytes]) -> bytes:
 
 
 def popped_every_way(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Sonic's POP takes the words that its text has without a language, ours those that it has in any language."""
+    """Sonic's POP removes the words of its text without a language, ours those of its text in any language."""
     line = TEXT.match(difference.step.line)
     counts = [COUNTED.fullmatch(answer) for answer in (difference.sonic, difference.ours)]
     if line is None or line["command"] != b"POP" or counts[0] is None or counts[1] is None:
@@ -78,7 +78,7 @@ def popped_every_way(scenario: Scenario, difference: Difference) -> Scenario | N
 
 
 def marks_alone(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Where accents go, Sonic stores a word without letters for marks that stand alone."""
+    """If accents are removed, Sonic stores a word without letters for separate marks."""
     return rewritten(scenario, difference, without_lone_marks) if scenario.profile == "folding" else None
 
 
@@ -100,23 +100,23 @@ def is_mark(char: str) -> bool:
 
 
 def left_out_words(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Of too many words that wait, ours takes the first that are still there.
+    """If too many words are pending, ours keeps the first ones that still exist.
 
-    Sonic refuses each that comes while too many wait, and takes it if it is pushed again later. The difference goes
-    without the limit.
+    Sonic refuses each word that comes while too many are pending, and accepts it if it is pushed again later. The
+    difference disappears without the limit.
     """
     return replace(scenario, profile="default") if scenario.profile == LIMITED_PROFILE else None
 
 
 def asking_for_all_words(scenario: Scenario, difference: Difference) -> Scenario:
-    """Return what leads to a difference, with LIST in the place of the step that differs."""
+    """Return the steps before a difference, followed by LIST in place of the different step."""
     names = difference.step.line.split(b" ")[1:3]
     asked = Step(f"{SEARCH} 1", b"LIST " + b" ".join(names) + ALL)
     return scenario.with_steps((*scenario.steps[: difference.at], asked))
 
 
 def order_after_restart(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """After a restart, Sonic turns objects of equal score round: both find the same ones, in another order."""
+    """After a restart, Sonic reverses objects of equal score: both find equal objects, in another order."""
     if not difference.step.line.startswith(b"QUERY ") or difference.step.is_set:
         return None
     if not any(step.is_restart for step in scenario.steps[: difference.at]):
@@ -134,9 +134,9 @@ def oldest_after_restart(scenario: Scenario, difference: Difference) -> Scenario
 
 
 def expanded_after_restart(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """After a restart, other objects are first among those that Sonic's expansions share few places for.
+    """After a restart, other objects come first among those that compete for few places in Sonic's expansions.
 
-    Those that only one server finds hold no word of the query itself.
+    Objects that only one server finds hold no word of the query itself.
     """
     line = TEXT.match(difference.step.line)
     if line is None or line["command"] != b"QUERY":
@@ -155,7 +155,7 @@ def expanded_after_restart(scenario: Scenario, difference: Difference) -> Scenar
 
 
 def without_restarts(scenario: Scenario, difference: Difference) -> Scenario:
-    """Return what leads to a difference, with a consolidation in the place of each restart, which does so, too."""
+    """Return the steps of a difference, with a consolidation, which a restart includes, in place of each restart."""
     steps = scenario.steps[: difference.at + 1]
     return scenario.with_steps([CONSOLIDATE if step.is_restart else step for step in steps])
 
@@ -163,7 +163,7 @@ def without_restarts(scenario: Scenario, difference: Difference) -> Scenario:
 def pushed_again(scenario: Scenario, difference: Difference) -> Scenario | None:
     """Sonic moves an object to the front that is pushed again with a word which has lost an object meanwhile.
 
-    The difference goes when no PUSH repeats a word that its object holds.
+    The difference disappears if no PUSH repeats a word that its object holds.
     """
     if not difference.step.line.startswith(b"QUERY "):
         return None
@@ -197,7 +197,7 @@ def open_graphs(scenario: Scenario, difference: Difference) -> Scenario | None:
 
 
 def open_collections(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """After a restart, Sonic counts no collection before it was used."""
+    """After a restart, Sonic counts a collection only after its first use."""
     if not any(step.is_restart for step in scenario.steps[: difference.at]):
         return None
     sonic, ours = (OPEN_COLLECTIONS.search(answer) for answer in (difference.sonic, difference.ours))
@@ -207,9 +207,9 @@ def open_collections(scenario: Scenario, difference: Difference) -> Scenario | N
 
 
 def words_came_back(scenario: Scenario, difference: Difference) -> Scenario | None:
-    """Ours counts a bucket whose words came back, Sonic does not: its graph still holds them.
+    """Ours counts a bucket whose words came back; Sonic does not, because its graph still holds them.
 
-    The difference goes when no word goes.
+    The difference disappears if no word is removed.
     """
     if not differ_only_in(GRAPH_FIGURES, difference):
         return None
@@ -224,13 +224,13 @@ def words_came_back(scenario: Scenario, difference: Difference) -> Scenario | No
 
 
 def differ_only_in(figure: re.Pattern[bytes], difference: Difference) -> bool:
-    """Return whether both answers have a figure, and are the same without it."""
+    """Return whether both answers have a figure, and are equal without it."""
     sonic, ours = (figure.sub(b"", answer) for answer in (difference.sonic, difference.ours))
     return sonic == ours and figure.search(difference.sonic) is not None
 
 
 class Judging(Protocol):
-    """Who says how the answers to a scenario differ."""
+    """A judge, which returns the difference between the answers to a scenario."""
 
     def difference(self, scenario: Scenario) -> Difference | None:
         """Return the first difference, or None."""
@@ -238,14 +238,15 @@ class Judging(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """A difference that stays.
+    """A deliberate difference.
 
     Attributes:
-        row: how its row in docs/protocol.md begins.
-        without_it: its rule.
-        proof: from a scenario and its difference, one without the cause that ends with the step which differs; the rule
-            holds only if nothing differs in it. None: what `without_it` returns must not differ up to that step.
-        evidence: one that must differ in its last step.
+        row: the beginning of its row in docs/protocol.md.
+        without_it: the rule of the difference.
+        proof: returns, for a scenario and its difference, a scenario without the cause that ends with the different
+            step; the rule holds only if it has no difference. None: the result of `without_it` must not differ up to
+            that step.
+        evidence: returns a scenario that must differ in its last step.
     """
 
     row: str
@@ -302,7 +303,7 @@ def with_step(scenario: Scenario, at: int, step: Step) -> Scenario:
 
 
 def explained(judge: Judging, scenario: Scenario, difference: Difference) -> tuple[str, Scenario] | None:
-    """Return the row of a difference that is meant, and the scenario without its cause; None: it is not meant."""
+    """Return the row of a deliberate difference, and the scenario without its cause; None: it is not deliberate."""
     for meant in DELIBERATE:
         without = meant.without_it(scenario, difference)
         if without is None:
@@ -327,7 +328,7 @@ def is_other_cause(judge: Judging, without: Scenario, difference: Difference, le
 
 
 def shortened(without: Scenario) -> Callable[[Scenario, Difference], Scenario]:
-    """Return what plays `without` up to the step that differs in another scenario."""
+    """Return a function that returns `without` up to the different step of another scenario."""
 
     def steps_before(scenario: Scenario, difference: Difference) -> Scenario:
         after = len(scenario.steps) - 1 - difference.at

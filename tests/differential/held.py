@@ -1,4 +1,4 @@
-"""Which words the objects of a scenario hold, and texts that stand for them word by word."""
+"""The words of the objects of a scenario, and texts made of these words."""
 
 import re
 import tomllib
@@ -15,17 +15,17 @@ WHITE_SPACE = re.compile(r"\s+")
 """The server reads it as one blank."""
 NO_LANGUAGE = b" LANG(none)"
 ACCEPTED = re.compile(rb"\s*(LANG\((none|(?!xxx)\w{3})\)\s*)*")
-"""What may follow the text of a PUSH; a line with anything else is refused."""
+"""The arguments that may follow the text of a PUSH; a line with others is refused."""
 
 FLUSHES = {b"FLUSHC": 1, b"FLUSHB": 2, b"FLUSHO": 3}
-"""How many names each takes."""
+"""The number of names of each command."""
 
 Words = dict[tuple[bytes, bytes], set[bytes]]
 
 
 @cache
 def lexer_of(profile: str) -> Lexer:
-    """Return what makes words of texts in compat mode."""
+    """Return the lexer of compat mode."""
     lines = ['server.compat = "sonic"', *(f"{key} = {value}" for key, value in PROFILES[profile].items())]
     config = Config.model_validate(tomllib.loads("\n".join(lines)))
     return Lexer(config.normalization, config.tokenization, config.stopwords, compat=True)
@@ -62,7 +62,7 @@ class Held:
         self._words: Words = defaultdict(set)
 
     def take(self, step: Step) -> set[bytes]:
-        """Take the changes of a step; return the words of a PUSH that its object holds already."""
+        """Apply the changes of a step; return the words of a PUSH that its object holds already."""
         repeated: set[bytes] = set()
         if not step.connection.startswith((INGEST, TOGETHER)):
             return repeated
@@ -82,7 +82,7 @@ class Held:
         return repeated
 
     def popped(self, line: re.Match[bytes]) -> tuple[set[bytes], set[bytes]]:
-        """Return the words that Sonic's POP takes from the object, and those that ours takes."""
+        """Return the words that Sonic's POP removes from the object, and the words that ours removes."""
         lexer, text = lexer_of(self._profile), text_of(line)
         names = line["head"].split()
         held = self._words[names[2], names[3]]

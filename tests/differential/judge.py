@@ -1,4 +1,4 @@
-"""The judge: plays a scenario on Sonic twice and on ours once, and says where ours differs."""
+"""The judge: plays a scenario on Sonic twice and on ours once, and finds the first difference."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,9 +11,10 @@ from tests.differential.scenario import Scenario, Step
 from tests.differential.servers import Player
 
 AGAIN = 3
-"""How often Sonic plays a scenario again whose difference is not meant: some of its answers depend on chance."""
+"""The number of times that Sonic repeats a scenario with an unexplained difference: some of its answers depend on
+chance."""
 REMEMBERED = 8
-"""Scenarios whose difference is known, at most."""
+"""The largest number of scenarios whose difference is cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,9 @@ class Judge:
             player.stop()
 
     def difference(self, scenario: Scenario) -> Difference | None:
-        """Return the first difference, or None. What Sonic itself answers in two ways decides nothing.
+        """Return the first difference, or None. Answers that differ between two runs of Sonic do not count.
 
-        The last scenarios are not played again: who takes a cause out of one asks about the same one twice.
+        The results of the last scenarios are cached, because rules request the difference of a scenario twice.
         """
         if scenario not in self._judged:
             if len(self._judged) == REMEMBERED:

@@ -1,4 +1,4 @@
-"""Random scenarios: what clients send, in order. A scenario is the same for the same seed."""
+"""Random scenarios: the commands of clients, in order. Equal seeds make equal scenarios."""
 
 import random
 import re
@@ -11,7 +11,7 @@ SEARCH, INGEST, CONTROL = "search", "ingest", "control"
 TOGETHER = "together"
 """The connection of a step whose lines several connections send at the same time."""
 WRITERS = 4
-"""How many connections that are."""
+"""The number of connections of a step TOGETHER."""
 
 PROFILES: dict[str, dict[str, object]] = {
     "default": {},
@@ -126,14 +126,14 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that happens: a line that a connection sends, or something that the server does."""
+    """One step: a line that a connection sends, or an action of the server."""
 
     connection: str
     """The mode and a number, such as `search 1`; TOGETHER; empty for a restart."""
     line: bytes
     """Without the line end; empty for a restart. Of TOGETHER: all lines, with a line break between two."""
     is_set: bool = False
-    """Whether the objects that it finds are compared without their order."""
+    """Whether the objects in the answer are compared without their order."""
 
     @property
     def is_restart(self) -> bool:
@@ -154,13 +154,13 @@ TEXT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What is sent to a server of one configuration."""
+    """The steps for a server of one configuration."""
 
     seed: int
     profile: str
     steps: tuple[Step, ...]
     is_fresh: bool = False
-    """Whether servers without any data play it: for the figures of INFO."""
+    """Whether it needs a server without data, for the figures of INFO."""
 
     def with_steps(self, steps: Sequence[Step]) -> "Scenario":
         """Return the scenario with other steps."""
@@ -212,7 +212,7 @@ class Maker:
         return self._chance.choice((word, word, word, word, word.upper(), word.title()))
 
     def _typed(self) -> str:
-        """Return a word as somebody types it: whole, begun, or with a mistake."""
+        """Return a word as typed by a user: whole, cut off, or with a mistake."""
         word = self._word()
         how = self._chance.random()
         if how < 0.45 or len(word) < 2:
@@ -289,14 +289,14 @@ class Maker:
         return [self._step(INGEST, line)]
 
     def again(self) -> list[Step]:
-        """Take an object or a word of it away, push it again and ask for the word."""
+        """Remove an object or one of its words, push it again and search for the word."""
         scope, name, word = self._scope(), self._object(), self._word()
         gone = self._chance.choice((f"FLUSHO {scope} {name}", f'POP {scope} {name} "{word}"'))
         steps = [self._step(INGEST, gone), self._step(INGEST, f'PUSH {scope} {name} "{word}"{self._meta("LANG")}')]
         return [*steps, self._step(SEARCH, f'QUERY {scope} "{word}" LANG(none)')]
 
     def together(self) -> list[Step]:
-        """Write on several connections at the same time, and then ask for the state that all of them leave."""
+        """Write on several connections at the same time, and then read the state that they leave."""
         chance = self._chance
         lines = [
             f'PUSH {self._scope()} {self._object()} "{self._word()} {self._word()}" LANG(none)'
@@ -333,7 +333,7 @@ class Maker:
         return [*self._consolidated(), self._step(SEARCH, line)]
 
     def count(self) -> list[Step]:
-        """Count what there is."""
+        """Send commands that count."""
         bucket, name = self._chance.choice(BUCKETS), self._object()
         line = self._chance.choice((f"COUNT {COLLECTION}", f"COUNT {COLLECTION} {bucket}", f"COUNTC {COLLECTION}",
                                     f"COUNT {COLLECTION} {bucket} {name}", f"COUNTB {COLLECTION} {bucket}",
@@ -397,7 +397,7 @@ ACTS: dict[str, tuple[float, Callable[[Maker], list[Step]]]] = {
     "packet": (1, Maker.packet),
     "long": (0.05, Maker.long),
 }
-"""What may happen, with how often."""
+"""The kinds of steps with their frequencies."""
 
 
 def make(seed: int) -> Scenario:

@@ -36,7 +36,7 @@ BASE = {
     "store.fst.graph.consolidate_after": 290,
 }
 COUNTED_S = 0.05
-"""Sonic counts a command a moment after it has answered it: what INFO waits."""
+"""The wait before INFO: Sonic counts a command a moment after its answer."""
 CLOSED = b"<closed>"
 SILENT = b"<no answer>"
 PROBE = b"PING"
@@ -99,7 +99,7 @@ class Player(ServerProcess):
 
 
 def comparable(answer: bytes) -> bytes:
-    """Return an answer without what differs from one run to the next: markers and figures of the clock."""
+    """Return an answer without markers and figures of the clock, which differ from run to run."""
     return MARKER.sub(rb"\1", BY_CLOCK.sub(rb"\1()", answer))
 
 
@@ -138,7 +138,7 @@ class Connections:
         self._open.clear()
 
     def ask(self, name: str, line: bytes) -> bytes:
-        """Return the answer to a line: what comes before the answer to a PING that follows it."""
+        """Return the answer to a line: everything before the answer to the PING after it."""
         connection = self._open.get(name)
         if connection is None:
             connection = self._open[name] = self._start(name.partition(" ")[0])

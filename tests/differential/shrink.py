@@ -1,4 +1,4 @@
-"""Make a scenario that differs as small as it gets: fewer steps, then shorter texts."""
+"""Shrink a scenario with a difference: fewer steps, then shorter texts."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ def shrink(scenario: Scenario, differs: Differs) -> Scenario:
 
 
 def smaller_ones(scenario: Scenario) -> Iterator[Scenario]:
-    """Yield scenarios with less in them, the smallest first."""
+    """Yield smaller scenarios, the smallest first."""
     steps = scenario.steps
     if scenario.is_fresh and INFO not in steps:
         yield replace(scenario, is_fresh=False)  # it needs no servers of its own

@@ -3,7 +3,7 @@
     SONIC_BIN=/path/to/sonic python -m tests.differential.stop_words [LANGUAGE ...]
 
 Asks Sonic about each word of our lists and about the frequent words of the language, if the file of them is there, with
-PUSH, LANG and COUNTO. Prints how many words Sonic drops, and which only one of both drops.
+PUSH, LANG and COUNTO. Prints the number of words that Sonic drops, and the words that only one of both drops.
 """
 
 import argparse
@@ -25,7 +25,7 @@ FREQUENT = SHARED / "words" / "freq_top2500_by_language.tsv"
 TEXTS = SHARED / "multilingual" / "sentences.tsv"
 PROFILE = "default"
 SHOWN = 10
-"""How many words are printed of each kind."""
+"""The number of words printed of each kind."""
 
 
 def main() -> int:

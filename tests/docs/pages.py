@@ -37,7 +37,7 @@ class Block:
     """The content of a ```text block after it."""
 
     def expected(self) -> str:
-        """Return what a Python block prints."""
+        """Return the expected output of a Python block."""
         if self.output is not None:
             return self.output
         said = [found[1] for line in self.code.splitlines() if (found := SHOWN_PRINT.match(line))]

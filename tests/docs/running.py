@@ -1,4 +1,4 @@
-"""What is on a page, run: commands in a shell, and the comparison of what was printed with what the page says."""
+"""The code on a page, run: commands in a shell, and the comparison of their output with the page."""
 
 import doctest
 import os
@@ -30,7 +30,7 @@ def put_commands_on_path(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def commands(code: str) -> Iterator[tuple[str, str]]:
-    """Yield the commands of a console block, each with what it prints."""
+    """Yield the commands of a console block, each with its output."""
     for part in re.split(r"^\$ ", code, flags=re.MULTILINE)[1:]:
         lines = part.splitlines(keepends=True)
         count = next(place for place, line in enumerate(lines, 1) if not line.endswith("\\\n"))
@@ -38,7 +38,7 @@ def commands(code: str) -> Iterator[tuple[str, str]]:
 
 
 def run_in_shell(command: str, place: str, variables: dict[str, str]) -> str:
-    """Return what a command prints; what it exports is kept for the next ones."""
+    """Return the output of a command; exported variables are kept for the next commands."""
     script = f'{command}\nenv -0 >&"$KEPT"'
     reading, writing = os.pipe()
     with open(reading) as kept:

@@ -16,7 +16,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text(encod
 
 
 def commands() -> list[tuple[str, str]]:
-    """Return the commands of all sessions, and what each prints."""
+    """Return the commands of all sessions with their output."""
     sessions = re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     parts = [part for session in sessions for part in session.split("$ ") if part]
     return [(command, printed) for command, _, printed in (part.partition("\n") for part in parts)]

@@ -21,13 +21,13 @@ EXTRAS = {
     "fastapi": "docs", "httpx2": "docs", "whoosh": "docs", "matplotlib": "notebook", "pandas": "notebook",
     "polars": "", "pyarrow": "parquet",
 }  # fmt: skip
-"""What the examples may import besides the standard library and us, and which extra brings it."""
+"""Packages that the examples may import besides the standard library and sonicpy, with the extra of each."""
 RUN = ("python", "console")
 ADDRESS = re.compile(r"sonic://(?::(?P<password>\w+)@)?(?:localhost|127\.0\.0\.1|\[::1\])(?::1491)?")
 
 
 def runs(page: Path) -> list[Block]:
-    """Return what is run of a page; the session with nc is tested by tests/docs/test_readme.py."""
+    """Return the code blocks of a page that run; the session with nc is tested by tests/docs/test_readme.py."""
     return [block for block in blocks(page) if block.language in RUN and not block.code.startswith("$ nc ")]
 
 
@@ -36,7 +36,7 @@ ELSEWHERE = {
     "docs/client.md": "tests/docs/test_client_page.py",
     "docs/why-no-result.md": "tests/test_why_no_result.py",
 }
-"""Pages that have a test of their own, which also looks at what else they must tell."""
+"""Pages with tests of their own, which also check their other content."""
 CODED = [page for page in PAGES if runs(page) and name_of(page) not in ELSEWHERE]
 
 

@@ -1,4 +1,4 @@
-"""What people ask leads to the page that answers it.
+"""Questions of users find the page with the answer.
 
 The search of the site is a program of the browser; here sonicpy searches the same sections.
 """

@@ -1,4 +1,4 @@
-"""What is evaluated: read from both layouts, and faults told with file and line."""
+"""Inputs of an evaluation: read from both layouts, with errors that name file and line."""
 
 from pathlib import Path
 

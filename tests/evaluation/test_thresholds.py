@@ -1,4 +1,4 @@
-"""What is found, and in which order, must not get worse: the bars of docs/quality.md, with small samples."""
+"""Results and their order must not get worse: the bars of docs/quality.md, with small samples."""
 
 import random
 from collections.abc import Iterator

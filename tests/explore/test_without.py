@@ -7,7 +7,7 @@ from tests.support.patience import WAIT_S
 
 
 def run(code: str) -> str:
-    """Return what a fresh interpreter says, on stderr if it fails."""
+    """Return the output of a fresh interpreter; its stderr if it fails."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=WAIT_S, check=False)
     return done.stderr if done.returncode else done.stdout
 

@@ -1,4 +1,4 @@
-"""Let a coverage-guided fuzzer look for bytes that break a target; ends with a status other than 0 if it finds some.
+"""Run a coverage-guided fuzzer that searches for bytes that break a target; its exit status is not 0 if it finds some.
 
     python -m tests.fuzz.run channel|lexer CORPUS -max_total_time=60
 

@@ -1,4 +1,4 @@
-"""What may be fed to the channel and to the lexer: anything. Each target raises where a promise is broken."""
+"""Targets of fuzzing: the channel and the lexer, which accept any bytes. A target raises if a promise is broken."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -116,7 +116,7 @@ TARGETS: dict[str, Target] = {"channel": channel, "lexer": lexer}
 
 
 def seeds() -> Iterator[bytes]:
-    """Yield what the golden transcripts send, scenario by scenario."""
+    """Yield the bytes sent in the golden transcripts, scenario by scenario."""
     number = 0
     for path in sorted(GOLDEN.glob("*.txt")):
         for scenario in replay.parse(path).scenarios:

@@ -1,4 +1,4 @@
-"""Sorted words in, one file out: what is refused, how small it gets, and that it is always the same."""
+"""Building a file of sorted words: refused words, the size of the file, and equal files for equal words."""
 
 import random
 import string

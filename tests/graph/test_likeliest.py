@@ -1,4 +1,4 @@
-"""Which of some corrections is the likeliest: the native order against a slow twin."""
+"""The order of corrections by likelihood: the native order against a slow twin."""
 
 import pytest
 from hypothesis import given

@@ -253,7 +253,7 @@ LEAF = node((b"b", 1, 0))
 
 
 def old_automaton(*nodes: bytes) -> bytes:
-    """Return the same as a file of format 1."""
+    """Return a file of format 1 with the given nodes."""
     content = bytearray(automaton(*nodes))
     content[8] = 1
     return sealed(content)
@@ -299,7 +299,7 @@ FORGED = [
 
 
 def test_a_forged_file_that_is_sound_opens() -> None:
-    """What the cases below differ from in one place."""
+    """A valid file, from which each case below differs in one place."""
     for root in (node((b"a", 0, 7)), b"\x41a\x70", b"\x81a\x70\0", b"\xc1a\x70\0\0"):
         assert WordGraph.from_bytes(automaton(LEAF, root)).words(0, -1) == [b"ab"]
 

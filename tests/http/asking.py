@@ -13,7 +13,7 @@ from tests.support.patience import WAIT_S
 
 
 class Answer(NamedTuple):
-    """What came back."""
+    """The answer to a request."""
 
     status: int
     headers: dict[str, str]
@@ -62,7 +62,7 @@ def raw(port: int, source: str | None = None) -> socket.socket:
 
 
 def ends(connection: socket.socket) -> bytes:
-    """Return what still comes until the server closes the connection."""
+    """Return the bytes that the server sends until it closes the connection."""
     received = b""
     try:
         while part := connection.recv(1 << 16):

@@ -1,4 +1,4 @@
-"""The gate: what a read-only address answers, what needs the password, and under what names the address is asked."""
+"""The gate: the answers of a read-only address, the requests that need a password, and the accepted host names."""
 
 import asyncio
 import json
@@ -46,7 +46,7 @@ def index() -> Iterator[sonicpy.Index]:
 
 
 class Answer(NamedTuple):
-    """A status, and what says why."""
+    """A status, and the headers that explain it."""
 
     status: int
     detail: str
@@ -55,7 +55,7 @@ class Answer(NamedTuple):
 async def asked(
     served: Any, method: str, path: str, headers: Sequence[tuple[str, str]], body: bytes = b"", root: str = ""
 ) -> Answer:
-    """Return the answer to a request, which is handed over as it is: a client would mend its path and its headers."""
+    """Return the answer to a request passed directly to the application, because a client would normalize it."""
     scope = {
         "type": "http", "http_version": "1.1", "method": method, "path": path, "root_path": root, "query_string": b"",
         "headers": [(name.encode(), value.encode("latin-1")) for name, value in headers],
@@ -128,7 +128,7 @@ def test_a_method_in_a_header_is_none(index: sonicpy.Index) -> None:
 
 @pytest.fixture
 def grown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is called of three operations that are added, and that no list names."""
+    """The calls of three added operations that no list names."""
     called: list[str] = []
     made = application.search_operations
 

@@ -1,4 +1,4 @@
-"""How much HTTP does in one pass of the loop, counted: the rest of the server has its turn between two passes."""
+"""The work of HTTP in one pass of the loop: the rest of the server runs between two passes."""
 
 import asyncio
 from collections import Counter
@@ -17,7 +17,7 @@ CROWD = 500
 
 
 def acts_per_pass(play: Callable[[Pace, Callable[[], None]], Coroutine[Any, Any, None]]) -> Counter[int]:
-    """Return how many acts each pass of a loop had; `play` is given what an act calls."""
+    """Return the number of acts in each pass of a loop; `play` gets the function that counts an act."""
 
     async def run() -> Counter[int]:
         loop = asyncio.get_running_loop()

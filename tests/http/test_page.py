@@ -57,7 +57,7 @@ def browser() -> Iterator[Any]:
 
 
 class Seen:
-    """A page, and what must not happen on it."""
+    """A page, with the errors that it must not have."""
 
     def __init__(self, browser: Any, url: str, width: int = 1280, scheme: str = "light") -> None:
         self.context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)

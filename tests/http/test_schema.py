@@ -18,7 +18,7 @@ pytestmark = pytest.mark.full
 
 EXAMPLES = 60
 NOT_CALLED = {"/v1/backup", "/v1/restore"}
-"""They would write into folders of any name."""
+"""Operations that are not called, because they would write into folders of any name."""
 
 
 @schemathesis.serializer("application/x-ndjson")  # type: ignore[untyped-decorator]

@@ -1,4 +1,4 @@
-"""What the tests of this folder write often: an index in a few settings, and its state as a whole."""
+"""Helpers of this folder: an index with some settings, and its state as a whole."""
 
 from pathlib import Path
 from typing import Any

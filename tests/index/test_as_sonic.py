@@ -1,4 +1,4 @@
-"""Compat mode: what a search for differences from Sonic 1.10.2 found, each as its smallest exchange and Sonic's answer.
+"""Compat mode: the differences from Sonic 1.10.2 that a search found, each as its smallest exchange and Sonic's answer.
 
 The second half holds the differences that stay, which docs/protocol.md lists.
 """
@@ -169,7 +169,7 @@ def test_stop_words_of_sonic(tmp_path: Path, lang: str, dropped: str, kept: str)
     ],
 )
 def test_an_automaton_of_bytes_loses_corrections(tmp_path: Path, stored: str, typed: str, is_found: bool) -> None:
-    """Where letters begin with the same byte, only the last of them leads on."""
+    """Of letters that begin with the same byte, only the last one continues."""
     with opened(tmp_path) as index:
         push(index, "o", stored)
         index.consolidate()
@@ -212,7 +212,7 @@ def test_expansions_are_read_beyond_the_window(
 
 
 def test_names_are_compared_whole(tmp_path: Path) -> None:
-    """Sonic takes these names for the same, because they share a hash of 32 bits."""
+    """Sonic treats these names as equal, because they share a hash of 32 bits."""
     with opened(tmp_path) as index:
         index.push(C, "user:41372", "secret", "confidential", lang="none")
         index.push("coll1693", B, "o", "classified", lang="none")

@@ -78,7 +78,7 @@ def shared_index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 
 
 class TestMeanwhile:
-    """What changes while a graph is being built is not in it, and is not forgotten either."""
+    """Changes while a graph is built are not in the graph, and stay pending."""
 
     numbers = count()
 
@@ -298,7 +298,7 @@ class TestFlushedMeanwhile:
 
 
 def shown(index: Index) -> tuple[list[str], int, int, set[str]]:
-    """Return everything that words decide, of the usual bucket."""
+    """Return all answers of the usual bucket that depend on its words."""
     return index.words(C, B), index.count_words(C, B), index.count_buckets(C), corrected(index)
 
 

@@ -1,6 +1,6 @@
-"""Damaged files: checks name them in sentences and no signal ends who asked; queries notice what they can.
+"""Damaged files: checks report them in sentences, and no signal ends the calling process; queries detect some damage.
 
-docs/operations.md says what a query cannot notice.
+docs/operations.md lists the damage that a query cannot detect.
 """
 
 import json
@@ -78,7 +78,7 @@ def folder(whole: Path, tmp_path: Path) -> Path:
 
 
 def ask(folder: Path) -> dict[str, list[str] | str]:
-    """Return what each text finds, or the error."""
+    """Return the results of each text, or the error."""
     found: dict[str, list[str] | str] = {}
     with sonicpy.open(folder, read_only=True) as index:
         for text in ASKED:
@@ -133,7 +133,7 @@ def test_many_damaged_pages_are_sentences(whole: Path, folder: Path, damage: Dam
 
 
 def test_a_page_that_refers_to_itself_ends_the_check(folder: Path) -> None:
-    """LMDB would go down from it for ever."""
+    """LMDB would descend from such a page for ever."""
     content = bytearray((folder / DATA_FILE).read_bytes())
     branches = 0
     for begin in range(2 * PAGE_BYTES, len(content), PAGE_BYTES):
@@ -175,7 +175,7 @@ def test_no_answer_is_wrong_where_the_check_finds_nothing(whole: Path, folder: P
 
 
 class Taken:
-    """Which pages a check finds in use, and which ones free."""
+    """The pages that a check finds in use, and those that it finds free."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.used: set[int] = set()
@@ -198,7 +198,7 @@ def page_faults_of(folder: Path) -> list[str]:
 
 
 def commit_of(folder: Path) -> int:
-    """Return the number of the last commit, as the meta pages say."""
+    """Return the number of the last commit in the meta pages."""
     content = (folder / DATA_FILE).read_bytes()[: 2 * PAGE_BYTES]
     return max(int.from_bytes(content[at + 144 : at + 152], sys.byteorder) for at in (0, PAGE_BYTES))
 
@@ -252,7 +252,7 @@ def test_a_page_that_is_in_use_and_free_is_found(whole: Path, folder: Path, monk
 
 
 def test_a_page_that_nobody_has_is_found(whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would never be used again."""
+    """A page that is neither in use nor free would never be used again."""
     free = max(Taken(monkeypatch, whole).free)
     content, told = (whole / DATA_FILE).read_bytes(), set[str]()
     for place in range(2 * PAGE_BYTES + 8, len(content), 8):
@@ -370,7 +370,7 @@ NOTICED = {
     tables.IMPACTS: "postings, and its blocks have room for",
     tables.OBJECTS: "postings name",
 }
-"""Tables of which a query that needs a missing row says so."""
+"""Tables whose missing rows a query reports."""
 
 
 @pytest.mark.parametrize("table", NOTICED, ids=lambda table: tables.TABLE_NAMES[table].decode())

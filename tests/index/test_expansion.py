@@ -60,7 +60,7 @@ class TestOrder:
             assert answer[21:] == ["corrected"]
 
     def test_a_stop_word_does_not_make_a_corrected_word_an_exact_one(self, tmp_path: Path) -> None:
-        """Stop words add to the score of what other words find; they find nothing themselves."""
+        """Stop words add to the score of objects that other words find; they find no objects themselves."""
         with opened(tmp_path, search__alternates_below=100) as index:
             for number in range(10):
                 push(index, f"exact{number}", "sailer")
@@ -191,7 +191,7 @@ class TestBudget:
             assert set(found(index, "ankes birns dampx")) == {"first", "second", "third", "all"}
 
     def test_words_that_went_use_up_nothing(self, tmp_path: Path) -> None:
-        """The graph may hold many words that are gone since; they must not stand in the way of those that are not."""
+        """Removed words that the graph still holds do not use up the budget."""
         typed, here = "hellö", "hellz"
         variants = {typed[:place] + letter + typed[place + 1 :] for place in range(5) for letter in ascii_lowercase}
         variants |= {typed[:place] + letter + typed[place:] for place in range(6) for letter in ascii_lowercase}
@@ -261,7 +261,7 @@ class TestWhichWords:
 
 
 class TestEnough:
-    """Whether a word is expanded depends on how many objects hold it, not on the page."""
+    """The expansion of a word depends on the number of its objects, not on the page."""
 
     @pytest.mark.parametrize("below", [5, 6])
     def test_a_word_that_enough_objects_hold_has_none(
@@ -314,7 +314,7 @@ class TestNewest:
             assert found(index, typed) == ([] if typed == "nakre birne" else ["new", "old"])
 
     def test_stop_words_are_not_required(self, tmp_path: Path) -> None:
-        """They are dropped at query time, and never the last one: an object without "the" still holds all words."""
+        """Stop words are dropped at query time, except the last one: an object without "the" still holds all words."""
         with opened(tmp_path, search__ranking="newest") as index:
             push(index, "with", "the parrot and", "eng")
             push(index, "without", "parrot", "eng")
@@ -346,7 +346,7 @@ def generous(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 
 def best_kind(typed: list[str], held: list[str]) -> int:
-    """How an object answers: 0 exactly, 1 by a longer word, 2 by a corrected one, 3 not at all."""
+    """Return the kind of a match: 0 exact, 1 by a longer word, 2 by a corrected word, 3 none."""
     kinds = [3]
     for word in typed:
         edits = 0 if len(word) < 4 else 1 if len(word) < 7 else 2

@@ -1,4 +1,4 @@
-"""What an index holds, pushed into another one, makes the same index: hits and their order, words, counts."""
+"""An export pushed into another index makes an equal index: hits and their order, words, counts."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

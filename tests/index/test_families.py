@@ -169,7 +169,7 @@ def _elsewhere(ask: Callable[[], Answer]) -> Answer:
 
 
 def test_who_reads_the_last_commit_spoils_no_family_of_the_open_transaction(tmp_path: Path) -> None:
-    """What another thread looks up lacks words that both know as pending."""
+    """A lookup by another thread lacks words that are pending for both threads."""
     with open_index(tmp_path, search__query_alternates_try=0) as index:
         push(index, "one", "engine other")
         assert index.query(C, B, "other") == ["one"]

@@ -1,4 +1,4 @@
-"""Files of word graphs: damaged and missing ones, what a killed consolidation leaves, and what cannot be built."""
+"""Files of word graphs: damaged and missing ones, those of a killed consolidation, and graphs that cannot be built."""
 
 import os
 import signal
@@ -198,7 +198,7 @@ def test_killed_while_consolidating(tmp_path: Path, point: str, files: list[str]
 
 
 def refuse(environment: Environment, transaction: Transaction) -> None:
-    """What a commit does on a full disk."""
+    """A commit on a full disk."""
     environment.abort(transaction)
     raise StoreFull("no room")
 

@@ -1,4 +1,4 @@
-"""A reader in another process (read_only=True) keeps what it has read when the writer commits."""
+"""A reader in another process (read_only=True) keeps its caches when the writer commits."""
 
 import multiprocessing
 from multiprocessing.connection import Connection
@@ -12,7 +12,7 @@ KINDS = ("read_postings", "read_lengths")
 
 
 def read(folder: Path, link: Connection) -> None:
-    """Answer queries; tell what each of them had to read."""
+    """Answer queries; report the rows that each of them had to read."""
     done: list[str] = []
     for kind in KINDS:
         original = getattr(SnapshotSource, kind)

@@ -9,7 +9,7 @@ from tests.index.shorthand import B, C, open_index, push
 
 
 class TestLive:
-    """The default: what is pushed or taken away shows at once."""
+    """The default: pushed and removed words appear at once."""
 
     def test_before_and_after_consolidation_and_reopening(self, tmp_path: Path) -> None:
         with open_index(tmp_path) as index:

@@ -1,4 +1,4 @@
-"""What was put together of rare words and their families is extended by what new objects hold of them."""
+"""Merged lists of rare words and their families are extended by the words of new objects."""
 
 import random
 from pathlib import Path

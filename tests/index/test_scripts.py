@@ -112,7 +112,7 @@ def test_mixed_runs(tmp_path: Path, with_extras: bool, ranking: str) -> None:
 
 
 def index_words_of(text: str, folder: Path, with_extras: bool) -> int:
-    """How many words COUNTO tells of a text."""
+    """Return the number of words that COUNTO returns for a text."""
     with opened(folder, with_extras) as index:
         push(index, "o", text)
         return index.count_object_words(C, B, "o")
@@ -128,7 +128,7 @@ class TestExtrasThatChange:
     def test_the_store_is_not_opened(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packages: tuple[str, ...], key: str, at_first: bool
     ) -> None:
-        """A store made with other extras would be searched for other words than it holds."""
+        """With other extras than at its creation, a store would be searched for words that it does not hold."""
         with monkeypatch.context() as hidden:
             if at_first:
                 hide(hidden, *packages)

@@ -26,7 +26,7 @@ LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10, 11, 12)
 
 @dataclass(frozen=True)
 class Settings:
-    """What a corpus is searched with."""
+    """The settings of a search in a corpus."""
 
     seed: int
     window: int
@@ -67,7 +67,7 @@ class Texts:
         return " ".join(self.typed() for _ in range(self._chance.randint(1, most)))
 
     def typed(self) -> str:
-        """A word as somebody may type it: right, cut off, misspelt, in capitals, or any."""
+        """Return a word as typed by a user: correct, cut off, misspelt, in capitals, or any other."""
         word = self._chance.choice(self.words)
         change = self._chance.randrange(8)
         if change < 2:

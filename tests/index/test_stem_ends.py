@@ -1,4 +1,4 @@
-"""What is known of the algorithms' endings, compared with the algorithms."""
+"""The known endings of the algorithms, compared with the algorithms."""
 
 import itertools
 import re
@@ -20,7 +20,7 @@ WORDS = {
     "portuguese": "presen quil bob chav falar notavel reun organiz cit",
     "spanish": "cheq presen toread organiz habl alegr vinagr notabl sigu",
 }
-"""What words begin with."""
+"""Beginnings of words."""
 ENDINGS = {
     "english": (
         "s es ies ed ing ly edly ingly eed ational tional enci anci abli entli izer ization alism aliti fulness"

@@ -1,4 +1,4 @@
-"""Figures of words and objects, judged by what texts hold and by `holdings`, which takes another way."""
+"""Figures of words and objects, judged by the texts and by `holdings`, which reads other rows."""
 
 import random
 from collections import Counter

@@ -48,7 +48,7 @@ def test_older_objects_come_back_when_newer_ones_go(tmp_path: Path, mode: dict[s
 
 
 def test_the_newest_objects_of_a_family_are_read(tmp_path: Path) -> None:
-    """What is kept of a family knows no older window of one of its words, however often the word was asked for."""
+    """The cached list of a family has no older window of one of its words, however often the word was searched for."""
     with open_index(tmp_path, store__kv__retain_word_objects=3) as index:
         index.push_many([(f"x{number}", "anderes") for number in range(9_000)], collection=C, bucket=B)
         push(index, "forms", "birnen", "deu")

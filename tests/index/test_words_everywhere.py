@@ -58,7 +58,7 @@ def test_to_the_last(tmp_path: Path, word: Living, way: str, when: str) -> None:
 
 
 def go_and_come_back(index: Index, word: Living, way: str) -> None:
-    """Take the word from its last object, look at what is left, and push it into another."""
+    """Remove the word from its last object, check the rest, and push it into another object."""
     gone = index.flush_object(C, B, "o") if way == "flush_object" else index.pop(C, B, "o", word.pushed)
     assert gone == 1
     check_gone(index, word, "o")
@@ -111,7 +111,7 @@ def test_corrections_that_are_gone_are_not_suggested(tmp_path: Path, order: str)
 
 
 def test_words_that_come_after_an_undone_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was read of a change that never reached the log must not hide what comes in its place."""
+    """Cached rows of a change that never reached the log must not hide the change that takes its place."""
 
     def full(self: Log, records: list[bytes]) -> None:
         raise StoreFull("no room is left in the log")
@@ -129,7 +129,7 @@ def test_words_that_come_after_an_undone_change(tmp_path: Path, monkeypatch: pyt
 
 
 class Model:
-    """Which objects hold which words."""
+    """The words of each object."""
 
     def __init__(self) -> None:
         self.held: dict[str, set[str]] = {}

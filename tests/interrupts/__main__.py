@@ -2,7 +2,7 @@
 
     python -m tests.interrupts FOLDER ATTEMPTS SEED
 
-The last line says how many exceptions came. A process that starts this one ends it if it hangs.
+The last line holds the number of exceptions. The parent process ends this one if it hangs.
 """
 
 import random
@@ -36,7 +36,7 @@ class Attempts:
     """Attempts on one scene.
 
     Args:
-        scene: what is interrupted.
+        scene: the index or table whose calls are interrupted.
         calls: of its methods.
         chance: for the choice of moments.
     """
@@ -61,7 +61,7 @@ class Attempts:
             self.wrong.append(f"it cannot be verified: {error}")
 
     def attempt(self, place: int, number: int) -> None:
-        """Interrupt a call once, and judge what it leaves."""
+        """Interrupt a call once, and judge the state that it leaves."""
         call = self._calls[place]
         states = call.states(self._scene.model, number)
         if isinstance(self._scene, IndexScene):
@@ -133,7 +133,7 @@ class Attempts:
                 raise AssertionError(f"after a kill it holds {_difference(copied, held)}")
 
     def _recover(self) -> None:
-        """Begin again with what there is."""
+        """Start again from the current state."""
         try:
             self._scene.close()
             self._scene.open()

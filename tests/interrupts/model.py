@@ -1,4 +1,4 @@
-"""What an index, or a table, must hold: plain dicts, and the states that an interrupted call may leave."""
+"""The expected content of an index or a table as plain dicts, and the states that an interrupted call may leave."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -99,7 +99,7 @@ def after_each(model: Model, number: int) -> list[Model]:
 
 
 class IndexScene:
-    """An index that is interrupted, with what it must hold.
+    """An index whose calls are interrupted, with its expected content.
 
     Args:
         folder: an empty one.
@@ -129,7 +129,7 @@ class IndexScene:
         self.index.close()
 
     def contents(self) -> Model:
-        """Return what the index holds; reads alone tell first."""
+        """Return the content of the index, by reads alone."""
         index = self.index
         seen = {
             (collection, bucket): (index.objects(collection, bucket, limit=None), index.count_words(collection, bucket))
@@ -151,12 +151,12 @@ class IndexScene:
         return held
 
     def use(self, number: int) -> None:
-        """Change the index and undo that: what another thread does, which must wait for nothing."""
+        """Change the index and undo the change, as another thread does, which must not wait."""
         self.index.push(C, "thread", f"t{number}", "passing by")
         assert self.index.flush(C, "thread", f"t{number}") == 2
 
     def copy(self, number: int) -> Model:
-        """Return what the index holds after a kill at this moment."""
+        """Return the content of the index after a kill at this moment."""
         copied = self.folder.with_name(f"copy-{number}")
         copy_store(self.folder, copied)
         scene = object.__new__(IndexScene)
@@ -168,7 +168,7 @@ class IndexScene:
             scene.close()
 
     def faults(self) -> list[str]:
-        """Return what verify finds."""
+        """Return the faults that verify finds."""
         return self.index.verify()
 
 
@@ -193,7 +193,7 @@ def batch(scene: IndexScene, number: int) -> None:
 
 
 def push_many(scene: IndexScene, number: int) -> None:
-    """Push some chunks; afterwards the report says what is in."""
+    """Push some chunks, and compare the report with the index."""
     scene.index.push_many(rows(number), lang="none", report=scene.report)
 
 
@@ -286,7 +286,7 @@ def index_calls(scene: IndexScene) -> list[Call]:
 
 
 class TableScene:
-    """A table of keys and values that is interrupted, with what it must hold.
+    """A table of keys and values whose calls are interrupted, with its expected content.
 
     Args:
         folder: an empty one.
@@ -314,7 +314,7 @@ class TableScene:
         self.table.close()
 
     def contents(self) -> Model:
-        """Return what the table holds."""
+        """Return the content of the table."""
         with self.table.snapshot() as snapshot:
             count = snapshot.count()
         held = {key: value for key in KEYS if (value := self.table.get(key)) is not None}
@@ -327,7 +327,7 @@ class TableScene:
         assert self.table.delete(b"thread")
 
     def copy(self, number: int) -> Model:
-        """Return what the table holds after a kill at this moment."""
+        """Return the content of the table after a kill at this moment."""
         copied = self.folder.with_name(f"copy-of-table-{number}")
         copy_store(self.folder, copied)
         scene = object.__new__(TableScene)

@@ -10,7 +10,7 @@ import sonicpy.keyvalue
 from tests.interrupts.model import IndexScene, TableScene, index_calls, table_calls
 
 LEFT_OUT = {"abandon", "end", "follow_sonic"}
-"""What a forked process and the end of the interpreter call."""
+"""Methods that only a forked process and the end of the interpreter call."""
 OF_THE_SERVER = {
     "buckets_after",
     "collections_after",

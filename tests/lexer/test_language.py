@@ -1,4 +1,4 @@
-"""Which language a text is guessed to be in, and the table it is guessed with."""
+"""The guessed language of a text, and the table of the guesser."""
 
 import importlib
 import subprocess
@@ -323,7 +323,7 @@ def test_chat_is_english(source: str, bar: float) -> None:
 
 
 def test_no_data_package_is_loaded() -> None:
-    """They are read by the build; importing them in the server would cost 60 MB."""
+    """Only the build reads the data packages; importing them in the server would cost 60 MB."""
     program = (
         "import sys\n"
         "from sonicpy.lexer.language import LanguageGuesser\n"

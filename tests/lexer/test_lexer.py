@@ -351,7 +351,7 @@ def test_real_texts_give_the_same_words_in_every_spelling(name: str, change: Cal
 
 
 class TestAnalyser:
-    """What decides which terms a text gives."""
+    """The settings that decide the terms of a text."""
 
     def test_every_setting_of_the_three_sections_is_in_it(self) -> None:
         sections = {

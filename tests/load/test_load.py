@@ -142,7 +142,7 @@ def test_no_agent_and_no_set(tmp_path: Path) -> None:
 
 
 def connected(port: int) -> socket.socket | None:
-    """Return a connection, or None if nobody listens."""
+    """Return a connection, or None if no server listens."""
     with contextlib.suppress(OSError):
         return socket.create_connection((HOST, port), WAIT_S)
     return None

@@ -30,7 +30,7 @@ SURVIVORS_MAX = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one mutant."""
+    """The result of one mutant."""
 
     path: str
     line: int
@@ -42,12 +42,12 @@ class Result:
 
     @property
     def name(self) -> str:
-        """One line that says what it is."""
+        """Return a description of one line."""
         return f"{self.path}:{self.line}: {self.before} -> {self.after}"
 
     @property
     def why_harmless(self) -> str | None:
-        """Why it does not matter that no test notices it, if somebody has looked."""
+        """Return the reason why it is harmless, if it was reviewed."""
         return HARMLESS.get((self.path, self.code, self.before, self.after))
 
 
@@ -64,7 +64,7 @@ class Results:
         return name in self._known
 
     def add(self, result: Result) -> None:
-        """Add a result, and say it."""
+        """Add a result, and print it."""
         self.all.append(result)
         self._known.add(result.name)
         with open(self._path, "a") as file:
@@ -99,7 +99,7 @@ def result_of(mutant: Mutant, verdict: Verdict, began: float) -> Result:
 
 
 START_S = 10.0
-"""About what the tests take that judge every mutant."""
+"""The approximate time of the tests that judge every mutant."""
 
 
 def mutate_native(judge: Judge, most: int, results: Results) -> None:

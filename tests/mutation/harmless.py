@@ -1,4 +1,4 @@
-"""Wrong changes that no test notices because they change nothing that anybody could see, each with the reason.
+"""Wrong changes that no test detects because they have no visible effect, each with the reason.
 
 Keys are (path, line, before, after), as a run prints them.
 """

@@ -1,4 +1,4 @@
-"""Judge: runs tests against mutants, in a copy of the checkout, so that nobody meets a mutant in the checkout."""
+"""Judge: runs tests against mutants in a copy of the checkout, so that the checkout never holds a mutant."""
 
 import json
 import os
@@ -23,7 +23,7 @@ NO_TEST = 5
 
 
 class Verdict(StrEnum):
-    """What became of a mutant."""
+    """The verdict on a mutant."""
 
     KILLED = "killed"
     HANGS = "hangs"
@@ -32,7 +32,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Which tests run each line of the targets, and how many CPU seconds they need."""
+    """The tests that run each line of the targets, and their CPU seconds."""
 
     seconds: dict[str, float]
     tests: dict[str, dict[int, list[str]]]
@@ -40,7 +40,7 @@ class Lines:
     def judges(self, path: str, line: int) -> list[str]:
         """Return the tests that run a line, the quickest first; of a line that runs at import, all that use the file.
 
-        What lies between two lines that a test runs, such as the rest of a long statement, belongs to the first one.
+        Code between two lines that a test runs, such as the rest of a long statement, belongs to the first line.
         """
         by_line = self.tests.get(path, {})
         begun = [number for number in by_line if number <= line]
@@ -81,7 +81,7 @@ class Judge:
             (folder.parent / "shared").symlink_to(shared.resolve())
 
     def measure(self, path: str, target: Target) -> Lines:
-        """Run the tests of a target and return which lines they run. Raises RuntimeError if one fails."""
+        """Run the tests of a target and return the lines that they run. Raises RuntimeError if one fails."""
         result = self.folder / "lines.json"
         extra = {"MUTATION_LINES": str(result), "MUTATION_TARGETS": path}
         done = self._pytest(["-p", "tests.mutation.measure", *target.tests], None, extra)
@@ -92,7 +92,7 @@ class Judge:
         return Lines(told["seconds"], tests)
 
     def put(self, path: str, source: str) -> None:
-        """Write a source file. Its time is later than every earlier one, so that nothing made of those fits it."""
+        """Write a source file with a time after those of all earlier versions, so that no cache of them is used."""
         self._stamp_s = max(self._stamp_s + 2, time.time())  # bytecode knows whole seconds
         target = self.folder / path
         target.write_text(source)
@@ -103,7 +103,7 @@ class Judge:
         self.put(path, (self._root / path).read_text())
 
     def verdict(self, tests: list[str], seconds: float) -> Verdict:
-        """Run tests against what is written now.
+        """Run tests against the current source files.
 
         Args:
             seconds: that they take without a mutant.

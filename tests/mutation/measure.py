@@ -1,4 +1,4 @@
-"""A pytest plugin that writes which lines of the targets each test runs, and how much work it is.
+"""A pytest plugin that writes the lines of the targets that each test runs, and the CPU time of the test.
 
 pytest -p tests.mutation.measure ...     MUTATION_LINES names the file for the result, MUTATION_TARGETS the targets
 """
@@ -12,7 +12,7 @@ import pytest
 from coverage import Coverage
 
 IMPORTED = ""
-"""Instead of a test: what ran before the first one."""
+"""The context of the lines that run before the first test."""
 
 
 class Measure:

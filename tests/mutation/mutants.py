@@ -1,6 +1,6 @@
 """Wrong changes of Python source: each is one small change that a good test should notice.
 
-What is left out has no meaning to judge: docstrings, messages of errors and logs, annotations.
+Code without behavior is left out: docstrings, messages of errors and logs, annotations.
 """
 
 import ast
@@ -17,7 +17,7 @@ SWAPPED_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Mod: ast.Mult, ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
 WITHOUT_EFFECT = ("logger",)
-"""Calls of methods of these names only say something."""
+"""Calls of methods on these names only write messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        """One line that says what it is."""
+        """Return a description of one line."""
         return f"{self.path}:{self.line}: {one_line(self.before)} -> {one_line(self.after)}"
 
 
@@ -95,7 +95,7 @@ class _Changes:
                 yield from ((node, text) for text in self._statements(node))
 
     def _walk(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Yield the nodes below one that are worth a change."""
+        """Yield the nodes below a node that are mutated."""
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return  # -1 stands for "none", and so would -2
         for name, value in ast.iter_fields(node):
@@ -131,7 +131,7 @@ class _Changes:
 
 
 def _expressions(node: ast.expr) -> Iterator[ast.expr]:
-    """Yield what an expression may be changed to."""
+    """Yield the replacements of an expression."""
     match node:
         case ast.Compare(left=left, ops=ops, comparators=comparators):
             for place, operator in enumerate(ops):
@@ -152,7 +152,7 @@ def _expressions(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _only_says(node: ast.AST) -> bool:
-    """Return whether a node makes words for people, or says how much of something, so that no change of it is wrong."""
+    """Return whether a node makes a text for users, or an amount in one, so that no change of it is wrong."""
     match node:
         case ast.JoinedStr() | ast.ImportFrom() | ast.Import():
             return True
@@ -174,7 +174,7 @@ def _is_nothing(value: ast.expr) -> bool:
 
 
 def _offsets(source: str, node: ast.expr | ast.stmt) -> tuple[int, int]:
-    """Return where a node begins and ends, in bytes."""
+    """Return the start and the end of a node in bytes."""
     lines = source.encode().splitlines(keepends=True)
     starts = [0]
     for line in lines:

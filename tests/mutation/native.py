@@ -14,9 +14,9 @@ class NativeMutant:
 
     Attributes:
         module: its name.
-        before: a piece that stands in the file once.
+        before: a piece that occurs in the file once.
         tests: that judge it.
-        seconds: about what they take.
+        seconds: the approximate time of the tests.
     """
 
     module: str

@@ -1,4 +1,4 @@
-"""What is mutated, how often at most, and which tests may notice."""
+"""The mutated files, their largest numbers of mutants, and the tests that may detect them."""
 
 from dataclasses import dataclass
 

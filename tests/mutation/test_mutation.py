@@ -1,4 +1,4 @@
-"""The mutants are those that they should be, and what is said about them is still true of the code."""
+"""The mutants are as expected, and the reasons for harmless ones still fit the code."""
 
 import ast
 from pathlib import Path

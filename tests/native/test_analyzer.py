@@ -168,7 +168,7 @@ def test_without_patterns_every_word_is_an_ordinary_one(text: str) -> None:
 @settings(deadline=None, max_examples=examples(400))
 @given(TEXTS | st.text(max_size=20))
 def test_the_default_form_loses_no_word(text: str) -> None:
-    """Patterns at borders may cut elsewhere, but whatever holds a letter or number is found on both sides."""
+    """Patterns at borders may cut elsewhere, but every piece with a letter or number is found on both sides."""
     letters = {char for word in words(analyze(DEFAULT, text)) for char in word if twin.is_alphanumeric(char)}
     plain = {char for word in words(analyze(DEFAULT_PLAIN, text)) for char in word if twin.is_alphanumeric(char)}
     assert letters == plain
@@ -209,7 +209,7 @@ def test_ascii_gives_the_same_terms_as_the_way_for_all_scripts(text: str, stops:
 def test_bound_analyzers_share_nothing(
     text: str, stops: set[bytes], drops: bool, stem: Callable[[str], str] | None
 ) -> None:
-    """Whatever rules other bound analyzers of the same Analyzer have."""
+    """A bound analyzer keeps its rules beside other bound analyzers of its Analyzer."""
     ruled, plain = BoundAnalyzer(DEFAULT, StopSet(stops), drops, stem), BoundAnalyzer(DEFAULT)
     alone = BoundAnalyzer(Analyzer(NORMALIZE), StopSet(stops), drops, stem)
     assert ruled.analyze(text) == alone.analyze(text)
@@ -227,7 +227,7 @@ def test_a_bound_analyzer_needs_an_analyzer_and_takes_str() -> None:
 
 
 def test_texts_analyzed_one_after_the_other_share_nothing() -> None:
-    """They share the collector of words, whatever size it had."""
+    """Texts share the collector of words, whatever its size."""
     many = " ".join(f"w{number}" for number in range(3_000))
     for text in ("a b a", many, "a b a", "", "b", "x" * 40_000 + " y", "a b a"):
         assert analyze(DEFAULT, text) == analyze(Analyzer(NORMALIZE), text)

@@ -12,7 +12,7 @@ from sonicpy._native.varint import DamagedBytes, pack_varints
 
 PREFIX = b"a"
 Part = dict[bytes, tuple[int, int]]
-"""How many objects hold a word, and how many of them only as a stop word."""
+"""The number of objects that hold a word, and the number of them that hold it only as a stop word."""
 WORDS = st.lists(st.sampled_from((b"a", b"b", b"\xc3\xa9", b"zz")), max_size=4).map(b"".join).map(PREFIX.__add__)
 PARTS = st.lists(
     st.dictionaries(WORDS | st.just(PREFIX + b"b" * 45), st.tuples(st.integers(1, 9), st.integers(0, 9))), max_size=4

@@ -159,7 +159,7 @@ def one_record(bits: str) -> bytes:
 
 
 def test_the_bits_of_a_record_are_those_that_were_meant() -> None:
-    """What the cases of damage below differ from: 2 terms and none marked; 1 term with a tf of 2."""
+    """Valid records, from which the cases of damage below differ: 2 terms, none marked; 1 term with a tf of 2."""
     assert shown(one_record(golomb(2, 3) + "0" + golomb(7, 4) + golomb(0, 4))) == [
         (0, b"a", [(7, 1, False), (8, 1, False)])
     ]

@@ -1,4 +1,4 @@
-"""Which names are valid, against the slow twin."""
+"""Valid names, against the slow twin."""
 
 from hypothesis import example, given
 from hypothesis import strategies as st

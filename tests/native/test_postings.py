@@ -1,4 +1,4 @@
-"""sonicpy._native.postings: keys that sort, packing both ways, and bytes that are not what they should be."""
+"""sonicpy._native.postings: keys that sort, packing both ways, and damaged bytes."""
 
 import random
 import subprocess
@@ -491,7 +491,7 @@ UNSAFE = {
 
 @pytest.mark.parametrize("why", UNSAFE)
 def test_wrong_use_raises_and_does_not_crash(why: str) -> None:
-    """In a process of its own: what goes wrong here goes wrong with the memory."""
+    """The test runs in a process of its own, because a fault here corrupts memory."""
     script = (
         "from sonicpy._native.add_terms import *\nfrom sonicpy._native.remove_terms import *\n"
         "from sonicpy._native.object_record import *\nfrom sonicpy._native.postings import *\n"

@@ -22,7 +22,7 @@ LONG, SHORT, SHORTEST = 40, 5, 3
 
 
 class Source:
-    """What a commit holds: a word that all objects hold once, and their lengths."""
+    """The content of a commit: a word that all objects hold once, and their lengths."""
 
     def __init__(self, shortest: range) -> None:
         self._lengths = bytearray([LONG]) * OBJECTS

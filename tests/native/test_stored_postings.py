@@ -1,4 +1,4 @@
-"""sonicpy._native.stored_postings: what queries read of a list; rows and blocks that cannot be are damage."""
+"""sonicpy._native.stored_postings: the parts of a list that queries read; impossible rows and blocks are damage."""
 
 import random
 from contextlib import suppress
@@ -121,7 +121,7 @@ def test_two_queries_read_the_same_list_side_by_side() -> None:
 
 
 def test_a_list_that_stands_in_no_rows_keeps_its_blocks_in_a_bucket_of_a_million() -> None:
-    """Those of words in rows go when their windows were made, and may be read again; nobody could read these."""
+    """Blocks of words in rows are dropped after their windows were made, and can be read again; these cannot."""
     lengths = bytes((7, 5, 9, 11)) * ((256 << 12) // 4)
     postings = [(iid, 1) for iid in range(0, len(lengths), 30)]
     blocks = [pack_block(postings[at : at + POSTINGS_PER_BLOCK]) for at in range(0, len(postings), POSTINGS_PER_BLOCK)]

@@ -1,4 +1,4 @@
-"""sonicpy._native.find: both strategies find what looking at every posting finds, bit for bit."""
+"""sonicpy._native.find: both strategies and a scan of every posting give equal results, bit for bit."""
 
 import math
 import random
@@ -65,7 +65,7 @@ class Lists:
 
 
 class KeptLists(Lists):
-    """The same; a list is stored once, so later queries find what earlier ones made of it."""
+    """Lists as in `Lists`, each stored once, so later queries use the caches of earlier ones."""
 
     def __init__(self, lengths: bytes, block: int) -> None:
         super().__init__(lengths, block)
@@ -81,7 +81,7 @@ class KeptLists(Lists):
         return kept
 
     def forget(self, postings: dict[int, int]) -> None:
-        """Drop what was read of a list; it is stored under the same number."""
+        """Drop the cached parts of a list; it is stored under the same number."""
         del self._kept[id(postings)]
 
     @property
@@ -228,7 +228,7 @@ def test_rare_words_of_large_buckets(seed: int) -> None:
 @given(st.integers(0, 2**32))
 @settings(max_examples=examples(8), deadline=None)
 def test_a_word_of_some_hundred_objects_beside_common_words(seed: int) -> None:
-    """It is walked posting by posting, past objects that lack a common word and are too long for that."""
+    """The word is walked posting by posting, past objects that lack a common word and are too long."""
     chance = random.Random(seed)
     objects = 70_000
     lengths = bytes(chance.choices(range(1, 60), k=objects))
@@ -326,7 +326,7 @@ def test_a_walk_that_skips_too_little_is_given_up() -> None:
 
 
 def test_a_family_whose_windows_were_made_before_its_typed_word_was_read_anew() -> None:
-    """What is kept of a family outlives the list of one of its words, which was dropped and has to be read again."""
+    """The cached list of a family outlives the list of one of its words, which was dropped and is read again."""
     chance = random.Random(1)
     objects = 30_000
     lengths = bytes(chance.choices(range(2, 60), k=objects))

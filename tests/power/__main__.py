@@ -1,4 +1,4 @@
-"""Cut the power of a recorded process at many moments, and judge what a simulated disk leaves.
+"""Cut the power of a recorded process at many moments, and judge the states that a simulated disk leaves.
 
     python -m tests.power [SCENARIO ...] [--states N] [--seed S] [--keep FOLDER]
 
@@ -40,7 +40,7 @@ class Recording:
 
     Attributes:
         before: the disk as it was.
-        taken: what the index holds after each change.
+        taken: the content of the index after each change.
         first: the number of changes that it held before.
     """
 
@@ -56,7 +56,7 @@ class Laboratory:
     Args:
         home: a folder for everything.
         keep: where a wrong state is kept; None: nowhere.
-        broken: what is broken on purpose, a key of WAYS; "": nothing.
+        broken: the part that is broken on purpose, a key of WAYS; "": none.
     """
 
     def __init__(self, home: Path, seed: int, keep: Path | None, broken: str) -> None:
@@ -73,7 +73,7 @@ class Laboratory:
         return self._home / "live"
 
     def record(self, scenario: str, first: int = 0, processes: int = 1) -> Recording:
-        """Let processes do what a scenario says, one after the other."""
+        """Run the processes of a scenario, one after the other."""
         before = Disk(self.live)
         events = self._home / "events"
         events.unlink(missing_ok=True)
@@ -92,7 +92,7 @@ class Laboratory:
         return Recording(before, read_events(events), self.taken, first)
 
     def cut(self, recording: Recording, judge: Judge, count: int, name: str) -> list[str]:
-        """Judge `count` states that a recording may leave; return what was wrong."""
+        """Judge `count` states that a recording may leave; return the faults."""
         faults = []
         disk, seed = deepcopy(recording.before), f"{name} {self.seed}"
         for turn, (moment, dice) in enumerate(states(disk, recording.events, count, seed)):
@@ -113,7 +113,7 @@ class Laboratory:
         self.live.mkdir()
 
     def start_with(self, disk: Disk, dice: random.Random) -> int:
-        """Let a loss of power leave something in the folder of recorded processes; return how many changes it holds."""
+        """Write a state that a loss of power may leave into the recorded folder; return the number of its changes."""
         shutil.rmtree(self.live)
         disk.leave(dice, self.live)
         copy = self._home / "state"
@@ -173,7 +173,7 @@ SCENARIOS: dict[str, Callable[[str, Laboratory, int], list[str]]] = {
 
 
 def main() -> None:
-    """Do what the arguments say."""
+    """Run the scenarios of the arguments."""
     parser = argparse.ArgumentParser("python -m tests.power", description=__doc__.partition("\n")[0])
     parser.add_argument("scenario", nargs="*", choices=[*SCENARIOS, []], help="default: all")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Ways to break what the store does about power, for tests of the tests: each of them has to be found."""
+"""Ways to break the protection of the store against power loss, for tests of the tests: each must be detected."""
 
 from collections.abc import Callable
 from pathlib import Path

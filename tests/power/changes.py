@@ -1,4 +1,4 @@
-"""The changes of a recorded run, which follow from a seed alone, and what an index holds after each of them."""
+"""The changes of a recorded run, which follow from a seed alone, and the content of an index after each of them."""
 
 import random
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class Change:
                 index.restore(backups)
 
     def note(self, holds: Holds) -> None:
-        """Change what an index holds; not for a restore."""
+        """Apply the change to the content of an index; not for a restore."""
         if self.kind == "backup":
             return
         objects = holds[self.bucket]
@@ -80,7 +80,7 @@ def changes(seed: int, count: int) -> list[Change]:
 
 
 def pictures(made: list[Change]) -> list[Holds]:
-    """Return what an index holds before the first change and after each of them."""
+    """Return the contents of an index before the first change and after each one."""
     holds: Holds = {bucket: {} for bucket in BUCKETS}
     taken = [holds]
     for change in made:
@@ -94,7 +94,7 @@ def pictures(made: list[Change]) -> list[Holds]:
 
 
 def held(index: Index) -> Holds:
-    """Return what an index holds."""
+    """Return the content of an index."""
     holds: dict[str, dict[str, frozenset[str]]] = {bucket: {} for bucket in BUCKETS}
     for one in index.holdings():
         objects = holds[one.bucket]

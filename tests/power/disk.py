@@ -1,13 +1,13 @@
-"""A simulated disk: what a loss of power may leave of the files that a recorded process wrote.
+"""A simulated disk: the states that a loss of power may leave of the files that a recorded process wrote.
 
 The model promises no more than POSIX does:
 
-- What a file held when its last completed sync began is on the disk. Of every write since, each page of 4 KiB (in some
-  states each sector of 512 bytes) holds what it held after some of the writes to it, in their order.
+- The content of a file at the start of its last completed sync is on the disk. After later writes, each page of 4 KiB
+(in some states each sector of 512 bytes) has its content after some of the writes to it, in their order.
 - A hole is a write of zeros.
-- The size of a file is any that it has had since its last sync; what was never written there is zeros.
-- A name that was made, replaced or removed since the last sync of its folder may be there or not. A rename happens as a
-  whole, and for one name an operation happens only if those before it did.
+- The size of a file is any that it has had since its last sync; bytes that were never written are zeros.
+- A name that was made, replaced or removed since the last sync of its folder may exist or not. A rename happens as a
+whole, and for one name an operation happens only if those before it did.
 """
 
 import os
@@ -37,18 +37,18 @@ class Change:
 
 @dataclass(slots=True)
 class File:
-    """A file: what the disk surely holds, and what was changed since."""
+    """A file: its content that is surely on the disk, and the changes since."""
 
     durable: bytearray = field(default_factory=bytearray)
     changes: list[Change] = field(default_factory=list)
 
     def settle(self, before: int) -> None:
-        """Note that the disk holds the changes before an event."""
+        """Record that the disk holds the changes before an event."""
         while self.changes and self.changes[0].at < before:
             _apply(self.durable, self.changes.pop(0))
 
     def left(self, dice: random.Random, share: float, grain: int) -> bytes:
-        """Return what a loss of power may leave: about `share` of the changes, in pieces of `grain` bytes."""
+        """Return a content that a loss of power may leave: about `share` of the changes, in pieces of `grain` bytes."""
         if any(change.content is None for change in self.changes):
             content = bytearray(self.durable)
             for change in self.changes[: dice.randint(0, len(self.changes))]:
@@ -109,7 +109,7 @@ class Disk:
                 self._files[self._names[str(path)]].durable = bytearray(path.read_bytes())
 
     def play(self, at: int, event: Event) -> None:
-        """Do what an event says; `at` is its place."""
+        """Apply an event; `at` is its place."""
         match event.kind:
             case "c":
                 self._namings.append(Naming(at, ((event.path, self._new_file(event.number)),)))
@@ -134,7 +134,7 @@ class Disk:
                 self.replies += event.content.decode().splitlines()
 
     def leave(self, dice: random.Random, folder: Path) -> None:
-        """Write what a loss of power may leave into a folder, which takes the place of the root."""
+        """Write a state that a loss of power may leave into a folder, which takes the place of the root."""
         share = dice.choice((0.0, 0.1, 0.5, 0.9, 1.0))
         grain = dice.choice((PAGE_BYTES, PAGE_BYTES, SECTOR_BYTES))
         names = self._names_left(dice, dice.choice((0.0, 0.5, 1.0)))

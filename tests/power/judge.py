@@ -1,4 +1,4 @@
-"""Judges what a loss of power has left: a process of its own opens each state, as after a start of the machine."""
+"""Judges the states that a loss of power leaves: a process of its own opens each, as after a start of the machine."""
 
 import json
 import logging
@@ -24,10 +24,10 @@ AGAIN_EVERY = 4
 
 
 class Promises:
-    """What a process had said when the power went.
+    """The replies of a process before the power was lost.
 
     Args:
-        replies: what it said; see workload.py.
+        replies: see workload.py.
         first: the number of changes that were on the disk before.
     """
 
@@ -40,7 +40,7 @@ class Promises:
 
 
 def outcome(judge: Callable[[], None]) -> str | None:
-    """Run `judge` in a forked process; return what was wrong, None: nothing."""
+    """Run `judge` in a forked process; return the fault, or None."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -132,7 +132,7 @@ def _check(index: Index) -> None:
 
 
 def _difference(content: Holds, taken: list[Holds], promises: Promises) -> str:
-    """Return how the content differs from the picture that is most like it."""
+    """Return the differences between the content and the most similar picture."""
     pictures = taken[promises.synced : promises.begun + 1]
     if not pictures:
         return "the promises contradict each other"

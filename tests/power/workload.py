@@ -1,4 +1,4 @@
-"""What the recorded process does.
+"""The work of the recorded process.
 
     python -m tests.power.workload SCENARIO FOLDER SEED FIRST COUNT
 
@@ -32,14 +32,14 @@ from tests.power.changes import COLLECTION, Change, changes, held, pictures
 BOOT = "POWER_BOOT"
 """The variable of the environment that names the boot of the machine."""
 BROKEN = "POWER_BROKEN"
-"""The variable of the environment that names what is broken on purpose; see broken.py."""
+"""The environment variable with the name of the part that is broken on purpose; see broken.py."""
 ROWS = "rows.jsonl"
 RESTARTS = 3
 """Processes of the scenario "restart", each of which is killed after its share of the changes."""
 
 
 def reply(text: str) -> None:
-    """Say something that the recorder notes before anyone reads it."""
+    """Write a reply that the recorder records before anyone reads it."""
     os.write(1, f"reply {text}\n".encode())
 
 
@@ -144,7 +144,7 @@ def import_arguments(root: Path) -> list[str]:
 
 
 def main() -> None:
-    """Do what the arguments say."""
+    """Make the changes of the arguments."""
     scenario, root, seed, first, count = sys.argv[1], Path(sys.argv[2]), *map(int, sys.argv[3:6])
     boot_mark.boot_id = lambda: os.environ[BOOT]
     if os.environ.get(BROKEN):

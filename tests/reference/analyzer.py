@@ -1,4 +1,4 @@
-"""How Sonic turns a text into words: the judge of `Analyzer` in its compat form.
+"""Sonic's analysis of a text into words: the judge of `Analyzer` in its compat form.
 
 The shapes are regular expressions, tried in the order of the table at every place, left to right. `\\w` and `\\s` of
 Python are other classes than those of Sonic, so both are spelled out.
@@ -35,7 +35,7 @@ def is_word_char(char: str) -> bool:
 
 
 def _class(points: Collection[int]) -> str:
-    """Return what stands between the brackets of a regular expression for these characters."""
+    """Return the content of a character class of a regular expression for these characters."""
     ranges: list[list[int]] = []
     for point in sorted(points):
         if ranges and ranges[-1][1] == point - 1:
@@ -125,7 +125,7 @@ RUN_BYTES = 40
 
 
 def analyze_in_pairs(text: str) -> list[tuple[str, str]]:
-    """Return the words of `text` and what each is: a word, a letter of a run, or a pair of neighbours in a run."""
+    """Return the words of `text` with their kinds: a word, a letter of a run, or a pair of neighbours in a run."""
     out: list[tuple[str, str]] = []
     while text:
         letters = _leading_letters(text)

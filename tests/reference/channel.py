@@ -64,7 +64,7 @@ class SlowLines:
 
     @property
     def is_empty(self) -> bool:
-        """Whether every byte that arrived was taken."""
+        """Whether every received byte was taken."""
         return not self._arrived
 
     def take_line(self) -> bytes | None:

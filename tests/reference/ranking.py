@@ -40,7 +40,8 @@ class SonicTable:
         return visits, False
 
     def finish(self, all_words: bool) -> None:
-        """The mean of the scores in 32 bits; then the special rule, one by one, the last entry filling the hole."""
+        """Compute the means of scores in 32 bits; then apply the special rule one by one, the last entry filling the
+        hole."""
         table = list(self.held)
         if all_words:
             for iid in list(table):

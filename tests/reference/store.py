@@ -1,9 +1,8 @@
-"""What a store holds, in dicts and lists: the judge of `Store.apply`.
+"""The content of a store in dicts and lists: the judge of `Store.apply`.
 
-A bucket keeps two pictures. `objects` says which words each object holds, with the largest term frequency of its
-pushes and whether all of them gave the word as a stop word or a part of a run without blanks (hidden). `lists` says
-which objects each word finds, oldest association first. Both are complete: nothing ever leaves a list but the objects
-that lose the word.
+A bucket keeps two pictures. `objects` holds the words of each object, with the largest term frequency of its pushes and
+whether all of them gave the word as a stop word or a part of a run without blanks (hidden). `lists` holds the objects
+of each word, oldest association first. Both are complete: only objects that lose a word leave its list.
 """
 
 import copy
@@ -29,7 +28,7 @@ SHOWN_BYTES = 40
 
 
 class ExportedObject(NamedTuple):
-    """How an object holds a word."""
+    """The occurrence of a word in an object."""
 
     tf: int
     hidden: bool
@@ -100,7 +99,7 @@ class Bucket:
         return sorted(oids, key=place.__getitem__, reverse=True)
 
     def picture(self) -> dict[str, object]:
-        """Return everything a reader can find out about the bucket."""
+        """Return all answers of a reader about the bucket."""
         held = [(word, holding) for words in self.objects.values() for word, holding in words.items()]
         return {
             "objects": self.objects,
@@ -129,7 +128,7 @@ class Model:
         return collection in self.emptied or any(scope[0] == collection for scope in self.buckets)
 
     def apply(self, mutation: Mutation) -> int:
-        """Change the model as `Store.apply` changes a store; return what the client is told."""
+        """Change the model as `Store.apply` changes a store; return the result for the client."""
         match mutation:
             case PushTerms(collection, bucket, oid, terms, _):
                 self.buckets.setdefault((collection, bucket), Bucket(self.by_association)).push(oid, terms)

@@ -1,4 +1,4 @@
-"""What hostile peers do to a server. An attack of `size` 1 takes about half a second, others in proportion."""
+"""Attacks of hostile peers on a server. An attack of `size` 1 takes about half a second, others in proportion."""
 
 import random
 import socket

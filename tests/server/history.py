@@ -1,4 +1,4 @@
-"""A checked history: writers change objects, readers ask for what was acknowledged before they ask.
+"""A checked history: writers change objects, and readers read changes that were acknowledged before.
 
 Every object has one word of its own. A QUERY or EXISTS that is sent after the OK of its PUSH has to find it, unless its
 removal was sent before the answer came; one that is sent after the answer to its removal must not find it.
@@ -22,7 +22,7 @@ RECENT = 4
 
 @dataclass(slots=True)
 class Change:
-    """One object, and what its writer knows of it."""
+    """One object, and the state of its change."""
 
     number: int
     bucket: str
@@ -48,7 +48,7 @@ class History:
         self._works = works
 
     def run(self, seconds: float) -> int:
-        """Let all of them work for some time; return how many answers were checked. Fails if one was wrong."""
+        """Run all of them for some time; return the number of checked answers. Fails if one was wrong."""
         with self._pool as pool:
             running = [pool.submit(work) for work in self._works]
             time.sleep(seconds)

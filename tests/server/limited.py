@@ -42,5 +42,5 @@ def crowd(count: int, addresses: Sequence[tuple[str, int]]) -> Iterator[list[soc
 
 
 def opened(server: Server) -> int:
-    """Return how many files a server has open."""
+    """Return the number of open files of a server."""
     return len(os.listdir(f"/proc/{server.pid}/fd"))

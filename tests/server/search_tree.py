@@ -1,4 +1,4 @@
-"""The search processes of a server that a test started, and what they serve. Linux only."""
+"""The search processes of a server that a test started, and their connections. Linux only."""
 
 import ssl
 import time
@@ -16,7 +16,7 @@ def search_processes(server: Server) -> list[int]:
 
 
 def wait_for(server: Server, count: int = 1) -> list[int]:
-    """Wait until a server has so many search processes, all of them ready; return their ids."""
+    """Wait until a server has `count` ready search processes; return their ids."""
 
     def ready() -> list[int]:
         found = [process for process in search_processes(server) if has_opened(process)]
@@ -28,7 +28,7 @@ def wait_for(server: Server, count: int = 1) -> list[int]:
 
 
 def has_opened(process: int) -> bool:
-    """Whether a process has mapped the files of a store."""
+    """Return whether a process has mapped the files of a store."""
     maps = proc.read(process, "maps")
     return b"data.mdb" in maps and b"change" in maps
 

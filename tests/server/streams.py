@@ -1,4 +1,4 @@
-"""Streams of changes, each with a model of what the server has acknowledged, however the server ends.
+"""Streams of changes, each with a model of the acknowledged ones, however the server ends.
 
 A Stream changes one bucket over one connection, a few commands at a time. Its model holds the acknowledged changes. Of
 the changes that were sent but not answered, the server may have carried out the first ones: a bucket that is read back
@@ -14,7 +14,7 @@ from tests.processes import Server
 from tests.server.peer import Peer
 
 Objects = dict[str, frozenset[str]]
-"""Which words each object of a bucket holds."""
+"""The words of each object of a bucket."""
 
 SETTINGS: dict[str, object] = {"search.query_alternates_try": 0}
 """Settings of servers under streams: a word then finds only the objects that hold it."""
@@ -91,7 +91,7 @@ class Stream:
             yield objects.copy()
 
     def read(self, search: Peer) -> Objects:
-        """Return what the bucket holds, by one query for each word."""
+        """Return the content of the bucket, by one query for each word."""
         found: dict[str, set[str]] = {}
         for first in range(0, len(self._words), READ_AT_ONCE):
             words = self._words[first : first + READ_AT_ONCE]

@@ -1,4 +1,4 @@
-"""When the server commits changes, and which rows it writes before that while other connections take turns."""
+"""The time of commits, and the rows that the server writes earlier while other connections take turns."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -53,7 +53,7 @@ async def started(address: Address, mode: bytes, writers: list[asyncio.StreamWri
 
 
 def waiting_rows(index: Index) -> int:
-    """Return how many term rows wait for the commit."""
+    """Return the number of term rows that wait for the commit."""
     with index.engine.store.reading() as view:
         assert isinstance(view, WriteView)
         return view.terms.changed

@@ -1,4 +1,4 @@
-"""Consolidation by real servers: when it happens, how long others wait beside it, what it survives."""
+"""Consolidation by real servers: its time, the waits of others beside it, and the faults that it survives."""
 
 import os
 import re
@@ -310,7 +310,7 @@ class TestLarge:
 def pings_beside(server: Server, other: Peer, line: str, answer: str) -> list[float]:
     """Return how long PINGs take while another connection waits for its answer, and for a second after it.
 
-    The server commits, prunes and deletes what the command left after it has answered.
+    The server commits, prunes and deletes old files after its answer.
     """
     took = []
     with Peer(server, "search") as peer:

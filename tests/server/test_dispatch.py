@@ -1,4 +1,4 @@
-"""Who answers each command: the table of calls, the service, or the session."""
+"""The place that answers each command: the table of calls, the service, or the session."""
 
 from typing import get_args
 
@@ -7,7 +7,7 @@ from sonicpy.channel.syntax import ROWS
 from sonicpy.server.connections.dispatch import CALLS, CHANGES
 
 OF_SERVICE = {Info, Stats, Trigger, Verify}
-"""What `Service.execute` carries out."""
+"""The commands of `Service.execute`."""
 
 
 def test_every_command_is_answered() -> None:

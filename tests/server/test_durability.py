@@ -1,4 +1,4 @@
-"""What OK means: replies wait for the disk where they must, and a full disk loses nothing that was acknowledged."""
+"""The promise of OK: replies wait for the disk where they must, and a full disk loses no acknowledged change."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""A server whose periodic work says that it must not go on ends in order, and says why."""
+"""A server whose periodic work finds that it must stop ends in order, with a message."""
 
 import asyncio
 import contextlib

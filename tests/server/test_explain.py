@@ -1,4 +1,4 @@
-"""SCORES and EXPLAIN over real connections, and what they are in compat mode."""
+"""SCORES and EXPLAIN over real connections, also in compat mode."""
 
 import time
 from itertools import pairwise
@@ -70,7 +70,7 @@ def test_compat_mode_knows_neither(tmp_path: Path) -> None:
 
 
 def test_an_explanation_of_thousands_of_words_is_no_attack(tmp_path: Path) -> None:
-    """It takes as much longer as it has more words, and its line stays bounded.
+    """Its time is linear in the number of words, and its line stays bounded.
 
     Ten times the words may take forty times as long, which leaves room for a busy machine; quadratic time would be a
     hundred times as long.

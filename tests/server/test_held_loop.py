@@ -1,4 +1,4 @@
-"""Nobody holds the loop: a PING beside the longest commands, and how long these take."""
+"""No command blocks the loop: a PING beside the longest commands, and their times."""
 
 import time
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ def push_buckets(ingest: Peer, buckets: int) -> None:
 
 
 def timed(server: Server, peer: Peer, line: str) -> tuple[str, float]:
-    """Return the answer to a command, and how long it took; fail if a PING beside it waited too long."""
+    """Return the answer to a command, and its time; fail if a PING beside it waited too long."""
     time.sleep(1.5)  # for what was begun before
     peer.socket.settimeout(WAIT_S)
     with watch(server) as seen:

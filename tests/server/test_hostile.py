@@ -1,6 +1,6 @@
 """Hostile peers: the memory of the server stays bounded, and it serves the other peers.
 
-All attacks of a run hit the same server, so what one of them leaves behind counts for the next one.
+All attacks of a run hit the same server, so the leftovers of one count for the next.
 """
 
 from collections.abc import Iterator

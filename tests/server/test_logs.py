@@ -1,4 +1,4 @@
-"""The log: one line an event, whatever the event holds; and the lines about slow commands."""
+"""The log: one line per event, whatever its text; and the lines about slow commands."""
 
 import io
 import logging
@@ -37,7 +37,7 @@ LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (level=\S+ logger=\S+
 
 @pytest.fixture
 def log() -> Iterator[io.StringIO]:
-    """What sonicpy logs, as the server writes it."""
+    """The log of sonicpy, in the format of the server."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(Logfmt())

@@ -69,7 +69,7 @@ def run(folder: Path, talk: Talk, settings: dict[str, Any] | None = None) -> Non
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """What happens from now on, in its order: how many records the log takes, and what connections send."""
+    """The events from now on, in order: numbers of records written to the log, and lines that connections send."""
     set_commit_after(monkeypatch, 60.0)
     append, write = Log.append, Connection._write
     happened: list[object] = []

@@ -28,7 +28,7 @@ from tests.server.peer import CROWD, Peer
 from tests.support.patience import is_within, until, until_in_loop
 
 EARLY_S = 0.02
-"""How much sooner a timer may end than the client sees: a loop counts from the beginning of its pass."""
+"""A timer may end this much earlier than the client expects: an event loop counts from the start of its pass."""
 NETWORKS = [
     (("192.0.2.7", 5000), "192.0.2.7", "IPv4"),
     (("::ffff:192.0.2.7", 5000, 0, 0), "192.0.2.7", "IPv4 inside IPv6"),
@@ -138,13 +138,13 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def is_unanswered(peer: Peer) -> bool:
-    """Whether nothing but the greeting has come, and the connection is open."""
+    """Return whether only the greeting was received, and the connection is open."""
     assert peer.line().startswith("CONNECTED <")
     return not select.select([peer.socket], [], [], 0)[0]
 
 
 def refused_after_s(server: Server, source: str = "") -> float:
-    """Return how long the refusal of a wrong password takes."""
+    """Return the time until the refusal of a wrong password."""
     with Peer(server, source=source) as peer:
         began = time.monotonic()
         peer.send(b"START search wrong\nPING\n")

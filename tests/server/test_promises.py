@@ -1,4 +1,4 @@
-"""What an answer promises: what it waits for, what is withdrawn with it, and what commands do before they begin."""
+"""Promises of answers: the work that an answer waits for, withdrawn answers, and the preparations of commands."""
 
 import asyncio
 import threading
@@ -20,7 +20,7 @@ from tests.support.patience import WAIT_S
 COMMIT = {"store": {"kv": {"durability": "commit"}}}
 PUSH = b'PUSH c b o "amber" LANG(none)\n'
 MOMENT_S = 0.1
-"""Long enough for an answer that waits for nothing."""
+"""Long enough for an answer that needs no wait."""
 
 
 class Client:

@@ -1,4 +1,4 @@
-"""Commands that somebody else is asked: order, refusals, nobody who answers, and clients that leave meanwhile."""
+"""Commands that another process answers: order, refusals, missing answers, and clients that leave meanwhile."""
 
 import asyncio
 import socket
@@ -41,14 +41,14 @@ class NoCommitter:
 
 
 class Elsewhere(Serving):
-    """A server whose queries somebody else answers, after a moment or when the test says so."""
+    """A server whose queries another process answers, after a moment or when the test decides."""
 
     def __init__(self) -> None:
         super().__init__(Config(), {Query: self.query}, None, NoCommitter())
         self.asked: list[tuple[str, Take]] = []
         self.executed: list[str] = []
         self.answer: Callable[[str], bytes | SonicError | None] | None = None
-        """What each query is answered; None: the test answers."""
+        """Returns the answer to each query; None: the test answers."""
 
     def query(self, target: None, command: Query) -> bytes:
         def ask(take: Take) -> None:

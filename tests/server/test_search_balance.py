@@ -1,4 +1,4 @@
-"""How many search processes there are, and where connections go: decided by how busy the loops were."""
+"""The number of search processes and the distribution of connections, by the load of the event loops."""
 
 import asyncio
 import os
@@ -36,7 +36,7 @@ TICKS = round(pool.BUSY_S / pool.TICK_S)
 
 @dataclass(eq=False)
 class Process:
-    """A process that only its figures tell of."""
+    """A process that exists only as figures."""
 
     busy: float = 0.0
     fresh: int = 0
@@ -63,7 +63,7 @@ class Process:
 
 @dataclass
 class Serving:
-    """A main process of which only the figures matter."""
+    """A main process that exists only as figures."""
 
     active: int = 0
     sheds: int = 0
@@ -81,7 +81,7 @@ class Clock:
 
 
 class Pool(SearchProcesses):
-    """A pool with processes that nobody started."""
+    """A pool whose processes were not started."""
 
     def __init__(self, setting: int | str, *processes: Process, here: float = 0.0, active: int = 0) -> None:
         self.serving = Serving(active)
@@ -198,7 +198,7 @@ def test_an_unexpected_error_ends_nothing(monkeypatch: pytest.MonkeyPatch, caplo
 
 
 class TestLate:
-    """A process that owes a report gets no connections: one that is stopped looks idle for ever."""
+    """A process with an overdue report gets no connections: a stopped one would look idle for ever."""
 
     @pytest.fixture
     def process(self, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> SearchProcess:
@@ -370,7 +370,7 @@ class TestLink:
 
 
 class TestCommitsThatFail:
-    """The main process answers what could not be committed."""
+    """The main process answers for changes that could not be committed."""
 
     async def asked(self, folder: Path) -> None:
         config = Config.model_validate({"server": {"search_processes": 1}})

@@ -273,7 +273,7 @@ def test_not_even_one_that_is_stopped(tmp_path: Path) -> None:
 
 
 def test_signals_while_one_starts(tmp_path: Path) -> None:
-    """Those that a terminal or a service manager sends to all processes of a server."""
+    """Signals that a terminal or a service manager sends to all processes of a server."""
     with Server(tmp_path, {"server.search_processes": 1}) as running:
         until = time.monotonic() + 1.5
         found = set()
@@ -288,7 +288,7 @@ def test_signals_while_one_starts(tmp_path: Path) -> None:
 
 
 def test_an_unexpected_error_of_the_periodic_work(tmp_path: Path) -> None:
-    """It is logged when it comes, and a stop ends the search processes all the same."""
+    """The error is logged at once, and a stop still ends the search processes."""
     port = free_port()
     log = tmp_path / "log.txt"
     arguments = ["serve", "--inet", f"{HOST}:{port}", "--data", str(tmp_path / "store")]

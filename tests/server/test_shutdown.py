@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT under load: the server answers and keeps what has arrived, and ends soon."""
+"""SIGTERM and SIGINT under load: the server answers received commands, keeps their changes, and ends soon."""
 
 import signal
 import threading

@@ -1,4 +1,4 @@
-"""Counters: what INFO shows, and what a histogram needs."""
+"""Counters of INFO and of histograms."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""STATS and VERIFY over real connections: what they report, and that other connections go on."""
+"""STATS and VERIFY over real connections: their reports, and other connections meanwhile."""
 
 import json
 import threading

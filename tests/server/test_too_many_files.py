@@ -1,4 +1,4 @@
-"""A server that may open few files: connections are refused with a word, and everything that was promised holds."""
+"""A server with a low limit of open files: connections are refused with a message, and all promises hold."""
 
 import resource
 import socket

@@ -1,4 +1,4 @@
-"""TOTAL of QUERY over real connections: how many objects answer on all pages together."""
+"""TOTAL of QUERY over real connections: the number of results on all pages together."""
 
 import itertools
 import random
@@ -33,7 +33,7 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def test_the_total_is_that_of_all_pages(filled: Server) -> None:
-    """It is as many as the unlimited answer lists, whatever the page, the order of the keys and the other keys."""
+    """The total equals the length of the unlimited answer, whatever the page, the order of keys and other keys."""
     pick = random.Random(17)
     with Peer(filled, "search") as search:
         for text in (*FIXED, *queries(3, 40)):

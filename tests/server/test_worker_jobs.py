@@ -1,4 +1,4 @@
-"""Workers.run: the caller gets what a job returns or raises, or learns that it died; an idle worker ends."""
+"""Workers.run: the caller gets the result or the exception of a job, or an error if it died; an idle worker ends."""
 
 import asyncio
 import gc

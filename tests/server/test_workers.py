@@ -14,7 +14,7 @@ from tests.support.patience import until
 
 OBJECTS = 2_000
 WORDS_EACH = 11
-"""So many that a worker builds the graph of all of them."""
+"""The number of words of each bucket, enough that a worker builds the graph."""
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find a server's children")
 
@@ -47,7 +47,7 @@ def kill(server: Server, _: set[int]) -> None:
 
 
 def interrupt_all(server: Server, workers: set[int]) -> None:
-    """What Control-C does in a terminal."""
+    """Send SIGINT to a server and its children, like Control-C in a terminal."""
     for number in workers:
         os.kill(number, signal.SIGINT)
     assert server.stop(signal.SIGINT) == 0

@@ -1,4 +1,4 @@
-"""For how long threads were ready to run and had no core: what a busy machine adds to every measured time."""
+"""The times for which threads were ready to run and had no core, which a busy machine adds to every measured time."""
 
 import contextlib
 from pathlib import Path
@@ -9,7 +9,7 @@ HERE = Path("/proc/thread-self")
 def waited_s(pid: int) -> dict[Path, float]:
     """Return the seconds without a core of this thread and of each of a process, since each began.
 
-    A thread that has ended is left out; on systems that do not say it, all are.
+    Ended threads are left out; on systems without these times, all are.
     """
     found = {}
     for thread in (HERE, *Path(f"/proc/{pid}/task").glob("*")):

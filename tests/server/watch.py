@@ -1,4 +1,4 @@
-"""What an attack costs a server and its other peers, measured from outside: memory, and the time of a PING."""
+"""The cost of an attack for a server and its other peers, measured from outside: memory, and the time of a PING."""
 
 import subprocess
 import sys

@@ -1,6 +1,6 @@
-"""Whether all tables of a store agree with each other: every row must be there that should be, and no other.
+"""A check that all tables of a store agree with each other: every row that should exist does, and no other.
 
-`faults` says in one sentence each what is wrong; `check_consistent` is the assertion for tests.
+`faults` returns a sentence for each fault; `check_consistent` is the assertion for tests.
 """
 
 from collections import Counter, defaultdict
@@ -39,7 +39,7 @@ def check_consistent(store: Store) -> None:
 
 
 def faults(view: View) -> Iterator[str]:
-    """Yield what is wrong with the store that `view` shows."""
+    """Yield the faults of the store that `view` shows."""
     if isinstance(view, WriteView):
         view.flush()
     transaction = view.transaction

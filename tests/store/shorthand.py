@@ -63,7 +63,7 @@ def found(store: Readable, word: str, bucket: str = "b", collection: str = "c") 
 
 
 def picture(view: View, collection: str, bucket: str) -> dict[str, object]:
-    """Return what `reference.store.Bucket.picture` returns, read from a store."""
+    """Return the picture of `reference.store.Bucket.picture`, read from a store."""
     state = view.bucket(collection, bucket)
     assert state is not None
     reader = BucketReader(view, state)

@@ -1,4 +1,4 @@
-"""A backup is there as a whole or not at all, and tells when it is not what was written."""
+"""A backup exists as a whole or not at all, and damage to it is detected."""
 
 import os
 import threading

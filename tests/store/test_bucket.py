@@ -87,7 +87,7 @@ def compare(store: Store, model: Model) -> None:
 class StoreMachine(RuleBasedStateMachine):
     """Applies the same mutations to a store and to the model.
 
-    `sealed` is the model as of the last seal: what a rollback or the death of the process leaves.
+    `sealed` is the model as of the last seal, the state after a rollback or the death of the process.
     """
 
     changes = Bundle("changes")
@@ -142,7 +142,7 @@ class StoreMachine(RuleBasedStateMachine):
     def push_through_a_fault(
         self, scope: tuple[str, str], oid: str, text: Terms, window: int, at: int, full: bool
     ) -> None:
-        """What `maintain` did since the last commit may be lost by this, so there must be nothing of it."""
+        """This may lose the work of `maintain` since the last commit, so there must be none."""
         self.store.commit()
         self.sealed = self.model.copy()
         self.apply(PushTerms("c", "b", "o1", terms("a b*2"), 2))
@@ -204,7 +204,7 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.store.uncommitted)
     @rule()
     def die(self) -> None:
-        """What stands in the files now is what a kill -9 would leave."""
+        """The files now have the content that a kill -9 would leave."""
         copy = self.folder / "copy"
         shutil.copytree(self.folder / "store", copy)
         survivor = open_store(copy, order=self.order)
@@ -220,7 +220,7 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 class StoreMachineByAssociation(StoreMachine):
-    """The same with lists in the order of association."""
+    """A StoreMachine whose lists are in the order of association."""
 
     order = BY_ASSOCIATION
 

@@ -1,4 +1,4 @@
-"""Checkpoints: what is saved, what is read back, and which pages stay."""
+"""Checkpoints: the saved data, reading it back, and the pages that are kept."""
 
 import os
 import threading

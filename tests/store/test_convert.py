@@ -77,7 +77,7 @@ def unpack(mode: str, folder: Path) -> tuple[Path, Holds]:
 
 
 def _note_terms(folder: Path, config: Config) -> None:
-    """Note that these texts, of which none is Chinese, have the terms that today's compat mode gives them."""
+    """Record that these texts, none of them Chinese, have the terms of today's compat mode."""
     today = Lexer(config.normalization, config.tokenization, config.stopwords, compat=config.server.compat == "sonic")
     with writing(folder) as transaction:
         held = ANALYZER.read(transaction) or {}
@@ -86,7 +86,7 @@ def _note_terms(folder: Path, config: Config) -> None:
 
 
 def check(index: Index, holds: Holds) -> None:
-    """Judge an index by what was pushed into it."""
+    """Judge an index by the texts that were pushed into it."""
     assert index.verify() == []
     held: Holds = defaultdict(lambda: defaultdict(set))
     for one in index.holdings():
@@ -302,7 +302,7 @@ def test_a_full_disk_at_any_write(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_is_full_indeed(tmp_path: Path) -> None:
-    """What the disk has room for is converted; with more room the next start goes on."""
+    """The store is converted as far as the disk has room; with more room the next start continues."""
     with disk(tmp_path / "disk", 16 << 20) as root, mock.patch.object(convert, "STEP_ROWS", 1):
         folder, holds = unpack("default", root)
         filler = fill(root, 60 << 10)
@@ -353,7 +353,7 @@ def test_readers_say_to_open_it_for_writing_once(tmp_path: Path, is_begun: bool)
 
 
 def test_the_version_that_wrote_it_refuses_a_store_half_converted(tmp_path: Path) -> None:
-    """That version knows no order of postings: it compares the analyzer key by key."""
+    """The old version has no order of postings: it compares the analyzer key by key."""
     folder, _ = unpack("default", tmp_path)
     half_converted(folder)
     with reading(folder) as transaction:

@@ -34,7 +34,7 @@ EVERY = 23
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, bytes]:
-    """The name and the content of a segment that holds the run and nothing that was committed."""
+    """The name and the content of a segment that holds the run and no committed change."""
     folder = tmp_path_factory.mktemp("written")
     store = open_store(folder)
     for mutation in RUN:

@@ -1,4 +1,4 @@
-"""Whether a folder holds a store, also where nobody may look; who may write it, and what locks leave behind."""
+"""Folders of stores: detection, also without permission to read; the exclusive writer, and leftovers of locks."""
 
 import errno
 import fcntl
@@ -60,7 +60,7 @@ def test_readers_need_a_lock_file_that_can_be_read_or_none(tmp_path: Path) -> No
 
 
 def test_a_lock_may_have_any_descriptor(tmp_path: Path) -> None:
-    """That of the standard input too, in a program that has closed it."""
+    """A lock may have the descriptor of the standard input, too, in a program that has closed it."""
     standard_input = os.dup(0)
     try:
         for kind in (WriterLock, ReaderLock):

@@ -1,4 +1,4 @@
-"""Free pages become holes: which ones, when, and that what others read stays."""
+"""Free pages become holes: their choice and time, and the pages that readers still use stay."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What readers have cached outlives commits, and answers as the tables do."""
+"""The caches of readers outlive commits, and agree with the tables."""
 
 import random
 import threading
@@ -66,7 +66,7 @@ def best(reader: BucketReader, lists: list[list[str]]) -> list[tuple[int, int, f
 
 
 def answers(reader: BucketReader) -> list[object]:
-    """Return what a reader finds and what it says of lengths."""
+    """Return the results of a reader, and its lengths of objects."""
     found: list[object] = [best(reader, [[word] for word in words]) for words in ASKED]
     found += [best(reader, [family, ["w7"]]) for family in FAMILIES]
     return [*found, bytes(reader.lengths()).rstrip(b"\0")]
@@ -481,7 +481,7 @@ def test_who_still_reads_an_older_commit_keeps_what_he_has(filled: Store) -> Non
 def test_another_thread_that_reads_fewer_pending_words_leaves_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_open: bool
 ) -> None:
-    """It reads those of an older state between the moment that this one has read and the moment that it notes them."""
+    """The other reader reads pending words of an older state after this one read them, and before it stores them."""
     store = Store(tmp_path, {}, map_bytes=1 << 24)
     store.apply(push("one", "older"))
     store.commit()

@@ -1,7 +1,7 @@
-"""Whatever a version since 1.0 has written opens in this one, and answers what was recorded then.
+"""Files of every version since 1.0 open in this one, and give the recorded answers.
 
-`tests/fixtures/make.py` made the fixtures. One that is there is never made again: a version with another format adds
-its own beside it, and these tests take every one of them.
+`tests/fixtures/make.py` made the fixtures. An existing fixture is never made again: a version with another format adds
+its own, and these tests use all of them.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The log: what is appended comes back whole or not at all, whatever happens to the files."""
+"""The log: an appended record is read back whole or not at all, whatever happens to the files."""
 
 import contextlib
 import errno

@@ -116,7 +116,7 @@ def test_names_take_few_bytes(tmp_path: Path) -> None:
 @settings(max_examples=examples(20), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("pppfc"), st.integers(0, 30)), max_size=80))
 def test_snapshots_know_new_names(changes: list[tuple[str, int]]) -> None:
-    """They are read once, and those of later commits are added; removed objects are not found, also not later on."""
+    """Names are read once, and those of later commits are added; removed objects are never found again."""
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(names, "WAITING_MIN", 12)
         patch.setattr(names, "FOLDED_MIN", 3)

@@ -1,4 +1,4 @@
-"""What waits for a commit: how much it is, who sees it, what a fault leaves of it, and whether there is room for it."""
+"""Uncommitted changes: their amount, their visibility, their state after a fault, and the room for them."""
 
 import shutil
 import threading

@@ -1,4 +1,4 @@
-"""Half empty pages are filled: no row changes, and what is full stays as it is."""
+"""Half empty pages are filled: no row changes, and full pages stay as they are."""
 
 import random
 import tempfile

@@ -200,7 +200,7 @@ def test_a_push_of_more_than_a_record_holds_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_fails_twice_is_refused(tmp_path: Path) -> None:
-    """Both recoveries pass: only what is asked for cannot be done."""
+    """Both recoveries succeed; only the change itself fails."""
     store = open_store(tmp_path)
     change(store, push("o1", "alpha"))
     tries = 0

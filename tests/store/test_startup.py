@@ -1,4 +1,4 @@
-"""What happens before LMDB opens a store: going back to the checkpoint, and damage that a sentence names."""
+"""The start of a store before LMDB opens it: going back to the checkpoint, and damage reported in a sentence."""
 
 import json
 import os
@@ -80,7 +80,7 @@ def test_nothing_goes_back_in_the_boot_that_wrote_it(tmp_path: Path, caplog: pyt
 
 
 def test_the_file_of_another_store_does_not_go_back(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Who puts an older copy of data.mdb into the folder must not get a mixture of both."""
+    """An older copy of data.mdb put into the folder must not lead to a mixture of both."""
     open_store(tmp_path / "other").close()
     store = filled(tmp_path / "store")
     copy = lose_power(tmp_path / "store", tmp_path / "copy")

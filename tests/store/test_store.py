@@ -1,4 +1,4 @@
-"""Opening and closing a store: who may, what is refused in which sentence, and what a closed store holds."""
+"""Opening and closing a store: the allowed processes, the messages of refusals, and the content of a closed store."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What has to be on the disk before something else happens, whatever a power loss then leaves."""
+"""The order of syncs: data that must be on the disk before a later step, whatever a power loss leaves."""
 
 from pathlib import Path
 

@@ -17,7 +17,7 @@ WRITES = ("put", "put_many", "append", "delete", "delete_rows")
 
 @dataclass
 class Calls:
-    """How many writes were tried; those whose number (from 0) is in `failing` raised."""
+    """The number of attempted writes; those whose number (from 0) is in `failing` raised."""
 
     failing: Collection[int]
     made: int = 0
@@ -47,7 +47,7 @@ class Failed(Exception):
 
 
 def roll_back(store: Maintainable) -> None:
-    """Let the store undo what was not sealed, as it does when the log cannot be written, and read its tables anew."""
+    """Undo unsealed changes of the store, as it does when the log cannot be written, and reload its tables."""
 
     def fail(view: WriteView) -> None:
         raise Failed

@@ -28,7 +28,7 @@ folder = Path(sys.argv[1])
 def mark(name):
     os.write(1, f"reply {name}\\n".encode())
 """
-"""What the code finds defined: the folder that it may use, and `mark`, which notes how far it has come."""
+"""Definitions for the code: the folder that it may use, and `mark`, which records its progress."""
 
 
 class Call(NamedTuple):
@@ -46,7 +46,7 @@ class Call(NamedTuple):
 
 @dataclass
 class Disk:
-    """What the disk may lack after some calls."""
+    """The data that the disk may lack after some calls."""
 
     unsynced: set[str] = field(default_factory=set)
     """Paths of files with content that only memory holds, and of folders with such lists of files."""

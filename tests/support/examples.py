@@ -1,4 +1,4 @@
-"""How many examples a property test looks at, and how many steps a test that interrupts at each of many."""
+"""The numbers of examples of property tests, and of steps in tests that interrupt at each of many."""
 
 from collections.abc import Sequence
 from typing import TypeVar

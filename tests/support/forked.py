@@ -23,11 +23,12 @@ from tests.support.patience import WAIT_S
 PROGRAM = Path(__file__).with_name("template.py")
 ALLOWED = sys.platform == "linux" and os.environ.get("SONICPY_FRESH_SERVERS") != "1"
 OWN = ("SONIC_", "PYTEST_")
-"""How variables begin that a server, or nothing, reads after its start. All others must be those of the template."""
+"""Prefixes of variables that only a server, or no program, reads after its start. All others must equal those of the
+template."""
 
 
 class Running(Protocol):
-    """What tests use of a process; subprocess.Popen has it too."""
+    """The interface of a process for tests; subprocess.Popen has it, too."""
 
     pid: int
 
@@ -116,7 +117,7 @@ _made: list[Template] = []
 
 
 def can_fork(environment: Mapping[str, str]) -> bool:
-    """Whether a forked process would be the same as one with this environment from the start."""
+    """Return whether a forked process would behave like one started with this environment."""
     return ALLOWED and inherited(environment) == _template().inherited
 
 

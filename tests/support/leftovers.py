@@ -12,7 +12,7 @@ VARIABLE = "PYTEST_OF_SONICPY"
 
 
 def mark_run() -> None:
-    """Let every process that this one starts tell which run of the tests it belongs to."""
+    """Mark every process that this one starts with the run of the tests."""
     os.environ.setdefault(VARIABLE, uuid.uuid4().hex)
 
 

@@ -1,4 +1,4 @@
-"""Where files are."""
+"""Paths of files."""
 
 from pathlib import Path
 

@@ -1,8 +1,8 @@
-"""How long tests wait, on any machine.
+"""Time limits of tests, on any machine.
 
-A wait ends as soon as what it waits for is there, so its limit costs nothing and tells a hang alone: it is a minute,
-or longer on a machine that was slow when the tests began. What a test judges by a limit is counted, or measured in the
-time of a core (`time.thread_time`), or compared with something that takes far longer.
+A wait ends as soon as its condition holds, so its limit costs nothing and only detects a hang: it is a minute, or
+longer on a machine that was slow when the tests began. A value that a test compares with a limit is a count, or a CPU
+time (`time.thread_time`), or is compared with something that takes far longer.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from typing import TypeVar
 
 STEPS = 2_000_000
 QUIET_S = 0.06
-"""How long a quiet core of a few years takes for STEPS."""
+"""The time of STEPS on a quiet core that is a few years old."""
 PAUSE_S = 0.01
 
 Found = TypeVar("Found")
@@ -32,7 +32,7 @@ def measured_slowness() -> float:
 SLOWNESS = measured_slowness()
 """Of this machine when the tests began."""
 WAIT_S = 60.0 * SLOWNESS
-"""How long a test waits for something that comes within a few seconds on a quiet machine."""
+"""The time limit of events that come within a few seconds on a quiet machine."""
 
 
 def until(
@@ -46,7 +46,7 @@ def until(
 
     Args:
         look: called again and again.
-        what: what is waited for, for the failure.
+        what: the awaited event, for the failure.
         pause_s: the seconds between two calls.
         most_s: after so many seconds the test fails.
     """
@@ -69,7 +69,7 @@ async def until_in_loop(
 
 
 def is_within(limit_s: float, began_s: float) -> bool:
-    """Whether at most `limit_s` have passed since `began_s` of `time.monotonic`, or on a machine that is slow now, as
-    many times more."""
+    """Return whether at most `limit_s` have passed since `began_s`, or many times more on a machine that is slow
+    now."""
     took_s = time.monotonic() - began_s
     return took_s < limit_s or took_s < limit_s * measured_slowness()

@@ -1,4 +1,4 @@
-"""What /proc tells of processes. They may end at any moment, also between a listing and a reading: nothing, then."""
+"""Processes as /proc shows them; results are empty for those that end between a listing and a reading."""
 
 import contextlib
 import os
@@ -47,5 +47,5 @@ def sockets(process: int) -> int:
 
 
 def is_running(process: int) -> bool:
-    """Whether a process is there and no zombie: those have no command line."""
+    """Return whether a process exists and is no zombie, which has no command line."""
     return bool(read(process, "cmdline"))

@@ -1,4 +1,4 @@
-"""The tests that did not run, in one line for each kind of reason, so that the summary ends with what failed."""
+"""The skipped tests in one line for each kind of reason, so that the summary ends with the failures."""
 
 import re
 from collections import Counter
@@ -11,12 +11,12 @@ KINDS = {
     r"^needs (bash|cargo|gcc|node|systemd|auditwheel|a C compiler|a NATS server|Linux and a C compiler)": "a program",
     r"/proc|Linux|prlimit|IPv6|system|right|root|user|pipes|parent": "something of the system or its rights",
 }
-"""Patterns of reasons, in the order in which they are tried, and what is missing then."""
+"""Patterns of reasons in the order of their use, and the missing parts."""
 OTHERS = "other reasons"
 
 
 def kind_of(reason: str) -> str:
-    """Return what is missing for a test that was skipped for this reason."""
+    """Return the missing part of a test that was skipped for this reason."""
     return next((kind for pattern, kind in KINDS.items() if re.search(pattern, reason)), OTHERS)
 
 

@@ -1,8 +1,8 @@
 """The process that forks servers for tests, run as a program; `tests/support/forked.py` starts it and asks it.
 
-It imports sonicpy once, and never runs it: whatever a server does is done behind the fork. Each message is a line of
-JSON over the socket whose descriptor is the argument. The servers get SIGTERM when it ends, so that those of a run that
-was broken off end too.
+It imports sonicpy once, and never runs it: a server does all of its work after the fork. Each message is a line of JSON
+over the socket whose descriptor is the argument. The servers get SIGTERM when it ends, so that those of a run that was
+broken off end too.
 """
 
 import gc
@@ -49,7 +49,7 @@ def ended(child: int) -> int | None:
 
 
 def become_server(asked: dict[str, Any]) -> NoReturn:
-    """Make this process what `python -m sonicpy` would be, and run that."""
+    """Turn this process into `python -m sonicpy`, and run it."""
     gc.unfreeze()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in (os.devnull, asked["log"]):

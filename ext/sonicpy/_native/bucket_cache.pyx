@@ -151,8 +151,7 @@ cdef class BucketCache:
         return 0
 
     cdef list completions(self, bytes prefix, Py_ssize_t limit, Py_ssize_t examined):
-        """Return the likely words that begin with a prefix, as `WordRange.likely` does; None: no cached range is
-        enough."""
+        """Return the likely words of a prefix, as `WordRange.likely` does; None: no cached range is enough."""
         cdef Py_ssize_t size = min(len(prefix), <Py_ssize_t> PREFIX_MAX)
         cdef PyObject *held
         cdef WordRange words
@@ -342,8 +341,7 @@ cdef class CachingReader:
         return 0
 
     def lengths(self):
-        """Return the packed lengths of all objects, by IID, as bytes or a bytearray, which the caller must not
-        change."""
+        """Return the packed lengths of all objects, by IID, as bytes or a bytearray, not to be changed."""
         cdef BucketCache cache = self._cache
         cdef set old_rows = cache._old_rows
         cdef dict rows

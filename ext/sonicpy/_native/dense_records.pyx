@@ -269,7 +269,7 @@ cdef bint next_name(Names *names) except -1:
 
 
 cdef const uint8_t *end_of_names(Names *names) except NULL:
-    """Return where the terms begin."""
+    """Return the start of the terms."""
     while next_name(names):
         pass
     return names.at
@@ -308,8 +308,7 @@ cdef void put_name(NameWriter *names, const Item *item) noexcept nogil:
 
 
 cdef int count_up(uint8_t *oid, int size) noexcept nogil:
-    """Add one to the number at the end of an OID; return the number of unchanged bytes, or -1: it would get another
-    digit."""
+    """Add one to the number at the end of an OID; return the number of unchanged bytes; -1: the number is all nines."""
     cdef int at = size - 1, step
     while at >= 0 and oid[at] == c'9':
         at -= 1

@@ -98,8 +98,8 @@ cdef int find_lists(reader, list rows, list lists, uint64_t window) except -1:
 
 
 def find_top(QueryState query not None, uint64_t wanted, *, bint total=False) -> tuple:
-    """Answer a query from `bind`: return the best `wanted` objects as (IID, kind, score), best first, and, if `total`,
-    the number of all that answer."""
+    """Return the best `wanted` objects of a query from `bind` as (IID, kind, score), and the number of all if
+    `total`."""
     cdef object reader = query.reader
     cdef list keys, found
     start(query, wanted, None)
@@ -119,8 +119,7 @@ def find_top(QueryState query not None, uint64_t wanted, *, bint total=False) ->
 
 
 def shown_scores(list found not None, double ceiling, int whole, double fraction_max) -> list:
-    """Return the scores of objects for users: `whole` minus the kind, plus the share of the ceiling, at most
-    `fraction_max`.
+    """Return scores for users: `whole` minus the kind, plus the share of the ceiling, at most `fraction_max`.
 
     Args:
         found: tuples (name or IID, kind, score, ...).
@@ -147,8 +146,7 @@ def add_term(QueryState query not None, double weight, int role=R_BRINGS) -> Non
 def add_words(
     QueryState query not None, list postings not None, double weight, double exact_weight=0.0, *, int kind=EXACT
 ) -> None:
-    """Add a slot of words to the term added last, behind its other slots; an object counts for the first slot that it
-    holds.
+    """Add a slot of words to the last term; an object counts for the first slot that it holds.
 
     Args:
         postings: StoredPostings of each word; their frequencies in an object add up.

@@ -478,8 +478,7 @@ cdef struct Cursor:
 cdef void start_cursor(
     Cursor *self, const uint8_t *prefix, Py_ssize_t prefix_size, const uint8_t *after, Py_ssize_t after_size
 ) noexcept nogil:
-    """Move to the place before the first word that begins with `prefix` and is greater than `after` (NULL: no
-    bound)."""
+    """Move before the first word that begins with `prefix` and is greater than `after` (NULL: no bound)."""
     cdef Py_ssize_t step
     cdef Node node
     cdef int found

@@ -369,7 +369,7 @@ cdef class PackedGraphBuilder:
     """Takes the words of a graph, then returns the content of the graph file.
 
     Args:
-        automaton_max_bytes: the most bytes that each of the three automata may take.
+        automaton_max_bytes: maximum of bytes of each of the three automata.
     """
     cdef uint8_t *_words  # length and bytes of each, in order
     cdef Run _humped  # hidden terms

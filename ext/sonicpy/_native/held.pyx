@@ -51,7 +51,7 @@ cdef class Held:
 
 
 cdef class Opened:
-    """Opens something for a block, which gets it, and closes it at the end.
+    """Opens an object for a `with` block, and closes it at the end.
 
     Args:
         opening: returns an object with a method `close`, which may be called again if it was interrupted.
@@ -130,7 +130,7 @@ cdef class Descriptor:
 
 
 def keep_for_ever(it) -> None:
-    """Keep something from being freed, even when the interpreter ends."""
+    """Keep an object from being freed, even at the end of the interpreter."""
     Py_INCREF(it)
 
 

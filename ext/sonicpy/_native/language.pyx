@@ -103,8 +103,7 @@ cdef inline bint is_blank(uint32_t char) noexcept nogil:
 cdef inline int classify_kind(
     const Table* table, int kind, const void* data, Py_ssize_t size, uint16_t* classes
 ) noexcept:
-    """Carry out `classify` for one width of characters. Calls pass a constant, so the compiler makes a function for
-    each."""
+    """Carry out `classify` for one width of characters, a constant, for each of which the compiler makes a function."""
     cdef int count = 0, chunk = 0
     cdef uint32_t char
     cdef uint16_t char_class

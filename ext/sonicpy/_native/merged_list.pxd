@@ -38,8 +38,7 @@ cdef TypedFrequencies typed_of(MergedList merged, object stored)
 
 
 cdef inline Py_ssize_t count_up_to(const Merged *merged, uint32_t iid, Py_ssize_t end) noexcept nogil:
-    """Return the number of postings for objects up to `iid` among the first `end`. Gallops from the end down: objects
-    are looked up newest first."""
+    """Return the number of postings for objects up to `iid` among the first `end`, galloping down from the end."""
     cdef Py_ssize_t part = iid >> LOW_BITS, low, first, count, half, step = 1
     cdef uint16_t wanted = <uint16_t> iid
     if part >= merged.parts:

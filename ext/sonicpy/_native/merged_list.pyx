@@ -191,8 +191,7 @@ cdef inline void put_posting(Merged *held, Py_ssize_t at, uint64_t pair, const P
 
 
 cdef TypedFrequencies typed_of(MergedList merged, object stored):
-    """Return the frequencies of one word of a family in its objects, cached with the list; its blocks must have been
-    read."""
+    """Return the frequencies of a word of a family in its objects; the blocks of the word must have been read."""
     cdef StoredPostings word = stored
     cdef TypedFrequencies made
     cdef Merged *held = &merged.held

@@ -94,8 +94,8 @@ cdef int look_at(QueryState query, uint32_t iid, uint8_t packed) except -2:
 cdef int part_in(
     QueryState query, Py_ssize_t number, uint32_t iid, uint8_t packed, double *part, const Slot **found
 ) except -2:
-    """Compute the part of a term in an object's score, and find its slot; return whether the object holds the term, or
-    -1: a block is missing."""
+    """Compute the part and the slot of a term in an object's score; return whether it holds the term, -1: a block is
+    missing."""
     cdef const Term *term = &query.terms[number]
     cdef TermWindow *here = &query.here[number]
     cdef int64_t window = iid >> WINDOW_BITS
@@ -140,8 +140,7 @@ cdef int part_in(
 
 
 cdef int part_in_slot(QueryState query, const Slot *slot, uint32_t iid, double norm, double *part) except -2:
-    """Compute the part of a slot in an object's score; return whether the object holds a word of it, or -1: a block is
-    missing.
+    """Compute the part of a slot in an object's score; return whether it holds a word of it, -1: a block is missing.
 
     Objects are looked up newest first.
     """

@@ -107,7 +107,7 @@ cdef class ObjectTable:
         return 0
 
     def best(self, uint64_t offset, uint64_t limit) -> list:
-        """Return the IIDs of at most `limit` objects from place `offset` on: best first, equal ones in the order of
+        """Return the IIDs of at most `limit` objects from place `offset` on, best first, then in the order of
         finding."""
         cdef TopK top
         cdef list iids = []

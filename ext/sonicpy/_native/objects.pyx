@@ -1,5 +1,4 @@
-"""Rows of `objects`: the records of up to sixteen neighbouring IIDs in one row; each OID is stored as its difference
-from the OID before.
+"""Rows of `objects`: the records of up to sixteen neighbouring IIDs, each OID as the difference from the OID before.
 
     row     per object, by rising place: place u8, shared u8, own u8, own bytes of the OID, v(size of rest), rest
 
@@ -24,8 +23,7 @@ OBJECTS_PER_RECORD_ROW = PLACES
 
 
 cdef int read_item(const uint8_t **at, const uint8_t *end, int before, Item *item) except -1:
-    """Read the next item of a row into `item`, which contains the OID before it; `before` is the place of that OID, or
-    -1."""
+    """Read the next item of a row into `item`, which contains the previous OID with the place `before` (-1: none)."""
     cdef uint8_t shared, own, before_size = item.oid_size if before >= 0 else 0
     if end - at[0] < 3:
         raise DamagedBytes("a row of objects is cut off")
@@ -136,8 +134,7 @@ cdef object name_at(bytes names, int place):
 def names_in(
     list rows not None, uint32_t bucket, uint64_t start, bytes prefix not None, Py_ssize_t limit, *, bint ends
 ) -> tuple:
-    """Return the OIDs that begin with a prefix, by rising IID, and the IID to continue with; None: the bucket ends
-    here.
+    """Return the OIDs with a prefix, by rising IID, and the IID to continue with; None: the bucket ends here.
 
     Args:
         rows: (key, row) of neighbouring rows of the table; rows of a later bucket may follow those of this one.

@@ -165,7 +165,7 @@ cdef inline Py_ssize_t skip_word(
 cdef inline Py_ssize_t skip_solid(
     const uint8_t *text, Py_ssize_t size, Py_ssize_t at, Py_ssize_t *after_word, Py_ssize_t *after_solid
 ) noexcept nogil:
-    """Return the beginning of white space, and the ends of the last word character and of the last character except
+    """Return the start of white space, and the ends of the last word character and of the last character except
     dots."""
     cdef int width
     cdef uint32_t point

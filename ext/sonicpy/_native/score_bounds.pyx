@@ -84,8 +84,9 @@ cdef int put_in_order(QueryState query) except -1:
 
 
 cdef double score_bound(QueryState query, int level, uint64_t leveled, Py_ssize_t without, uint8_t packed) noexcept nogil:
-    """Return a bound of the score of an object of the driver before it is scaled by its share of the query. Parts are
-    added up in the order of a score, so that rounding does not make the bound too small.
+    """Return a bound of the score of an object of the driver before it is scaled by its share of the query.
+
+    Parts are added up in the order of a score, so that rounding does not make the bound too small.
 
     Args:
         level: the largest frequency of the leveled terms in the object; see `part_at_most`.
@@ -192,8 +193,7 @@ cdef const int *levels_of(QueryState query, uint64_t leveled, uint32_t iid) noex
 
 
 cdef void find_few_limits(QueryState query, uint32_t iid) noexcept nogil:
-    """Find the limits as `find_limits` does, with one limit for all objects that hold the driver twice or more
-    often."""
+    """Find the limits like `find_limits`, with one limit for all objects that hold the driver more than once."""
     cdef uint64_t own = <uint64_t> 1 << query.driver if query.driver < 64 else 0
     cdef int level, any
     if is_as_before(query, iid):
@@ -208,7 +208,7 @@ cdef void find_few_limits(QueryState query, uint32_t iid) noexcept nogil:
 
 
 cdef int limit_of_level(QueryState query, int level, uint32_t iid) noexcept nogil:
-    """Return the limit of objects whose frequencies are at most those of a level; see `limit`."""
+    """Return the limit of objects with frequencies up to a level; see `limit`."""
     if not query.levels_found >> level & 1:
         query.levels_found |= 1 << level
         query.level_limits[level] = length_limit(query, 

@@ -20,8 +20,7 @@ cdef enum:
 cdef inline uint8_t *short_nodes(
     const uint8_t *nodes, Py_ssize_t size, uint32_t *root, Py_ssize_t *short_size
 ) except NULL nogil:
-    """Return the nodes of an automaton, to be freed by the caller; `root` is that of the finished nodes before the
-    call, and of the new ones after it.
+    """Return the nodes of an automaton, to be freed by the caller; replace `root` by the root of the new nodes.
 
     Raises:
         ValueError: the input is not finished nodes.

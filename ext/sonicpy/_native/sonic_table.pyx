@@ -112,8 +112,7 @@ cdef class SonicTable(ObjectTable):
         return is_new
 
     def parts(self, list iids, Py_ssize_t listed_max) -> list:
-        """Return the parts of the scores of some objects, as `find.parts` does, but with the number of the call of
-        `visit`, and with a tf of 0."""
+        """Return the parts of scores as `find.parts` does, with the number of the call of `visit`, and a tf of 0."""
         cdef int32_t number, at
         cdef const Score *score
         cdef Parts parts

@@ -45,8 +45,7 @@ cdef class StopVotes:
         free(self._languages)
 
     def most(self, str text not None) -> int:
-        """Return the language with most stop words among the pieces between blanks, the first of equal ones; -1: there
-        are none.
+        """Return the language with most stop words among the pieces between blanks, the first of equals; -1: none.
 
         Raises:
             UnicodeEncodeError: `text` holds a lone surrogate.

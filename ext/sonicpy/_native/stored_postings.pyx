@@ -417,8 +417,7 @@ cdef object miscounted(uint64_t df, Py_ssize_t count):
 
 
 cdef Windows windows_of(list postings, Py_ssize_t window_count):
-    """Return the windows of some words together, cached in the StoredPostings of one of them; None: they are too
-    rare."""
+    """Return the common windows of some words, cached in one StoredPostings; None: the words are too rare."""
     cdef StoredPostings one
     cdef Py_ssize_t blocks = 0
     cdef object key
@@ -440,8 +439,11 @@ cdef Windows windows_of(list postings, Py_ssize_t window_count):
 
 
 cdef StoredPostings first_of(list postings):
-    """Return the word of some words in which their common data is cached: one without rows, if there is any, because
-    the others may outlive it and meet a later one with other objects."""
+    """Return the word in which the common data of some words is cached.
+
+    It is a word without rows, if there is any, because the others may outlive it and meet a later one with other
+    objects.
+    """
     cdef StoredPostings one, first = postings[0]
     for one in postings:
         if one.has_own_blocks > first.has_own_blocks or (

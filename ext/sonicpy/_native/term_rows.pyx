@@ -50,7 +50,7 @@ def shown_bytes(bytes word not None, *, bint letters) -> int:
 
 
 cdef Py_ssize_t read_word(bytes row, Word *word) except -1:
-    """Read the numbers of a row and return where its tail begins."""
+    """Read the numbers of a row and return the start of its tail."""
     cdef const uint8_t *at = <const uint8_t *> row
     cdef const uint8_t *end = at + len(row)
     cdef uint64_t *fields = <uint64_t *> word

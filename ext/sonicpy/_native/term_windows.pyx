@@ -111,8 +111,8 @@ cdef int find_windows(QueryState query, TermWindow *here, Py_ssize_t first, Py_s
 
 
 cdef int find_merged(QueryState query, TermWindow *here, uint64_t most) except -1:
-    """Find the merged postings of some words, if they are rare. They are merged now if there are at most `most`, and
-    all of their blocks were read."""
+    """Find the merged postings of rare words. They are merged now if there are at most `most`, and all of their blocks
+    were read."""
     cdef MergedList merged
     cdef TypedFrequencies typed
     here.merged.list = NULL

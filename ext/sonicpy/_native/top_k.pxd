@@ -32,7 +32,7 @@ cdef struct TopK:
 
 
 cdef inline void empty_top(TopK *top) noexcept nogil:
-    """Forget what was collected."""
+    """Drop the collected objects."""
     top.size = 0
     top.worst_kind = CORRECTED
     top.worst_score = -INFINITY if top.k else INFINITY

@@ -1,4 +1,4 @@
-"""The best objects of a query, found without touching what cannot be among them.
+"""The best objects of a query, found without touching objects that cannot be among them.
 
     part     weight * tf * (k1 + 1) / (tf + norm of the object's length)       of a list in a score
     score    the parts added up in the order of the query's terms, times share ** exponent
@@ -251,11 +251,11 @@ cdef int walk_merged(QueryState query, const Merged *held) except -2:
 
 
 cdef void fetch_lengths(QueryState query, const Merged *held, Py_ssize_t last, Py_ssize_t part) noexcept nogil:
-    """Prefetch the lengths of the objects of a run, which lie far apart in memory.
+    """Prefetch the lengths of the objects of a run of postings, which lie far apart in memory.
 
     Args:
-        last: the place of its last posting.
-        part: at least that of this posting.
+        last: the place of the last posting of the run.
+        part: the part of `held` with this posting, or a later one.
     """
     cdef Py_ssize_t at
     for at in range(last, max(last - (1 << RUN_BITS), -1), -1):

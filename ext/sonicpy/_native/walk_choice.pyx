@@ -1,5 +1,4 @@
-"""The objects of a window, or of a run of postings, that a walk has to examine: those that quick tests do not exclude
-from the best.
+"""The objects of a window, or of a run of postings, that a walk examines because quick tests do not exclude them.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -68,8 +67,7 @@ cdef int find_able(QueryState query, uint32_t newest) except -1:
 
 
 cdef bint may_be_best(QueryState query, uint32_t iid, uint8_t packed, int tf) except -1:
-    """Return whether quick tests allow an object of the driver among the best: the terms that it holds, and their
-    frequencies."""
+    """Return whether quick tests of terms and frequencies allow an object of the driver among the best."""
     cdef Py_ssize_t at
     cdef int held
     query.lookups += 1

@@ -54,8 +54,7 @@ cdef void find_needed(QueryState query, uint32_t newest) noexcept nogil:
 
 
 cdef Py_ssize_t count_spare(QueryState query, uint32_t newest) noexcept nogil:
-    """Return the number of spare terms: those that add least, and together bring no object up to `newest` among the
-    best."""
+    """Return the number of spare terms: the smallest, which alone bring no object up to `newest` among the best."""
     cdef const Term *term
     cdef Py_ssize_t number, at
     cdef Kind kind = CORRECTED
@@ -151,8 +150,7 @@ cdef double spare_at_most(QueryState query, int packed) noexcept nogil:
 
 
 cdef int64_t window_below_needed(QueryState query, int64_t window) noexcept nogil:
-    """Return the newest window below one that may hold objects with a needed term and all required terms; -1: there is
-    none."""
+    """Return the newest window below one that may hold objects with a needed and all required terms; -1: none."""
     cdef Py_ssize_t at
     cdef int64_t newest = -1
     for at in range(max(query.needed_from, 0), query.bringing):

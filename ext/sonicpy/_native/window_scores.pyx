@@ -149,8 +149,7 @@ cdef int add_term(QueryState query, Py_ssize_t number, int64_t window) except -2
 
 
 cdef inline double part_of_once(QueryState query, Py_ssize_t number, bint is_typed, uint32_t iid) noexcept nogil:
-    """Return the part of a term for an object that holds it once; parts of a common term are cached by the object's
-    length."""
+    """Return the part of a term for an object that holds it once; those of a common term are cached by length."""
     cdef uint8_t packed = packed_length(&query.packed, iid)
     cdef const Slot *slot = &query.slots[query.terms[number].first]
     cdef double *once = query.held_rows[number].once

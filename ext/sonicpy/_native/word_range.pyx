@@ -130,8 +130,7 @@ cdef class WordRange:
         return self.sorted_of(start, end, size, limit)
 
     cdef Py_ssize_t first_behind(self, const uint8_t *prefix, Py_ssize_t size, Py_ssize_t first, bint beyond) noexcept:
-        """Return the first place from `first` on whose word is not before `prefix`; with `beyond`, and does not begin
-        with it."""
+        """Return the first place from `first` on whose word is not before `prefix`, nor begins with it if `beyond`."""
         cdef Py_ssize_t last = self._count, middle
         cdef const RangedWord *word
         cdef int order

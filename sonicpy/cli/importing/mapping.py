@@ -23,12 +23,12 @@ TERMS_FIELD = "terms"
 
 
 class InvalidRow(SonicError):
-    """A row cannot be indexed; the message says why."""
+    """A row cannot be indexed; the message holds the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing to push: a text, the terms of an exported object, or the facts of an exported bucket."""
+    """An entry to push: a text, the terms of an exported object, or the facts of an exported bucket."""
 
     collection: str
     bucket: str

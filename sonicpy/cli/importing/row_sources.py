@@ -100,8 +100,7 @@ class Source:
 
     @property
     def is_lasting(self) -> bool:
-        """Whether the source is a regular file, which can be opened again. Opening a pipe again would take rows away,
-        or wait."""
+        """Whether the source is a regular file, which can be opened again; a pipe would lose rows, or wait."""
         return self.path != STDIN and Path(self.path).is_file()
 
     @property
@@ -223,8 +222,7 @@ class Source:
 
 
 def kind_of(path: str) -> str:
-    """Return the format of a file by its extension, or by the extension before .gz. Raises ConfigError for an unknown
-    one."""
+    """Return the format of a file by its extension, or by the one before .gz. Raises ConfigError if unknown."""
     if path == STDIN:
         return "jsonl"
     name = path.lower().removesuffix(GZIP)

@@ -166,8 +166,7 @@ def _report(arguments: argparse.Namespace, start: Position, end: Position, met: 
 
 @contextmanager
 def _sink(arguments: argparse.Namespace) -> Iterator[tuple[Sink, Callable[[], Path | None]]]:
-    """Open the sink of an import for the length of a `with` block; also give a function that returns the folder of
-    positions."""
+    """Open the sink of an import inside a `with` block; also yield a function that returns the folder of positions."""
     url = server_url(arguments)
     if url is not None:
         with open_server(url) as client:
@@ -178,8 +177,7 @@ def _sink(arguments: argparse.Namespace) -> Iterator[tuple[Sink, Callable[[], Pa
 
 
 def _folder_of_user(*, resume: bool) -> Path | None:
-    """Return the folder of positions for imports into a server; None: positions cannot be saved, and --resume was not
-    given."""
+    """Return the folder of positions for imports into a server; None: not writable, and --resume was not given."""
     folder = user_folder()
     try:
         if folder is None:

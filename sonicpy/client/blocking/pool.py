@@ -43,7 +43,7 @@ class _Room:
         self.turns = CallTurns(size)
 
     def take(self) -> BlockingConnection | None:
-        """Take the idle connection that was used last, which the server is least likely to have closed; None: none is
+        """Take the idle connection that was used last, the least likely to be closed by the server; None: none is
         idle."""
         try:
             return self.idle.pop()

@@ -1,5 +1,4 @@
-"""The time that batches of one log wait for their acknowledgement: mostly a millisecond, sometimes until a new
-leader."""
+"""The waits of batches of a log for their acknowledgement: mostly a millisecond, sometimes until a new leader."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -359,7 +359,7 @@ def subject_of(log: int) -> str:
 
 
 def is_missing(answer: dict[str, Any]) -> bool:
-    """Return whether an answer says that the stream does not exist."""
+    """Return whether an answer means that the stream does not exist."""
     return bool(answer.get("error", {}).get("err_code") == STREAM_NOT_FOUND)
 
 

@@ -1,8 +1,8 @@
 """The lag of a node's replicas behind their logs, and the silence of the brokers.
 
-A replica has its own position, but only the brokers have the end of a log. So the brokers are asked for it every few
-seconds, log by log. Each answer is a look: the end of the log at a time. A replica lags until it has applied the end of
-its oldest look.
+A replica knows its own position, but only the brokers have the end of a log. So the end is requested every few seconds,
+log by log. Each answer is a sample: the end of the log at a time. A replica lags until it has applied the end of its
+oldest sample.
 """
 
 import asyncio
@@ -14,9 +14,9 @@ from typing import Protocol
 from sonicpy.cluster.log.broker import Epoch, LogGone, LogKeeper, Unacknowledged
 
 LOOK_S = 3.0
-"""Between two looks at the same log."""
+"""The pause between two requests for the state of a log."""
 LOOKS_PER_SECOND_MAX = 20
-"""Maximum of looks per second: a node with very many logs looks at each less often."""
+"""Maximum of requests per second: a node with very many logs requests the state of each less often."""
 LAG_MAX_S = 10.0
 """A longer lag of a replica makes its node unready."""
 SILENCE_MAX_S = 10.0
@@ -32,7 +32,7 @@ class Follower(Protocol):
 
 
 class Lag:
-    """The looks at the logs of a node's replicas.
+    """The lag of a node's replicas, from requests for the states of their logs.
 
     Args:
         replicas: by partition; it may change at any time.
@@ -58,7 +58,7 @@ class Lag:
         self._ends: dict[int, int] = {}
 
     async def run(self) -> None:
-        """Look at the logs until cancelled."""
+        """Request the states of the logs until cancelled."""
         while True:
             logs = sorted(self._logs())
             self._silent_since_s = {log: since_s for log, since_s in self._silent_since_s.items() if log in logs}
@@ -67,7 +67,7 @@ class Lag:
                 await asyncio.sleep(max(LOOK_S / len(logs), 1 / LOOKS_PER_SECOND_MAX))
 
     async def look(self, log: int) -> None:
-        """Ask the brokers where a log ends."""
+        """Request the end of a log from the brokers."""
         asked_s = self._clock()
         try:
             epoch = await self._broker.epoch(log)
@@ -119,9 +119,8 @@ class Lag:
 
     @property
     def longest_silence_s(self) -> float:
-        """The longest silence of a log in seconds; 0.0: all logs answered their last look.
-
-        Silence begins with the first look without an answer, because looks at many logs are rare.
+        """The longest silence of a log in seconds; 0.0: all logs answered their last request. Silence begins with the
+        first request without an answer, because requests for many logs are rare.
         """
         logs = self._logs()
         since_s = [since_s for log, since_s in self._silent_since_s.items() if log in logs]

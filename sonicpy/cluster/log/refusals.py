@@ -83,7 +83,7 @@ def meaning_of_code(code: int | None, status: int | None, said: str) -> SonicErr
     Args:
         code: of the error, such as 10008.
         status: its HTTP status.
-        said: its description.
+        said: the description.
     """
     told = f"{said}, code {code}" if code else said
     if code in SETTINGS:

@@ -82,7 +82,7 @@ FORMATS: dict[int, EntryFormat] = {
 
 
 def pack_entry(batch: Batch, version: int) -> bytes:
-    """Return the entry of a batch in a version that this sonicpy knows."""
+    """Return the entry of a batch in a version that this sonicpy supports."""
     return FORMATS[version].pack(batch)
 
 

@@ -23,8 +23,7 @@ def merge_names(pages: Iterable[Sequence[str]], limit: int, *, by_length: bool =
 
 
 def merge_figures(found: "Sequence[Figures]") -> "Figures":
-    """Return the sums of the figures of all partitions; figures that cannot be added are those of the first
-    partition."""
+    """Return the sums of the figures of all partitions; other figures are those of the first partition."""
     merged = dict(found[0])
     for key in (*SUMS, *SUMS_OF_NODE):
         if all(key in figures for figures in found):

@@ -190,8 +190,7 @@ class Node:
             logger.warning("a question for the status was not answered: %s", error)
 
     async def _note_upgrade(self, message: Msg) -> None:
-        """Read the version of entries to write from the registry; if that fails, keep the old one until the next
-        start."""
+        """Read the version of entries to write from the registry; on failure keep the old one until the next start."""
         try:
             agreed = await self._keepers.registry.agreement()
             check_agreement(agreed)
@@ -202,8 +201,7 @@ class Node:
         logger.info("entries of version %d are written from now on", agreed.version)
 
     async def _note_loss(self, message: Msg) -> None:
-        """Forget the acknowledged position of a recovered partition: its log may lack the entries that reads would wait
-        for."""
+        """Forget the acknowledged position of a recovered partition: its log may lack entries that reads wait for."""
         partition = int(message.data)
         try:
             epoch = await self._keepers.log.epoch(self.places.layout.log_of(partition))

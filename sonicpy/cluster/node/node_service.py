@@ -64,8 +64,7 @@ def push(node: "Node", command: Push) -> bytes:
 
 
 def read_here(call: Callable[[Any, Any], bytes]) -> "Callable[[Node, Any], bytes]":
-    """Return a call that answers by a replica of this node, if the replica has all changes that this node has
-    acknowledged."""
+    """Return a call of a replica of this node, if it has all changes that this node has acknowledged."""
 
     def read(node: "Node", command: Any) -> bytes:
         places, writers = node.places, node.writers
@@ -108,8 +107,7 @@ CHANGES = (Pop, FlushB, FlushC, FlushO)
 
 
 def limit_of(command: Command) -> float:
-    """Return the time limit of a command at this node, in seconds: less if another node may have had the command
-    before."""
+    """Return the time limit of a command at this node in seconds: less if another node may have had it before."""
     return ANSWER_S - RELAYED_S if type(command) in NODE_CALLS else ANSWER_S
 
 

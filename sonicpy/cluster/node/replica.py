@@ -1,4 +1,4 @@
-"""A replica of a partition on this node: it applies what its log holds for the partition, and answers.
+"""A replica of a partition on this node: it applies the entries of its log for the partition, and answers.
 
 It answers once it has caught up with the log as of the node's start. It stops for good, with a reason, if the log is
 another one than its own, or an entry cannot be applied. `follower.py` reads the log for it.
@@ -73,7 +73,7 @@ class Replica:
         self.index = index
         self.config = config
         self.applied = index.progress.position
-        """The position in the log up to which reads see everything."""
+        """The position in the log up to which reads include all changes."""
         self.fault: str | None = "it has not caught up with the log"
         """The reason why it does not answer, as the rest of a sentence; None: it answers."""
         self.is_broken = False
@@ -106,8 +106,7 @@ class Replica:
         self._note_caught_up()
 
     def take(self, position: int, batch: Batch) -> None:
-        """Apply the next entry of the log, if it concerns this partition; several together before the replica has
-        caught up.
+        """Apply the next entry of the log, if it concerns this partition; before catching up, several together.
 
         Raises:
             StoreFull: entries that were taken but not applied are lost; the log has to be read again from `applied` on.

@@ -1,5 +1,4 @@
-"""Snapshots of partitions, kept by the brokers: a new replica begins with one, so that old entries of the log can be
-deleted.
+"""Snapshots of partitions at the brokers: a new replica begins with one, so old entries of the log can be deleted.
 
 A snapshot is the backup of a replica, cut into chunks. It is valid once it was read back. The log is cut off below the
 older of the two newest snapshots, but keeps all entries that a replica which answers still needs.

@@ -23,8 +23,7 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 def init(
     brokers: str, monitors: Sequence[str], partitions: int, copies: int, nodes: Sequence[str], logs: int = 1
 ) -> Layout:
-    """Make a cluster, and return its layout. A second call with the same arguments changes nothing, even if other nodes
-    hold the partitions by then.
+    """Make a cluster, and return its layout; a second call with equal arguments changes nothing.
 
     Args:
         brokers: addresses of NATS servers, separated by commas.
@@ -64,7 +63,7 @@ async def make(brokers: str, layout: Layout) -> Layout:
 
 
 def add(brokers: str, node: str) -> Layout:
-    """Let a node hold partitions; return the new layout, which `rebalance` finishes.
+    """Assign partitions to a new node; return the new layout, which `rebalance` finishes.
 
     Raises:
         ConfigError: the name is wrong, or the node holds partitions already.
@@ -83,7 +82,7 @@ def add(brokers: str, node: str) -> Layout:
 
 
 def drain(brokers: str, node: str, *, force: bool = False) -> Layout:
-    """Let the other nodes hold a node's partitions; return the new layout, which `rebalance` finishes.
+    """Assign a node's partitions to the other nodes; return the new layout, which `rebalance` finishes.
 
     Args:
         force: even if fewer nodes are left than each partition has replicas.

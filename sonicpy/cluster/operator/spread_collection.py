@@ -1,5 +1,4 @@
-"""`sonicpy cluster spread`: divides the buckets of a collection into parts in several partitions, before its first
-PUSH."""
+"""`sonicpy cluster spread`: divides the buckets of an empty collection into parts in several partitions."""
 
 import asyncio
 import dataclasses

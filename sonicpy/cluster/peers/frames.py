@@ -1,6 +1,6 @@
 """Messages on a connection between two nodes: frames, each with the number of the question that it belongs to.
 
-    frame    size u32 of what follows the head | number u32 | bytes     (little-endian)
+    frame     size u32 of the bytes after the head | number u32 | bytes     (little-endian)
 
 The first frame of a connection holds the secret of the node that is asked; every other frame is a question or an
 answer. Answers may come in any order.

@@ -61,8 +61,8 @@ class HedgedQuestion:
     """A question to some nodes, which are asked in order.
 
     Attributes:
-        first_s: time of asking the first node.
-        began_s: time of asking the first of the nodes whose answers are awaited.
+        first_s: time of the question to the first node.
+        began_s: time of the question to the first of the nodes whose answers are awaited.
         is_over: no answer is needed any more.
     """
 

@@ -1,4 +1,4 @@
-"""Connections from node to node, on which nodes ask other nodes what they cannot answer themselves.
+"""Connections between nodes, over which a node asks others questions that it cannot answer itself.
 
 A node listens at the address from which it reaches the brokers, and writes that address to the registry with a secret,
 which other nodes have to send: so it trusts the clients that the brokers trust. Questions share one connection to each
@@ -216,9 +216,7 @@ class Peers:
         await self._registry.note_peer(self._name, PeerAddress(host, port, self.secret.decode(), certificate))
 
     def route(self, nodes: tuple[str, ...]) -> Sequence[Asker]:
-        """Return the open connections to some nodes, in rotating order; missing connections are opened in the
-        background.
-        """
+        """Return the open connections to some nodes, in rotating order; open missing ones in the background."""
         routes = self._routes.get(nodes)
         if routes is None:
             askers = [asker for node in nodes if (asker := self._asker_of(node)) is not None]
@@ -247,8 +245,7 @@ class Peers:
         return await future
 
     async def ask_once(self, nodes: tuple[str, ...], question: bytes, limit_s: float) -> bytes | None:
-        """Return the answer of one of some nodes to a question that must not be asked twice, or the reason why none can
-        answer.
+        """Return the answer of a node to a question that must not be asked twice, or the reason why none can answer.
 
         Args:
             limit_s: longest time for an answer.

@@ -186,7 +186,7 @@ class Registry:
             change: returns the new names. It may raise ConfigError.
 
         Raises:
-            StoreError: somebody else changed the layout meanwhile, or no broker answers.
+            StoreError: the layout was changed meanwhile, or no broker answers.
         """
 
         def move(layout: Layout) -> Layout:
@@ -201,7 +201,7 @@ class Registry:
             change: returns the new layout. It may raise ConfigError.
 
         Raises:
-            StoreError: somebody else changed the layout meanwhile, or no broker answers.
+            StoreError: the layout was changed meanwhile, or no broker answers.
         """
         layout = await self.layout()
         changed = change(layout)

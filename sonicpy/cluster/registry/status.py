@@ -16,7 +16,7 @@ from sonicpy.cluster.registry.registry import Layout, Registry
 
 SUBJECT = "sonicpy.status"
 ANSWERS_S = 1.0
-"""How long nodes have to answer."""
+"""The time limit for answers of nodes."""
 NAMED_MAX = 16
 """Partitions that a sentence names."""
 

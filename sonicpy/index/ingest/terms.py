@@ -30,8 +30,7 @@ LANGUAGES_FORM = re.compile(r"(?:[a-z]{2,3} [1-9]\d{0,8}(?:,(?!$)|$))*")
 
 
 def packed_terms(terms: Mapping[str, int], hidden: Mapping[str, int], languages: str = "") -> Terms:
-    """Return terms as the lexer does; hidden terms are flagged as stop words, because the store only records that they
-    are hidden.
+    """Return terms as the lexer does, hidden ones flagged as stop words: the store only records that they are hidden.
 
     Args:
         languages: as `ExportedObject.languages`.

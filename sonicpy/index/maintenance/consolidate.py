@@ -271,7 +271,7 @@ def _live_words(view: View, state: BucketState) -> list[bytes]:
 
 
 def _words_with_orphans(view: View, pool: GraphPool, state: BucketState, limits: GraphLimits) -> list[bytes]:
-    """Return, in byte order, the words of the old graph and new words; popped words are left out, other vanished ones
+    """Return the words of the old graph and new words in byte order; popped words are left out, other vanished ones
     stay.
 
     A full graph takes no new words; any other graph takes the oldest ones, up to its limit. Words that were not taken

@@ -192,8 +192,8 @@ class Maintainer:
         return published
 
     def prune_small(self, graphs: list[Built]) -> list[tuple[Built, bytes]]:
-        """Delete some of the pending words of several published graphs; return the graphs with more of them, and the
-        keys to continue from."""
+        """Delete some pending words of published graphs; return the graphs with more of them, and the keys to continue
+        from."""
 
         def prune(view: WriteView) -> list[tuple[Built, bytes]]:
             found = [(built, prune_pending(view, built, b"")) for built in graphs]

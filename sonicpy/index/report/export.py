@@ -1,5 +1,4 @@
-"""The export of a bucket, object by object: an index of the objects, pushed in this order, gives the same hits in the
-same order.
+"""The export of a bucket, object by object: pushed in this order, the objects make an index with equal answers.
 
 Objects come in the order of their creation, each with its words. In compat mode, lists are in the order of association:
 if a text was added to an object after newer objects were pushed, the object follows these in the postings of some

@@ -120,8 +120,7 @@ def disk_figures(folder: Path) -> Figures:
 
 
 def memory_bytes() -> int | None:
-    """Return the resident memory of this process in bytes, mapped files included; None: the system does not report
-    it."""
+    """Return the resident memory of this process in bytes, mapped files included; None: not reported."""
     try:
         pages = int(STATUS.read_text().split()[1])
     except (OSError, ValueError, IndexError):

@@ -42,14 +42,12 @@ def edits_allowed(length: int) -> int:
 
 @lru_cache(maxsize=1024)
 def states_of(word: bytes, edits: int) -> int:
-    """Return the number of states of Sonic's automaton for the words within some edits, or any number above
-    STATES_MAX."""
+    """Return the number of states of Sonic's automaton for words within some edits, or one above STATES_MAX."""
     return count_states(word, edits, STATES_MAX)
 
 
 def edits_allowed_by_sonic(word: bytes, typed_bytes: int) -> int:
-    """Return the maximum of edits in Sonic, which counts bytes, and builds no automaton of more than STATES_MAX
-    states."""
+    """Return the maximum of edits in Sonic, which counts bytes, and limits its automaton to STATES_MAX states."""
     allowed = edits_allowed(typed_bytes)
     while allowed > 0 and states_of(word, allowed) > STATES_MAX:
         allowed -= 1

@@ -292,8 +292,7 @@ def _ways(stem: str, algorithm: str) -> tuple[str, ...]:
 
 
 def _core(word: str, before: tuple[str, ...]) -> str:
-    """Return a word as input of a stemmer: with straight apostrophes, without points, and without an elision before
-    it.
+    """Return a word as input of a stemmer: with straight apostrophes, without points and without an elision.
 
     It keeps the sign that separates the parts of Persian words, by which the stemmer knows them.
     """

@@ -1,5 +1,4 @@
-"""A plan carried out: `bind` gives it to a bucket, `find` answers there, `merge` makes a page of the findings of all
-parts.
+"""The execution of a plan: `bind` gives it to a bucket, `find` answers there, `merge` makes a page of all parts.
 
 These three calls serve one bucket, several buckets of an index, and parts of a bucket on other nodes, whose answers are
 RemoteParts.

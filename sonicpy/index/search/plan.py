@@ -98,8 +98,7 @@ def of_plain(plain: Sequence[Any]) -> Plan:
 
 
 def _rows(clause: Clause) -> Iterator[list[Any]]:
-    """Yield [term, word, weight, how, edits, is required, brings, weight of the family, exact weight] of the words of a
-    clause; weights that a row does not need are 0."""
+    """Yield [term, word, weight, how, edits, is required, brings, weight of the family, exact weight] of each word."""
     role = [bool(clause.role & REQUIRED), bool(clause.role & BRINGS)]
     for place, slot in enumerate(clause.slots):
         typed, *forms = [word.decode() for word in slot.words]

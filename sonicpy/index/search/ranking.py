@@ -51,8 +51,7 @@ PLANNERS: dict[str, Planner] = {"bm25": plan_bm25, "newest": plan_newest}
 def carry_out(
     lexicon: Lexicon, terms: Terms, config: Config, matching: Matching | None, wanted: int, *, total: bool = False
 ) -> tuple[Plan, Part | SonicPart]:
-    """Return the plan of a query, and the part of a bucket: the best `wanted` objects, and, if `total`, the number of
-    all that answer."""
+    """Return the plan of a query, and its best `wanted` objects in a bucket, with the number of all if `total`."""
     planner = PLANNERS.get(config.search.ranking)
     if planner is None:
         return rank_sonic(lexicon, terms, config)

@@ -61,8 +61,7 @@ def common_languages(sketches: Sequence[Sketch]) -> tuple[str, ...]:
 
 
 def pack_completions(lexicon: Lexicon, term: bytes) -> bytes | None:
-    """Return the completions that a part holds, packed, for `likely_completions`; None: the part takes them from a
-    graph, or
+    """Return the packed completions of a part for `likely_completions`; None: the part takes them from a graph, or
     some differ in accents."""
     if not lexicon.live or lexicon.variants(term):
         return None

@@ -15,9 +15,8 @@ WORD, DISTANCE = itemgetter(0), itemgetter(2)
 
 
 def suggest_likely(statistics: Statistics, word: bytes, limit: int) -> list[bytes]:
-    """Return at most `limit` words: the word itself, then its completions by frequency, then words with a part that the word
-    completes to, then corrections, nearest
-    first.
+    """Return at most `limit` words: the word itself, completions by frequency, then words with a part that the word
+    completes to, then corrections, nearest first.
 
     Completions may differ from the word in accents, corrections may be of a beginning. Corrections of one distance are
     ordered by likeness to `word` and by frequency, those of whole words first.

@@ -259,8 +259,7 @@ class Connection(asyncio.BufferedProtocol):
         promises: list[int],
         stop: TurnEnd | Command | None,
     ) -> None:
-        """Wait for the disk and for removals in progress, write the replies of the turn, then execute a long
-        command."""
+        """Wait for the disk and for removals in progress, write the replies of the turn, then run a long command."""
         try:
             try:
                 if synced is not None:

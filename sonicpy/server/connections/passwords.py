@@ -94,8 +94,7 @@ class DelayedRefusal:
 
 
 def network_of(peername: object) -> str:
-    """Return the network of an address, within which a client may choose its address: the IPv4 address, or 64 bits of
-    IPv6."""
+    """Return the network of an address, whose addresses one client may choose: an IPv4 address, or 64 bits of IPv6."""
     if not isinstance(peername, tuple) or not peername:
         return "local"
     address = ip_address(str(peername[0]).partition("%")[0])

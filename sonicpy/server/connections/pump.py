@@ -50,7 +50,7 @@ class Side(asyncio.Protocol):
         self._on_end()
 
     def close(self) -> None:
-        """Send what is unsent, then close."""
+        """Send unsent bytes, then close."""
         self._is_over = True
         if self._transport is not None:
             self._transport.close()

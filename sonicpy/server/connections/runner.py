@@ -3,7 +3,7 @@
 line -> Session.next -> reply of the session                    -> out
                      -> command in `Service.kinds` -> reply    -> out
                      -> any other command: returned to the caller, because it takes longer than a turn;
-                        as Relayed, if somebody else is to be asked
+                        as Relayed, if another process or node is asked
 """
 
 import asyncio
@@ -142,8 +142,7 @@ class Runner:
         return answer if isinstance(answer, bytes) else self.refuse(answer)
 
     def refuse(self, error: SonicError) -> bytes:
-        """Return and count the reply to a command that failed; the log gets the error, whose details the client does
-        not see."""
+        """Return and count the reply to a failed command; the details of the error go only to the log."""
         if not isinstance(error, CommandError):
             logger.error("%s", error)
         reply = replies.error(error)

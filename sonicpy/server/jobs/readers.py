@@ -1,10 +1,9 @@
-"""Watches the readers of the store: the pages of a snapshot cannot be used again, so a reader that never ends makes the
-file grow with every change.
+"""Watches the readers of the store: a snapshot keeps its pages, so one that never ends makes the file grow.
 
-    a reader older than OLD_S while the store grows by WARN_BYTES     a warning that names its process; again at twice
-                                                                      the growth
-    growth of `store.kv.reader_limit_mb`                              a worker of ours is killed, and its job repeated
-    the disk is nearly full                                           changes are refused until the reader ends
+a reader older than OLD_S while the store grows by WARN_BYTES     a warning that names its process; again at twice
+                                                                  the growth
+growth of `store.kv.reader_limit_mb`                              a worker of ours is killed, and its job repeated
+the disk is nearly full                                           changes are refused until the reader ends
 """
 
 import logging

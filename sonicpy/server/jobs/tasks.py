@@ -113,8 +113,7 @@ class PeriodicTasks:
         return due
 
     async def _backlogged(self, known: set[int]) -> list[int]:
-        """Return those of the next LOOKED_AT buckets that have very many pending words; each call looks at further
-        ones."""
+        """Return the buckets with very many pending words among the next LOOKED_AT; each call continues."""
         pending = list(self._pending_since_s)
         first = bisect_right(pending, self._looked_at)
         looked_at = [bucket for bucket in (pending[first:] + pending[:first])[:LOOKED_AT] if bucket not in known]

@@ -395,7 +395,7 @@ def do(job: Job) -> Outcome:
 
 
 class Teller:
-    """Sends messages to the parent: that this process runs, and the outcome of its job."""
+    """Sends messages to the parent: signs of life of this process, and the outcome of its job."""
 
     def __init__(self, parent: Connection) -> None:
         self.is_busy = False

@@ -33,7 +33,7 @@ class Setup(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """Connections may come."""
+    """The process accepts connections."""
 
     most: int
     """Maximum of connections: each takes a descriptor."""

@@ -234,8 +234,8 @@ class SearchProcess:
         self._committer.commit_soon().add_done_callback(answer)
 
     def _answer(self, message: AskReply) -> None:
-        """Carry out a command here, where reads see uncommitted changes; and schedule a commit, so that later commands
-        do not need this."""
+        """Carry out a command here, where uncommitted changes are visible; schedule a commit, to spare later commands
+        this."""
         self._committer.commit_within(COMMIT_WITHIN_S)
         try:
             reply = CALLS[type(message.command)](self._index, message.command)

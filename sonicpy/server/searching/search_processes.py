@@ -137,8 +137,7 @@ class SearchProcesses:
             await self._surviving(self._look_after)
 
     async def stop(self, answer_s: float, stop_s: float) -> None:
-        """Stop the processes: they answer the commands that have arrived for at most `answer_s`, and end within
-        `stop_s`."""
+        """Stop the processes: they answer received commands for at most `answer_s`, and end within `stop_s`."""
         self._is_stopping = True
         for process in self._processes:
             process.send(Stop(answer_s, stop_s))

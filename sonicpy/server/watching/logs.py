@@ -2,7 +2,7 @@
 
     2026-03-01T09:15:02.120Z level=warn logger=store.store msg="..." verb=QUERY ms=120.4
 
-A line may quote what clients sent: unprintable characters are escaped, so that no client can begin a line. At most
+A line may quote bytes of clients: unprintable characters are escaped, so that no client can begin a line. At most
 SAME_LINES equal lines are written in SAME_S: otherwise a server that refuses changes because its disk is full would
 fill the rest of the disk.
 """

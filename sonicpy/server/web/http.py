@@ -367,7 +367,7 @@ class PacedChannel(ChannelBackend):
         self._pace = pace
 
     async def call(self, method: str, *args: Any, **options: Any) -> Any:
-        """Return what a method of the client returns."""
+        """Return the result of a method of the client."""
         found = await super().call(method, *args, **options)
         await self._pace.turn()
         return found

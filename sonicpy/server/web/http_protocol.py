@@ -53,8 +53,7 @@ class TooMuchSent(Exception):
 
 
 class Pace:
-    """Bounds the work of HTTP in a pass of the loop, so that passes stay short: at most ALLOWED_MAX acts; further ones
-    queue.
+    """Bounds the work of HTTP in a pass of the loop: at most ALLOWED_MAX acts; further ones queue.
 
     An act handles a packet, begins a request, or resumes a request that has waited. Many requests may wait for one
     event, such as a sync of the log. The channel does not need this class: its connections take turns of their own.

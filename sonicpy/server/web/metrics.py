@@ -90,8 +90,7 @@ class MetricsServer:
         return say(404, "there are /metrics, /healthz, /readyz and /readyz/search")
 
     def _page_of_metrics(self, asked: PageRequest) -> MetricsPage:
-        """Return the page of metrics in the format that the client accepts, made by a WSGI application of
-        prometheus_client."""
+        """Return the page of metrics in a format that the client accepts, made by prometheus_client."""
         environ: dict[str, Any] = {"REQUEST_METHOD": "GET", "PATH_INFO": asked.path, "QUERY_STRING": asked.query}
         environ |= {"HTTP_ACCEPT": asked.accept, "HTTP_ACCEPT_ENCODING": asked.accept_encoding}
         begun: list[tuple[str, list[tuple[str, str]]]] = []

@@ -111,7 +111,7 @@ def open_backup(folder: Path, tables: Sequence[bytes] = TABLE_NAMES) -> Abstract
         tables: their names.
 
     Raises (the block):
-        StoreDamaged: it is not what was written.
+        StoreDamaged: it is damaged.
         StoreError: there is none, or it cannot be read.
     """
     return Opened(_backup_in, folder, tables)
@@ -126,7 +126,7 @@ def check_seal(path: Path) -> int:
     """Return the size of a backup in bytes.
 
     Raises:
-        StoreDamaged: it is not what was written.
+        StoreDamaged: it is damaged.
         StoreError: there is none, or it cannot be read.
     """
     try:

@@ -217,8 +217,7 @@ class Conversion:
         CONVERSION.write(view.transaction, (NEXT_BUCKET.read(view.transaction) or 0, 0))
 
     def _stage(self, view: WriteView, bucket: int, next_iid: int) -> int:
-        """Push the next objects of an old bucket into the staged one; return the IID to continue with, 0: all are
-        done."""
+        """Push the next objects of an old bucket into the staged one; return the IID to continue with, 0: done."""
         prefix = bucket_key(bucket)
         rows = view.transaction.some_rows(OBJECTS, object_key(bucket, next_iid // OBJECTS_PER_RECORD_ROW), STEP_ROWS)
         rows = [row for row in rows if row[0].startswith(prefix)]

@@ -77,8 +77,8 @@ class BucketWriter:
         self.push(oid, terms)
 
     def pop(self, oid: str, words: list[bytes]) -> int:
-        """Remove words from an object; return the number of removed words, hidden ones not counted. An object without
-        words is deleted."""
+        """Remove words from an object; delete it if none is left; return the number of removed words, except hidden
+        ones."""
         self.view.flush_term_rows()
         found = find_object(self.view, self.state, oid)
         if found is None or (self.view.by_association and not len(found[1])):
@@ -172,8 +172,8 @@ class BucketWriter:
         return change.removed_shown
 
     def _note_vanished(self, change: RemoveTerms, why: Why) -> None:
-        """Note vanished words, which a consolidation removes from the graph; as in Sonic, it keeps words that vanished
-        with their object."""
+        """Note vanished words for the next consolidation; as in Sonic, words that vanished with their object are
+        kept."""
         if why is not Why.ORPHANED or not self.view.by_association:
             self.view.note_pending(self.state, change.changed_words(), why)
 

@@ -1,5 +1,7 @@
-"""The background work of a store: it syncs soon after a commit, sooner if many replaced pages wait for the sync; and
-when nothing was changed for some seconds, it frees unused disk space."""
+"""The background work of a store: it syncs soon after a commit, and frees unused disk space when idle.
+
+It syncs sooner if many replaced pages wait for the sync. A store is idle after some seconds without a change.
+"""
 
 import logging
 import threading
@@ -24,8 +26,11 @@ PAUSE_S = 0.001
 """Pause between two checks whether all threads have ended."""
 
 Bell = SimpleQueue[None]
-"""Wakes a waiting thread by an item. An Event is not safe: its methods are Python functions, and an exception of a
-signal handler inside one may leave its lock held."""
+"""Wakes a waiting thread by an item.
+
+An Event is not safe: its methods are Python functions, and an exception of a signal handler inside one may leave its
+lock held.
+"""
 
 
 class BackgroundSync:

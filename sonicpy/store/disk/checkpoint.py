@@ -256,8 +256,7 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
 
 
 def _open_file(folder: Path, page_bytes: int, access: Access) -> Descriptor:
-    """Open the file of checkpoints; create it on the disk with room for both slots, so that a save does not change its
-    size.
+    """Open the file of checkpoints; create it with room for both slots, so that a save does not change its size.
 
     The folder is synced, too, even for an existing file of checkpoints, because the data file may be new.
     """

@@ -155,8 +155,7 @@ def replaced_pages(descriptor: int, meta: MetaPage) -> int:
 
 
 def file_faults(descriptor: int) -> Iterator[str]:
-    """Yield the faults of the data file that are visible without reading all pages: its size, its meta pages, their
-    roots."""
+    """Yield the faults of the data file that show without reading all pages: size, meta pages, their roots."""
     found = meta_pages(descriptor)
     size = os.fstat(descriptor).st_size
     if len(found) < 2:

@@ -151,10 +151,10 @@ class Environment:
         env.reader_check()
 
     def _has_left_slots(self) -> bool:
-        """Register the id of this process with LMDB, which may refuse it; return whether slots of readers with the id
-        are in use: leftovers of a killed process, as in a restarted container.
+        """Register this process with LMDB, which may refuse it; return whether slots with its process id are in use.
 
-        LMDB takes these slots for slots of this process, and would keep their pages for ever.
+        Such slots are leftovers of a killed process, as in a restarted container. LMDB takes them for slots of this
+        process, and would keep their pages for ever.
         """
         self._env.begin().abort()
         return any(reader.process == os.getpid() for reader in self._slots())
@@ -218,8 +218,7 @@ class Environment:
         self.transactions.note_commit()
 
     def commit(self, transaction: Transaction) -> None:
-        """Make the transaction's rows visible to other transactions and processes; the transaction ends even if this
-        raises.
+        """Make the transaction's rows visible to others; the transaction ends even if this raises.
 
         Raises:
             StoreFull, StoreError: nothing of the transaction was committed.
@@ -241,7 +240,7 @@ class Environment:
             checkpoints.note_commit()
 
     def abort(self, transaction: Transaction) -> None:
-        """End the transaction for writing, if it is open, and forget what it wrote."""
+        """Abort the write transaction, if one is open."""
         if self.transactions.own_writer is transaction:
             self.transactions.abort()
 

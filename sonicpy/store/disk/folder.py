@@ -203,7 +203,7 @@ class ReaderLock:
                 raise
 
     def release(self) -> None:
-        """Let processes write the store again."""
+        """Allow processes to write the store again."""
         for file in self._files:
             file.close()
 

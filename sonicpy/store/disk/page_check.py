@@ -207,8 +207,7 @@ class _PageCheck:
         return first + pages <= self._pages
 
     def _take(self, name: str, first: int, pages: int) -> bool:
-        """Note that pages are in use or free; return whether they are valid. Free pages may be missing at the end of
-        the file."""
+        """Note pages as in use or free; return whether they are valid. Free pages may be beyond the end of the file."""
         if not META_PAGES <= first <= self._last - pages + 1:
             self._found.append(f"{name} refers to page {first}, which there is not")
             return False

@@ -1,5 +1,4 @@
-"""The trees of a commit, read page by page and without LMDB, which exposes neither its free pages nor the ends of
-pages.
+"""The trees of a commit, read page by page without LMDB, which hides its free pages and the ends of pages.
 
 The pages must not be written meanwhile: the commit is the last one of a store that is not being changed, or a reader
 shows it.

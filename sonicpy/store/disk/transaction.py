@@ -130,8 +130,7 @@ class Transaction:
             raise translated(error) from error
 
     def floor_many(self, table: int, keys: list[bytes], prefix_bytes: int) -> list[StoredRow | None]:
-        """Return for each key the last row at or before it with the same first `prefix_bytes` bytes of the key, or
-        None."""
+        """Return for each key the last row at or before it whose key has an equal prefix of `prefix_bytes`, or None."""
         found: list[StoredRow | None] = []
         try:
             cursor = self._cursor(table)

@@ -1,7 +1,7 @@
 """The changes of the last commits, as a row of `meta`: everything else in the cache of a reader stays valid.
 
     row      number of the newest commit u64, then an entry of each commit, the newest first    (little-endian)
-    entry    size of what follows u16 | size of the numbers u16 | numbers | the new pending words, one behind the other
+    entry    size of the rest u16 | size of the numbers u16 | numbers | the new pending words, one behind the other
     numbers  of each bucket that the commit changed: v(bucket), v(number of rows of lengths), v(row) of each,
              v(1 + number of terms, 0: too many), v(term id) of each,
              v(1 + number of words, 0: too many), v(size) of each

@@ -2,7 +2,7 @@
 
     table      key
     meta       name
-    scopes     length of collection u8 | collection | bucket name     (a NUL may stand in a name, so no separator)
+    scopes     length of collection u8 | collection | bucket name     (a name may contain a NUL, so no separator)
     buckets    bucket u32
     words      bucket u32 | term (UTF-8; over 500 bytes: its first 466, 0xFF, BLAKE2b-256 of the whole)
     terms      bucket u32 | term id u40

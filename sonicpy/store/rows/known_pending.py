@@ -30,8 +30,10 @@ class KnownPending:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def extent(self) -> tuple[int, int]:
-        """Return the number of words, and the `pending_seq` up to which they were read. For a reader of an older state,
-        the list contains words that its bucket does not have yet, or no longer has."""
+        """Return the number of words, and the `pending_seq` up to which they were read.
+
+        For a reader of an older state, the list contains words that its bucket does not have yet, or no longer has.
+        """
         with Held(self._lock):
             return len(self.words), self.seq
 

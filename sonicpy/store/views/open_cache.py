@@ -1,5 +1,4 @@
-"""The cache of rows read from the open write transaction, its own changes included, so that queries between changes are
-as fast as queries between commits.
+"""The cache of rows read from the open write transaction, which makes queries between changes fast.
 
 It takes over the cache of the last commit, and after each change keeps all rows that the change did not touch, like the
 cache of a commit. The next commit takes it over in turn. A recovery drops it, because its content may never be
@@ -77,8 +76,7 @@ class OpenCache(SnapshotCache):
         return known
 
     def _add_pending(self, known: KnownPending, state: BucketState) -> None:
-        """Add the new pending words of this transaction and of the commits before to the known ones, if they are
-        recorded."""
+        """Add the new pending words of this transaction and of earlier commits to the known ones, if recorded."""
         touched = self._view.touched.get(state.bucket, Touched())
         if known.take_last(touched.words, state.pending_seq, self.commit - 1):
             return

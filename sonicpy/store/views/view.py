@@ -74,7 +74,7 @@ class View:
     """A consistent picture of the store, for reading.
 
     Args:
-        transaction: to show.
+        transaction: the source of the rows.
         cached: maximum of buckets in `cache`.
 
     Attributes:

@@ -98,8 +98,7 @@ class WriteView(View):
         self._required: set[str] = set()  # names that `meta` lists already
 
     def add_terms(self, bucket: int, terms: list[tuple[int, bytes]]) -> None:
-        """Add (term id, term) pairs of new words, by rising term id: sixteen of them share a row, which is written
-        once."""
+        """Add (term id, term) pairs of new words, by rising term id; sixteen of them share a row, written once."""
         waiting = self._new_terms.get(bucket)
         if waiting is None:
             waiting = self._new_terms[bucket] = []

@@ -14,7 +14,7 @@ OURS, SONIC = "ours", "Sonic"
 
 
 class Address(NamedTuple):
-    """Where a server listens, and what clients send with START."""
+    """The address of a server, and the password that clients send with START."""
 
     host: str
     port: int
@@ -23,7 +23,7 @@ class Address(NamedTuple):
 
 @contextmanager
 def both_servers(folder: Path, password: str, *, only: str | None = None) -> Iterator[dict[str, Address]]:
-    """Start both servers, or one of them; yield where they listen.
+    """Start both servers, or one of them; yield their addresses.
 
     Skips the test if Sonic is wanted and not installed.
     """

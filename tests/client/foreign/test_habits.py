@@ -1,7 +1,7 @@
-"""Clients in other languages, as bytes: what each of them sends, and the few lines in which it reads the answers.
+"""Clients in other languages, as bytes: their commands, and a few lines that parse answers as they do.
 
-Each test is a whole session in the manner of one client; where such a client parses answers more strictly than
-others do, the test parses them in the same way.
+Each test is a whole session in the manner of one client; if a client parses answers more strictly than others, the test
+does so, too.
 """
 
 import re

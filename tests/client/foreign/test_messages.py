@@ -1,8 +1,8 @@
 """Real messages through one asonic connection, compared with a plain model before and after restarts.
 
-The model is deliberately simple: the words of a message are its pieces between blanks that consist of ASCII letters.
-Whatever else a server sees as a word, a query for such a word has to find every message that holds it so, and only
-messages in whose text it stands somewhere.
+The model is deliberately simple: the words of a message are its pieces between blanks that consist of ASCII letters. A
+server may find more words, but a query for such a word must find every message with it, and only messages whose text
+contains it.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ def messages(count: int) -> list[Message]:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Which messages hold the rare words of a sample."""
+    """The messages of the rare words of a sample."""
 
     texts: dict[str, str]
     holders: dict[str, set[str]]
@@ -74,7 +74,7 @@ class Model:
         return cls({message.oid: message.text.lower() for message in pushed}, holders)
 
     def check(self, answers: dict[str, list[str]]) -> None:
-        """Compare what the words of the sample found."""
+        """Compare the results for the words of the sample."""
         assert answers.keys() == self.holders.keys()
         for word, found in answers.items():
             assert len(found) == len(set(found)), word
@@ -85,7 +85,7 @@ class Model:
 
 
 async def push_all(server: Server, wanted: list[Message]) -> list[Message]:
-    """Push one after the other; return those that were taken: all but a few that the client cannot write down."""
+    """Push messages one after the other; return the accepted ones: all but a few that the client cannot encode."""
     taken = []
     async with connected(server, Channel.INGEST, REFUSED_MAX + 1) as client:  # a refusal costs it a connection
         for message in wanted:

@@ -71,11 +71,11 @@ def call(mode: str, method: str, *arguments: object, **named: object) -> Call:
 
 
 def calls(language: str, trigger: object) -> list[Call]:
-    """Return the calls that both clients for Python know, in the order in which they are made.
+    """Return the calls that both clients for Python have, in their order.
 
     Args:
         language: how the client calls the argument for LANG.
-        trigger: what it takes for a consolidation.
+        trigger: the argument of the client for a consolidation.
     """
     made = [call(INGEST, "ping"), call(INGEST, "help", "commands")]
     made += [call(INGEST, "push", "api", "b", oid, text, **{language: code}) for oid, text, code in FILL]
@@ -103,12 +103,12 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Addr
 
 
 def steady(figures: dict[str, Any]) -> dict[str, Any]:
-    """Return INFO without what no two servers share, and without what differs on purpose."""
+    """Return INFO without the figures that differ between servers, by nature or on purpose."""
     return {name: value for name, value in figures.items() if name not in (*BY_CLOCK, OPEN_GRAPHS)}
 
 
 async def ask_asonic(server: Address) -> list[object]:
-    """Return how each call of asonic ends; a refusal costs it its connection, so that each call has its own client."""
+    """Return the outcome of each call of asonic, each with its own client, because a refusal ends the connection."""
     outcomes: list[object] = []
     flushes = [call(INGEST, ("flushc", "flushb", "flusho")[len(names) - 1], *names) for names in FLUSHES]
     ends = [call(mode, "quit") for mode in (INGEST, SEARCH, CONTROL)]

@@ -1,6 +1,6 @@
 """The plan of the ranking "bm25": idf * tf, scaled by length and by the share of the query that an object holds.
 
-In short queries, objects with all words stand before those with some; words as typed before completions before
+In short queries, objects with all words come before those with some; words as typed before completions before
 corrections.
 """
 

@@ -17,8 +17,7 @@ from sonicpy.index.search.statistics import Statistics
 def plan_newest(
     statistics: Statistics, terms: Terms, search: SearchConfig, matching: Matching | None = None, fills: Fills = never
 ) -> Plan:
-    """Return the plan of a query: it finds the objects that hold every word, or an expansion of a word that no object
-    holds.
+    """Return the plan of a query for the objects with every word, or an expansion of a word that no object holds.
 
     Stop words are required only if there is no other word, letters of a run without blanks never.
 
