@@ -8,6 +8,7 @@ SONICPY_SANITIZE=1 (AddressSanitizer) or SONICPY_PROFILE=1 (as released, with de
 import multiprocessing
 import os
 import sys
+import sysconfig
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -97,12 +98,13 @@ def extensions() -> list[Extension]:
     """Return the extensions, translated to C if this command compiles them.
 
     Raises:
-        SystemExit: this machine cannot compile.
+        SystemExit: this machine cannot compile, or not for this Python.
     """
     found = [extension(name) for name in MODULES]
     if COMPILING.isdisjoint(sys.argv):
         return found
-    sentence = compiler.missing(compiler.compiler(), compiler.headers())
+    free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+    sentence = compiler.refused(free_threaded) or compiler.missing(compiler.compiler(), compiler.headers())
     if sentence is not None:
         raise SystemExit(sentence)
     print(f"sonicpy: translating {len(found)} modules from Cython to C and compiling them, which takes a minute or two")
