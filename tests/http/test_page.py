@@ -314,7 +314,8 @@ def test_the_first_paint_waits_for_one_round_of_requests(browser: Any, server: s
     page = browser.new_page()
     page.route(re.compile(r"\.js$|/v1/"), lambda route: None)  # they never come
     page.goto(server, wait_until="commit")
-    page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+    painted = "performance.getEntriesByName('first-contentful-paint').length"
+    until(lambda: page.wait_for_timeout(20) or page.evaluate(painted), "the first paint")
     assert page.locator("#text").is_visible()
     asked = "performance.getEntriesByType('resource').map((each) => new URL(each.name).pathname)"
     assert "/page/style.css" in page.evaluate(asked)
