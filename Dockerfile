@@ -4,6 +4,7 @@
 #   docker run -d -p 127.0.0.1:1491:1491 -v sonic-store:/var/lib/sonic/store \
 #       -e SONIC_CHANNEL__AUTH_PASSWORD=choose-your-own sonicpy
 #
+# The page and HTTP: add -e SONIC_HTTP__INET=0.0.0.0:8491 -p 127.0.0.1:8491:8491.
 # To use your own settings, add -v /path/to/config.cfg:/etc/sonic.cfg:ro. In that file, set channel.inet to
 # "0.0.0.0:1491" and store.kv.path to a folder below /var/lib/sonic/store.
 

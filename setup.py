@@ -8,6 +8,7 @@ SONICPY_SANITIZE=1 (AddressSanitizer) or SONICPY_PROFILE=1 (as released, with de
 import multiprocessing
 import os
 import sys
+import sysconfig
 from pathlib import Path
 
 import Cython
@@ -125,12 +126,13 @@ def extensions() -> list[Extension]:
     """Return the extensions, translated to C if this command compiles them.
 
     Raises:
-        SystemExit: this machine cannot compile.
+        SystemExit: this machine cannot compile, or not for this Python.
     """
     found = [extension(name) for name in MODULES]
     if COMPILING.isdisjoint(sys.argv):
         return found
-    sentence = compiler.missing(compiler.compiler(), compiler.headers())
+    free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+    sentence = compiler.refused(free_threaded) or compiler.missing(compiler.compiler(), compiler.headers())
     if sentence is not None:
         raise SystemExit(sentence)
     told = compiler.plan(len(found), SECONDS_A_MODULE)

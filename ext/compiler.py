@@ -1,4 +1,4 @@
-"""The messages of the build before it compiles: its plan, or the packages that this machine lacks for it."""
+"""The messages of the build before it compiles: why this Python is refused, or what this machine lacks for it."""
 
 import math
 import os
@@ -50,6 +50,17 @@ def compiler() -> str:
 def headers() -> Path:
     """Return the folder of the header files of this Python."""
     return Path(sysconfig.get_paths()["include"])
+
+
+def refused(is_free_threaded: bool) -> str | None:
+    """Return a sentence that says why sonicpy does not run in this Python; None: it does."""
+    if not is_free_threaded:
+        return None
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return (
+        f"sonicpy relies on the GIL, and this is the free-threaded Python {version}t, which has none. "
+        f"Install sonicpy with python{version}"
+    )
 
 
 def missing(program: str, include: Path) -> str | None:

@@ -94,3 +94,20 @@ def test_a_build_without_a_terminal() -> None:
         command, env=environ, start_new_session=True, capture_output=True, text=True, timeout=WAIT_S, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_free_threaded_python_is_refused_in_a_sentence() -> None:
+    pytest.importorskip("Cython", reason="needs Cython, which the extra dev installs")
+    program = (
+        "import runpy, sys, sysconfig; sysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1; "
+        "sys.argv = ['setup.py', '-q', 'build_ext']; runpy.run_path('setup.py', run_name='__main__')"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=WAIT_S, check=False)
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"sonicpy relies on the GIL, and this is the free-threaded Python {version}t, which has none. "
+        f"Install sonicpy with python{version}"
+    )
+    assert compiler.refused(False) is None

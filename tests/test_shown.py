@@ -31,6 +31,16 @@ def test_rows_of_a_file(tmp_path: Path, name: str) -> None:
     assert shows(str(path))("c", "b", ["2", "1", "3"]) == [Shown(text="A text"), Shown("One", link="/one"), Shown()]
 
 
+def test_rows_of_one_collection_or_bucket(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("id,title,collection,bucket\n1,Any,,\n1,Goods,goods,\n1,Red,goods,red\n2,Blue,,blue\n")
+    show = shows(str(path))
+    shown = [show(*scope, ["1", "2"]) for scope in (("x", "y"), ("goods", "y"), ("goods", "red"), ("x", "blue"))]
+    assert [[each.title for each in one] for one in shown] == [
+        ["Any", None], ["Goods", None], ["Red", None], ["Any", "Blue"],
+    ]  # fmt: skip
+
+
 def test_a_function_of_a_module_or_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "shop_of_test.py").write_text(FUNCTION)
     monkeypatch.syspath_prepend(tmp_path)

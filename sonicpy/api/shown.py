@@ -1,7 +1,8 @@
 """Titles, texts and links of objects, which `http.hits`, or --show of a query, gives.
 
     a URL template       https://shop.example/{object}, with {collection} and {bucket}
-    a file of rows       JSONL or CSV with the columns id (or object), title, text, link
+    a file of rows       JSONL or CSV with the columns id (or object), title, text, link; rows with a collection, and
+                         with a bucket, are for its objects alone
     a function           package.module:function or /path/to/file.py:function; it gets a collection, a bucket and a list
                          of names of objects, and returns a mapping from names to mappings with these keys
 
@@ -97,11 +98,23 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
 def _rows(path: Path) -> Show:
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            held = {_id_of(row, path): shown_of(row) for row in READERS[path.suffix](file)}
+            held = {(*_scope_of(row), _id_of(row, path)): shown_of(row) for row in READERS[path.suffix](file)}
     except (OSError, ValueError, csv.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(f"{path} cannot be read as rows that show objects: {reason}.") from error
-    return lambda collection, bucket, objects: [held.get(each, Shown()) for each in objects]
+
+    def show(collection: str, bucket: str, objects: Sequence[str]) -> list[Shown]:
+        scopes = ((collection, bucket), (collection, None), (None, bucket), (None, None))
+        return [next((held[*scope, each] for scope in scopes if (*scope, each) in held), Shown()) for each in objects]
+
+    return show
+
+
+def _scope_of(row: Any) -> tuple[str | None, str | None]:
+    """Return the collection and bucket that a row is for; None: any."""
+    if not isinstance(row, dict):
+        return None, None
+    return row.get("collection") or None, row.get("bucket") or None
 
 
 def _id_of(row: Any, path: Path) -> str:

@@ -3,6 +3,8 @@
 import argparse
 import dataclasses
 import os
+from functools import partial
+from pathlib import Path
 
 from sonicpy.cli.arguments import Verbs
 from sonicpy.cli.brokers import CLUSTER_VARIABLE, SHOWN_PASSWORD, shows_password
@@ -44,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     loaded = load_settings(arguments)
     quiet = loaded.config.server.log_level in ("off", "error")
-    announce = _announce_nothing if quiet else _announce
+    announce = _announce_nothing if quiet else partial(_announce, loaded.source)
     addresses = _brokers(arguments)
     if addresses is None:
         _need_no_cluster(arguments)
@@ -75,8 +77,9 @@ def _need_no_cluster(arguments: argparse.Namespace) -> None:
         )
 
 
-def _announce(announcement: server.Announcement) -> None:
-    print(announcement, flush=True)
+def _announce(source: Path | None, announcement: server.Announcement) -> None:
+    """Print where the server listens, and the settings file, which may have been found by its name alone."""
+    print(announcement if source is None else f"{announcement}, its settings are in {source}", flush=True)
 
 
 def _announce_nothing(announcement: server.Announcement) -> None:

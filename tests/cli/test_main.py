@@ -151,6 +151,9 @@ def test_serve_says_where_it_listens_unless_it_is_to_be_quiet(
     for level, said in [("warn", "listens on 127.0.0.1:1\n"), ("error", ""), ("off", "")]:
         assert main(["serve", "--log-level", level]) == 0
         assert capsys.readouterr().out == said
+    (tmp_path / "config.cfg").write_text("[server]\n")
+    assert main(["serve"]) == 0
+    assert capsys.readouterr().out == "listens on 127.0.0.1:1, its settings are in config.cfg\n"
 
 
 def run_with_closed(streams: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -39,9 +39,11 @@ async function pages(title, path, key, scope) {
   const more = element("button", { type: "button", id: `${path}-more` }, `More ${path}`);
   const prefix = element("input", { id: `${path}-prefix`, autocomplete: "off" });
   let last = null;
-  const load = async () => {
+  const load = async (isNew = false) => {
+    if (isNew) last = null;
     const found = (await get(`v1/${path}`, { ...scope, prefix: prefix.value, after: last, limit: PAGE }))[key];
     last = found.at(-1) ?? last;
+    if (isNew) list.replaceChildren();
     list.append(...found.map((name) => element("li", {}, path === "words" ? element("a", { href: address({ view: "search", text: name }) }, name) : name)));
     more.hidden = found.length < PAGE;
   };
@@ -49,12 +51,8 @@ async function pages(title, path, key, scope) {
     event.preventDefault();
     try { await act(); } catch (error) { say(error); }
   };
-  more.addEventListener("click", reporting(load));
-  const form = element("form", { class: "filter", onsubmit: reporting(async () => {
-    list.replaceChildren();
-    last = null;
-    await load();
-  }) }, element("label", { for: `${path}-prefix` }, "that begin with"), prefix, element("button", { type: "submit" }, "Show"));
+  more.addEventListener("click", reporting(() => load()));
+  const form = element("form", { class: "filter", onsubmit: reporting(() => load(true)) }, element("label", { for: `${path}-prefix` }, "that begin with"), prefix, element("button", { type: "submit" }, "Show"));
   await load();
   return element("div", {}, element("h2", {}, title), form, list, more);
 }

@@ -61,16 +61,22 @@ export async function show() {
   }
 }
 
+/** Take the state of the address, and put its text into the box. */
+function restore() {
+  read();
+  byId("text").value = state.text;
+}
+
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.("a[href^='./']");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   history.pushState(null, "", link.href);
-  read();
+  restore();
   show();
 });
 addEventListener("popstate", () => {
-  read();
+  restore();
   show();
 });
 byId("collection").addEventListener("change", () => {
@@ -87,6 +93,11 @@ byId("password-form").addEventListener("submit", (event) => {
   byId("password-form").hidden = true;
   show();
 });
-read();
+const early = byId("text").value.trim(); // typed before this program came
+restore();
+if (early && !state.text) {
+  byId("text").value = early;
+  write({ text: early });
+}
 await show();
 if (state.view === "search" && byId("password-form").hidden) byId("text").focus();

@@ -10,6 +10,7 @@ import { breakable, explanation, glance, lookedFor, marked } from "./why.js";
 import { welcome } from "./welcome.js";
 
 const PAGE = 10;
+const MORE = 50;
 const WORDS_SHOWN = 24;
 const EXCERPT = 240;
 let running = null;
@@ -19,7 +20,6 @@ export async function showSearch() {
   running?.abort();
   running = new AbortController();
   const { collection, bucket, text } = state;
-  if (byId("text").value.trim() !== text) byId("text").value = text;
   if (!text || !bucket) {
     await clear();
     return;
@@ -76,7 +76,7 @@ async function more() {
   const { collection, bucket, text } = state;
   const offset = byId("hits").children.length;
   try {
-    const found = await get("v1/search", { collection, bucket, text, limit: PAGE, offset, marked: true, suggestions: 0, total: true });
+    const found = await get("v1/search", { collection, bucket, text, limit: MORE, offset, marked: true, suggestions: 0, total: true });
     byId("hits").append(...cards(found, null));
     byId("more").hidden = byId("hits").children.length >= (found.total ?? 0);
   } catch (error) {
