@@ -66,7 +66,7 @@ def spans(text: str, explanation: Explanation) -> list[Span]:
     if not isinstance(explanation, Explanation):
         raise InvalidArgument(
             f"explanation is of type {type(explanation).__name__}; "
-            "allowed is what `explain` of an index or a client returned"
+            "allowed is a result of `explain` of an index or a client"
         )
     words = wanted_words(explanation)
     if not words or not text:

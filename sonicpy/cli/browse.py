@@ -21,9 +21,9 @@ from sonicpy.index.read_only import ReadOnlyIndex
 HOST = "127.0.0.1"
 PORT_MAX = 65535
 DESCRIPTION = """\
-Look into an index with a browser: search as you type, why objects are found or not, what the index holds. WHERE is the
-folder of an index, or the URL of a server. The page is served on this machine alone, and changes nothing. It needs the
-extra: pip install 'sonicpy-search[http]'."""
+Browse an index on a page: search as you type, the reasons for hits and missing objects, the content of the index. WHERE
+is the folder of an index, or the URL of a server. The page is served on this machine alone, and changes nothing. It
+needs the extra: pip install 'sonicpy-search[http]'."""
 
 
 def add_verbs(verbs: Verbs) -> None:

@@ -34,7 +34,7 @@ def _named(value: object) -> object:
     if not isinstance(value, float) or not value.is_integer():
         raise PydanticCustomError("object_type", "the value is no name of an object")
     if abs(value) > EXACT_MAX:
-        raise PydanticCustomError("object_inexact", "the value may stand for several whole numbers")
+        raise PydanticCustomError("object_inexact", "the value may mean several whole numbers")
     return value
 
 
@@ -42,10 +42,10 @@ Name = Annotated[str, Field(min_length=1, max_length=NAME_MAX, examples=["messag
 ObjectName = Annotated[Name | int, BeforeValidator(_named)]
 Collection = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the collection")]
 Bucket = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the bucket")]
-Text = Annotated[str, Query(max_length=QUERY_TEXT_MAX, description="what to look for")]
-Limit = Annotated[int, Query(ge=0, le=LIMIT_MAX, description="at most so many items")]
-Prefix = Annotated[str, Query(max_length=NAME_MAX, description="only those that begin with it")]
-After = Annotated[str | None, Query(max_length=NAME_MAX, description="only those behind it: the last one of a page")]
+Text = Annotated[str, Query(max_length=QUERY_TEXT_MAX, description="text to search for")]
+Limit = Annotated[int, Query(ge=0, le=LIMIT_MAX, description="maximum number of items")]
+Prefix = Annotated[str, Query(max_length=NAME_MAX, description="only names with this beginning")]
+After = Annotated[str | None, Query(max_length=NAME_MAX, description="only names behind this one, the last of a page")]
 
 BOUNDS: dict[type, tuple[Any, dict[str, Any]]] = {
     Number: (int, {"ge": 0, "le": OFFSET_MAX}),
@@ -106,7 +106,7 @@ class HitsJson(BaseModel):
     """The answer of a query, best first."""
 
     hits: list[HitJson]
-    total: int | None = Field(description="how many objects answer in all, if it was asked for")
+    total: int | None = Field(description="number of all matching objects, if requested")
 
 
 class WordsJson(BaseModel):
@@ -121,7 +121,7 @@ class SearchJson(BaseModel):
     hits: list[HitJson]
     total: int | None
     suggestions: list[str] = Field(description="words that complete or correct the last word")
-    did_you_mean: str | None = Field(description="the text with corrected words; None: nothing needs it")
+    did_you_mean: str | None = Field(description="the text with corrected words; None: no correction")
 
 
 class NamesJson(BaseModel):
@@ -137,7 +137,7 @@ class CountJson(BaseModel):
 
 
 class ExistsJson(BaseModel):
-    """Whether something is there."""
+    """Whether a name exists."""
 
     exists: bool
 
@@ -149,7 +149,7 @@ class DoneJson(BaseModel):
 
 
 class RemovedJson(BaseModel):
-    """How many words, or things, went."""
+    """The number of removed words, objects or buckets."""
 
     removed: int
 

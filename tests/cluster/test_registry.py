@@ -55,7 +55,7 @@ def test_a_node_waits_for_brokers_that_choose_a_leader(monkeypatch: pytest.Monke
 def test_a_node_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "PAUSE_S", 0.0)
     monkeypatch.setattr(registry, "LEADER_S", 0.05)
-    with pytest.raises(StoreError, match="the brokers do not take what the nodes agree on: nats: no response"):
+    with pytest.raises(StoreError, match="the brokers do not store the agreement of the nodes: nats: no response"):
         agree(Leaderless(10**9))
 
 

@@ -412,7 +412,7 @@ class Node:
         try:
             epoch = await self._broker.epoch(self.layout.log_of(partition))
         except SonicError as error:
-            logger.warning("reads of partition %d may wait for what is lost: %s", partition, error)
+            logger.warning("reads of partition %d may wait for lost changes: %s", partition, error)
             return
         self.written[partition] = min(self.written[partition], epoch.last)
 

@@ -250,7 +250,7 @@ class Registry:
         try:
             entry = await self._store.get("cluster")
             if _layout_in(json.loads(entry.value or b"{}")) != layout:
-                raise StoreError("the layout was changed by somebody else meanwhile: look at it and try again")
+                raise StoreError("another command changed the layout meanwhile: check it and try again")
             value = json.dumps(dataclasses.asdict(changed), sort_keys=True).encode()
             await self._store.update("cluster", value, last=entry.revision)
         except NatsError as error:
@@ -361,7 +361,7 @@ class Registry:
                 return await self._get(key) or ""
             except NatsError as error:  # brokers that have just started may have no leader yet
                 if time.monotonic() > deadline:
-                    raise NotReady(f"the brokers do not take what the nodes agree on: {error}") from error
+                    raise NotReady(f"the brokers do not store the agreement of the nodes: {error}") from error
                 await asyncio.sleep(PAUSE_S)
 
     async def _get(self, key: str) -> str | None:
