@@ -184,7 +184,7 @@ SCORES = Option(
 )
 STEM = Option(
     "stem", Switch(), True, "STEM(0)",
-    "words also stand for their other forms, where `search.stemming` allows it", is_ours=True, is_dropped=True,
+    "words also match their other forms, where `search.stemming` allows it", is_ours=True, is_dropped=True,
 )  # fmt: skip
 TOTAL = Option("total", Switch(), False, "TOTAL(1)", "also return the number of all objects that answer", is_ours=True)
 WHOLE = Option(

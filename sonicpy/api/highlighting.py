@@ -70,7 +70,7 @@ def spans(text: str, explanation: Explanation) -> list[Span]:
     if not isinstance(explanation, Explanation):
         raise InvalidArgument(
             f"explanation is of type {type(explanation).__name__}; "
-            "allowed is what `explain` of an index or a client returned"
+            "allowed is a result of `explain` of an index or a client"
         )
     wanted = _wanted(explanation)
     if not wanted or not text:

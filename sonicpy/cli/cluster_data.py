@@ -52,14 +52,14 @@ def _add_spread(below: Verbs) -> None:
 def _add_recover(below: Verbs) -> None:
     parser = below.add_parser(
         "recover",
-        description="Make replicas anew. With --from: replicas have stopped because the brokers lost a log, or they "
+        description="Rebuild replicas. With --from: replicas have stopped because the brokers lost a log, or they "
         "differ; that of the named node is right. With --node alone: the replicas of this node are deleted and begin "
         "with snapshot and log.",
         epilog="example: sonicpy cluster recover --from n1 --cluster nats://a,nats://b,nats://c",
     )
     add_brokers(parser)
     parser.add_argument("--from", dest="source", metavar="NODE", default="", help="the node whose replicas are right")
-    parser.add_argument("--node", metavar="NODE", default="", help="only the replicas of this node are made anew")
+    parser.add_argument("--node", metavar="NODE", default="", help="rebuild only the replicas of this node")
     parser.add_argument(
         "--partition", metavar="N", type=int, help="only this partition, even if nothing is wrong with it"
     )
@@ -72,8 +72,8 @@ def _add_recover(below: Verbs) -> None:
 def _add_import(below: Verbs) -> None:
     parser = below.add_parser(
         "import",
-        description="Push what a store, a backup, or the backup of a cluster holds into a cluster, in the same order, "
-        "while it serves. The settings must be those of the nodes.",
+        description="Push the content of a store, a backup, or the backup of a cluster into a cluster, in the same "
+        "order, while it serves. The settings must be those of the nodes.",
         epilog="example: sonicpy cluster import ./data/store --cluster nats://a,nats://b,nats://c",
     )
     parser.add_argument("path", metavar="DIR", type=Path, help="folder of the index or backup")
@@ -98,7 +98,7 @@ def _add_restore(below: Verbs) -> None:
         description="Push the backup of a cluster into an empty cluster, of any number of partitions.",
         epilog="example: sonicpy cluster restore ./backup --cluster nats://a,nats://b,nats://c",
     )
-    parser.add_argument("path", metavar="DIR", type=Path, help="what sonicpy cluster backup has written")
+    parser.add_argument("path", metavar="DIR", type=Path, help="a folder written by sonicpy cluster backup")
     _add_settings(parser)
     parser.set_defaults(run=restore)
 

@@ -12,7 +12,7 @@ Add a text to an object, which is created if it is missing. Texts add up; to pus
 If TEXT is -, push the whole standard input. {WHERE}"""
 
 POP = f"""\
-Remove the words of a text from an object and print how many were removed. An object is gone when its last word is. If
+Remove the words of a text from an object and print how many were removed. An object without words is deleted. If
 TEXT is -, read the text from the standard input. {WHERE}"""
 
 FLUSH = f"""\

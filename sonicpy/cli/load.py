@@ -30,9 +30,9 @@ PARTIAL = 4
 NOT_ALL_SUCCEEDED = 5
 
 DESCRIPTION = """\
-Put servers under load. `agent` asks servers whatever a runner wants; `run` hands a test set to all agents that connect
-within --wait seconds and prints how long the answers took; `list` prints those agents. Agents may start before the
-runner, serve any number of runs, and live on other machines. A test set is a JSON file such as
+Put servers under load. `agent` sends the queries of a runner to servers; `run` hands a test set to all agents that
+connect within --wait seconds and prints the times of the answers; `list` prints those agents. Agents may start before
+the runner, serve any number of runs, and live on other machines. A test set is a JSON file such as
 {"Iterations": 250, "Spaces": ["articles/default"], "Queries": ["bike", "new york"], "Limit": 10}; those of Letarette's
 lrload work unchanged.
 Exit status of run: 0 done, 2 no agents, 3 the test set cannot be read, 4 some agents did not answer in time, 5 with

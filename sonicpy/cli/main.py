@@ -24,7 +24,7 @@ WRONG_SETTINGS = 2
 INTERRUPTED = 130
 READER_LEFT = 141
 """The exit status that shells show for a process ended by SIGPIPE; INTERRUPTED is the one for SIGINT."""
-REMARKS = {"internal_error": ": the server could not do it; its log says why"}
+REMARKS = {"internal_error": ": the server failed; its log has the reason"}
 """code of an error reply -> text behind it in the message."""
 
 

@@ -79,7 +79,7 @@ def _url(arguments: argparse.Namespace) -> str | None:
     if arguments.server is None:
         return None if others else os.environ.get(SERVER_VARIABLE) or None
     if others:
-        raise ConfigError("flags --tls, --ca and --password are for --inet; with --server, its URL says the same.")
+        raise ConfigError("flags --tls, --ca and --password are for --inet; with --server, the URL contains them.")
     url: str = arguments.server
     return url
 

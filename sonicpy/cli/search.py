@@ -42,11 +42,11 @@ Print the words of a bucket in byte order, one a line. {WHERE}"""
 
 COUNT = f"""\
 Print the number of buckets in a collection, of words in a bucket, or of words in an object; with --of objects, the
-number of objects in a collection or a bucket. On a terminal, print what was counted behind the number. {WHERE}"""
+number of objects in a collection or a bucket. On a terminal, print the kind after the number. {WHERE}"""
 
 EXPLAIN = f"""\
-Print why a query gives the hits that it gives: the language of its text, the words that were searched and those left
-out, the completions and corrections that were tried, and what each word adds to the score of each object. While a
+Explain the answer of a query: the language of its text, the words that were searched and those left out, the
+completions and corrections that were tried, and the part of each word in the score of each object. While a
 server has the folder open, this reads its last commit. {WHERE}"""
 
 STATS = f"""\
@@ -72,7 +72,7 @@ def add_verbs(verbs: Verbs) -> None:
     parser.set_defaults(run=list_words)
     parser = verbs.add_parser("count", description=COUNT, epilog="example: sonicpy count messages default")
     add_names(parser)
-    parser.add_argument("--of", choices=KINDS, help="what to count (default: buckets of a collection, else words)")
+    parser.add_argument("--of", choices=KINDS, help="the kind to count (default: buckets of a collection, else words)")
     add_target_flags(parser)
     parser.set_defaults(run=count)
     _add_explain(verbs)

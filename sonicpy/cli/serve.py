@@ -33,7 +33,7 @@ def add_verbs(verbs: Verbs) -> None:
         "--consistency",
         choices=("node", "strong"),
         default="node",
-        help="what a read of a node sees: all that this node has acknowledged, or all that any node has",
+        help="changes that a read of a node includes: all that this node has acknowledged, or all of any node",
     )
     parser.set_defaults(run=run)
 

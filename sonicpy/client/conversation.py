@@ -196,7 +196,7 @@ class Conversation:
         if word == "EVENT":
             return self._event(line, rest)
         if not self._waiting:
-            raise self._not_sonic(line, "silence, because nothing was asked")
+            raise self._not_sonic(line, "nothing, because no command was sent")
         in_flight, place = self._waiting.popleft()
         if word == "ERR":
             return self._fill(in_flight, place, self._refusal(rest, in_flight.command))
@@ -238,7 +238,7 @@ class Conversation:
         return CommandError(code, detail)
 
     def _not_offered(self, what: str) -> NotOffered:
-        why = "in compat mode it knows only what Sonic knows" if self.server.name == OUR_NAME else ""
+        why = "compat mode offers only the commands of Sonic" if self.server.name == OUR_NAME else ""
         return NotOffered(what, str(self.server), why)
 
     def _ended(self, reason: str) -> ClientError:

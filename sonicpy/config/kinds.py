@@ -105,7 +105,7 @@ def _read_processes(value: object) -> int | str:
         return AUTO
     number = int(value) if isinstance(value, int | str) else -1
     if not 0 <= number <= PROCESSES_MAX:
-        raise ValueError("not so many processes")
+        raise ValueError("too many processes")
     return number
 
 

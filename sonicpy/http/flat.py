@@ -61,7 +61,7 @@ def _object(text: str) -> dict[str, Any]:
             break
         place = _skip(text, place, ",")
     if _skip(text, place + 1) < len(text):
-        raise json.JSONDecodeError("something stands behind the object", text, place + 1)
+        raise json.JSONDecodeError("there is text behind the object", text, place + 1)
     return held
 
 

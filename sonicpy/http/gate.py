@@ -161,7 +161,7 @@ class Gate:
         if self._rules.read_only and changes:
             raise HTTPException(403, "this address is read-only", CLOSE)
         if scope["method"] != "GET" and self._is_foreign(headers):
-            raise HTTPException(403, "pages of this origin may not ask: http.origins does not name it", CLOSE)
+            raise HTTPException(403, "pages of this origin are refused: http.origins does not list it", CLOSE)
         length = headers.get(b"content-length")
         if length is not None and asked != BULK and not (length.isdigit() and float(length) <= BODY_BYTES_MAX):
             raise TooLarge
@@ -201,7 +201,7 @@ def nothing_at(path: str, method: str, offered: Offered) -> HTTPException:
     """Return the error for a request without an operation: 404 for an unknown path, 405 for another method."""
     if methods := ", ".join(offered.methods_of(path)):
         return HTTPException(405, f"{path} does not answer {method}; it answers {methods}", {"Allow": methods})
-    return HTTPException(404, f"there is nothing at {path}; /openapi.json lists what there is")
+    return HTTPException(404, f"there is nothing at {path}; /openapi.json lists the operations")
 
 
 async def refuse(error: HTTPException, scope: Scope, receive: Receive, send: Send) -> None:

@@ -32,7 +32,7 @@ def _named(value: object) -> object:
     if not isinstance(value, float) or not value.is_integer():
         raise PydanticCustomError("object_type", "the value is no name of an object")
     if abs(value) > EXACT_MAX:
-        raise PydanticCustomError("object_inexact", "the value may stand for several whole numbers")
+        raise PydanticCustomError("object_inexact", "the value may mean several whole numbers")
     return value
 
 
@@ -40,10 +40,10 @@ FieldOfName = Annotated[str, Field(min_length=1, max_length=NAME_MAX, examples=[
 FieldOfObject = Annotated[FieldOfName | int, BeforeValidator(_named)]
 CollectionName = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the collection")]
 BucketName = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the bucket")]
-QueryText = Annotated[str, Query(max_length=QUERY_TEXT_MAX, description="what to look for")]
-PageLimit = Annotated[int, Query(ge=0, le=LIMIT_MAX, description="at most so many items")]
-Prefix = Annotated[str, Query(max_length=NAME_MAX, description="only those that begin with it")]
-After = Annotated[str | None, Query(max_length=NAME_MAX, description="only those behind it: the last one of a page")]
+QueryText = Annotated[str, Query(max_length=QUERY_TEXT_MAX, description="text to search for")]
+PageLimit = Annotated[int, Query(ge=0, le=LIMIT_MAX, description="maximum number of items")]
+Prefix = Annotated[str, Query(max_length=NAME_MAX, description="only names with this beginning")]
+After = Annotated[str | None, Query(max_length=NAME_MAX, description="only names behind this one, the last of a page")]
 
 BOUNDS: dict[type, tuple[Any, dict[str, Any]]] = {
     Number: (int, {"ge": 0, "le": OFFSET_MAX}),
@@ -104,7 +104,7 @@ class HitsJson(BaseModel):
     """The answer of a query, best first."""
 
     hits: list[HitJson]
-    total: int | None = Field(description="how many objects answer in all, if it was asked for")
+    total: int | None = Field(description="number of all matching objects, if requested")
     whole: int | None = Field(description="how many of these hold whole words, not completions or corrections alone")
 
 
@@ -140,7 +140,7 @@ class SearchJson(BaseModel):
     total: int | None
     whole: int | None
     suggestions: list[str] = Field(description="words that complete or correct the last word")
-    did_you_mean: str | None = Field(description="the text with corrected words; None: nothing needs it")
+    did_you_mean: str | None = Field(description="the text with corrected words; None: no correction")
     took_us: float = Field(description="microseconds until the answer was there")
     shown: list[ShownJson] | None = Field(default=None, description="what each hit is shown as, if it was asked for")
 
@@ -158,7 +158,7 @@ class CountJson(BaseModel):
 
 
 class ExistsJson(BaseModel):
-    """Whether something is there."""
+    """Whether a name exists."""
 
     exists: bool
 
@@ -170,7 +170,7 @@ class DoneJson(BaseModel):
 
 
 class RemovedJson(BaseModel):
-    """How many words, or things, went."""
+    """The number of removed words, objects or buckets."""
 
     removed: int
 

@@ -145,7 +145,7 @@ async def _gone(request: Request, error: Exception) -> JSONResponse:
 
 async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
     """Answer 500 without details: the server logs the error."""
-    return problem(500, "an error of the server; its log says more", request_id=_id(request))
+    return problem(500, "an error of the server; its log has the details", request_id=_id(request))
 
 
 def _let_go(error: BaseException) -> None:

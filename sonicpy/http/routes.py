@@ -40,7 +40,7 @@ class FlatRoute(APIRoute):
 
         async def handle_flat(request: Request) -> Response:
             if request.scope.get(GRANTED) not in own:
-                raise HTTPException(403, f"{self.path} was not asked for by its own path")
+                raise HTTPException(403, f"{self.path} was not requested by its own path")
             return await handle(FlatRequest(request.scope, request.receive))
 
         return handle_flat

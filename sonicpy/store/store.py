@@ -531,7 +531,7 @@ class Store(RecoveringStore):
         self._commit_environment()
         self._environment.sync()
         for path in self._log.start(end):
-            logger.error("the log was damaged: what followed position %d was set aside as %s", end, path)
+            logger.error("the log was damaged: the part after position %d was set aside as %s", end, path)
         self._watch_log()
         self._log.retire(end)
 

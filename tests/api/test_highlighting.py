@@ -74,7 +74,9 @@ def test_an_explanation_from_elsewhere_marks_the_same(index: Index) -> None:
 
 def test_other_arguments_are_told_in_a_sentence(index: Index) -> None:
     push(index, "o", "the weather")
-    with pytest.raises(InvalidArgument, match="^explanation is of type str; allowed is what `explain` of an index or"):
+    with pytest.raises(
+        InvalidArgument, match="^explanation is of type str; allowed is a result of `explain` of an index or"
+    ):
         highlight("the weather", "weather")  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="^text is of type NoneType; allowed is a str"):
         highlight(None, index.explain(C, B, "weather"))  # type: ignore[arg-type]

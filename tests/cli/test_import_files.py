@@ -70,8 +70,8 @@ ARRAYS: list[tuple[str, list[object] | str]] = [
     ('[1, "a]b", {"c": [2]}, null]', [1, "a]b", {"c": [2]}, None]),
     ("[1", "it ends before ']'"),
     ("[1, ]", "Expecting value"),
-    ("[1 2]", "instead of ']' stands '2'"),
-    ("[1] 2", "behind the array stands '2'"),
+    ("[1 2]", "found '2' instead of ']'"),
+    ("[1] 2", "'2' follows the array"),
     ('["a', "Unterminated string"),
 ]
 
@@ -106,8 +106,8 @@ WRONG: list[tuple[str, bytes, list[str], int, str]] = [
     ("rows.json.gz", b"no gzip", [], 1, "rows.json.gz cannot be read: Not a gzipped file"),
     ("rows.csv.gz", gzip.compress(COMMAS.encode(), mtime=0)[:-9], [], 1, "its compressed content is damaged"),
     ("rows.parquet.gz", b"", [], 2, "Parquet cannot be read from .gz; allowed are json, jsonl, csv and tsv."),
-    ("rows.xyz.gz", b"", [], 2, "or one of these and .gz; --format says what it is."),
-    ("rows.csv", COMMAS.encode("utf-16"), [], 2, "rows.csv begins as UTF-16 does; allowed is UTF-8, or what --"),
+    ("rows.xyz.gz", b"", [], 2, "or one of these and .gz; --format names the format."),
+    ("rows.csv", COMMAS.encode("utf-16"), [], 2, "rows.csv begins like UTF-16; allowed is UTF-8, or the encoding"),
     ("rows.jsonl", b"{}", ["--delimiter", ";"], 2, "flag --delimiter is for CSV, and rows.jsonl is JSONL."),
     ("rows.csv", b"id,te", ["--encoding", "utf-16"], 1, "rows.csv is not utf-16: UTF-16 stream does not"),
     ("rows.csv", bz2.compress(b"id,text"), [], 2, f"rows.csv is compressed with bzip2; {READ}"),

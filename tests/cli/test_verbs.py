@@ -208,7 +208,7 @@ def test_ping(run: Run, locked_server: Server, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("SONICPY_PASSWORD", "SecretPassword")
     assert run("ping") == answer
     assert run("ping", "--inet", address).startswith(f"{address} answers: CONNECTED ")
-    run("ping", "--server", f"sonic://{address}", "--tls", status=2, said="with --server, its URL says the same")
+    run("ping", "--server", f"sonic://{address}", "--tls", status=2, said="with --server, the URL contains them")
     closed = f"127.0.0.1:{free_port()}"
     run("ping", "--server", f"sonic://{address},{closed}", status=1, said=f"{closed} cannot be reached")
     assert run("ping", "--server", f"sonic://{address},sonic://{address}") == 2 * answer
@@ -305,5 +305,5 @@ def test_a_terminal_without_the_letters(run: Run) -> None:
 
 
 def test_what_a_server_cannot_do_is_a_sentence(run: Run, shared_server: Server) -> None:
-    said = "sonicpy: internal_error: the server could not do it; its log says why\n"
+    said = "sonicpy: internal_error: the server failed; its log has the reason\n"
     run("restore", "/nowhere", "--server", f"sonic://127.0.0.1:{shared_server.port}", status=1, said=said)

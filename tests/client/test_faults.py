@@ -321,7 +321,7 @@ def test_what_our_server_does_not_offer_names_the_mode(connect: Connect) -> None
         while caller.line():
             caller.say("ERR unknown_command")
 
-    said = r"^STATS is not offered by this server \(sonicpy 1.0.0\): in compat mode it knows only what Sonic knows$"
+    said = r"^STATS is not offered by this server \(sonicpy 1.0.0\): compat mode offers only the commands of Sonic$"
     with Fake(script) as fake, connect(fake.url) as client, pytest.raises(NotOffered, match=said) as refusal:
         client.stats()
     copied = pickle.loads(pickle.dumps(refusal.value))

@@ -207,7 +207,7 @@ def test_a_log_that_was_made_again_is_taken_over(whole: DevCluster, tmp_path: Pa
     said: list[str] = []
     assert recover(whole.addresses, Wish(source="n2"), said.append) == partitions
     assert any("n2 is right" in line for line in said), said
-    assert sum("begins anew" in line for line in said) == 2 * partitions
+    assert sum("starts again" in line for line in said) == 2 * partitions
     with more:
         more.wait_for(200)
     check(whole, more, tmp_path / "replay")

@@ -67,4 +67,4 @@ def test_who_waits_hears_the_first_reason_and_how_many_more_there_are() -> None:
 
 def test_an_answer_that_should_be_empty_is_told_in_words() -> None:
     assert not_empty(3, b'+["mail", "news"]') == "which holds mail, news"
-    assert not_empty(3, b"~it has stopped") == "partition 3 says: it has stopped"
+    assert not_empty(3, b"~it has stopped") == "partition 3 answers: it has stopped"

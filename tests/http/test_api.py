@@ -194,7 +194,7 @@ def test_every_operation_refuses_parameters_that_it_does_not_know(index: sonicpy
             "limt is not known here; allowed are collection, bucket,",
         ),
         ("/v1/objects", {**SCOPE, "after": "gone"}, 400, "gone"),
-        ("/v1/nothing", {}, 404, "there is nothing at /v1/nothing; /openapi.json lists what there is"),
+        ("/v1/nothing", {}, 404, "there is nothing at /v1/nothing; /openapi.json lists the operations"),
         ("/page/secret.txt", {}, 404, "there is nothing at /page/secret.txt"),
     ],
 )

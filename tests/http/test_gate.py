@@ -165,7 +165,7 @@ def test_a_route_answers_for_itself_alone(index: sonicpy.Index, grown: list[str]
     client = TestClient(app(index))
     for path in ("/v1/query", "/v1/wipe"):
         answer = client.post(path, json={**SCOPE, "text": "weather"})
-        assert (answer.status_code, answer.json()["detail"]) == (403, "/v1/{verb} was not asked for by its own path")
+        assert (answer.status_code, answer.json()["detail"]) == (403, "/v1/{verb} was not requested by its own path")
     assert client.post("/v1/{verb}").status_code == 404
     assert grown == []
 

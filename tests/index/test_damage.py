@@ -313,7 +313,7 @@ def test_a_check_that_is_killed_is_no_damage(folder: Path, monkeypatch: pytest.M
     with pytest.raises(StoreError, match=r"ended with SIGKILL before it was done: mdb.c: Assertion failed"):
         verify_in_child(folder)
     monkeypatch.setattr(check_process, "CHILD", "import sys; sys.exit(7)")
-    with pytest.raises(StoreError, match=r"ended with status 7 before it was done: it said nothing"):
+    with pytest.raises(StoreError, match=r"ended with status 7 before it was done: it printed nothing"):
         verify_in_child(folder)
 
 

@@ -177,13 +177,13 @@ def move_impacts(rows: Rows) -> None:
 
 
 LIST_FAULTS: dict[Callable[[Rows], None], str] = {
-    lose_a_block: "impacts tell of 2 blocks, not of the 1 that postings has",
+    lose_a_block: "impacts has 2 blocks, postings has 1",
     swap_two_postings: "is out of order in block 0",
     swap_two_blocks: "is out of order in block",
     let_a_block_begin_too_late: "is out of order in block",
     narrow_impacts: "do not bound its postings",
-    forget_impacts: "impacts tell of 1 blocks, not of the 2 that postings has",
-    invent_impacts: "impacts tell of 3 blocks, not of the 2 that postings has",
+    forget_impacts: "impacts has 1 blocks, postings has 2",
+    invent_impacts: "impacts has 3 blocks, postings has 2",
     move_impacts: "the row of impacts from 0 on has the key of 1",
 }
 

@@ -43,7 +43,7 @@ def opened(file: IO[bytes], path: str, *, is_utf8: bool) -> IO[bytes]:
         if re.match(pattern, head):
             raise ConfigError(f"{path} {said}.")
     if is_utf8 and head.startswith(UTF16_MARKS):
-        raise ConfigError(f"{path} begins as UTF-16 does; allowed is UTF-8, or what --encoding names.")
+        raise ConfigError(f"{path} begins like UTF-16; allowed is UTF-8, or the encoding given with --encoding.")
     if is_utf8 and head.count(0) * ZEROS_MAX > len(head):
         raise ConfigError(f"{path} is no text in UTF-8, because every few bytes one is zero; {ALLOWED}.")
     return file

@@ -29,7 +29,7 @@ def elements(parts: Iterator[str]) -> Iterator[object]:
             yield text.value()
         text.expect("]")
     if text.peek():
-        raise ValueError(f"behind the array stands {text.peek()!r}")
+        raise ValueError(f"{text.peek()!r} follows the array")
 
 
 class _Text:
@@ -54,7 +54,7 @@ class _Text:
         """Pass over a character. Raises ValueError if the next character is another one."""
         found = self.peek()
         if found != character:
-            raise ValueError(f"instead of {character!r} stands {found!r}" if found else f"it ends before {character!r}")
+            raise ValueError(f"found {found!r} instead of {character!r}" if found else f"it ends before {character!r}")
         self._place += 1
 
     def value(self) -> object:

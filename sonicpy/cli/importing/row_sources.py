@@ -229,7 +229,7 @@ def kind_of(path: str) -> str:
     kind = FORMATS.get(Path(name).suffix)
     if kind is None:
         raise ConfigError(
-            f"{path} does not end in {', '.join(FORMATS)}, or one of these and {GZIP}; --format says what it is."
+            f"{path} does not end in {', '.join(FORMATS)}, or one of these and {GZIP}; --format names the format."
         )
     return kind
 

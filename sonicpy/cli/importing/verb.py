@@ -40,8 +40,8 @@ IMPORT = f"""\
 Push the rows of a file: JSON (an array of objects), JSONL, CSV, TSV, or Parquet, which needs an extra: pip install
 'sonicpy-search[parquet]'. All but Parquet may be compressed with gzip. A row names
 its object in the column {" or ".join(OBJECT_COLUMNS)} and has its text in the column {TEXT_COLUMN}, unless --id and
---text name others. The columns collection, bucket and lang give the rest, unless a flag does. Import also reads what
-export wrote. It stops before the first row if no row has a column that it needs. It counts the rows that it cannot
+--text name others. The columns collection, bucket and lang give the rest, unless a flag does. Import also reads the
+output of export. It stops before the first row if no row has a column that it needs. It counts the rows that it cannot
 index, shows the first of them, writes all of them to --bad, and goes on. After an interruption, --resume continues
 behind the last row that was saved. {WHERE}
 Exit status: 0 every row is indexed, 3 some rows were refused, 1 it failed, 2 wrong arguments."""
@@ -58,7 +58,7 @@ def add_verbs(verbs: Verbs) -> None:
     parser.add_argument("--format", choices=list(KINDS), help="default: by the file's extension")
     parser.add_argument("--no-header", action="store_true", help="CSV and TSV: the columns are named 1, 2, 3")
     parser.add_argument(
-        "--delimiter", metavar="C", type=_delimiter, help='CSV: what stands between fields, such as ";" (default: ",")'
+        "--delimiter", metavar="C", type=_delimiter, help='CSV: the separator of fields, such as ";" (default: ",")'
     )
     parser.add_argument(
         "--encoding", metavar="NAME", type=_encoding, default=UTF8, help="such as latin-1 or utf-16 (default: utf-8)"

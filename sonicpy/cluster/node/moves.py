@@ -234,7 +234,7 @@ async def _rebalance(brokers: str, timeout_s: float, say: Callable[[str], None])
 
 def _settled(now: Layout, seen: Layout) -> Layout:
     if now != seen:
-        raise ConfigError("the layout was changed by somebody else meanwhile; run sonicpy cluster rebalance again.")
+        raise ConfigError("another command changed the layout meanwhile; run sonicpy cluster rebalance again.")
     return now.settled()
 
 

@@ -206,6 +206,6 @@ class Node:
         try:
             epoch = await self._keepers.log.epoch(self.places.layout.log_of(partition))
         except SonicError as error:
-            logger.warning("reads of partition %d may wait for what is lost: %s", partition, error)
+            logger.warning("reads of partition %d may wait for lost changes: %s", partition, error)
             return
         self.writers.note_lost(partition, epoch.last)

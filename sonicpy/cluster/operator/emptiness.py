@@ -38,4 +38,6 @@ async def what_is_held(connection: Client, layout: Layout, question: Question) -
 def not_empty(partition: int, packed: bytes) -> str:
     """Return the names or the error in an answer, as a part of a sentence; "": the list is empty."""
     said = packed[1:].decode()
-    return f"which holds {', '.join(json.loads(said))}" if packed[:1] == b"+" else f"partition {partition} says: {said}"
+    return (
+        f"which holds {', '.join(json.loads(said))}" if packed[:1] == b"+" else f"partition {partition} answers: {said}"
+    )

@@ -83,7 +83,7 @@ async def _logs(log: JetStream, layout: Layout, say: Say) -> list[Epoch]:
             logs.append(await log.epoch_at_last(number))
         except LogGone:
             await log.create(number, LOG_COPIES)
-            say(f"the log {number} was missing; it begins anew")
+            say(f"the log {number} was missing; it is created again")
             logs.append(await log.epoch_at_last(number))
     return logs
 
@@ -106,8 +106,8 @@ def check_log(layout: Layout, logs: list[Epoch], answers: dict[str, Any], partit
         replica = _replica(answers, node, number)
         if replica is not None and _is_lost_for(replica, logs[layout.log_of(number)]):
             raise ConfigError(
-                f"--node is {node}, whose partition {number} holds what the brokers have lost; allowed are --from with "
-                "the node whose replica is right, or --anyway, which gives that up."
+                f"--node is {node}, whose partition {number} holds changes that the brokers have lost; allowed are "
+                "--from with the node whose replica is right, or --anyway, which gives the changes up."
             )
 
 
@@ -176,11 +176,12 @@ def _check_newest(held: dict[str, Any], partition: int, source: str) -> None:
     if held[newest]["fault"] is not None and held[newest]["position"] > held[source]["position"]:
         raise ConfigError(
             f"--from is {source}, whose partition {partition} is at {held[source]['position']}, but that of {newest} "
-            f"is at {held[newest]['position']}; allowed is {newest}, or --anyway, which gives up what {source} lacks."
+            f"is at {held[newest]['position']}; allowed is {newest}, or --anyway, which gives up the changes that "
+            f"{source} lacks."
         )
 
 
 async def _reset(connection: Client, nodes: Sequence[str], partition: int, say: Say) -> None:
     for node in nodes:
         position = await give_order(connection, node, Order("reset", partition))
-        say(f"partition {partition}: {node} begins anew at {position}")
+        say(f"partition {partition}: {node} starts again at {position}")

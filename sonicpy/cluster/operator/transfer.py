@@ -88,7 +88,7 @@ def restore(brokers: str, folder: Path, config: Config, say: "Say") -> int:
     """
     notes = folder / NOTES_FILE
     if not notes.exists():
-        raise ConfigError(f"{folder} holds no {NOTES_FILE}; allowed is what sonicpy cluster backup has written.")
+        raise ConfigError(f"{folder} holds no {NOTES_FILE}; allowed is a folder written by sonicpy cluster backup.")
     found = json.loads(notes.read_text(encoding="utf-8"))
     sources = [folder / f"{int(number):04}" for number in found["partitions"]]
     spread = {name: parts for name, parts in found["layout"].get("spread", ())}
@@ -241,7 +241,7 @@ async def _check_empty(connection: Client, layout: Layout) -> None:
     if held := await what_is_held(connection, layout, Question("collections_after", (None, 1), is_strong=True)):
         raise StoreError(
             f"cannot restore into this cluster, {held}; allowed is an empty cluster: sonicpy cluster import adds the "
-            "backup to what a cluster holds"
+            "backup to the content of a cluster"
         )
 
 

@@ -318,7 +318,7 @@ class Registry:
                 return await self._get(key) or ""
             except SonicError as error:  # brokers that have just started may have no leader yet
                 if time.monotonic() > deadline:
-                    raise NotReady(f"the brokers do not take what the nodes agree on: {error}") from error
+                    raise NotReady(f"the brokers do not store the agreement of the nodes: {error}") from error
                 await asyncio.sleep(PAUSE_S)
 
     async def _get(self, key: str) -> str | None:

@@ -218,7 +218,7 @@ class Worker:
                 if limit_s and now - began_s > limit_s:
                     self.kill(f"was killed, because its job took longer than {limit_s:g} s")
                 elif silence_s > (most_s := SILENCE_S if self._told else START_SILENCE_S):
-                    self.kill(f"was killed, because it told nothing for {most_s:g} s")
+                    self.kill(f"was killed, because it was silent for {most_s:g} s")
                 if not answer.done() and self._is_gone():
                     raise WorkerDied(self._why)
             return answer.result()

@@ -87,7 +87,7 @@ def _recover(folder: Path, *, keeps_checkpoints: bool) -> None:
     data = folder / DATA_FILE
     try:
         checkpoint = read_checkpoint(folder)
-        logger.warning("the machine stopped while %s was open, or nothing says that it did not", folder)
+        logger.warning("the machine stopped, or may have stopped, while %s was open", folder)
         went_back = keeps_checkpoints and checkpoint is not None and _go_back(data, checkpoint)
     except OSError as error:
         raise StoreError(f"cannot recover the store {folder}: {error.strerror}") from error

@@ -59,7 +59,7 @@ def faults_in_child(check: Check, folder: Path) -> list[str]:
         what = f"reading it ended the check with {ended_by.name}" + (f" ({said})" if said else "")
         return [*faults, f"a page of the tables of {folder} is damaged or missing: {what}"]
     how = f"status {done.returncode}" if ended_by is None else ended_by.name
-    raise StoreError(f"the check of {folder} ended with {how} before it was done: {said or 'it said nothing'}")
+    raise StoreError(f"the check of {folder} ended with {how} before it was done: {said or 'it printed nothing'}")
 
 
 def _error(name: str, message: str) -> StoreError:

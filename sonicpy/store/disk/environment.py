@@ -451,7 +451,7 @@ def _sync_data(env: lmdb.Environment) -> None:
 def _use_new_size(env: lmdb.Environment, open: "OpenTransactions[Transaction]") -> None:
     """Use the size of the map that the writing process has set."""
     if open.is_here:
-        raise StoreError("the store has grown while this thread reads it: end that, then ask again")
+        raise StoreError("the store has grown while this thread reads it: end the read, then try again")
     open.growing += 1
     try:
         wait_for_readers(open)

@@ -129,7 +129,7 @@ class WriterLock:
         return StoreLocked(
             f"the store {self._folder} takes no more changes from this process, because {path} was deleted or replaced "
             "while it was open, so that another process may write the store: restart this one, which then goes on with "
-            "what the folder holds"
+            "the content of the folder"
         )
 
     def _take(self, path: Path, access: Access) -> None:
@@ -220,8 +220,8 @@ def wide_files(folder: Path, access: Access) -> str | None:
     path, mode = found[0]
     modes = "u=rwX,g=,o=" if access is PRIVATE else "o="
     return (
-        f"more users than store.kv.group_access says may use {len(found)} files of the store {folder}, such as {path} "
-        f"with mode {mode:o}; they keep their modes, chmod -R {modes} {folder} sets them"
+        f"more users than store.kv.group_access allows may use {len(found)} files of the store {folder}, such as "
+        f"{path} with mode {mode:o}; they keep their modes, chmod -R {modes} {folder} sets them"
     )
 
 

@@ -106,7 +106,7 @@ class Log:
         if segments and segments[0].start > position:
             raise StoreDamaged(
                 f"the log in {self._folder} begins at {segments[0].start}, but the store needs it from {position} on: "
-                "put back the log files that were here, or move the folder away to go on without what they hold"
+                "put back the log files that were here, or move the folder away to go on without their changes"
             )
         for segment in segments:
             if segment.start > position:  # the segment before is damaged: no later record counts
@@ -312,7 +312,7 @@ def log_faults(folder: Path, position: int) -> Iterator[str]:
     """
     segments = segments_in(folder)
     if segments and segments[0].start > position:
-        yield f"the log begins at {segments[0].start}, but the tables only hold what lies before {position}"
+        yield f"the log begins at {segments[0].start}, but the tables only hold changes before {position}"
     for segment, following in zip(segments, [*segments[1:], None], strict=True):
         try:
             end = max((end for _, end, _ in read_segment(segment)), default=segment.start)
@@ -324,7 +324,7 @@ def log_faults(folder: Path, position: int) -> Iterator[str]:
         else:
             is_damaged = end < following.start and following.start > position
         if is_damaged:
-            yield f"the log {segment.path} is damaged at position {end}: what follows there is lost"
+            yield f"the log {segment.path} is damaged at position {end}: the rest is lost"
 
 
 def _is_whole(segment: Segment, position: int) -> bool:

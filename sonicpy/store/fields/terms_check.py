@@ -167,7 +167,7 @@ class TermsCheck:
             if iid in self._half_gone:
                 continue  # it keeps its length, so that the impacts of its blocks stay true
             if (held[place] if place < len(held) else 0) != pack_length(record.length):
-                yield f"object {_shown(record.oid)} has the length {record.length}, lengths says otherwise"
+                yield f"object {_shown(record.oid)} has the length {record.length}, `lengths` has another one"
             yield from self._record_faults(iid, record)
         yield from self._name_faults(found)
 
@@ -265,7 +265,7 @@ class TermsCheck:
                 yield f"the row of impacts from {row.lower} on has the key of {block_position(key)}"
             pairs.update((lower, row.pairs(place)) for place, lower in enumerate(row.lowers()))
         if list(pairs) != [lower for lower, _ in blocks]:
-            yield f"impacts tell of {len(pairs)} blocks, not of the {len(blocks)} that postings has"
+            yield f"impacts has {len(pairs)} blocks, postings has {len(blocks)}"
         for lower, block in blocks:
             held = {(tf, self._lengths[iid] if iid < len(self._lengths) else 0) for iid, tf in unpack_block(block)}
             if not all(
