@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sonicpy.index.spread import pack_terms, unpack_terms
 
 from sonicpy.config import Config, StopwordsConfig
+from sonicpy.index.search.packed_terms import pack_terms, unpack_terms
 from sonicpy.lexer.lexer import Lexer
 from tests.support.examples import examples
 
