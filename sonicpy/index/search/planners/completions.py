@@ -1,4 +1,4 @@
-"""The last word of a query is a word and a beginning: the words that begin so stand for it, too, below itself.
+"""The last word of a query is a word and a beginning: the words that begin so are found, too, below itself.
 
 They are few lists, not one for each word: an object gains the same from any of the words of a list, so that the words
 can be many. Where all of them find few objects, those join them that begin so but for typing errors.
@@ -17,19 +17,19 @@ from sonicpy.index.search.statistics import Statistics
 
 Fills = Callable[[Plan], bool]
 """Returns whether a plan without completions finds enough: as many objects that hold every word as the page has."""
-Held = Sequence[tuple[bytes, TermInfo]]
+HeldWords = Sequence[tuple[bytes, TermInfo]]
 
 LONGER = (2, 5)
 """How many letters more the words of the first lists of completions have, at most; the last list has all others."""
 COMPLETION_SHARES = (0.9, 0.8, 0.7)
-"""Of the weight of the typed word, what the completions of these lists count: an object that holds all words, one of
+"""The share of the typed word's weight that the completions of these lists have: an object that holds all words, one of
 them as a completion, comes before those that lack a word."""
 ADDRESSES_MAX = 2_000
 """Addresses that begin with the typed numbers, at most."""
 LIKELIEST = (4, 16)
 """How many of the likeliest words with typing errors are in the first lists."""
 LIKELIEST_SHARES = (0.45, 0.4, 0.35)
-"""Of the weight of the typed word, what the words of these lists count with one error; with two, half of it."""
+"""The share of the typed word's weight that the words of these lists have with one error; with two, half."""
 
 
 def never(plan: Plan) -> bool:
@@ -109,8 +109,11 @@ def _by_length(word: bytes, begun: Iterable[Beginning], but: set[bytes]) -> tupl
 
 
 def _without(slot: Slot, words: set[bytes]) -> Slot | None:
-    """Return a slot without some words; None: nothing is left."""
-    if words.isdisjoint(slot.words):
+    """Return a slot without some words; None: nothing is left.
+
+    Exact words stay: `éb é` written together is also a form of `éb`, and an object with it holds every word.
+    """
+    if slot.how == "exact" or words.isdisjoint(slot.words):
         return slot
     left = tuple(word for word in slot.words if word not in words)
     return Slot(left, slot.weight, slot.exact_weight, slot.how, slot.edits) if left else None
@@ -132,7 +135,7 @@ def _add_corrections(
         clause.slots.extend(_misspelt(held, edits, clause.weight, statistics.objects))
 
 
-def _misspelt(held: Held, edits: int, weight: float, objects: int) -> Iterator[Slot]:
+def _misspelt(held: HeldWords, edits: int, weight: float, objects: int) -> Iterator[Slot]:
     """Yield words that begin as the typed one but for some errors, as lists: the likeliest ones are the first.
 
     Args:
@@ -147,6 +150,6 @@ def _misspelt(held: Held, edits: int, weight: float, objects: int) -> Iterator[S
         start = end
 
 
-def _idf_of(held: Held, objects: int) -> float:
+def _idf_of(held: HeldWords, objects: int) -> float:
     """Return the weight of some words as if they were one."""
     return idf(objects, min(sum([row.df for _, row in held]), objects))
