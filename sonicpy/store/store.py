@@ -5,7 +5,7 @@
     commit make them visible to other transactions; the commit stores the log position it covers
     sync    wait for the disk and save a checkpoint; then delete older segments of the log
 
-Invariant: the environment never holds what the log does not, so `commit` seals first. Every failure inside the open
+Invariant: the environment never holds a change that the log lacks, so `commit` seals first. Every failure inside the open
 transaction has one answer, which `recovery.py` gives.
 """
 
@@ -43,7 +43,7 @@ from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.free_space import FreeSpace
 from sonicpy.store.disk.log import RECORD_MAX_BYTES, Log, Records
 from sonicpy.store.recovery import Item, RecoveringStore, Value
-from sonicpy.store.refusals import Refusals
+from sonicpy.store.refused_changes import Refusals
 from sonicpy.store.rows.meta import (
     FORMAT,
     OLDER_FORMATS,
@@ -147,7 +147,7 @@ class Store(RecoveringStore):
         return self._carry_out(pack_mutation(mutation), mutation, work, (mutation,))[0]
 
     def push(self, collection: str, bucket: str, oid: str, terms: Terms, rules: int = FIRST) -> None:
-        """Carry out PushTerms as `apply` does; where nothing stands in the way without its calls: 2 % of a PUSH.
+        """Carry out PushTerms as `apply` does; where nothing is in the way without its calls: 2 % of a PUSH.
 
         Raises:
             RulesDiffer: the bucket has other rules than the text; nothing was changed.
@@ -196,7 +196,7 @@ class Store(RecoveringStore):
 
         Args:
             record: of the change.
-            change: its names, and what follows.
+            change: its names, and the rest.
             work: changes the store as `given` says.
 
         Raises:

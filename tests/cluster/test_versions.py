@@ -17,8 +17,8 @@ from sonicpy.cluster.log.writer import LogWriter
 from sonicpy.errors import ConfigError, StoreDamaged, StoreError
 from sonicpy.index.ingest.exported import change_of_facts
 from sonicpy.store.changing.mutations import ChangeFields, pack_mutation
+from sonicpy.store.fields.all_fields import TERMS
 from sonicpy.store.fields.field import Mode
-from sonicpy.store.fields.table import TERMS
 from tests.cluster.judge import COLLECTION, Channel, Load
 from tests.cluster.memory import MemoryBroker
 from tests.cluster.next_version import NEXT, NEXT_FORMAT

@@ -12,7 +12,7 @@ from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.stopwords import StopWords
 from sonicpy.rules import FIRST, NEWEST
 from sonicpy.store.changing.mutations import PushTerms, pack_push, unpack_mutation
-from sonicpy.store.rows.languages import LANGUAGES, unpack_languages
+from sonicpy.store.rows.language_counts import LANGUAGES, unpack_languages
 from tests.index.shorthand import B, C, open_index, push
 
 SENTENCES = {

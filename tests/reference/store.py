@@ -21,7 +21,7 @@ from sonicpy.store.changing.mutations import (
     PopTerms,
     PushTerms,
 )
-from sonicpy.store.fields.field import Mode
+from sonicpy.store.fields.field import FieldMode
 
 SHOWN_BYTES = 40
 """Longer words are neither listed nor counted."""
@@ -152,7 +152,7 @@ class Model:
                 return int(was_there)
             case ChangeFields(collection, bucket, oid, mode, ((_, packed),)):  # of terms alone
                 held = self.buckets.setdefault((collection, bucket), Bucket(self.by_association))
-                (held.replace if mode == Mode.REPLACE else held.push)(oid, unpack_terms(packed))
+                (held.replace if mode == FieldMode.REPLACE else held.push)(oid, unpack_terms(packed))
                 return 0
             case _:
                 raise NotImplementedError(mutation)

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sonicpy.store.care.verify import table_faults
 
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.records import pack_terms
 from sonicpy._native.terms import Terms
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.index.report.export import lines
+from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.changing.mutations import ChangeFields, FlushObject, Mutation, PopTerms, pack_mutation
 from sonicpy.store.disk.log import Log
 from sonicpy.store.disk.transaction import BUCKET_TABLES, FACTS, Transaction
+from sonicpy.store.fields.all_fields import FIELDS, TERMS
 from sonicpy.store.fields.facts import pack_facts, unpack_facts
-from sonicpy.store.fields.field import Mode, Writer
-from sonicpy.store.fields.table import FIELDS, TERMS
+from sonicpy.store.fields.field import FieldMode, FieldWriter
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.meta import BY_OBJECT, FORMAT
 from sonicpy.store.rows.uses import KNOWN
@@ -32,11 +32,11 @@ from tests.store.consistency import check_consistent
 from tests.store.shorthand import ORDERS, found, open_store, picture, push, terms
 
 
-def change(oid: str, given: Terms, mode: Mode) -> ChangeFields:
+def change(oid: str, given: Terms, mode: FieldMode) -> ChangeFields:
     return ChangeFields("c", "b", oid, mode, ((TERMS.id, pack_terms(given)),))
 
 
-def facts(facts: dict[int, bytes], mode: Mode = Mode.ADD) -> ChangeFields:
+def facts(facts: dict[int, bytes], mode: FieldMode = FieldMode.ADD) -> ChangeFields:
     return ChangeFields("c", "b", "", mode, ((2, pack_facts(facts)),))
 
 
@@ -63,7 +63,7 @@ def test_replaced_terms_are_those_of_a_new_object_with_the_same_number(tmp_path:
         oid = f"o{dice.randrange(25)}"
         words = dice.sample([f"w{number}" for number in range(12)] + ["x" * 600, "common"], dice.randrange(6))
         given = terms(" ".join(f"{word}*{dice.randrange(1, 4)}{dice.choice(['', '', '!'])}" for word in words))
-        mode = dice.choice([Mode.ADD, Mode.REPLACE, Mode.REPLACE])
+        mode = dice.choice([FieldMode.ADD, FieldMode.REPLACE, FieldMode.REPLACE])
         changes: list[Mutation] = [
             FlushObject("c", "b", oid),
             PopTerms("c", "b", oid, given),
@@ -71,7 +71,7 @@ def test_replaced_terms_are_those_of_a_new_object_with_the_same_number(tmp_path:
         ]
         mutation = dice.choice(changes)
         assert store.apply(mutation) == twin.apply(mutation)
-        if isinstance(mutation, ChangeFields) and mode is Mode.REPLACE:
+        if isinstance(mutation, ChangeFields) and mode is FieldMode.REPLACE:
             fresh = Bucket()
             fresh.push(oid, given)
             assert twin.buckets["c", "b"].objects[oid] == fresh.objects[oid], "REPLACE leaves nothing of before"
@@ -97,7 +97,7 @@ def test_facts_are_logged(tmp_path: Path) -> None:
     store.apply(push("o1", "alpha"))
     store.apply(facts({2: b"two", 255: b"x" * 1000}))
     assert facts_of(store) == {1: b"one", 2: b"two", 255: b"x" * 1000}
-    store.apply(facts({1: b"only"}, Mode.REPLACE))
+    store.apply(facts({1: b"only"}, FieldMode.REPLACE))
     assert facts_of(store) == {1: b"only"}
     store.seal()
     copy = shutil.copytree(tmp_path / "store", tmp_path / "as a killed process leaves it")
@@ -118,7 +118,7 @@ def test_facts_have_no_object_and_a_layout(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     for value, oid in ((packed, "o1"), (packed[:-1], ""), (packed[:3], "")):
         with pytest.raises(StoreDamaged):
-            store.apply(ChangeFields("c", "b", oid, Mode.ADD, ((2, value),)))
+            store.apply(ChangeFields("c", "b", oid, FieldMode.ADD, ((2, value),)))
         assert (store.uncommitted, facts_of(store)) == (0, {})
     store.close()
 
@@ -128,7 +128,7 @@ def test_a_change_that_fails_in_its_second_field_leaves_nothing_of_its_first(tmp
     store.apply(push("o1", "alpha"))
     fields = ((TERMS.id, pack_terms(terms("beta"))), (2, b"no facts"))
     with pytest.raises(StoreDamaged):
-        store.apply(ChangeFields("c", "b", "o1", Mode.REPLACE, fields))
+        store.apply(ChangeFields("c", "b", "o1", FieldMode.REPLACE, fields))
     assert (found(store, "alpha"), found(store, "beta")) == (["o1"], [])
     check_consistent(store)
     store.close()
@@ -171,12 +171,12 @@ class Colours:
     name = "colours"
     tables = (FACTS,)
 
-    def apply(self, writer: Writer, oid: str, mode: Mode, value: bytes) -> None:
+    def apply(self, writer: FieldWriter, oid: str, mode: FieldMode, value: bytes) -> None:
         writer.view.require(self.name)
         with_it = json.loads(writer.view.fact(writer.state.bucket, self.id) or b"{}") | {oid: value.decode()}
         writer.view.set_fact(writer.state.bucket, self.id, json.dumps(with_it).encode())
 
-    def remove(self, writer: Writer, iid: int, record: ObjectRecord) -> None:
+    def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
         left = json.loads(writer.view.fact(writer.state.bucket, self.id) or b"{}")
         if left.pop(record.oid.decode(), None) is not None:
             writer.view.set_fact(writer.state.bucket, self.id, json.dumps(left).encode())
@@ -198,7 +198,7 @@ def with_colours(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def coloured(oid: str, text: str, colour: str, mode: Mode = Mode.ADD) -> ChangeFields:
+def coloured(oid: str, text: str, colour: str, mode: FieldMode = FieldMode.ADD) -> ChangeFields:
     fields = ((TERMS.id, pack_terms(terms(text))), (Colours.id, colour.encode()))
     return ChangeFields("c", "b", oid, mode, fields)
 
@@ -213,7 +213,7 @@ def test_a_field_more_is_a_row_of_the_table(tmp_path: Path, with_colours: pytest
     store.apply(coloured("o1", "alpha beta", "red"))
     store.apply(coloured("o2", "alpha", "blue"))
     store.apply(coloured("o3", " ".join(f"w{number}" for number in range(700)), "red"))
-    store.apply(coloured("o1", "gamma", "blue", Mode.REPLACE))
+    store.apply(coloured("o1", "gamma", "blue", FieldMode.REPLACE))
     assert colours_of(store) == {"o1": "blue", "o2": "blue", "o3": "red"}
     assert (found(store, "alpha"), found(store, "gamma")) == (["o2"], ["o1"])
     store.seal()

@@ -1,4 +1,4 @@
-"""Which languages are a bucket's: counts of texts, and a rule that forgets slowly."""
+"""The languages of a bucket: counts of texts, and a rule that forgets slowly."""
 
 import random
 
@@ -6,9 +6,9 @@ import pytest
 
 from sonicpy.errors import CommandError
 from sonicpy.index.ingest.terms import packed_terms
-from sonicpy.store.rows.languages import (
+from sonicpy.store.rows.language_counts import (
     LANGUAGES_MAX,
-    Counted,
+    LanguageCount,
     add_counted,
     add_languages,
     counted_texts,
@@ -62,7 +62,7 @@ def test_counts_are_those_of_a_table(seed: int = 3) -> None:
 def test_parts_are_added_up() -> None:
     parts = [pushed(*["eng"] * 5, "tur"), pushed(*["eng"] * 4), b""]
     assert languages_in(add_counted(parts)) == ("eng",)
-    assert unpack_languages(add_counted(parts)) == {"eng": Counted(9, True), "tur": Counted(1, False)}
+    assert unpack_languages(add_counted(parts)) == {"eng": LanguageCount(9, True), "tur": LanguageCount(1, False)}
 
 
 def test_the_rarest_languages_are_forgotten() -> None:

@@ -18,8 +18,8 @@ from sonicpy.store.changing.mutations import (
     pack_mutation,
     unpack_mutation,
 )
-from sonicpy.store.fields.field import Mode
-from sonicpy.store.fields.table import FIELDS
+from sonicpy.store.fields.all_fields import FIELDS
+from sonicpy.store.fields.field import FieldMode
 from tests.store.shorthand import terms
 from tests.support.examples import examples
 
@@ -35,7 +35,7 @@ mutations = st.one_of(
     st.builds(FlushObject, names, names, names),
     st.builds(FlushBucket, names, names),
     st.builds(FlushCollection, names),
-    st.builds(ChangeFields, names, names, names | st.just(""), st.sampled_from(Mode), fields),
+    st.builds(ChangeFields, names, names, names | st.just(""), st.sampled_from(FieldMode), fields),
 )
 
 SAMPLES: list[Mutation] = [
@@ -45,7 +45,7 @@ SAMPLES: list[Mutation] = [
     FlushObject("c", "\0", "o"),
     FlushBucket("c", "b"),
     FlushCollection("c"),
-    ChangeFields("c", "b", "", Mode.REPLACE, ()),
+    ChangeFields("c", "b", "", FieldMode.REPLACE, ()),
 ]
 
 
@@ -64,7 +64,7 @@ def test_the_layout_is_the_documented_one() -> None:
         + b"\x02" + b"\x05alpha\x03\x00" + b"\x03the\x01\x02"
     )  # fmt: skip
     assert pack_mutation(FlushCollection("c")) == b"\x05\x01c"
-    change = ChangeFields("c", "bu", "", Mode.REPLACE, ((1, b"x" * 128), (2, b"")))
+    change = ChangeFields("c", "bu", "", FieldMode.REPLACE, ((1, b"x" * 128), (2, b"")))
     assert pack_mutation(change) == b"\x06\x01c\x02bu\x00\x01" + b"\x01\x80\x01" + b"x" * 128 + b"\x02\x00"
 
 

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from sonicpy.store.care.verify import table_faults
-from sonicpy.store.read_only import ReadOnlyStore
 
 from sonicpy import Index, StoreError
 from sonicpy.errors import SonicError
 from sonicpy.index.maintenance.verify import verify_backup, verify_folder
 from sonicpy.store.care.check_rows import first_fault
 from sonicpy.store.care.restore import Restoration
+from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.changing.mutations import FlushBucket
 from sonicpy.store.disk.transaction import FACTS, META
+from sonicpy.store.read_only_store import ReadOnlyStore
 from sonicpy.store.rows.meta import FORMAT, USES, require
 from sonicpy.store.store import Store
 from sonicpy.store.views.read_cache import Snapshot

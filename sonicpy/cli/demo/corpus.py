@@ -15,7 +15,7 @@ from typing import NamedTuple
 from sonicpy.errors import SonicError
 
 SKIPPED = frozenset(("site-packages", "dist-packages", "test", "tests", "idlelib", "lib2to3", "turtledemo"))
-"""Folders of the standard library whose names nobody looks for."""
+"""Folders of the standard library whose names are of no interest to users."""
 TEXT_CHARACTERS_MAX = 4_000
 CALLED = {"posixpath": "os.path"}
 """Modules that programs import under another name."""
@@ -26,7 +26,7 @@ KINDS = {
 }  # fmt: skip
 
 
-class Entry(NamedTuple):
+class PythonName(NamedTuple):
     """A name of the standard library.
 
     Attributes:
@@ -48,7 +48,7 @@ class Entry(NamedTuple):
 
     @property
     def indexed(self) -> str:
-        """The text that a search finds it by: what it is called, then what its docstring says."""
+        """The text that a search finds it by: its name, then its docstring."""
         return f"{self.name} {self.kind}. {self.text}"
 
 
@@ -72,7 +72,7 @@ def source_files() -> list[tuple[str, Path]]:
     return found
 
 
-def entries(module: str, path: Path) -> Iterator[Entry]:
+def entries(module: str, path: Path) -> Iterator[PythonName]:
     """Yield the module in a file, then its public classes and functions; nothing if the file cannot be parsed."""
     try:
         with tokenize.open(path) as file, warnings.catch_warnings(action="ignore"):
@@ -83,7 +83,7 @@ def entries(module: str, path: Path) -> Iterator[Entry]:
     yield from _inside(module, tree, path)
 
 
-def _inside(name: str, node: Documented, path: Path) -> Iterator[Entry]:
+def _inside(name: str, node: Documented, path: Path) -> Iterator[PythonName]:
     for child in node.body:
         if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and not child.name.startswith("_"):
             full = f"{name}.{child.name}"
@@ -92,6 +92,6 @@ def _inside(name: str, node: Documented, path: Path) -> Iterator[Entry]:
                 yield from _inside(full, child, path)
 
 
-def _entry(name: str, node: Documented, path: Path) -> Entry:
+def _entry(name: str, node: Documented, path: Path) -> PythonName:
     text = inspect.cleandoc(ast.get_docstring(node, clean=False) or "")[:TEXT_CHARACTERS_MAX]
-    return Entry(name, KINDS[type(node)], text, f"{path}:{getattr(node, 'lineno', 1)}")
+    return PythonName(name, KINDS[type(node)], text, f"{path}:{getattr(node, 'lineno', 1)}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sonicpy.cli.arguments import Verbs
-from sonicpy.cli.demo.corpus import Entry, entries, source_files
+from sonicpy.cli.demo.corpus import PythonName, entries, source_files
 from sonicpy.cli.importing.progress import ProgressBar
 from sonicpy.cli.output import remark
 from sonicpy.config import load
@@ -92,13 +92,13 @@ def fill(folder: Path, shown: Path) -> int:
     return names
 
 
-def _row(entry: Entry) -> dict[str, str]:
+def _row(entry: PythonName) -> dict[str, str]:
     return {"id": entry.name, "title": f"{entry.name} ({entry.kind})", "text": entry.text, "link": entry.link}
 
 
 @dataclass(frozen=True, slots=True)
 class _Announcing:
-    """Prints where the server listens and what to try, and opens the page."""
+    """Prints where the server listens and queries to try, and opens the page."""
 
     opens: bool
 

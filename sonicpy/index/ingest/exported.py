@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from sonicpy.store.changing.mutations import ChangeFields
+from sonicpy.store.fields.all_fields import FACTS
 from sonicpy.store.fields.facts import pack_facts
-from sonicpy.store.fields.field import Mode
-from sonicpy.store.fields.table import FACTS
+from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows.uses import check_known
 
 USES, FACTS_KEY, FIELDS_KEY = "uses", "facts", "fields"
@@ -14,7 +14,7 @@ TERMS_KEYS = frozenset({"terms", "hidden"})
 
 
 def is_head(row: Mapping[str, Any]) -> bool:
-    """Return whether a row is the head of an export: it lists what the store used."""
+    """Return whether a row is the head of an export: it lists the features that the store used."""
     return row.keys() == {USES} and isinstance(row[USES], list)
 
 
@@ -56,4 +56,4 @@ def facts_of(row: Mapping[str, Any]) -> dict[int, bytes]:
 
 def change_of_facts(collection: str, bucket: str, facts: Mapping[int, bytes]) -> ChangeFields:
     """Return the change that notes facts of a bucket, which is created if it is missing."""
-    return ChangeFields(collection, bucket, "", Mode.ADD, ((FACTS.id, pack_facts(facts)),))
+    return ChangeFields(collection, bucket, "", FieldMode.ADD, ((FACTS.id, pack_facts(facts)),))

@@ -16,16 +16,16 @@ from sonicpy._native.postings import unpack_block
 from sonicpy._native.term_rows import TermInfo
 from sonicpy.ids import Scope
 from sonicpy.rules import FIRST
-from sonicpy.store.fields.table import beside_terms
+from sonicpy.store.fields.all_fields import beside_terms
+from sonicpy.store.rows.bucket_rules import RULES
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.facts import RULES
 from sonicpy.store.rows.keys import is_staged
-from sonicpy.store.rows.languages import LANGUAGES, counted_texts
+from sonicpy.store.rows.language_counts import LANGUAGES, counted_texts
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View
 
 ON_OBJECTS = frozenset((LANGUAGES, RULES))
-"""Kinds of facts that stand on the lines of objects: older versions read them there."""
+"""Kinds of facts that are on the lines of objects: older versions read them there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class ExportedObject:
 
     Attributes:
         terms: words that are suggested, listed and counted.
-        hidden: parts of runs without blanks, and stop words that compat mode keeps: they are only searched. What names
-            the parts of a word in camelCase has the frequency 0.
+        hidden: parts of runs without blanks, and stop words that compat mode keeps: they are only searched. The term
+            with the parts of a word in camelCase has the frequency 0.
         rules: by which the texts of the bucket are cut; see `sonicpy.rules`.
         languages: how many texts of the bucket are in which language, as "eng 120,deu 3"; of the bucket's first object.
-        fields: what else it holds, by the name of the field.
+        fields: its other values, by the name of the field.
     """
 
     collection: str
@@ -52,7 +52,7 @@ class ExportedObject:
 
 
 def lines(view: View, collection: str | None, bucket: str | None) -> Iterator[dict[str, Any]]:
-    """Yield the lines of an export: what the store uses, if it uses more than format 5 has; then of each bucket its
+    """Yield the lines of an export: the names in use, if the store uses more than format 5 has; then of each bucket its
     facts, if it has any, and its objects."""
     if names := view.uses():
         yield {"uses": sorted(names)}

@@ -14,8 +14,8 @@ from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.search.accents import fold, folding
+from sonicpy.index.search.bucket_languages import BucketLanguages
 from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, joined_with, nearest_parts, nearest_words
-from sonicpy.index.search.languages import BucketLanguages
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics, most_frequent, most_likely
 from sonicpy.rules import counts_letters
@@ -30,7 +30,7 @@ FAMILIES_MAX = 10_000
 BEGUN_MAX = 20_000
 """Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
 LONG_BYTES = 24
-"""A longer word may stand for words that are too long to be shown, which neither graphs nor pending words hold."""
+"""A longer word may find words that are too long to be shown, which neither graphs nor pending words hold."""
 LONG_LETTERS, LONG_WORDS_MAX = 8, 512
 """How many of its letters such words begin with, and how many are read at most."""
 
@@ -64,7 +64,7 @@ class Lexicons:
         self._pending: dict[int, tuple[tuple[int, int, int], PendingWords]] = {}
         self._pending_words = 0
         self.families: dict[tuple[int, bytes, Matching], tuple[tuple[int, ...], Family]] = {}
-        """By bucket, typed word and how it leads to others: as of which moment which words it stands for."""
+        """By bucket, typed word and how it leads to others: the moment and its other words."""
         self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}
 
     def of(self, view: ReadableView, collection: str, bucket: str) -> "Lexicon | None":
@@ -208,7 +208,7 @@ class Lexicon(Statistics):
         return found
 
     def family(self, word: bytes, matching: Matching) -> Family:
-        """Return the other words that a word stands for, at most FAMILY_MAX of either kind; no object may hold some."""
+        """Return the other words that a word finds, at most FAMILY_MAX of either kind; no object may hold some."""
         matching = matching._replace(languages=self.languages_for(matching))
         state, families = self.reader.state, self._lexicons.families
         moment = (state.lexicon_version, state.pending_seq, state.next_term, self._lexicons.recoveries())
@@ -288,7 +288,7 @@ class Lexicon(Statistics):
         )
 
     def sources(self, word: bytes = b"", *, is_live: bool = True, has_stand_in: bool = True) -> list[WordSource]:
-        """Return all words for walks; some may be gone: their rows tell.
+        """Return all words for walks; some may be gone: their rows show it.
 
         Args:
             word: a typed word; words that are too long for a graph are there if they begin as it does.

@@ -1,6 +1,6 @@
 """Matching: how the words of a query lead to other words of a bucket, by language and script.
 
-Each table holds rules of languages: which marks are no accents, what is written together with a word. `Matching`
+Each table holds rules of languages: which marks are no accents, which particles are joined to a word. `Matching`
 chooses the stemmers of a word. `families.py` finds the words.
 """
 
@@ -61,19 +61,19 @@ PREFIXES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "persian": (("\u0645\u06cc", ""), ("\u0646\u0645\u06cc", ""), ("\u0646", ""), ("\u0628", "")),
 }  # fmt: skip
-"""By algorithm, what it takes off the beginnings of words, and the first letters of stems that get lost behind it
+"""By algorithm, the prefixes that it takes off words, and the first letters of stems that get lost behind it
 (Indonesian pukul, memukul)."""
 VOICED = {"f": "v", "s": "z"}
 """Letters at the end of a Dutch stem that become others where an ending follows: brief, brieven."""
 BEHIND_MIN = 3
-"""Letters that stand behind an elided word or an article, at least: l'on is a word of its own."""
+"""Letters behind an elided word or an article, at least: l'on is a word of its own."""
 
 
-class Stemming(NamedTuple):
+class WordStemmers(NamedTuple):
     """The stemmers of a typed word.
 
     Attributes:
-        sure: each draws forms to it that stand for it.
+        sure: each draws forms to it that it surely finds.
         doubtful: those of other languages: their forms count less.
         may_agree: a form that the first of the doubtful ones and another one make is not doubtful.
     """
@@ -98,7 +98,7 @@ class Matching(NamedTuple):
     is_given: bool = False
     languages: tuple[str, ...] = ()
 
-    def stemming(self, word: str) -> Stemming:
+    def stemming(self, word: str) -> WordStemmers:
         """Return the stemmers of a word of the query.
 
         They are those of the query's language. Where it is not known, or has no stemmer for such words, they are those
@@ -111,14 +111,14 @@ class Matching(NamedTuple):
         if own is not None:
             is_foreign = not self.is_given and bool(here) and self.code not in here
             if is_foreign:  # it was guessed, and perhaps wrong
-                return Stemming(tuple(dict.fromkeys((*there, own))), (), may_agree=False)
-            return Stemming((own,), tuple(name for name in there if name != own), may_agree=False)
+                return WordStemmers(tuple(dict.fromkeys((*there, own))), (), may_agree=False)
+            return WordStemmers((own,), tuple(name for name in there if name != own), may_agree=False)
         if here:
-            return Stemming(there, (), may_agree=False)
+            return WordStemmers(there, (), may_agree=False)
         common = COMMON.get(script, ())
         if len(common) == 1:
-            return Stemming(common, (), may_agree=False)
-        return Stemming((), common, may_agree=True)
+            return WordStemmers(common, (), may_agree=False)
+        return WordStemmers((), common, may_agree=True)
 
     def own_letters(self, word: str) -> str | None:
         """Return the letters that keep their marks; None: all do."""

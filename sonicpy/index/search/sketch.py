@@ -19,7 +19,7 @@ from sonicpy.index.search.planners.forms import spelled, without_family
 from sonicpy.index.search.planners.spacing import other_spellings
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED
-from sonicpy.store.rows.languages import LANGUAGES, add_counted, languages_in
+from sonicpy.store.rows.language_counts import LANGUAGES, add_counted, languages_in
 
 
 def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Matching | None) -> Sketch:

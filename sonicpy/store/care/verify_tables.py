@@ -17,7 +17,7 @@ from sonicpy.store.disk.transaction import (
     TABLE_NAMES,
     Transaction,
 )
-from sonicpy.store.fields.table import FIELDS
+from sonicpy.store.fields.all_fields import FIELDS
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import (

@@ -18,15 +18,15 @@ from sonicpy.store.changing.mutations import (
     names_of,
 )
 from sonicpy.store.changing.remove_steps import flush_collection, flush_object, settle, step
-from sonicpy.store.fields.field import Mode
-from sonicpy.store.fields.table import FIELDS
+from sonicpy.store.fields.all_fields import FIELDS
+from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.views.write_view import WriteView
 
-Push = tuple[str, str, str, Terms, int]
+TermsPush = tuple[str, str, str, Terms, int]
 """The fields of PushTerms that have an effect."""
 
 
-def apply_push(view: WriteView, push: Push, new: bool = False) -> int:
+def apply_push(view: WriteView, push: TermsPush, new: bool = False) -> int:
     """Carry out a PUSH; return 1 if `new` left it out, else 0.
 
     Args:
@@ -115,7 +115,7 @@ def _flush_collection(view: WriteView, mutation: FlushCollection, in_steps: bool
 
 
 def _change_fields(view: WriteView, mutation: ChangeFields, in_steps: bool) -> int:
-    writer, mode = writer_of(view, mutation.collection, mutation.bucket), Mode(mutation.mode)
+    writer, mode = writer_of(view, mutation.collection, mutation.bucket), FieldMode(mutation.mode)
     for id, value in mutation.fields:
         FIELDS[id].apply(writer, mutation.oid, mode, value)
     return 0

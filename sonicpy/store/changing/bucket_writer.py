@@ -10,7 +10,7 @@ from sonicpy.rules import FIRST, NEWEST, counts_letters
 from sonicpy.store.changing.bucket_tables import BucketTables
 from sonicpy.store.disk.transaction import COMMON, POSTINGS, REMOVED, WORDS
 from sonicpy.store.disk.why import Why
-from sonicpy.store.fields.table import beside_terms
+from sonicpy.store.fields.all_fields import beside_terms
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import object_key
 from sonicpy.store.rows.names import drop_stored_name, name_hash

@@ -12,13 +12,13 @@ from sonicpy._native.terms import Terms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.rules import FIRST, KNOWN
-from sonicpy.store.fields.field import Mode
-from sonicpy.store.fields.table import FIELDS
+from sonicpy.store.fields.all_fields import FIELDS
+from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.uses import FIELD_RECORDS, check_known
 
 RECORD = "a record of the log"
-MODES = frozenset(Mode)
+MODES = frozenset(FieldMode)
 
 
 class PushTerms(NamedTuple):
@@ -86,7 +86,7 @@ class ChangeFields(NamedTuple):
 
     Attributes:
         oid: "": of the bucket.
-        mode: a `Mode`.
+        mode: a `FieldMode`.
         fields: of each its id in FIELDS, and its value.
     """
 
@@ -147,7 +147,7 @@ def unpack_mutation(record: bytes) -> Mutation:
 
 
 def uses_of_record(record: bytes) -> frozenset[str]:
-    """Return the names, of `uses.KNOWN`, of what a record uses beyond kinds 1 to 5. Raises as `unpack_mutation`."""
+    """Return the names, of `uses.KNOWN`, that a record uses beyond kinds 1 to 5. Raises as `unpack_mutation`."""
     if record[:1] == RULED_BYTE:
         return RULED_USES
     if record[:1] != FIELD_BYTE:

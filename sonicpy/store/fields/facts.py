@@ -8,10 +8,10 @@ from sonicpy._native.keys import bucket_key
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.store.disk.transaction import FACTS, Transaction
-from sonicpy.store.fields.field import Mode, Writer
+from sonicpy.store.fields.field import FieldMode, FieldWriter
 from sonicpy.store.rows import uses
+from sonicpy.store.rows.bucket_rules import RULES
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.facts import RULES
 from sonicpy.store.rows.keys import fact_key
 from sonicpy.store.rows.meta import uses_of
 
@@ -30,22 +30,22 @@ class Facts:
     name = uses.FACTS
     tables = (FACTS,)
 
-    def apply(self, writer: Writer, oid: str, mode: Mode, value: bytes) -> None:
+    def apply(self, writer: FieldWriter, oid: str, mode: FieldMode, value: bytes) -> None:
         """Note facts of the bucket; see `Field`. REPLACE forgets the kinds that are not named."""
         if oid:
             raise DamagedBytes(f"facts are of a bucket, not of the object {oid!r}")
         facts, view, bucket = unpack_facts(value), writer.view, writer.state.bucket
-        if mode is Mode.REPLACE:
+        if mode is FieldMode.REPLACE:
             for kind in view.facts(bucket).keys() - facts.keys():
                 view.set_fact(bucket, kind, None)
         for kind, fact in facts.items():
             view.set_fact(bucket, kind, fact)
 
-    def remove(self, writer: Writer, iid: int, record: ObjectRecord) -> None:
+    def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
         """Do nothing: no fact is of an object."""
 
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
-        """Yield what is wrong with the facts of a bucket; see `Field`."""
+        """Yield the errors of the facts of a bucket; see `Field`."""
         keys = [key for key, _ in transaction.rows(FACTS, bucket_key(state.bucket))]
         if any(len(key) != KEY_BYTES for key in keys):
             yield f"facts has rows with the keys {', '.join(key[4:].hex() for key in keys)}; a kind is one byte"

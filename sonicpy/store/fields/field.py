@@ -1,4 +1,4 @@
-"""A field: what an object, or a bucket as a whole, may hold. `table.FIELDS` has a row for each."""
+"""A field: a kind of value that an object, or a bucket as a whole, may hold. `all_fields.FIELDS` has a row for each."""
 
 from collections.abc import Callable, Iterator
 from enum import IntEnum
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
 
 
-class Mode(IntEnum):
+class FieldMode(IntEnum):
     """How a record of kind 6 changes the fields that it names; others stay."""
 
     ADD = 0
     REPLACE = 1
 
 
-class Writer(Protocol):
+class FieldWriter(Protocol):
     """The `BucketWriter` of a bucket, as a field needs it.
 
     Attributes:
@@ -55,7 +55,7 @@ class Field(Protocol):
     @property
     def tables(self) -> tuple[int, ...]: ...
 
-    def apply(self, writer: Writer, oid: str, mode: Mode, value: bytes) -> None:
+    def apply(self, writer: FieldWriter, oid: str, mode: FieldMode, value: bytes) -> None:
         """Change the field of an object; raises DamagedBytes if the value cannot be read.
 
         Args:
@@ -63,11 +63,11 @@ class Field(Protocol):
             value: as a record holds it.
         """
 
-    def remove(self, writer: Writer, iid: int, record: ObjectRecord) -> None:
+    def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
         """Take the field from an object that goes, and that has lost its terms."""
 
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
-        """Yield what is wrong with the rows of a bucket, a sentence each."""
+        """Yield the errors of the rows of a bucket, a sentence each."""
 
     def export(self, reader: "BucketReader", iid: int, record: ObjectRecord) -> dict[str, Any]:
-        """Return what the line of an object in an export holds of the field, by key; {}: nothing."""
+        """Return the values of the field for the line of an object in an export, by key; {}: none."""

@@ -32,8 +32,8 @@ from sonicpy.store.disk.transaction import (
     Transaction,
 )
 from sonicpy.store.disk.why import Why
+from sonicpy.store.rows.bucket_rules import RULES, unpack_rules
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.facts import RULES, unpack_rules
 from sonicpy.store.rows.keys import block_position, fact_key, iid_of, length_key, object_key, term_key, word_key
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, read_lengths
 from sonicpy.store.rows.meta import is_by_association
@@ -62,7 +62,7 @@ class TermsCheck:
         self._letters = counts_letters(unpack_rules(transaction.get(FACTS, fact_key(state.bucket, RULES))))
 
     def faults(self) -> Iterator[str]:
-        """Yield what is wrong."""
+        """Yield the errors, a sentence each."""
         return chain(
             self._word_faults(),
             self._term_faults(),
@@ -129,7 +129,7 @@ class TermsCheck:
             yield f"terms holds {count} terms for {len(self._words)} words"
 
     def _removed_faults(self) -> Iterator[str]:
-        """Yield what is wrong with objects that are being removed: their terms are here, their records empty."""
+        """Yield the errors of objects that are being removed: their terms are here, their records empty."""
         for key, packed in self._transaction.rows(REMOVED, bucket_key(self._state.bucket)):
             iid = iid_of(key)
             part = ObjectRecord.unpack(packed, self._by_association)
@@ -180,7 +180,7 @@ class TermsCheck:
                 yield number * OBJECTS_PER_RECORD_ROW + place, packed
 
     def _name_faults(self, found: int) -> Iterator[str]:
-        """Yield what is wrong with `oids`, which names `found` of the objects that are there."""
+        """Yield the errors of `oids`, which names `found` of the objects that are there."""
         state, names = self._state, 0
         if state.named > state.next_iid:
             yield f"oids holds the objects before {state.named}; the next one is {state.next_iid}"
@@ -257,7 +257,7 @@ class TermsCheck:
             yield f"it has {total} postings and counts {word.df}"
 
     def _impact_faults(self, word: TermInfo, blocks: list[tuple[int, bytes]]) -> Iterator[str]:
-        """Yield blocks whose impacts are missing, or do not bound what their postings can add to a score."""
+        """Yield blocks whose impacts are missing, or do not bound the scores that their postings can add."""
         pairs: dict[int, list[tuple[int, int]]] = {}
         for key, packed in self._transaction.rows(IMPACTS, term_key(self._state.bucket, word.term_id)):
             row = ImpactRow(packed)

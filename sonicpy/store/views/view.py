@@ -22,8 +22,8 @@ from sonicpy.store.disk.transaction import (
     StoredRow,
     Transaction,
 )
+from sonicpy.store.rows.bucket_rules import RULES, unpack_rules
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.facts import RULES, unpack_rules
 from sonicpy.store.rows.keys import (
     STAGING,
     after_collection,
@@ -139,11 +139,11 @@ class View:
         return len(found)
 
     def uses(self) -> frozenset[str]:
-        """Return the names of what the store uses beyond format 5, of `uses.KNOWN`."""
+        """Return the names, of `uses.KNOWN`, that the store uses beyond format 5."""
         return uses_of(self.transaction)
 
     def fact(self, bucket: int, kind: int) -> bytes | None:
-        """Return what is noted of a bucket, by its number, under a kind; None: nothing."""
+        """Return the fact of a bucket, by its number, of a kind; None: there is none."""
         return self.transaction.get(FACTS, fact_key(bucket, kind))
 
     def facts(self, bucket: int) -> dict[int, bytes]:

@@ -32,12 +32,12 @@ from sonicpy.store.disk.transaction import (
     Transaction,
 )
 from sonicpy.store.disk.why import Why
-from sonicpy.store.rows import facts, uses
+from sonicpy.store.rows import bucket_rules, uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import Touched
 from sonicpy.store.rows.keys import bucket_of, fact_key, length_key, object_key, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
-from sonicpy.store.rows.languages import LANGUAGES, add_languages
+from sonicpy.store.rows.language_counts import LANGUAGES, add_languages
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
 from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
@@ -54,7 +54,7 @@ NO_LETTER = b"\xff" * 33
 
 
 class ReadRows(Protocol):
-    """The cache of what queries read of an open write transaction; `OpenCache` documents it."""
+    """The cache for queries in an open write transaction; `OpenCache` documents it."""
 
     def reader(self, state: BucketState) -> CachedReader: ...
     def pending_words(self, state: BucketState) -> list[bytes]: ...
@@ -155,7 +155,7 @@ class WriteView(View):
             self.transaction.put(SCOPES, scope_key(collection, bucket), state.pack())
             if rules != FIRST:
                 self.require(uses.RULES_8)
-                self.set_fact(state.bucket, facts.RULES, facts.pack_rules(rules))
+                self.set_fact(state.bucket, bucket_rules.RULES, bucket_rules.pack_rules(rules))
         self._changed_states.add(scope)
         self.touched.setdefault(state.bucket, Touched())
         return state
@@ -242,7 +242,7 @@ class WriteView(View):
             self._required.add(name)
 
     def fact(self, bucket: int, kind: int) -> bytes | None:
-        """Return what is noted of a bucket, by its number, under a kind; None: nothing."""
+        """Return the fact of a bucket, by its number, of a kind; None: there is none."""
         if kind == LANGUAGES:
             self._note_languages(bucket)
         waiting = self._write_cache.of(bucket).facts

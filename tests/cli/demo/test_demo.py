@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import sonicpy
-from sonicpy.cli.demo.corpus import Entry, entries, source_files
+from sonicpy.cli.demo.corpus import PythonName, entries, source_files
 from sonicpy.cli.demo.verb import BUCKET, COLLECTION, TRIALS
 from sonicpy.cli.main import main
 from tests.support.patience import WAIT_S
@@ -29,10 +29,10 @@ def test_the_source_is_read_and_not_run(tmp_path: Path) -> None:
     )
     found = list(entries("made", file))
     assert found == [
-        Entry("made", "module", "Made up.", f"{file}:1"),
-        Entry("made.Box", "class", "Holds.", f"{file}:3"),
-        Entry("made.Box.put", "function", "", f"{file}:5"),
-        Entry("made.wait", "function", "Wait.", f"{file}:9"),
+        PythonName("made", "module", "Made up.", f"{file}:1"),
+        PythonName("made.Box", "class", "Holds.", f"{file}:3"),
+        PythonName("made.Box.put", "function", "", f"{file}:5"),
+        PythonName("made.wait", "function", "Wait.", f"{file}:9"),
     ]
     file.write_text("this is no Python")
     assert list(entries("made", file)) == []

@@ -21,24 +21,24 @@ EXPANDED_WORDS = 16
 thousands."""
 
 
-Held = dict[int, list[tuple[bytes, TermInfo]]]
+HeldForms = dict[int, list[tuple[bytes, TermInfo]]]
 """By the number of a term, other words that objects hold, each with its row."""
 
 
 class Families(NamedTuple):
-    """The other words that the terms of a query stand for.
+    """The other words that the terms of a query find.
 
     Attributes:
         words: they surely do.
         doubtful: they may, see `Family`.
     """
 
-    words: Held
-    doubtful: Held
+    words: HeldForms
+    doubtful: HeldForms
 
 
 def families_of(statistics: Statistics, terms: Terms, matching: Matching | None) -> Families:
-    """Return the other words that the terms of a query stand for.
+    """Return the other words that the terms of a query find.
 
     Special words, and parts of runs without blanks, have no family, but for numbers that are written otherwise; stop
     words have one if a query holds nothing else.
@@ -72,7 +72,7 @@ def spelled(term: bytes) -> tuple[bytes, ...]:
     return tuple(map(str.encode, spellings(letters))) if 0 < len(letters) <= PAIR_LETTERS else ()
 
 
-def _held(statistics: Statistics, others: dict[int, tuple[bytes, ...]]) -> Held:
+def _held(statistics: Statistics, others: dict[int, tuple[bytes, ...]]) -> HeldForms:
     """Return those words that objects hold; numbers without any are left out."""
     if not others:
         return {}
@@ -84,8 +84,8 @@ def _held(statistics: Statistics, others: dict[int, tuple[bytes, ...]]) -> Held:
     return {number: words for number, words in held.items() if words}
 
 
-def add_doubtful(clauses: Iterable[Clause], doubtful: Held, objects: int) -> None:
-    """Add doubtful forms to the clauses of their terms, but for stop words that only add to what others find."""
+def add_doubtful(clauses: Iterable[Clause], doubtful: HeldForms, objects: int) -> None:
+    """Add doubtful forms to the clauses of their terms, but for stop words that only add to scores."""
     for clause in clauses if doubtful else ():
         if clause.term in doubtful and clause.role & BRINGS:
             add_forms(clause, doubtful[clause.term], objects)
@@ -99,7 +99,7 @@ def _others(statistics: Statistics, term: bytes, matching: Matching | None) -> F
 
 
 def require_held(clauses: list[Clause]) -> None:
-    """Let objects answer that lack a term which no object holds, such as an identifier."""
+    """Admit objects that lack a term which no object holds, such as an identifier."""
     for clause in clauses:
         if clause.role & REQUIRED and not clause.holders:
             clause.role &= ~REQUIRED

@@ -5,7 +5,7 @@ Texts that were pushed have been counted by language; a bucket of few texts, or 
 
 from collections.abc import Callable, Iterable
 
-from sonicpy.store.rows.languages import LANGUAGES, languages_in
+from sonicpy.store.rows.language_counts import LANGUAGES, languages_in
 from sonicpy.store.views.bucket_reader import BucketReader
 
 WORDS_MAX = 1_024

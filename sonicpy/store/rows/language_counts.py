@@ -1,7 +1,7 @@
 """How many texts of a bucket are in which language: a fact of the bucket, and the rule by which a language is its own.
 
 The fact is text: "eng 120 +", a comma, and so on, by falling counts. The plus marks the languages of the bucket. Texts
-are counted when they are pushed, and never taken back: what matters is which languages there are, not how many texts.
+are counted when they are pushed, and never taken back: the set of languages matters, not the number of texts.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ SHARE_MIN, SHARE_LEFT = 20, 50
 """A language is the bucket's from TEXTS_MIN texts and one in SHARE_MIN on, until it is less than one in SHARE_LEFT."""
 
 
-class Counted(NamedTuple):
+class LanguageCount(NamedTuple):
     """The texts in a language.
 
     Attributes:
@@ -29,16 +29,16 @@ class Counted(NamedTuple):
     is_own: bool
 
 
-def unpack_languages(fact: bytes | None) -> dict[str, Counted]:
-    """Return what a fact says, by language. Raises ValueError if it is damaged."""
+def unpack_languages(fact: bytes | None) -> dict[str, LanguageCount]:
+    """Return the counts of a fact, by language. Raises ValueError if it is damaged."""
     found = {}
     for entry in fact.decode("ascii").split(",") if fact else ():
         code, texts, *own = entry.split(" ")
-        found[code] = Counted(int(texts), own == ["+"])
+        found[code] = LanguageCount(int(texts), own == ["+"])
     return found
 
 
-def pack_languages(counted: dict[str, Counted]) -> bytes:
+def pack_languages(counted: dict[str, LanguageCount]) -> bytes:
     """Return counts as a fact."""
     entries = sorted(counted.items(), key=lambda entry: (-entry[1].texts, entry[0]))[:LANGUAGES_MAX]
     return ",".join(f"{code} {texts}{' +' if own else ''}" for code, (texts, own) in entries).encode("ascii")
@@ -67,26 +67,26 @@ def add_languages(fact: bytes | None, changes: Mapping[bytes, int]) -> bytes:
     counted = unpack_languages(fact)
     for languages, times in changes.items():
         for code, texts in texts_of(languages):
-            before = counted.get(code, Counted(0, is_own=False))
-            counted[code] = Counted(before.texts + texts * times, before.is_own)
+            before = counted.get(code, LanguageCount(0, is_own=False))
+            counted[code] = LanguageCount(before.texts + texts * times, before.is_own)
     return pack_languages(judged(counted))
 
 
 def add_counted(facts: Iterable[bytes]) -> bytes:
     """Return the sum of the facts of the parts of a bucket: a language that is one of a part's keeps its place."""
-    total: dict[str, Counted] = {}
+    total: dict[str, LanguageCount] = {}
     for fact in facts:
         for code, (texts, own) in unpack_languages(fact).items():
-            before = total.get(code, Counted(0, is_own=False))
-            total[code] = Counted(before.texts + texts, before.is_own or own)
+            before = total.get(code, LanguageCount(0, is_own=False))
+            total[code] = LanguageCount(before.texts + texts, before.is_own or own)
     return pack_languages(judged(total))
 
 
-def judged(counted: dict[str, Counted]) -> dict[str, Counted]:
+def judged(counted: dict[str, LanguageCount]) -> dict[str, LanguageCount]:
     """Return counts with the languages marked that are the bucket's now."""
     total = sum(texts for texts, _ in counted.values())
     return {
-        code: Counted(texts, texts * SHARE_LEFT >= total if own else texts >= max(TEXTS_MIN, total / SHARE_MIN))
+        code: LanguageCount(texts, texts * SHARE_LEFT >= total if own else texts >= max(TEXTS_MIN, total / SHARE_MIN))
         for code, (texts, own) in counted.items()
     }
 

@@ -1,4 +1,4 @@
-"""The kinds of rows of the table `facts`: what holds for a bucket as a whole. A number is never used again."""
+"""The kinds of rows of the table `facts`: values of a bucket as a whole. A number is never used again."""
 
 from typing import Final
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.records import unpack_terms
 from sonicpy.store.disk.transaction import COMMON, IMPACTS, PENDING, POSTINGS, REMOVED, TERMS, WORDS, Transaction
-from sonicpy.store.fields.field import Mode, Writer
+from sonicpy.store.fields.field import FieldMode, FieldWriter
 from sonicpy.store.fields.terms_check import TermsCheck
 from sonicpy.store.rows.bucket_state import BucketState
 
@@ -21,19 +21,19 @@ class Terms:
     name = None
     tables = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, PENDING, REMOVED)
 
-    def apply(self, writer: Writer, oid: str, mode: Mode, value: bytes) -> None:
+    def apply(self, writer: FieldWriter, oid: str, mode: FieldMode, value: bytes) -> None:
         """Give an object the terms of a text; see `Field`. A value is packed as the terms of a PUSH."""
         terms = unpack_terms(value)
-        if mode is Mode.REPLACE:
+        if mode is FieldMode.REPLACE:
             writer.replace(oid, terms)
         else:
             writer.push(oid, terms)
 
-    def remove(self, writer: Writer, iid: int, record: ObjectRecord) -> None:
+    def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
         """Do nothing: terms go before everything else, in steps if they are many."""
 
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
-        """Yield what is wrong with words, postings and records; see `Field`."""
+        """Yield the errors of words, postings and records; see `Field`."""
         return TermsCheck(transaction, state).faults()
 
     def export(self, reader: "BucketReader", iid: int, record: ObjectRecord) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Final
 
 from sonicpy.store.fields.facts import Facts
 from sonicpy.store.fields.field import Field
-from sonicpy.store.fields.terms import Terms
+from sonicpy.store.fields.term_field import Terms
 
 TERMS: Final = Terms()
 FACTS: Final = Facts()
