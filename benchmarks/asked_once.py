@@ -1,4 +1,4 @@
-"""Print what a query costs that nobody asked before: one to three words of messages, with and without completions.
+"""Print the cost of a query that is new to the index: one to three words of messages, with and without completions.
 
     python -m benchmarks.asked_once [--messages 330000] [--queries 1000]
 
@@ -63,7 +63,7 @@ def queries_table(texts: list[str], count: int) -> str:
 
 
 def unfinished_table(count: int) -> str:
-    """Return what an unfinished word with errors costs: 70 % of words of 8 to 13 letters, in the middle of which two
+    """Return the cost of an unfinished word with errors: 70 % of words of 8 to 13 letters, in the middle of which two
     letters are swapped, then one more is wrong."""
     chance = random.Random(SEED)
     made = {"".join(chance.choices("etaoinshrdlucmfwyp", k=chance.randint(4, 13))) for _ in range(LEXICON)}

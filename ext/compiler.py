@@ -1,4 +1,4 @@
-"""The messages of the build before it compiles: why this Python is refused, or what this machine lacks for it."""
+"""The messages of the build before it compiles: why this Python is refused, or a list of the missing tools."""
 
 import math
 import os

@@ -3,7 +3,7 @@
 FIRST   those of version 1.0: also of a bucket of which nothing is noted, and of compat mode
 NEWEST  characters become others before words are cut, emoji are words, words are shown up to 50 letters
 
-A bucket gets the newest rules with its first text. Whoever pushes or asks cuts the text by the rules of the bucket.
+A bucket gets the newest rules with its first text. PUSH and QUERY cut the text by the rules of the bucket.
 """
 
 from typing import Final

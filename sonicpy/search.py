@@ -21,7 +21,7 @@ class Search(NamedTuple):
         scores: the scores are wanted, too.
         stem: words also match their other forms, where search.stemming allows it.
         total: the number of all objects that answer is wanted, too.
-        complete: the last word also stands for the words that begin so, where search.complete allows it.
+        complete: the last word also finds the words that begin so, where search.complete allows it.
         whole: with `total`, the number of those that hold whole words is wanted, too.
     """
 

@@ -1,4 +1,4 @@
-"""What objects are shown as: by a URL, by rows of a file, by a function; and links that could run code are left out."""
+"""The displays of objects: by a URL, by rows of a file, by a function; and links that could run code are left out."""
 
 import sys
 from pathlib import Path

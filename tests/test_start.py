@@ -1,4 +1,4 @@
-"""What a start imports: `import sonicpy` and `sonicpy --help` load a handful of modules, however busy the machine is.
+"""The imports of a start: `import sonicpy` and `sonicpy --help` load a handful of modules, however busy the machine is.
 
 A module is a fraction of a millisecond, so these numbers stand for 10 ms and 30 ms of CPU beside Python's own start.
 """

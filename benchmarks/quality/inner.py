@@ -1,4 +1,4 @@
-"""Whether the parts of joined words find what holds the word: `path` finds `os.path.join`."""
+"""Whether the parts of joined words find the objects with the word: `path` finds `os.path.join`."""
 
 import random
 import re

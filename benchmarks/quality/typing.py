@@ -1,4 +1,4 @@
-"""Whether what is being typed finds what is meant: unfinished words, with typing errors, and without accents."""
+"""Whether unfinished input finds the meant word: unfinished words, with typing errors, and without accents."""
 
 import random
 import re
@@ -31,7 +31,7 @@ C, B = "typed", "words"
 
 
 def typing_tables(data: Path) -> str:
-    """Return the tables of what is found of unfinished words."""
+    """Return the tables of the shares of unfinished words that are found."""
     return "\n\n".join((keystrokes_table(), errors_table(data), accents_table(data)))
 
 
@@ -113,7 +113,7 @@ def _suggested(index: Index, typed: str) -> Iterable[str]:
 
 
 def _found(index: Index, ask: Callable[[Index, str], Iterable[str]], pairs: Iterable[tuple[str, str]]) -> str:
-    """Return for how many of some (word, what is typed of it) the word is in the answer."""
+    """Return for how many of some (word, typed form) the word is in the answer."""
     held = [word in ask(index, typed) for word, typed in pairs]
     return _share(sum(held), len(held))
 

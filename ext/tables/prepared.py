@@ -8,7 +8,7 @@ from the properties that unicode.py collects.
 import unicodedata
 
 EMOJI, SYMBOL, JOINER = b"\x01", b"\x02", b"\x03"
-"""In place of the characters that one becomes: it is a word, a hidden word, or joins what is before it."""
+"""Marks in place of a replacement: the character is a word, is a hidden word, or joins the characters before it."""
 
 ALPHANUMERIC, PICTOGRAPH, UNSPACED, CLASS = 1 << 5, 1 << 9, 1 << 13, 31
 """As in unicode.py."""
@@ -16,7 +16,7 @@ ALPHANUMERIC, PICTOGRAPH, UNSPACED, CLASS = 1 << 5, 1 << 9, 1 << 13, 31
 CUT_AS_BEFORE = "\u2120\u2122\u0e33\u0eb3"
 """Trade marks, which are no letters of the word before them, and vowels of Thai and Lao, which are in one anyway."""
 FULL_WIDTH_SIGNS = "＠＿－．＋／＃"
-"""Those that patterns and words are told by."""
+"""The letters by which patterns and words are recognised."""
 SEPARATORS = {0x066B: ".", 0x066C: ","}
 """Of Arabic numbers."""
 NOTHING = (
@@ -61,7 +61,7 @@ def ruled(properties: list[int], classes: list[str]) -> list[tuple[int, bytes]]:
 
 
 def _form(char: str, properties: list[int]) -> str:
-    """Return what a character becomes before words are cut; most stay as they are."""
+    """Return the replacement of a character before words are cut; most stay as they are."""
     category = unicodedata.category(char)
     if category in ("Cn", "Co", "Cs") or char in CUT_AS_BEFORE:
         return char

@@ -90,8 +90,8 @@ def wanted_words(explanation: Explanation) -> set[str]:
 
 
 def _wanted(explanation: Explanation) -> dict[str, set[str]]:
-    """Return the words that a query looks for, each with the typed words that may be a part of it; an empty one stands
-    for the whole word.
+    """Return the words that a query looks for, each with the typed words that may be a part of it; an empty one
+    means the whole word.
 
     A word that goes on behind the typed letters without a blank is not among them: the typed letters are marked in it.
     """
@@ -158,7 +158,7 @@ class _Reading:
         """Yield the places where the lexer finds one of the words, some perhaps twice.
 
         Args:
-            wanted: the words, each with what may be a part of it: then only the part is marked.
+            wanted: the words, each with its possible parts: then only the part is marked.
         """
         for word, span in self._words(set(wanted)):
             inner: list[Span] = []

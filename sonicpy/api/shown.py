@@ -35,7 +35,7 @@ class Shown(NamedTuple):
 
 
 Show = Callable[[str, str, Sequence[str]], list[Shown]]
-"""Collection, bucket, names of objects; returns what each of them is shown as, in their order."""
+"""Collection, bucket, names of objects; returns a display of each, in their order."""
 
 
 Function = Callable[[str, str, list[str]], Mapping[str, Mapping[str, Any]]]
@@ -43,10 +43,10 @@ Function = Callable[[str, str, list[str]], Mapping[str, Mapping[str, Any]]]
 
 
 def shows(setting: str | Function) -> Show:
-    """Return what shows objects as a setting says, or as a function of this program does.
+    """Return the function that shows objects, as a setting says or a function of this program does.
 
     Raises:
-        ConfigError: the setting is neither a template nor a file nor a function, or what it names cannot be read.
+        ConfigError: the setting is neither a template nor a file nor a function, or its file cannot be read.
     """
     if callable(setting):
         return _calling(setting)
@@ -62,7 +62,7 @@ def shows(setting: str | Function) -> Show:
 
 
 def shown_of(value: Mapping[str, Any]) -> Shown:
-    """Return what an object is shown as, from the keys title, text and link of a mapping; each may be missing."""
+    """Return the display of an object, from the keys title, text and link of a mapping; each may be missing."""
     title, text, link = (None if value.get(key) in (None, "") else str(value[key]) for key in Shown._fields)
     return Shown(title, None if text is None else text[:TEXT_MAX], safe(link))
 

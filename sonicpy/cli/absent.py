@@ -1,4 +1,4 @@
-"""A remark beside an empty answer: the collection or the bucket is not there, and what its name may have meant."""
+"""A remark beside an empty answer: the collection or the bucket is not there, and similar names that are."""
 
 import importlib
 from collections.abc import Sequence

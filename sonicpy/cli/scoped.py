@@ -1,4 +1,4 @@
-"""COLLECTION [BUCKET] and what stands behind them: the positional arguments of verbs that work on one bucket."""
+"""COLLECTION [BUCKET] and the arguments behind them: the positional arguments of verbs that work on one bucket."""
 
 import argparse
 import shlex

@@ -156,7 +156,7 @@ def _show_hits(arguments: argparse.Namespace, text: str, hits: Hits, before: str
 
 
 def _shown(arguments: argparse.Namespace, objects: list[str]) -> list[Shown]:
-    """Return what objects are shown as, as --show says."""
+    """Return the function that shows objects as --show says."""
     if arguments.show is None:
         return [Shown()] * len(objects)
     return shows(arguments.show)(arguments.collection, arguments.bucket, objects)

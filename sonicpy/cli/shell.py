@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class Shell:
-    """The state of a session, and what completes a line.
+    """The state of a session, and the completions of a line.
 
     Args:
         target: the flags that name the index.
@@ -78,7 +78,7 @@ class Shell:
 
     @property
     def prompt(self) -> str:
-        """The prompt: what `use` named."""
+        """The prompt: the scope that `use` named."""
         return f"{'/'.join(self.scope) or 'sonicpy'}> "
 
     def take(self, line: str) -> bool:
@@ -106,7 +106,7 @@ class Shell:
         return True
 
     def completions(self, before: str) -> Iterator[tuple[str, int]]:
-        """Yield words that may stand at the cursor, each with the number of characters that it takes the place of."""
+        """Yield words that fit at the cursor, each with the number of characters that it takes the place of."""
         words = before.split(" ")
         typed, place = words[-1].strip("'\""), len(words) - 1
         for candidate in self._candidates(words, place, typed):
@@ -151,7 +151,7 @@ def _opener(where: str) -> Callable[[], Target]:
 
 
 def _prompt(shell: Shell) -> Callable[[], str]:
-    """Return what asks for a line. Raises ConfigError if the library is missing."""
+    """Return the function that asks for a line. Raises ConfigError if the library is missing."""
     try:
         toolkit = importlib.import_module("prompt_toolkit")
         completion = importlib.import_module("prompt_toolkit.completion")

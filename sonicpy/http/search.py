@@ -45,7 +45,7 @@ def search_operations(backend: Backend, show: Show | None = None) -> list[Operat
     """Return the operations over a backend.
 
     Args:
-        show: returns what objects are shown as; None: their names.
+        show: returns the displays of objects; None: their names.
     """
     operations = SearchOperations(backend, show)
     return [
@@ -125,7 +125,7 @@ class SearchOperations:
     async def _shown(
         self, collection: str, bucket: str, objects: list[str], looked_for: Explanation | None
     ) -> list[ShownJson]:
-        """Return what objects are shown as. A thread asks: a function of the settings may wait for a database."""
+        """Return the displays of objects. A thread asks: a function of the settings may wait for a database."""
         if self._show is None:
             made = [Shown()] * len(objects)
         else:

@@ -253,7 +253,7 @@ class Engine(TextEngine):
             return self.store.sweep(rows) or self.graphs.has_unwanted(self.store.checkpoint)
 
     def remove_step(self) -> bool:
-        """Take away one part of what is half gone: about 2 ms; return whether anything is left. Raises StoreError."""
+        """Take away a part of a half-removed bucket: about 2 ms; return whether anything is left. Raises StoreError."""
         with self.changing():
             return self.store.take_step()
 

@@ -89,7 +89,7 @@ class Recorder(TextReader, Changing):
         self._engine.take_rules(rules)
 
     def analyzer(self) -> dict[str, str]:
-        """Return what decides which terms of a text are stored; see `TextEngine.analyzer`."""
+        """Return the settings that decide the stored terms of a text; see `TextEngine.analyzer`."""
         return self._engine.analyzer()
 
     def read_query(self, search: Search, rules: int | None = None) -> tuple[Terms, Matching | None]:

@@ -66,6 +66,6 @@ class ReplicaIndex(SpreadParts, Index):
             return self._engine.replica.apply_batch(records, progress)
 
     def note_position(self, position: int, epoch: str) -> None:
-        """Let the next commit note a later position of the cluster's log; see `ReplicaStore.note_position`."""
+        """Note, with the next commit, a later position of the cluster's log; see `ReplicaStore.note_position`."""
         with self._engine.changing():
             self._engine.replica.note_position(position, epoch)

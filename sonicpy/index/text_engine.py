@@ -31,7 +31,7 @@ class TextEngine(ABC):
         """The lexers of buckets of other rules, as far as they are known."""
 
     def analyzer(self) -> dict[str, str]:
-        """Return what decides which terms of a text are stored, and in which order their postings lists are, by key."""
+        """Return the settings that decide the stored terms of a text and the order of postings lists, by key."""
         return {**self.lexer.analyser(), ORDER: BY_ASSOCIATION if self.is_compat else BY_OBJECT}
 
     def known_name(self, collection: str, bucket: str, object: ObjectName) -> str:

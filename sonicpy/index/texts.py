@@ -1,4 +1,4 @@
-"""Texts to terms, with the errors of whoever asks with a text; no folder is needed."""
+"""Texts to terms, with the errors of a call with a text; no folder is needed."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -19,7 +19,7 @@ from sonicpy.search import Search
 Lexed = TypeVar("Lexed")
 
 ONE_WORD = b"\0"
-"""The flags of a text with one word that nothing is said of: what people type."""
+"""The flags of a text with one plain word, as most queries have."""
 ONCE = b"\1"
 """The counts of a text with one word that is there once."""
 

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 
 HANGUL_FIRST, HANGUL_LAST, HANGUL_FINALS = 0xAC00, 0xD7A3, 28
-"""The syllables of Hangul, and by how many of them one stands before the next vowel: 27 end with a consonant."""
+"""The syllables of Hangul, and by how many of them one comes before the next vowel: 27 end with a consonant."""
 
 
 class Endings:
@@ -18,7 +18,7 @@ class Endings:
     Args:
         tables: endings, between blanks.
         least: letters that are left of a word, at least.
-        changed: pairs "x>y": a last letter x that stands for y before some endings (Ukrainian knyha, knyzi).
+        changed: pairs "x>y": a last letter x that replaces y before some endings (Ukrainian knyha, knyzi).
         doubled: letters that are written once at the end of a stem.
     """
 
@@ -48,8 +48,8 @@ class Endings:
 class Particles:
     """The light stemmer of Korean: it takes the particle off a noun, which is written together with it.
 
-    Particles that have two forms show by the form whether a consonant stands before them (eun, neun). So they are told
-    from syllables of a noun, and even a noun of one syllable may stand before them.
+    Particles that have two forms show by the form whether a consonant is before them (eun, neun). So they are known
+    from syllables of a noun, and even a noun of one syllable may come before them.
     """
 
     _BEHIND_CONSONANT = "을 은"
@@ -63,7 +63,7 @@ class Particles:
     )
     _SHORT = "이 가 의 에 로 와 과 랑 도 만 뿐 께 나 라 야 들"
     _SHORT_BEHIND = {"이": True, "과": True, "가": False, "와": False, "랑": False, "나": False, "라": False}
-    """Whether a consonant stands before some particles of one syllable; before the others either."""
+    """Whether a consonant comes before some particles of one syllable; before the others either."""
 
     def __init__(self) -> None:
         self._sure = _by_length(self._SURE.split())

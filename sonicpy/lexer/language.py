@@ -52,7 +52,7 @@ class LanguageGuesser:
         return self.explain(text)[0] if code == UNCLEAR else code
 
     def counted(self, text: str) -> str | None:
-        """Return what `guess` does where letters alone decide, else None: a tenth of the time there."""
+        """Return the result of `guess` where letters alone decide, else None: a tenth of the time there."""
         code = self._clear.guess(text)
         if code != UNCLEAR:
             return code

@@ -97,7 +97,7 @@ class Lexer:
         self._any_of: dict[str, BoundAnalyzer] = {}
 
     def under(self, rules: int) -> "Lexer":
-        """Return the lexer of the same settings that follows other rules; it shares what the rules do not change.
+        """Return the lexer of the same settings that follows other rules; it shares all that no rule changes.
 
         Raises:
             KeyError: this version does not know the rules.
@@ -154,7 +154,7 @@ class Lexer:
         """Return the distinct terms of a query; stop words are flagged, or left out where the settings drop them.
 
         Args:
-            lang: None: guess; "none": no language; else what `sonicpy.langcodes.language_code` returns.
+            lang: None: guess; "none": no language; else a result of `sonicpy.langcodes.language_code`.
 
         Raises:
             UnicodeEncodeError: the text holds a lone surrogate.

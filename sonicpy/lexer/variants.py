@@ -20,7 +20,7 @@ SCRIPTS: Final = ("CJK", "HIRAGANA", "KATAKANA", "DEVANAGARI")
 
 NUKTA, CANDRABINDU, ANUSVARA, VIRAMA = "\u093c", "\u0901", "\u0902", "\u094d"
 NASALS = {"ङ": "कखगघ", "ञ": "चछजझ", "ण": "टठडढ", "न": "तथदध", "म": "पफबभ"}
-"""The nasal consonants of Devanagari, and the consonants before which an anusvara may stand for each."""
+"""The nasal consonants of Devanagari, and the consonants before which an anusvara may replace each."""
 NASAL_BEFORE = {consonant: nasal for nasal, consonants in NASALS.items() for consonant in consonants}
 
 
@@ -51,7 +51,7 @@ def patterns(word: str) -> list[str]:
 
 
 def _with_anusvara(word: str) -> str:
-    """Return a word with the sign for each nasal consonant that it may stand for."""
+    """Return a word with the sign for each nasal consonant that it may replace."""
     for nasal, consonants in NASALS.items():
         for consonant in consonants:
             word = word.replace(f"{nasal}{VIRAMA}{consonant}", f"{ANUSVARA}{consonant}")
@@ -59,7 +59,7 @@ def _with_anusvara(word: str) -> str:
 
 
 def _with_nasals(word: str) -> str:
-    """Return a word with the nasal consonant for each sign that stands for one."""
+    """Return a word with the nasal consonant for each sign that replaces one."""
     return "".join(
         NASAL_BEFORE[following] + VIRAMA if letter == ANUSVARA and following in NASAL_BEFORE else letter
         for letter, following in zip(word, word[1:] + " ", strict=True)

@@ -102,7 +102,7 @@ class ReadOnlyStore(StoreReader):
         """Return a view of a new read transaction.
 
         Raises:
-            StoreError: a newer version has written what this one does not know, or not as it has opened the store.
+            StoreError: a newer version has written unknown names, or names other than those that were opened.
         """
         names = uses_of(transaction)
         if names != self._uses:
@@ -172,7 +172,7 @@ class ReadOnlyStore(StoreReader):
 
 
 def _check_made_with(folder: Path, environment: Environment, analyzer: Mapping[str, str]) -> frozenset[str]:
-    """Return the names of what the store uses. Raises StoreError if it cannot be read with this analysis of texts."""
+    """Return the names that the store uses. Raises StoreError if it cannot be read with this analysis of texts."""
     with environment.reading() as transaction:
         if FORMAT.read(transaction) is None:
             raise StoreError(f"another process is creating the store in {folder}: try again")

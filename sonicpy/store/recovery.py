@@ -4,8 +4,8 @@
 last commit. The same routine runs when a store is opened.
 
 An exception of a signal handler may come at any moment, also in `_recover`. So the open transaction is marked as torn
-before it is changed, and as whole once it holds just what the log and the list of unsealed records hold: whoever finds
-it torn, or given up at the end of a `Turn`, recovers first. The mark and the transaction are in `OpenTransactions`.
+before it is changed, and as whole once it holds just what the log and the list of unsealed records hold: the next
+use that finds it torn, or given up at the end of a `Turn`, recovers first. The mark and the transaction are in `OpenTransactions`.
 """
 
 import threading
@@ -43,11 +43,11 @@ class RecoveringStore(StoreReader):
 
     Args:
         folder, environment, postings_max_bytes, access: as of `StoreReader`.
-        log: what the transaction is recovered from.
+        log: the transaction is recovered from it.
         analyzer: written into a new store.
 
     Attributes:
-        stamp: grows before and after every change of what is read: the same stamp, the same answers.
+        stamp: grows before and after every visible change: the same stamp, the same answers.
         view: of the open write transaction; None: none is open.
     """
 
@@ -80,7 +80,7 @@ class RecoveringStore(StoreReader):
     # -- changes without a record ------------------------------------------------------------------------------------
 
     def take_step(self) -> bool:
-        """Carry out a step of what is removed in steps; return whether anything is left. Needs no log record."""
+        """Carry out a step of a removal in steps; return whether anything is left. Needs no log record."""
         return self.maintain(take_step)
 
     @property
@@ -94,7 +94,7 @@ class RecoveringStore(StoreReader):
         return self._write_cache.has_dropped
 
     def maintain(self, work: Callable[[WriteView], Value]) -> Value:
-        """Let `work` change rows in a way that needs no log record, because it changes nothing that was acknowledged.
+        """Change rows by `work` in a way that needs no log record, because it changes nothing that was acknowledged.
 
         Raises:
             StoreError: it failed twice.
@@ -232,7 +232,7 @@ class RecoveringStore(StoreReader):
         return view
 
     def _give_up(self) -> None:
-        """Forget the open transaction, and note that what it held has to be done again."""
+        """Forget the open transaction, and note that its changes have to be made again."""
         self._transactions.is_lost = True
         self.view, self.is_torn = None, False
         self._transactions.abort()
@@ -241,7 +241,7 @@ class RecoveringStore(StoreReader):
         """Run `work` in the open transaction; after an error of the storage once more, in a recovered one.
 
         If it raises anything else, the transaction is recovered too, so nothing half done stays. If it passes, the
-        caller notes the records of what was done, and that the transaction is not torn any more.
+        caller notes the records of its changes, and that the transaction is not torn any more.
         """
         self.stamp += 1
         try:

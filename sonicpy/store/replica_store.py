@@ -1,7 +1,7 @@
 """The store of a replica: its content follows from the cluster's log, so it keeps no log of its own on the disk.
 
 `apply_batch` carries out one entry of the cluster's log. Every commit notes, in the same transaction, the position of
-the last entry and what the replica has to know of it (`LogProgress`). The records since the last commit stay in memory:
+the last entry and its details for the replica (`LogProgress`). The records since the last commit stay in memory:
 after a failed transaction they are applied again. After a crash the replica reads the cluster's log from the position
 of its last commit.
 

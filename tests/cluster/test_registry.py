@@ -42,7 +42,8 @@ def test_a_node_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "LEADER_S", 0.05)
     vault = MemoryVault()
     vault.leaderless = 10**9
-    with pytest.raises(NotReady, match="the brokers do not store the agreement of the nodes: the brokers do not answer"):
+    said = "the brokers do not store the agreement of the nodes: the brokers do not answer"
+    with pytest.raises(NotReady, match=said):
         agree(vault)
 
 

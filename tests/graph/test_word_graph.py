@@ -237,7 +237,7 @@ def with_number(at: int, value: int) -> bytes:
 
 
 def automaton(*nodes: bytes) -> bytes:
-    """Return a file of format 2 whose forward automaton is `nodes`, the last one the root; the backward one is empty."""
+    """Return a file of format 2 whose forward automaton is `nodes`, the root last; the backward one is empty."""
     size = 1 + sum(map(len, nodes))
     header = b"SPYGRAPH" + struct.pack("<IIQQIIII", 2, 1, 1, 1, size, size - len(nodes[-1]), 1, 0)
     return sealed(bytearray(header + b"\0" + b"".join(nodes) + b"\0" + bytes(8 + 4)))

@@ -1,4 +1,4 @@
-"""What uses nothing newer than 1.0.0 is written byte for byte as before: logs, entries of a cluster, and rows."""
+"""Changes with nothing newer than 1.0.0 are written byte for byte as before: logs, entries of a cluster, and rows."""
 
 import pytest
 

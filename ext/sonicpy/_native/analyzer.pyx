@@ -67,7 +67,7 @@ cdef class Analyzer:
         whole_pieces: a piece is one word, even if its normal form contains blanks (as in Sonic).
         stops_in_any_form: a word is a stop word if its NFKC form is one (as in Sonic); the sets hold those forms.
         rules: 1: those of version 1.0. 8: emoji and some symbols are words, and C++, C# and .NET are, beside c and net.
-        prepares: characters become what ext/tables/prepared.py says before words are cut.
+        prepares: characters are replaced as ext/tables/prepared.py says before words are cut.
     """
 
     cdef object _normalize, _words_of_run
@@ -466,7 +466,7 @@ cdef class BoundAnalyzer:
 
 
 def prepared(str text not None) -> str:
-    """Return a text with what its characters become by the newer rules before words are cut."""
+    """Return a text with its characters replaced by the newer rules before words are cut."""
     cdef Py_ssize_t size
     cdef const uint8_t *utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(text, &size)
     cdef bytes changed = prepared_text(utf8, size)
@@ -474,7 +474,7 @@ def prepared(str text not None) -> str:
 
 
 cdef bytes prepared_text(const uint8_t *text, Py_ssize_t size):
-    """Return a text with what its characters become before words are cut, None if that is what they are."""
+    """Return a text with its characters replaced before words are cut, None if none is replaced."""
     cdef Py_ssize_t same = first_changing(text, size), written
     cdef uint8_t *room
     if same == size:

@@ -1,7 +1,7 @@
 """One bucket inside a write transaction: its counters, and PUSH.
 
     Counters        the numbers of a bucket as a whole
-    PushWriter      PUSH: works on cached rows, reads the rows that no cache holds, and hands over what it has to write
+    PushWriter      PUSH: works on cached rows, reads the rows that no cache holds, and hands over the rows to write
 """
 
 from libc.stdint cimport uint8_t, uint64_t
@@ -83,7 +83,7 @@ cdef class PushWriter:
         find_among: returns the IID and the record of the object among some IIDs that has an OID, or None.
         read_words: returns (key, row) of the words that have a row, in the order of their keys.
         read_blocks: returns for each key (key, block) of the last block of its term that is not behind it, or None.
-        write: writes what no cache takes, once the caches and the counters hold the change: `write(iid, rewritten,
+        write: writes the rows that no cache takes, once the caches and the counters hold the change: `write(iid, rewritten,
             new_terms, appeared, record, blocks)`. Each of the last five may be None: nothing to do. They are the ids of
             words whose lists changed other than at their end, (term id, term) of new words, the keys of words that
             became live, the record of an object that does not belong into the newest row, (key, block) pairs.

@@ -329,7 +329,7 @@ cdef class PackedGraph:
 
 
 cdef inline bint may_join(uint8_t last, uint8_t label) noexcept nogil:
-    """Return whether a joint may stand between two bytes."""
+    """Return whether a joint may be between two bytes."""
     return (BYTE_KINDS[last] & IN_LETTERS == 0 or BYTE_KINDS[label] & IN_LETTERS == 0) and (
         BYTE_KINDS[last] & IN_DIGITS == 0 or BYTE_KINDS[label] & IN_DIGITS == 0
     )

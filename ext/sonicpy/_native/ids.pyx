@@ -13,7 +13,7 @@ cdef extern from "Python.h":
 
 
 NAMES, SAMPLED_NAMES = 1, 2
-"""What `push_names` returns."""
+"""The return type of `push_names`."""
 
 
 def push_names(collection, bucket, object) -> int:

@@ -1,4 +1,4 @@
-"""Letters without their marks: a table from characters to what stands for them in a folded word."""
+"""Letters without their marks: a table from characters to their replacements in a folded word."""
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free
@@ -11,10 +11,10 @@ cdef class Folding:
     """A table of letters.
 
     Args:
-        letters: characters beyond ASCII, each with what stands for it: none to three characters.
+        letters: characters beyond ASCII, each with its replacement of none to three characters.
 
     Raises:
-        ValueError: a character is ASCII, or more than three stand for it; more than 65,535 differ.
+        ValueError: a character is ASCII, or its replacement is longer than three; more than 65,535 differ.
     """
 
     def __init__(self, dict letters not None):
@@ -49,5 +49,5 @@ cdef class Folding:
         free(self.folded)
 
     def fold(self, str word not None) -> str:
-        """Return a word with what stands for its letters."""
+        """Return a word with its letters replaced."""
         return word if word.isascii() else word.translate(self._letters)

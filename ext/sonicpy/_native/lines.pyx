@@ -13,7 +13,7 @@ cdef enum:
 
 
 cdef class LineReader:
-    """Cuts a stream at its line feeds; sonicpy.channel.line_buffer tells more.
+    """Cuts a stream at its line feeds; sonicpy.channel.line_buffer documents it.
 
     Args:
         longest_bytes: maximum of bytes in a line without its terminator.

@@ -1,17 +1,17 @@
 """The parts of a joined word: `os.path.join` has `os`, `path`, `join` and `path.join`.
 
     token   letters, or digits, with their marks. A number is one token with the signs between its digits (1,000, 14.2.1).
-    joint   where two tokens meet: a sign stands between them, letters change to digits or back, or a small letter
+    joint   where two tokens meet: a sign is between them, letters change to digits or back, or a small letter
             meets a capital one. The last is lost once case is folded, so that a hidden term carries it: the byte CAMEL.
     piece   the tokens between two signs. A piece with more than CHANGES_MAX changes is a code, and whole; so is one in
-            which a single digit stands between ASCII letters: there it stands for a letter (ubunt0user).
+            which a single digit is between ASCII letters: there it replaces a letter (ubunt0user).
     run     the tokens from a joint to the end of the word; not from a change of ASCII letters to digits or back
 
 Tokens, pieces and runs are parts of the word, if they have two letters, three digits, or both a letter and a digit, and are
 not the word itself. An apostrophe before the last one or two letters of a word is no joint (don't, you're). An Arabic
 article before a noun is a token. Words without letters, and addresses of devices, have no parts.
 
-    alias   the part, a byte 0, and what stands before it in the word; then a byte 1 and what stands behind it, if anything
+    alias   the part, a byte 0, and the word's bytes before it; then a byte 1 and the bytes behind it, if there are any
             does. So a walk that looks for words finds the word by its part
 """
 

@@ -353,7 +353,7 @@ def add_expansions(Clause clause not None, others, uint64_t objects) -> None:
 
 
 def add_forms(Clause clause not None, list forms not None, uint64_t objects) -> None:
-    """Add the doubtful forms of a term to its clause, as one word: less than the words that surely stand for it.
+    """Add the doubtful forms of a term to its clause, as one word: less than its sure forms.
 
     Args:
         forms: (word, row), each held by some object.

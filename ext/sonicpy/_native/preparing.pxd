@@ -67,7 +67,7 @@ cdef inline Py_ssize_t first_changing(const uint8_t *text, Py_ssize_t size) noex
 
 
 cdef inline Py_ssize_t prepare(const uint8_t *text, Py_ssize_t size, uint8_t *out) noexcept nogil:
-    """Write the text with what its characters become, and return its number of bytes.
+    """Write the text with its characters replaced, and return its number of bytes.
 
     `out` has room for GROWTH_MAX times the text.
     """

@@ -152,7 +152,7 @@ cdef class StoredPostings:
         return self
 
     cdef int make_own(self, const Posting *postings, Py_ssize_t count, lengths) except -1:
-        """Make the blocks of some postings, which stand in no rows."""
+        """Make the blocks of some postings, which are in no rows."""
         cdef PackedLengths packed = lengths_of(lengths)
         cdef Py_ssize_t number, place
         self.has_own_blocks = True
@@ -373,7 +373,7 @@ cdef class StoredPostings:
 
 
 cdef StoredPostings unite(uint32_t bucket, list words, lengths):
-    """Return the postings of rare words, all of which stand in the rows of the words, as if they were one word.
+    """Return the postings of rare words, all of which are in the rows of the words, as if they were one word.
 
     Args:
         words: TermInfo of each.

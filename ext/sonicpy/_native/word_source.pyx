@@ -1,6 +1,6 @@
 """Words as walks go through them: those of an automaton belong to its graph, sorted ones are kept here.
 
-A word may stand in a source with what leads to it: `part NUL word` is found by the beginning of `part`.
+A source may hold a word behind a key that leads to it: `part NUL word` is found by the beginning of `part`.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE

@@ -1,7 +1,7 @@
 """Walks over the words of a bucket: those that are, or begin as, some folded letters, with or without typing errors.
 
 A walk reads a word letter by letter, each as it is folded (letter_folding.pyx), and steps through the bit-parallel NFA of
-Wu and Manber ("Fast text searching allowing errors", 1992): bit j of row[e] says that what was read is the first j letters
+Wu and Manber ("Fast text searching allowing errors", 1992): bit j of row[e] says that the letters read are the first j letters
 of the pattern with e errors. Where the last bit is set, all words that go on from there begin as the pattern does. A swap
 of two neighbours is one error, where that is asked for (optimal string alignment), or two (Levenshtein).
 
@@ -142,7 +142,7 @@ cdef inline void step_over(const Walk *self, const State *old, uint32_t point, S
 
 
 cdef inline int accepted(const Walk *self, const State *state) noexcept nogil:
-    """Return with how few errors what was read is the pattern; NOT_FOUND: it is not."""
+    """Return with how few errors the letters read are the pattern; NOT_FOUND: it is not."""
     cdef int errors
     for errors in range(self.distance + 1):
         if state.row[errors] >> self.pattern.size & 1:
@@ -162,10 +162,10 @@ cdef inline bint leads_on(const State *state, int most) noexcept nogil:
 # -- the walk ------------------------------------------------------------------------------------------------------
 
 cdef void visit(Walk *self, Spot spot, const State *state, int depth, int best) noexcept nogil:
-    """Look at what goes on at a spot that whole letters lead to.
+    """Look at the continuations of a spot that whole letters lead to.
 
     Args:
-        best: with how few errors what was read begins as the pattern does; NOT_FOUND: it does not.
+        best: with how few errors the letters read begin as the pattern does; NOT_FOUND: it does not.
     """
     cdef Children children
     cdef Child child
@@ -301,7 +301,7 @@ cdef void read_letter(
 
 
 cdef void arrive(Walk *self, const Child *child, const State *state, int depth, int best) noexcept nogil:
-    """Collect what ends or goes on with a letter, if it is near enough, and go on if more can be."""
+    """Collect words that end or go on with a letter, if they are near enough, and go on if more can be."""
     cdef int found = accepted(self, state)
     self.word[depth] = child.label
     if self.besides != NULL and depth + 1 == self.besides_size and not memcmp(self.word, self.besides, depth + 1):
@@ -406,7 +406,7 @@ def find_words(
         swaps: a swap of two neighbours is one error; else it is two.
         spelled: only words whose characters of ASCII are small letters and apostrophes.
         besides: leave out words that begin with these bytes, spelled so, if there are any.
-        most: end after so many words of a pattern in a source.
+        most: end after this number of words of a pattern in a source.
         budget: letters that may be looked at for a pattern in a source.
         ends: which words of the letters a to z may have a stem; None: all.
         stem: of these letters, at least one, where `ends` are given.

@@ -36,7 +36,7 @@ class Batch:
         writer: the name of the node.
         incarnation, number: identify the batch; see the module.
         sections: for each partition its records, as `pack_records` writes them.
-        uses: names, of `uses.KNOWN`, of what the records use beyond kinds 1 to 5.
+        uses: names, of `uses.KNOWN`, that the records use beyond kinds 1 to 5.
     """
 
     writer: str

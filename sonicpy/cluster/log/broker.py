@@ -82,5 +82,5 @@ class LogKeeper(Protocol):
         ...
 
     async def epoch_at_last(self, log: int) -> Epoch:
-        """Return what is known of a log, once a broker answers. Raises LogGone: there is no such log."""
+        """Return the state of a log, once a broker answers. Raises LogGone: there is no such log."""
         ...

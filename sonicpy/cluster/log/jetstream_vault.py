@@ -158,7 +158,7 @@ async def create_snapshots(connection: Client, copies: int) -> None:
 
 @contextlib.contextmanager
 def _answering() -> Iterator[None]:
-    """Let errors of the brokers and the network raise their meaning: see `meaning`."""
+    """Raise, in place of errors of the brokers and the network, their meaning: see `meaning`."""
     try:
         yield
     except KeyWrongLastSequenceError as error:

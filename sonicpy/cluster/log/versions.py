@@ -1,7 +1,7 @@
 """Versions of the entries of a cluster's log: those that this sonicpy reads, and the one that a node writes.
 
 An entry begins with its version, one byte. Version 2 is a list, as format 6 of a store: behind the byte come the names
-of what its records use, then the rest of version 1. So what comes later is a name, and no version.
+of the features that its records use, then the rest of version 1. So a later feature is a name, and no version.
 
     version 2    2 u8 | number of names u8 | of each: size u8, name | a batch without its version
 
@@ -31,7 +31,7 @@ class EntryFormat:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """An agreement of the nodes of a cluster on what they write.
+    """An agreement of the nodes of a cluster on the features that they write.
 
     Attributes:
         version: of entries.
@@ -73,7 +73,7 @@ def unpack_listed(entry: bytes) -> Batch:
 FIRST = 1
 """The version that a cluster writes until it is upgraded."""
 LISTED = 2
-"""The version that names what its records use."""
+"""The version that names the features of its records."""
 FORMATS: dict[int, EntryFormat] = {
     FIRST: EntryFormat(pack_batch, unpack_batch),
     LISTED: EntryFormat(pack_listed, unpack_listed),
@@ -112,7 +112,7 @@ def check_agreement(agreed: Agreement) -> None:
 
 
 def names_in(record: bytes, agreed: Agreement) -> frozenset[str]:
-    """Return the names of what a record uses. Raises StoreError if the nodes have not agreed on one."""
+    """Return the names of the features of a record. Raises StoreError if the nodes have not agreed on one."""
     names = uses_of_record(record)
     if names and (early := sorted(names - agreed.names if agreed.version >= LISTED else names)):
         raise StoreError(

@@ -64,7 +64,7 @@ class OpenBatch:
         done: resolves with the position once it is acknowledged.
         effect: resolves once replicas of this node have applied it in all of its partitions.
         number: of the batch; set when it is sent.
-        uses: names of what its changes use.
+        uses: names of the features that its changes use.
     """
 
     __slots__ = (
@@ -194,7 +194,7 @@ class LogWriter:
         """Add a change of a partition; return the batch that it is in, as the last record of that partition.
 
         Raises:
-            StoreError: the record uses what the nodes have not agreed to write.
+            StoreError: the record uses a feature that the nodes have not agreed to write.
         """
         names = names_in(record, self.agreed)
         batch = self._last(len(record))

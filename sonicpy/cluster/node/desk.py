@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 TRY_S = 1.5
 APPLY_S = 5.0
-"""Longest time until a replica has applied what was acknowledged."""
+"""Longest time until a replica has applied the acknowledged changes."""
 READ_APPLY_S = 1.0
 """The same for one try of a read: then another node is asked, and this one again."""
 PAUSE_S = 0.05
@@ -131,9 +131,9 @@ class Desk:
         return answer_read(replica.to_read(), replica.committer, question)
 
     def relay(self, partition: int, command: Any) -> Callable[[Take], None] | None:
-        """Return what lets another node answer a command that changes nothing; None: there is no connection to one.
+        """Return a function that has another node answer a command without changes; None: no node is connected.
 
-        What it is called with gets None if no node has answered: `ask` may still find one.
+        Its callback gets None if no node has answered: `ask` may still find one.
         """
         route = self.peers.route(self._places.holders[partition])
         if not route:
@@ -142,7 +142,7 @@ class Desk:
         return partial(self._relay, route, packed)
 
     async def wait_for_own(self, replica: Replica) -> None:
-        """Wait until a replica has applied what this node has acknowledged. Raises StoreError."""
+        """Wait until a replica has applied the changes that this node has acknowledged. Raises StoreError."""
         await replica.wait_for(self._writers.written[replica.partition], APPLY_S)
 
     async def take(self, message: Msg) -> None:
@@ -158,11 +158,11 @@ class Desk:
     # -- inside: this node answers -------------------------------------------------------------------------------------
 
     def _can_answer(self, partition: int) -> bool:
-        """Whether a replica of this node answers, or will once it has got what is missing."""
+        """Whether a replica of this node answers, or will once it has got the missing entries."""
         return partition in self._held and self._held[partition].fault is None
 
     def _limit_s(self, partition: int, question: Question) -> float:
-        """Return how long answers are tried for, in seconds: longer if what is missing may come, here or to the log."""
+        """Return how long answers are tried for, in seconds: longer if missing entries may come, here or to the log."""
         if question.kind in CHANGES or question.is_strong:
             return ANSWER_S
         return APPLY_S if self._can_answer(partition) and not self._is_cut_off() else READ_S
@@ -248,7 +248,7 @@ class Desk:
         return None if not answer or answer[:1] == NOT_HERE else unpack_answer(answer)
 
     async def _ask_brokers(self, partition: int, packed: bytes, timeout_s: float, *, is_change: bool) -> bytes:
-        """Let the brokers pass a question on to a node that holds a partition."""
+        """Pass a question on, through the brokers, to a node that holds a partition."""
         try:
             message = await self._connection.request(subject_of_questions(partition), packed, timeout=timeout_s)
         except NoRespondersError as error:

@@ -1,4 +1,4 @@
-"""A node: it puts its replicas, its writers and its desk together, and tells the operator of them.
+"""A node: it puts its replicas, its writers and its desk together, and reports on them to the operator.
 
 Everything here runs on the loop's thread.
 

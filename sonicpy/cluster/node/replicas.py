@@ -113,7 +113,7 @@ class Replicas:
         self._at_work[partition] = HeldReplica(replica, asyncio.create_task(ReplicaTasks(replica).run()), subscription)
 
     async def release(self, partition: int, wait_s: float = 0.0) -> None:
-        """Let other nodes answer for a partition, and close its replica.
+        """Leave a partition to other nodes, and close its replica.
 
         Args:
             wait_s: how long it goes on, for those who wait for an answer.
@@ -135,7 +135,7 @@ class Replicas:
         await self.hold(partition)
 
     async def adopt(self, partition: int) -> int:
-        """Let a replica go on with the log as it is now: from its first entry, of which it skips those that it knows.
+        """Continue a replica with the log as it is now: from its first entry, of which it skips those that it knows.
 
         Returns:
             The position that it had in the log that is lost.

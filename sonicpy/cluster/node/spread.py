@@ -175,7 +175,7 @@ class Spread:
         return plan
 
     async def _sketches(self, scope: Scope, terms: Sequence[Any], matching: Matching | None) -> list[Sketch]:
-        """Return what each part of a bucket knows of the words of a query."""
+        """Return the statistics of each part of a bucket on the words of a query."""
         found = await self._ask(*scope, "spread_terms", *scope, terms, pack_matching(matching))
         return [json.loads(sketch) for sketch in found]
 

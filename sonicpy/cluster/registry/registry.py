@@ -28,7 +28,7 @@ from sonicpy.errors import ConfigError, SonicError, StoreError
 
 FORMAT = 1
 TRIES = 5
-"""To take the name of a node while somebody else writes it."""
+"""To take the name of a node while another node writes it."""
 
 
 class OtherLayout(StoreError):
@@ -269,12 +269,12 @@ class Registry:
         return True
 
     async def agreement(self) -> Agreement:
-        """Return what nodes have agreed to write. Raises NotReady if no broker answers."""
+        """Return the agreement of the nodes. Raises NotReady if no broker answers."""
         version = int(await self._get("entries") or FIRST)
         return Agreement(version, frozenset(json.loads(await self._get("uses") or "[]")))
 
     async def note_agreement(self, agreed: Agreement) -> None:
-        """Set what nodes agree to write. Raises StoreError."""
+        """Set the agreement of the nodes. Raises StoreError."""
         try:
             await self.vault.put("uses", json.dumps(sorted(agreed.names)).encode())
             await self.vault.put("entries", str(agreed.version).encode())

@@ -15,7 +15,7 @@ from sonicpy.cluster.registry.status import ask_nodes
 from sonicpy.errors import StoreError
 
 SUBJECT = "sonicpy.entries"
-"""The subject of a message after which nodes read from the registry what they agree to write."""
+"""The subject of a message after which nodes read their agreement from the registry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Upgrade:
     """The decision on an upgrade.
 
     Attributes:
-        before, after: what nodes wrote, and what they write now.
+        before, after: the agreement until now, and the new one.
         last: the nodes that read no newer version of entries.
     """
 

@@ -116,7 +116,7 @@ def respelled(word: str) -> str | None:
 
 @lru_cache(1)
 def respelling() -> Folding:
-    """Return what `respelled` does as a table of letters, for walks over words."""
+    """Return `respelled` as a table of letters, for walks over words."""
     return folding("", but=tuple(_TWO_LETTERS.items()))
 
 

@@ -3,7 +3,7 @@
 Nothing is stored for it. Walks over the word graph and the pending words find the words that are the typed one but for
 accents, and the candidates: those that begin as its stems do, with or without marks on their letters, also behind an
 elided word (l'homme). Those that share a stem with it are its family, too. This misses forms that differ from their
-stem before its last letter (went, men), and what stands behind the first CANDIDATES_MAX candidates.
+stem before its last letter (went, men), and the words behind the first CANDIDATES_MAX candidates.
 """
 
 from collections.abc import Iterable, Sequence
@@ -47,11 +47,11 @@ WORD_CHARACTERS_MAX = 40
 DOUBLED_LETTERS = 3
 """Of the shortest Dutch stem with two vowels for one."""
 FAMILY_LETTERS_MIN = 2
-"""Shorter words have no family: stems of one letter draw together what has nothing in common (o, oe, oing)."""
+"""Shorter words have no family: stems of one letter draw unrelated words together (o, oe, oing)."""
 
 
 class Family(NamedTuple):
-    """The other words that a typed word stands for.
+    """The other words that a typed word finds.
 
     Attributes:
         words: they surely do.
@@ -92,7 +92,7 @@ class _Kin:
         own: see `fold`.
         stems: its stems.
         kept: letters that stay as they are in beginnings: those of `own` that no form of a word brings.
-        before: what may stand before a word of the family: elided words with their apostrophes, or articles.
+        before: the strings that may come before a word of the family: elided words with their apostrophes, or articles.
     """
 
     folded: str
@@ -102,7 +102,7 @@ class _Kin:
     before: tuple[str, ...]
 
     def patterns(self, beginnings: Iterable[str]) -> list[bytes]:
-        """Return some beginnings, and what they are behind all that may stand before a word."""
+        """Return some beginnings, and those behind all strings that may come before a word."""
         return [(before + each).encode() for each in beginnings for before in ("", *self.before)]
 
 
@@ -110,7 +110,7 @@ _stemmers = Stemmers()
 
 
 def family_of(sources: Sequence[WordSource], word: bytes, matching: Matching) -> tuple[set[bytes], set[bytes]]:
-    """Return the words of some sources that a word surely stands for, and those that it may stand for, perhaps itself.
+    """Return the words of some sources that a word surely finds, and those that it may find, perhaps itself.
     No object may hold some of the words."""
     text = word.decode()
     if len(text) > WORD_CHARACTERS_MAX or not is_spelled(text):
@@ -230,7 +230,7 @@ def nearest_parts(found: dict[bytes, int]) -> dict[bytes, int]:
 
 @lru_cache(KIN_CACHED)
 def _kin_of(whole: str, names: tuple[str, ...], own: str | None) -> _Kin | None:
-    """Return what the family of a word shares; None: it has none.
+    """Return the common properties of the family of a word; None: it has none.
 
     Args:
         names: of the stemmers.
@@ -252,7 +252,7 @@ def _kin_of(whole: str, names: tuple[str, ...], own: str | None) -> _Kin | None:
 
 
 def _before(names: Sequence[str], script: str) -> tuple[str, ...]:
-    """Return what may stand before a word that some algorithms stem."""
+    """Return the strings that may come before a word that some algorithms stem."""
     if script == "ARABIC":
         return ARTICLES
     elided = [ELIDED[name] for name in names if name in ELIDED]
@@ -275,7 +275,7 @@ def _stem(text: str, start: str, own: str | None, algorithm: str) -> _Stem:
 
 
 def _beginnings(start: str, stem: str, algorithm: str) -> tuple[str, ...]:
-    """Return with what words of a stem begin, as far as the typed word does so, or behind a prefix."""
+    """Return the beginnings of words of a stem, as far as the typed word has them, or behind a prefix."""
     beginning, prefixes = _beginning(stem, algorithm), PREFIXES.get(algorithm, ())
     if not prefixes and algorithm != "dutch":
         return (_shared(start, beginning),)

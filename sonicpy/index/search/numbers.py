@@ -5,7 +5,7 @@ import re
 GROUPED = re.compile(rb"[1-9]\d{0,2}(?:(?:,\d{3})+|(?:\.\d{3})+|(?:'\d{3})+|(?:\xe2\x80\x99\d{3})+)")
 WHOLE = re.compile(rb"[1-9]\d{3,14}")
 SIGNS = (b",", b".", b"'", "\u2019".encode())
-"""Those that stand between groups."""
+"""The characters between groups of digits."""
 
 
 def groups_of(word: bytes) -> list[bytes]:

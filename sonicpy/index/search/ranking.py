@@ -35,7 +35,7 @@ class Planner(Protocol):
         """Return the plan.
 
         Args:
-            statistics: what is known of the objects.
+            statistics: of the objects.
             matching: how words lead to families; None: no word has one.
             fills: see `Fills`.
         """
@@ -43,7 +43,7 @@ class Planner(Protocol):
 
 
 TOGETHER = 30.0
-"""How much more often than by chance the words of a query stand together in an object, about."""
+"""How much more often than by chance the words of a query are together in an object, about."""
 PLANNERS: dict[str, Planner] = {"bm25": plan_bm25, "newest": plan_newest}
 """By the setting search.ranking."""
 
@@ -73,7 +73,7 @@ def carry_out(
 
 def count_whole(lexicon: Lexicon, plan: Plan, part: Part | SonicPart, config: Config) -> int | None:
     """Return how many objects answer a query by whole words, not by completions or corrections alone; None: the number
-    of all objects was not asked for, or the ranking does not tell."""
+    of all objects was not asked for, or the ranking does not count it."""
     if not isinstance(part, Part):
         return None
     whole = only_whole(plan)
@@ -85,7 +85,7 @@ def count_whole(lexicon: Lexicon, plan: Plan, part: Part | SonicPart, config: Co
 def may_fill(plan: Plan, wanted: int, objects: int) -> bool:
     """Return whether it is likely enough that as many objects as wanted hold every word of a plan.
 
-    Words of one query stand together far more often than chance would have it; a try in vain costs a second walk.
+    Words of one query occur together far more often than chance would have it; a try in vain costs a second walk.
     """
     if not plan.full_first or not objects:
         return False

@@ -20,7 +20,7 @@ CORRECTIONS_EXAMINED = 512
 CORRECTIONS_COMPARED = 60
 """Maximum of corrections of one distance that are compared with the typed word, the most frequent ones."""
 BEGINNINGS_MAX = 2_000
-"""Words that begin as a typed one and stand for it, at most, the most frequent ones."""
+"""Words that complete a typed one, at most, the most frequent ones."""
 LETTER_WORTH = 4.0
 """Weight of a typed letter that a correction keeps, relative to the logarithm of its object frequency. Values from 3 to
 6 give equal results on lists of misspellings."""

@@ -1,9 +1,9 @@
-"""TurnState: the state machine of the turns of one connection. No I/O: events go in, answers say what may happen next.
+"""TurnState: the state machine of the turns of one connection. No I/O: events go in, answers name the next steps.
 
     READY    --lines_left--> QUEUED     --turn-->     READY      its turn is in the queue of all connections
     READY    --defer-->      DEFERRED   --answered--> READY      an answer waits for the disk, or for a long command
     READY    --relay-->      RELAYED    --answered--> READY      another node or process is asked for the answer
-    RELAYED  --defer-->      DEFERRED                            nobody there has answered
+    RELAYED  --defer-->      DEFERRED                            no process there has answered
     READY    --refuse-->     REFUSING   --refused-->  READY      the refusal of a wrong password waits
     any      --lost-->       CLOSED                              the connection is closed, or another process has it
 
@@ -63,7 +63,7 @@ class TurnState:
         is_blocked: the peer does not read its replies.
         is_at_end: the peer sends no more.
         waits: no turn can begin before an event comes, so nothing should be read.
-        is_paused: the transport was told not to read.
+        is_paused: the transport was asked not to read.
     """
 
     __slots__ = ("is_at_end", "is_blocked", "is_paused", "phase", "waits")
@@ -104,7 +104,7 @@ class TurnState:
         self.phase = CLOSED
 
     def must_change_reading(self) -> bool:
-        """Return whether the transport has to be told to pause, or to go on with, reading; `is_paused` says which."""
+        """Return whether the transport has to pause, or to go on with, reading; `is_paused` says which."""
         if self.waits == self.is_paused or self.is_at_end:
             return False
         self.is_paused = self.waits

@@ -48,7 +48,7 @@ REMOVALS_PER_COMMIT = 16
 
 
 class Committer(Sealer):
-    """Seals, commits and syncs what connections change. To be made while the loop runs.
+    """Seals, commits and syncs the changes of connections. To be made while the loop runs.
 
     Args:
         engine: of an index opened with autocommit=False on the loop's thread.
@@ -86,7 +86,7 @@ class Committer(Sealer):
         return bool(self._unacknowledged)
 
     def seal_with_pass(self, connection: Writer, out: list[bytes], promises: list[int]) -> bool:
-        """Let the changes of a turn reach the log with those of others; see `Sealer.seal_with_pass`.
+        """Seal the changes of a turn together with those of others; see `Sealer.seal_with_pass`.
 
         Returns:
             False: no other connection seems to change anything in this pass.

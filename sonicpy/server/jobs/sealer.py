@@ -23,7 +23,7 @@ class Sealer:
     """Makes the changes of turns durable. This one is for connections that change nothing.
 
     Attributes:
-        is_waiting: turns of this pass have changed what the log does not hold yet.
+        is_waiting: turns of this pass have made changes that the log does not hold yet.
     """
 
     @property
@@ -54,8 +54,8 @@ class Sealer:
         return None
 
     def note_turn_without_changes(self) -> StoreError | None:
-        """Note a turn without changes, whose replies may tell of the changes of others; return as `settle`."""
+        """Note a turn without changes, whose replies may show the changes of others; return as `settle`."""
         return None
 
     async def remove(self) -> None:
-        """Take away what is half gone."""
+        """Take away half-removed buckets."""

@@ -28,7 +28,7 @@ def progress_of_backup(folder: Path) -> LogProgress:
 
 
 def install_backup(source: Path, folder: Path, access: Access = PRIVATE) -> None:
-    """Make the backup in a folder the store in another one; what is there goes.
+    """Make the backup in a folder the store in another one; its old files go.
 
     Args:
         source: on the same file system; the backup in it is moved.

@@ -33,7 +33,7 @@ class BucketTables:
         self._state = state
 
     def push_writer(self, *, letters: bool) -> PushWriter:
-        """Return what pushes into the bucket while the transaction lasts.
+        """Return the writer of PUSH into the bucket while the transaction lasts.
 
         Args:
             letters: words are shown up to 40 letters, not bytes.
@@ -63,7 +63,7 @@ class BucketTables:
         record: bytes | None,
         blocks: list[StoredRow] | None,
     ) -> None:
-        """Write what a PUSH leaves to the tables; see `PushWriter`."""
+        """Write the rows that a PUSH leaves to the tables; see `PushWriter`."""
         view, state = self._view, self._state
         if new_terms is not None:
             view.add_terms(state.bucket, new_terms)

@@ -161,11 +161,11 @@ class Environment:
 
     @property
     def lacks_tables(self) -> bool:
-        """Whether an older version made it, and `add_tables` was not called since: what is missing is empty."""
+        """Whether an older version made it, and `add_tables` was not called since: a missing table is empty."""
         return None in self._opened
 
     def add_tables(self) -> None:
-        """Make the tables that an older version did not have; before anybody reads or writes. Raises StoreError."""
+        """Make the tables that an older version did not have; before the first read or write. Raises StoreError."""
         if not self.lacks_tables:
             return
         try:

@@ -20,7 +20,7 @@ Value = TypeVar("Value")
 FORMAT_VERSION = 5
 """The format of a store that uses nothing of `uses.KNOWN`."""
 LISTED_FORMAT = 6
-"""The format of all others: the row `uses` names what is in use."""
+"""The format of all others: the row `uses` names the features in use."""
 OLDER_FORMATS = ("4",)
 """The formats that are read, and that the first commit turns into today's."""
 READABLE_FORMATS = (*OLDER_FORMATS, str(FORMAT_VERSION), str(LISTED_FORMAT))
@@ -166,7 +166,7 @@ KEYS = (FORMAT, ANALYZER, POSITION, NEXT_BUCKET, CONVERSION, REPLICA, CHANGES, U
 
 
 def uses_of(transaction: Transaction) -> frozenset[str]:
-    """Return the names of what a store uses beyond format 5."""
+    """Return the names of the features that a store uses beyond format 5."""
     return frozenset(USES.read(transaction) or ())
 
 
@@ -188,7 +188,7 @@ def require(transaction: Transaction, name: str) -> None:
 
 
 def note_format(transaction: Transaction) -> None:
-    """Note the format of a store: whether it has a list of what it uses."""
+    """Note the format of a store: whether it has a list of features in use."""
     FORMAT.write(transaction, str(LISTED_FORMAT if uses_of(transaction) else FORMAT_VERSION))
 
 

@@ -1,7 +1,7 @@
-"""The names of what a store, a log, an export or an entry of a cluster may use beyond format 5: rules, fields, tables.
+"""The names that a store, a log, an export or an entry of a cluster may use beyond format 5: rules, fields, tables.
 
-A name is noted where its first use is written, and never taken back. Whoever finds a name that is not in KNOWN refuses
-the whole, in one sentence that names it: an older version never reads a part of what a newer one wrote.
+A name is noted where its first use is written, and never taken back. A reader of a name that is not in KNOWN refuses
+the whole, in one sentence that names it: an older version never reads a part of newer data.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ KNOWN: Final[dict[str, str]] = {
     RULES_8: "buckets whose texts are cut by the rules 8; records of PUSH that name the rules",
     FIELD_RECORDS: "records of kind 6, in the entries of a cluster's log: a mode and fields",
 }
-"""Each name with what it stands for."""
+"""Each name with its meaning."""
 
 
 def unknown(names: Iterable[str]) -> list[str]:
@@ -37,7 +37,7 @@ def check_known(names: Iterable[str], holder: str) -> None:
 
 
 INSTALL: Final = "install the version that wrote it, or a later one"
-"""The advice for whoever finds a name that is not known."""
+"""The advice on a name that is not known."""
 
 
 def listed(names: Iterable[str]) -> str:

@@ -31,7 +31,7 @@ class BucketReader:
         self._transaction = view.transaction
 
     def fact(self, kind: int) -> bytes | None:
-        """Return what is noted of the bucket as a whole under a kind, a number of 8 bits; None: nothing."""
+        """Return the fact of the bucket of a kind, a number of 8 bits; None: there is none."""
         return self._view.fact(self.state.bucket, kind)
 
     @property

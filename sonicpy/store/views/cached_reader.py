@@ -1,4 +1,4 @@
-"""A reader of one bucket whose words, postings, OIDs and lengths come from a cache: what queries read."""
+"""A reader of one bucket whose words, postings, OIDs and lengths come from a cache: for queries."""
 
 from typing import TYPE_CHECKING
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from sonicpy._native.bucket_cache import CacheSource
 
 CACHED_BLOCK_BYTES = 210
-"""About what a block takes in the cache."""
+"""About the size of a block in the cache, in bytes."""
 
 
 class CachedReader(CachingReader, BucketReader):
     """Reads one bucket through a view, its words, postings, OIDs and lengths through a cache.
 
     Args:
-        source: reads through the same view what the cache lacks.
+        source: reads, through the same view, the rows that the cache lacks.
     """
 
     def __init__(self, view: BucketRows, state: BucketState, cache: BucketCache, source: "CacheSource") -> None:
@@ -30,7 +30,7 @@ class CachedReader(CachingReader, BucketReader):
     def read_blocks(self, keys: list[bytes]) -> list[StoredRow]:
         """Return (key, block) of the blocks of postings with these keys, in their order; those that exist.
 
-        The cached postings keep what was read.
+        The cached postings keep the blocks that were read.
         """
         rows = super().read_blocks(keys)
         self._source.note_read(CACHED_BLOCK_BYTES * len(rows))

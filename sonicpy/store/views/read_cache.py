@@ -43,7 +43,7 @@ IDLE_COMMITS = 1_024
 """The cached rows of a bucket are dropped after one to two times this many commits without a read: the bucket may be
 gone, and the row of changes is shorter."""
 POSTINGS_MAX_BYTES = 448 << 20
-"""Of postings, packed blocks and windows of common words, over all buckets, one half of them older ones: what queries
+"""Of postings, packed blocks and windows of common words, over all buckets, half of them older ones: all that queries
 of a million chat messages use again and again."""
 ROWS_MAX_BYTES = 32 << 20
 """Maximum of cached rows of words and OIDs in all buckets, and of as many bytes of older rows of words: it bounds the
@@ -231,7 +231,7 @@ class Snapshot(View):
         return state
 
     def fact(self, bucket: int, kind: int) -> bytes | None:
-        """Return what is noted of a bucket, by its number, under a kind; None: nothing."""
+        """Return the fact of a bucket, by its number, of a kind; None: there is none."""
         facts, key = self.snapshot_cache.facts, (bucket, kind)
         try:
             return facts[key]

@@ -1,4 +1,4 @@
-"""The parts of joined words: `path` stands for `os.path.join`, too, below a word of its own."""
+"""The parts of joined words: `path` finds `os.path.join`, too, below a word of its own."""
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.parts import tokens_of
@@ -8,7 +8,7 @@ from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics
 
 PART_SHARE = 0.8
-"""Of the weight of the typed word, what a word counts that has it as a part."""
+"""The share of the typed word's weight that a word has with it as a part."""
 
 
 def add_inner(statistics: Statistics, clauses: list[Clause], terms: Terms, matching: Matching | None) -> None:

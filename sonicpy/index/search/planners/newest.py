@@ -23,7 +23,7 @@ def plan_newest(
 
     Args:
         matching: the matching of families; None: no word has one.
-        fills: not asked: objects that hold a completion stand among those that hold the word.
+        fills: not asked: objects that hold a completion are among those that hold the word.
     """
     last: Clause | None = None
     only_stops = all(flags & STOP for flags in terms.flags)

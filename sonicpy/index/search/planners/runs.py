@@ -1,4 +1,4 @@
-"""Runs of letters without blanks: an object with a word that begins with the typed letters stands before one that has
+"""Runs of letters without blanks: an object with a word that begins with the typed letters comes before one that has
 them inside another word (京都 in 京都府立, and in 東京都庁)."""
 
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ from sonicpy.index.search.statistics import Statistics
 BEGUN_MAX = 2_000
 """Words that begin with the typed letters, at most."""
 BEGINNING_SHARE = 3.0
-"""Of the weight of the typed letters, what a word adds that begins with them: objects of very different lengths are to
-stand in this order."""
+"""The share of the typed letters' weight that a word adds which begins with them: objects of any lengths are to
+have this order."""
 
 
 def first_letters(statistics: Statistics, clauses: list[Clause], terms: Terms) -> Iterator[Clause]:

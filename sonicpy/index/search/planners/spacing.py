@@ -1,7 +1,7 @@
 """Words written together or apart: `iphone 15` and `iPhone15`, `basketball` and `basket ball`.
 
 A clause whose word is held in another spelling gets a second slot of words that count as the word itself, and less. A
-word written together stands for several clauses. A clause whose word is written apart becomes several, and an object
+word written together replaces several clauses. A clause whose word is written apart becomes several, and an object
 that holds the joined word, or each piece, holds all of them.
 """
 
@@ -20,7 +20,7 @@ TERMS_MAX = 8
 TOGETHER_MAX, DIGITS_TOGETHER_MAX = 4, 6
 """Words that one word is made of, at most; groups of digits of one number."""
 LETTERS_MIN, LETTERS_MAX = 4, 24
-"""A word without joints that no object holds is cut if it has so many letters or digits."""
+"""A word without joints that no object holds is cut if it has this number of letters or digits."""
 PIECE_LETTERS_MIN = 2
 PIECES_MAX = 3
 JOINING, SIGNED_MAX = (b"", b".", b"_", b":"), 3
@@ -28,7 +28,7 @@ JOINING, SIGNED_MAX = (b"", b".", b"_", b":"), 3
 INITIALS = range(2, 6)
 """How many letters words have that may be initials, written with dots."""
 SHARE = 0.5
-"""Of the weight of the typed spelling, what the other one counts."""
+"""The share of the typed spelling's weight that the other one has."""
 
 
 def other_spellings(terms: Terms) -> list[bytes]:
