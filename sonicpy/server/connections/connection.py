@@ -4,8 +4,8 @@ A turn executes lines until its time is up or no line is left, then seals its ch
 call. A connection that used up its turn queues for the next one (`Turns.enqueue_turn`); other connections are served as
 their bytes arrive.
 
-`TurnState` draws the states of a connection and says when it takes a turn, and when it reads. While another one is asked,
-the connection reads at most once: to stop and to resume reading costs as much as a read. So one connection makes
+`TurnState` draws the states of a connection and says when it takes a turn, and when it reads. While another one is
+asked, the connection reads at most once: to stop and to resume reading costs as much as a read. So one connection makes
 the server hold at most two reads, one unfinished line, and WRITE_HIGH_BYTES of replies twice.
 """
 
