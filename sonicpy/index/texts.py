@@ -69,9 +69,17 @@ def one_word(terms: Terms) -> tuple[bytes, int]:
     if terms.flags == ONE_WORD and terms.counts == ONCE:
         return terms.words[0], terms.typed[0]
     words = [place for place, flags in enumerate(terms.flags) if not flags & (STOP | PART)]
-    if len(words) != 1 or terms.counts[words[0]] != 1:
+    if len(words) == 2 and _is_signed(*(terms.words[place].decode() for place in words)):
+        del words[0]
+    # A run without blanks may count twice: as typed, and as a word of a dictionary. Its letters are terms, too.
+    if len(words) != 1 or (terms.counts[words[0]] != 1 and len(terms.words) == 1):
         raise InvalidArgument("word holds no word, or more than one; allowed is exactly one", "query_error")
     return terms.words[words[0]], terms.typed[words[0]]
+
+
+def _is_signed(plain: str, signed: str) -> bool:
+    """Return whether a word is another one with signs before or behind it, such as `c++` and `.net`."""
+    return plain in signed and not any(map(str.isalnum, signed.replace(plain, "", 1)))
 
 
 def lexed(lex: Callable[[str], Lexed], text: str) -> Lexed:

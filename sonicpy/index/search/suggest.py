@@ -25,7 +25,7 @@ def suggest_likely(statistics: Statistics, word: bytes, limit: int) -> list[byte
     if len(words) < limit:
         inner = [found for found in statistics.inner(word) if found[0] not in words]
         words += most_likely(word, inner, limit - len(words))
-    if len(words) >= limit:
+    if len(words) >= limit or word.isdigit():  # another number is no correction
         return words
     return [*words, *_corrected(statistics, word, limit - len(words), set(words))]
 
