@@ -70,7 +70,7 @@ def test_counts_outlive_a_killed_process_a_backup_and_an_export(tmp_path: Path) 
             for oid, text, lang in rows():
                 push(index, oid, text, lang)
             push(index, "last", SENTENCES["eng"], "eng")
-            index.maintainer.seal()
+            index.engine.store.seal()
             shutil.copytree(tmp_path / "store", tmp_path / "killed" / "store")  # without the commit
         index.backup(tmp_path / "backup")
         before = counted(index)
