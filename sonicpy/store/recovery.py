@@ -4,7 +4,7 @@
 last commit. The same routine runs when a store is opened.
 
 An exception of a signal handler may come at any moment, also in `_recover`. So the open transaction is marked as torn
-before it is changed, and as whole once it holds just what the log and the list of unsealed records hold: the next use
+before it is changed, and as whole once it holds just the changes of the log and of the unsealed records: the next use
 of one that is torn, or given up at the end of a `Turn`, recovers first. The mark and the transaction are in
 `OpenTransactions`.
 """

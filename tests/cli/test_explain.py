@@ -23,7 +23,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_for_people_and_for_programs(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "c", "b", "ambr birch", "--data", data]) == 0
     text = capsys.readouterr().out
-    assert "correction amber: 2 objects" in text and "2 of 2 objects answer:" in text
+    assert "correction amber: 2 objects" in text and "2 of 2 objects answer, 1 of them by whole words:" in text
     assert main(["explain", "c", "b", "ambr birch", "--data", data, "--json", "--limit", "1", "--lang", "eng"]) == 0
     explained = Explanation.from_json(capsys.readouterr().out)
     assert ([hit.object for hit in explained.hits], explained.total) == (["o1"], 2)
@@ -39,7 +39,7 @@ def test_a_server_is_asked(run: Run, shared_server: Server) -> None:
     assert run(*asked, "--server", url) == run(*asked, "--data", "d")
 
 
-@pytest.mark.parametrize("arguments", ["c b amber --lang xx", "\u00e9 b amber", "c b amber --limit -1"])
+@pytest.mark.parametrize("arguments", ["c b amber --lang english", "\u00e9 b amber", "c b amber --limit -1"])
 def test_wrong_arguments(data: str, arguments: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         main(["explain", "--data", data, *arguments.split()])

@@ -110,7 +110,7 @@ def test_scores_and_totals(run: Run, shared_server: Server) -> None:
     assert run("query", "scores", "b", "hello", "--server", server, "--total", "--limit", "1") == "o2\ntotal\t2\n"
     hits = [{"object": "o2", "score": best}, {"object": "o1", "score": second}]
     found = json.loads(run("query", "c", "b", "hello", "--data", "d", "--json", "--total", "--limit", "1"))
-    assert found == {"query": "hello", "hits": hits[:1], "total": 2}
+    assert found == {"query": "hello", "hits": hits[:1], "total": 2, "whole": 2}
 
 
 def test_words_need_not_stand_for_their_other_forms(run: Run, shared_server: Server) -> None:

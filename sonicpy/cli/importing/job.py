@@ -133,7 +133,10 @@ class ImportJob:
         for collection in {entry.collection for _, entry in numbered} - self._objects.keys():
             self._objects[collection] = self._sink.objects(collection)
         refusals = self._sink.push([entry for _, entry in numbered])
-        self._pushed += len(numbered) - len(refusals)
+        refused_places = {place for place, _ in refusals}
+        kept = [entry for place, (_, entry) in enumerate(numbered) if place not in refused_places]
+        indexed = sum(entry.facts is None for entry in kept)
+        self._pushed += indexed
         rows = dict(chunk)
         for place, reason in refusals:
             number = numbered[place][0]
@@ -145,7 +148,7 @@ class ImportJob:
         self._position = replace(
             self._position,
             rows=chunk[-1][0],
-            indexed=self._position.indexed + len(numbered) - len(refusals),
+            indexed=self._position.indexed + indexed,
             refused=self._position.refused + len(refused),
         )
 

@@ -153,7 +153,7 @@ def _report(arguments: argparse.Namespace, start: Position, end: Position, met: 
         counts["met"] = met
         print(json.dumps({**counts, "seconds": round(seconds, 3)}))
         return
-    rows = end.rows - start.rows
+    rows = end.indexed + end.refused - start.indexed - start.refused  # without blank lines and the head of an export
     behind = f" behind row {start.rows}" if start.rows else ""
     print(
         f"{rows} rows{behind} in {seconds:.1f} s, {rows / max(seconds, 1e-9):.0f} rows/s; "

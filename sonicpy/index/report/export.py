@@ -53,10 +53,11 @@ class ExportedObject:
 
 def lines(view: View, collection: str | None, bucket: str | None) -> Iterator[dict[str, Any]]:
     """Yield the lines of an export: the names in use, if the store uses more than format 5 has; then of each bucket its
-    facts, if it has any, and its objects."""
-    if names := view.uses():
+    facts, if it has any, and its objects. An export of no bucket is empty."""
+    scopes = scopes_of(view, collection, bucket)
+    if scopes and (names := view.uses()):
         yield {"uses": sorted(names)}
-    for scope, state in scopes_of(view, collection, bucket):
+    for scope, state in scopes:
         facts = {str(kind): fact.hex() for kind, fact in view.facts(state.bucket).items() if kind not in ON_OBJECTS}
         if facts:
             yield {**scope._asdict(), "facts": facts}
