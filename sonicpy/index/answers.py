@@ -1,7 +1,7 @@
 """Answers: the methods of Index that search and count. Any thread may call them."""
 
 from collections.abc import Hashable
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from sonicpy._native.ids import are_names
 from sonicpy.api.counted import Counted, counted
@@ -9,7 +9,6 @@ from sonicpy.api.explanation import DetectedLanguage, Explanation
 from sonicpy.api.hits import Hits
 from sonicpy.arguments import language_of, not_unicode, number_of, text_of
 from sonicpy.ids import ObjectName, check_collection, check_names
-from sonicpy.index.engine import Engine
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
 from sonicpy.index.search.explain import Analysed, explain
@@ -21,11 +20,14 @@ from sonicpy.lexer.lexer import Lexer
 from sonicpy.options import with_options
 from sonicpy.search import ExplainOptions, QueryOptions, Search, asked
 
+if TYPE_CHECKING:
+    from sonicpy.index.engine import Engine
+
 
 class Answers(TextReader):
     """The methods of an index that answer."""
 
-    _engine: Engine
+    _engine: "Engine"
     _kept: AnswerCache
 
     @with_options("QUERY")

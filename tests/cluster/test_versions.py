@@ -11,14 +11,15 @@ import pytest
 
 from sonicpy._native.records import pack_terms
 from sonicpy._native.terms import Terms
+from sonicpy.cluster.log.agreement import FIRST, Agreement
 from sonicpy.cluster.log.batches import Batch, pack_records
-from sonicpy.cluster.log.versions import FIRST, FORMATS, LISTED, Agreement, check_agreement, pack_entry, unpack_entry
+from sonicpy.cluster.log.versions import FORMATS, LISTED, check_agreement, pack_entry, unpack_entry
 from sonicpy.cluster.log.writer import LogWriter
 from sonicpy.errors import ConfigError, StoreDamaged, StoreError
 from sonicpy.index.ingest.exported import change_of_facts
 from sonicpy.store.changing.mutations import ChangeFields, pack_mutation
 from sonicpy.store.fields.all_fields import TERMS
-from sonicpy.store.fields.field import Mode
+from sonicpy.store.fields.field import FieldMode
 from tests.cluster.judge import COLLECTION, Channel, Load
 from tests.cluster.memory import MemoryBroker
 from tests.cluster.next_version import NEXT, NEXT_FORMAT
@@ -151,7 +152,7 @@ def test_a_node_that_reads_less_does_not_start() -> None:
 
 FACTS = pack_mutation(change_of_facts("c", "b", {3: b"fact"}))
 REPLACED = pack_mutation(
-    ChangeFields("c", "b", "o1", Mode.REPLACE, ((TERMS.id, pack_terms(Terms([b"pear"], b"\1", b"\0"))),))
+    ChangeFields("c", "b", "o1", FieldMode.REPLACE, ((TERMS.id, pack_terms(Terms([b"pear"], b"\1", b"\0"))),))
 )
 
 

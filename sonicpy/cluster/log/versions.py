@@ -5,7 +5,7 @@ of the features that its records use, then the rest of version 1. So a later fea
 
     version 2    2 u8 | number of names u8 | of each: size u8, name | a batch without its version
 
- A node reads every version of FORMATS and writes the cluster's version in
+A node reads every version of FORMATS and writes the cluster's version in
 the registry. So nodes of two versions of sonicpy work side by side: while they are upgraded one by one, all of them
 write the old version. Then `sonicpy cluster upgrade` lets them write the newest one that each of them reads, and a node
 that reads less does not start any more. The same holds for names: a change that uses one on which the nodes have
@@ -15,6 +15,7 @@ not agreed is refused.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from sonicpy.cluster.log.agreement import FIRST, Agreement
 from sonicpy.cluster.log.batches import Batch, pack_batch, unpack_batch
 from sonicpy.errors import ConfigError, StoreDamaged, StoreError
 from sonicpy.store.changing.mutations import uses_of_record
@@ -27,19 +28,6 @@ class EntryFormat:
 
     pack: Callable[[Batch], bytes]
     unpack: Callable[[bytes], Batch]
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """An agreement of the nodes of a cluster on the features that they write.
-
-    Attributes:
-        version: of entries.
-        names: of `uses.KNOWN`, that their records may use.
-    """
-
-    version: int = 1
-    names: frozenset[str] = frozenset()
 
 
 def pack_listed(batch: Batch) -> bytes:
@@ -70,8 +58,6 @@ def unpack_listed(entry: bytes) -> Batch:
     return replace(unpack_batch(bytes((FIRST,)) + entry[at:]), uses=frozenset(names))
 
 
-FIRST = 1
-"""The version that a cluster writes until it is upgraded."""
 LISTED = 2
 """The version that names the features of its records."""
 FORMATS: dict[int, EntryFormat] = {

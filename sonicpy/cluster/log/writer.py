@@ -16,12 +16,13 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
+from sonicpy.cluster.log.agreement import Agreement
 from sonicpy.cluster.log.batches import Batch, pack_records
 from sonicpy.cluster.log.broker import LogKeeper, Unacknowledged
 from sonicpy.cluster.log.ending import end
 from sonicpy.cluster.log.gaps import Gaps
 from sonicpy.cluster.log.limits import GIVE_UP_S
-from sonicpy.cluster.log.versions import Agreement, names_in, pack_entry
+from sonicpy.cluster.log.versions import names_in, pack_entry
 from sonicpy.errors import StoreError
 
 logger = logging.getLogger(__name__)

@@ -3,8 +3,8 @@
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from sonicpy.cluster.log.agreement import Agreement
 from sonicpy.cluster.log.broker import LogKeeper
-from sonicpy.cluster.log.versions import Agreement
 from sonicpy.cluster.log.writer import LogWriter, OpenBatch, RightToWrite
 from sonicpy.cluster.registry.registry import Layout
 

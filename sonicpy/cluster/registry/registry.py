@@ -19,10 +19,10 @@ from typing import Any
 
 from nats.aio.client import Client
 
+from sonicpy.cluster.log.agreement import FIRST, Agreement
 from sonicpy.cluster.log.broker import NotReady
 from sonicpy.cluster.log.jetstream_vault import LEADER_S, PAUSE_S, JetStreamVault
 from sonicpy.cluster.log.vault import NotedValue, ValueChanged, Vault
-from sonicpy.cluster.log.versions import FIRST, Agreement
 from sonicpy.cluster.registry.partitions import part_of, partition_of, partition_of_part, placement
 from sonicpy.errors import ConfigError, SonicError, StoreError
 

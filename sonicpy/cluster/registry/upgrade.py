@@ -7,9 +7,10 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
+from sonicpy.cluster.log.agreement import FIRST, Agreement
 from sonicpy.cluster.log.ending import close
 from sonicpy.cluster.log.jetstream import connect
-from sonicpy.cluster.log.versions import FIRST, LISTED, Agreement
+from sonicpy.cluster.log.versions import LISTED
 from sonicpy.cluster.registry.registry import Layout, Registry
 from sonicpy.cluster.registry.status import ask_nodes
 from sonicpy.errors import StoreError

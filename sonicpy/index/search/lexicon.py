@@ -6,6 +6,7 @@ otherwise everything comes from the graph file.
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, shown_bytes
 from sonicpy._native.word_source import SortedWords, WordSource
@@ -21,7 +22,9 @@ from sonicpy.index.search.statistics import Statistics, most_frequent, most_like
 from sonicpy.rules import counts_letters
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.views.cached_reader import CachedReader
-from sonicpy.store.views.open_cache import ReadableView
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.open_cache import ReadableView
 
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
 """Maximum of buckets whose pending words are cached for walks, and of words in all of them: about 10 MB."""
@@ -67,7 +70,7 @@ class Lexicons:
         """By bucket, typed word and how it leads to others: the moment and its other words."""
         self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}
 
-    def of(self, view: ReadableView, collection: str, bucket: str) -> "Lexicon | None":
+    def of(self, view: "ReadableView", collection: str, bucket: str) -> "Lexicon | None":
         """Return the words of a bucket, or None if there is no such bucket."""
         scope = (collection, bucket)
         lexicon = view.cache.get(scope)
@@ -80,7 +83,7 @@ class Lexicons:
         view.cache.put(scope, lexicon)
         return lexicon
 
-    def pending(self, view: ReadableView, state: BucketState) -> PendingWords:
+    def pending(self, view: "ReadableView", state: BucketState) -> PendingWords:
         """Return the words that appeared or vanished since the graph was built."""
         moment = (state.pending_seq, state.graph_seq, self.recoveries())
         cached = self._pending.get(state.bucket)
@@ -118,7 +121,7 @@ def is_too_long(reader: CachedReader, word: bytes) -> bool:
 class Lexicon(Statistics):
     """The words of one bucket inside one transaction, and its statistics."""
 
-    def __init__(self, lexicons: Lexicons, view: ReadableView, reader: CachedReader) -> None:
+    def __init__(self, lexicons: Lexicons, view: "ReadableView", reader: CachedReader) -> None:
         self.reader = reader
         self.live = lexicons.live
         """Whether words are found as soon as they are pushed."""

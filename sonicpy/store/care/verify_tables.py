@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import chain
 
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.ids import Scope
+from sonicpy.store.care.check_terms import TermsCheck
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.slices import lasting_faults, slices
 from sonicpy.store.disk.transaction import (
@@ -69,9 +71,9 @@ def bucket_faults(transaction: Transaction, scope: Scope) -> Iterator[str]:
     try:
         state = View(transaction).bucket(*scope)
         if state is not None:
-            for field in FIELDS.values():
-                for fault in field.faults(transaction, state):
-                    yield f"{name}: {fault}"
+            found = (field.faults(transaction, state) for field in FIELDS.values())
+            for fault in chain(TermsCheck(transaction, state).faults(), *found):
+                yield f"{name}: {fault}"
     except (DamagedBytes, StoreError) as error:
         yield f"{name}: cannot be read to its end: {error}"
 

@@ -1,7 +1,7 @@
 """Carries out mutations inside a write transaction: the same code live, in replay and at a replica."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sonicpy._native.terms import Terms
 from sonicpy._native.varint import DamagedBytes
@@ -20,13 +20,15 @@ from sonicpy.store.changing.mutations import (
 from sonicpy.store.changing.remove_steps import flush_collection, flush_object, settle, step
 from sonicpy.store.fields.all_fields import FIELDS
 from sonicpy.store.fields.field import FieldMode
-from sonicpy.store.views.write_view import WriteView
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.write_view import WriteView
 
 TermsPush = tuple[str, str, str, Terms, int]
 """The fields of PushTerms that have an effect."""
 
 
-def apply_push(view: WriteView, push: TermsPush, new: bool = False) -> int:
+def apply_push(view: "WriteView", push: TermsPush, new: bool = False) -> int:
     """Carry out a PUSH; return 1 if `new` left it out, else 0.
 
     Args:
@@ -51,7 +53,7 @@ def apply_push(view: WriteView, push: TermsPush, new: bool = False) -> int:
 
 
 def apply_all(
-    view: WriteView, mutations: Iterable[Mutation], *, in_steps: bool = False, new: bool = False
+    view: "WriteView", mutations: Iterable[Mutation], *, in_steps: bool = False, new: bool = False
 ) -> list[int]:
     """Carry out mutations one after the other; return the number that each answers: removed words, or 0/1 for
     existence; of a PUSH 1 if it was left out.
@@ -77,7 +79,7 @@ def apply_all(
     return answers
 
 
-def take_step(view: WriteView) -> bool:
+def take_step(view: "WriteView") -> bool:
     """Carry out a step of the removals under way; return whether anything is left.
 
     Raises:
@@ -89,18 +91,18 @@ def take_step(view: WriteView) -> bool:
         raise _store_error(error) from error
 
 
-def _pop(view: WriteView, mutation: PopTerms, in_steps: bool) -> int:
+def _pop(view: "WriteView", mutation: PopTerms, in_steps: bool) -> int:
     collection, bucket, oid, terms = mutation
     if view.bucket(collection, bucket) is None:
         return 0
     return writer_of(view, collection, bucket).pop(oid, terms.words)
 
 
-def _flush_object(view: WriteView, mutation: FlushObject, in_steps: bool) -> int:
+def _flush_object(view: "WriteView", mutation: FlushObject, in_steps: bool) -> int:
     return flush_object(view, *mutation, in_steps=in_steps)
 
 
-def _flush_bucket(view: WriteView, mutation: FlushBucket, in_steps: bool) -> int:
+def _flush_bucket(view: "WriteView", mutation: FlushBucket, in_steps: bool) -> int:
     collection, bucket = mutation
     # As in Sonic, which asks only whether the collection exists.
     is_there_for_sonic = view.by_association and view.has_collection(collection)
@@ -110,18 +112,18 @@ def _flush_bucket(view: WriteView, mutation: FlushBucket, in_steps: bool) -> int
     return int(was_there or is_there_for_sonic)
 
 
-def _flush_collection(view: WriteView, mutation: FlushCollection, in_steps: bool) -> int:
+def _flush_collection(view: "WriteView", mutation: FlushCollection, in_steps: bool) -> int:
     return flush_collection(view, mutation.collection, in_steps=in_steps)
 
 
-def _change_fields(view: WriteView, mutation: ChangeFields, in_steps: bool) -> int:
+def _change_fields(view: "WriteView", mutation: ChangeFields, in_steps: bool) -> int:
     writer, mode = writer_of(view, mutation.collection, mutation.bucket), FieldMode(mutation.mode)
     for id, value in mutation.fields:
         FIELDS[id].apply(writer, mutation.oid, mode, value)
     return 0
 
 
-APPLY: dict[type[Mutation], Callable[[WriteView, Any, bool], int]] = {
+APPLY: "dict[type[Mutation], Callable[[WriteView, Any, bool], int]]" = {
     PopTerms: _pop,
     FlushObject: _flush_object,
     FlushBucket: _flush_bucket,

@@ -1,5 +1,7 @@
 """One bucket inside the write transaction: PUSH, POP and FLUSHO change its words, postings and objects."""
 
+from typing import TYPE_CHECKING
+
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.remove_terms import RemoveTerms
@@ -18,7 +20,9 @@ from sonicpy.store.rows.numbered_terms import drop_terms, terms_numbered
 from sonicpy.store.rows.removals import removed_key
 from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.bucket_reader import find_object
-from sonicpy.store.views.write_view import WriteView
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.write_view import WriteView
 
 JOINT = b"\2"
 """The byte before each part of a word in camelCase in a hidden term."""
@@ -31,7 +35,7 @@ class BucketWriter:
     works on cached rows of words; POP and FLUSHO write these rows first and work on the tables.
     """
 
-    def __init__(self, view: WriteView, state: BucketState) -> None:
+    def __init__(self, view: "WriteView", state: BucketState) -> None:
         self.view = view
         self.state = state
         self._transaction = view.transaction
@@ -207,7 +211,7 @@ class BucketWriter:
         self.state.objects -= 1
 
 
-def writer_of(view: WriteView, collection: str, bucket: str, rules: int = FIRST) -> BucketWriter:
+def writer_of(view: "WriteView", collection: str, bucket: str, rules: int = FIRST) -> BucketWriter:
     """Return the writer of a bucket to be changed; create the bucket if it is missing.
 
     Args:

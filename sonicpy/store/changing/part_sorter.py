@@ -9,13 +9,16 @@ from collections.abc import Iterator
 from heapq import merge
 from itertools import islice
 from struct import Struct
+from typing import TYPE_CHECKING
 
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy.store.disk.transaction import REMOVED
 from sonicpy.store.rows.keys import object_key, part_number
 from sonicpy.store.rows.numbered_terms import terms_numbered
 from sonicpy.store.rows.removals import removed_key
-from sonicpy.store.views.write_view import WriteView
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.write_view import WriteView
 
 SORTED = 1 << 31
 """Parts with this number or a higher one are sorted by their words."""
@@ -29,7 +32,7 @@ TERM = Struct(">QIBQ")
 hundreds of thousands of tuples."""
 
 
-def wants_sorting(view: WriteView, bucket: int, iid: int) -> bool:
+def wants_sorting(view: "WriteView", bucket: int, iid: int) -> bool:
     """Return whether an object has many parts that are not sorted."""
     row = view.transaction.first(REMOVED, removed_key(bucket, iid, PARTS_MIN))
     return row is not None and row[0].startswith(object_key(bucket, iid)) and part_number(row[0]) < SORTED
@@ -52,7 +55,7 @@ class PartSorter:
         self._merged: Iterator[bytes] | None = None
         self._parts: list[bytes] = []
 
-    def step(self, view: WriteView) -> bool:
+    def step(self, view: "WriteView") -> bool:
         """Do a part of the work; return whether all is done."""
         if self._merged is None:
             if not self._read(view):
@@ -62,7 +65,7 @@ class PartSorter:
             return True
         return False
 
-    def _read(self, view: WriteView) -> bool:
+    def _read(self, view: "WriteView") -> bool:
         """Read and sort the words of the next parts; return whether there were any."""
         bucket, iid = self.object
         prefix, run = object_key(bucket, iid), list[bytes]()
@@ -81,7 +84,7 @@ class PartSorter:
             self._runs.append(run)
         return bool(run)
 
-    def _sort(self, view: WriteView) -> bool:
+    def _sort(self, view: "WriteView") -> bool:
         """Make the next sorted parts; return whether there were any."""
         assert self._merged is not None
         for _ in range(0, TERMS_PER_STEP, self._terms):
@@ -92,7 +95,7 @@ class PartSorter:
             self._parts.append(ObjectRecord.of(self._oid, terms, view.by_association).pack())
         return True
 
-    def _replace(self, view: WriteView) -> None:
+    def _replace(self, view: "WriteView") -> None:
         bucket, iid = self.object
         view.transaction.delete_rows(REMOVED, object_key(bucket, iid), self._next)
         view.transaction.put_many(

@@ -10,6 +10,7 @@ carries out the remaining steps. Without `in_steps`, and in a replay of the log,
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.changing.bucket_writer import writer_of
@@ -18,7 +19,9 @@ from sonicpy.store.disk.transaction import META, SCOPES, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import collection_prefix, scope_of
 from sonicpy.store.rows.meta import NEXT_BUCKET, flushing
-from sonicpy.store.views.write_view import WriteView
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.write_view import WriteView
 
 TERMS_PER_STEP = 300
 """Terms of an object that one step removes: about 2 ms."""
@@ -26,7 +29,7 @@ BUCKETS_PER_STEP = 200
 """Buckets that one step removes: about 2 ms."""
 
 
-def flush_object(view: WriteView, collection: str, bucket: str, oid: str, *, in_steps: bool) -> int:
+def flush_object(view: "WriteView", collection: str, bucket: str, oid: str, *, in_steps: bool) -> int:
     """Delete an object, or begin to; return its number of words, hidden ones not counted.
 
     Args:
@@ -38,7 +41,7 @@ def flush_object(view: WriteView, collection: str, bucket: str, oid: str, *, in_
     return writer.begin_removal(oid, TERMS_PER_STEP) if in_steps else writer.flush_object(oid)
 
 
-def flush_collection(view: WriteView, collection: str, *, in_steps: bool) -> int:
+def flush_collection(view: "WriteView", collection: str, *, in_steps: bool) -> int:
     """Delete a collection, or begin to; return whether it existed.
 
     Args:
@@ -57,7 +60,7 @@ def flush_collection(view: WriteView, collection: str, *, in_steps: bool) -> int
     return int(was_emptied or bool(keys))
 
 
-def step(view: WriteView) -> bool:
+def step(view: "WriteView") -> bool:
     """Carry out one step of the removals under way; return whether anything is left."""
     removals = view.removals
     for collection, limit in removals.collections.items():
@@ -70,7 +73,7 @@ def step(view: WriteView) -> bool:
     return bool(removals)
 
 
-def settle(view: WriteView, collection: str, bucket: str | None = None, oid: str | None = None) -> None:
+def settle(view: "WriteView", collection: str, bucket: str | None = None, oid: str | None = None) -> None:
     """Take away the rest of a collection, a bucket or an object that is about to be changed, or flushed as a whole."""
     removals = view.removals
     limit = removals.collections.get(collection)
@@ -88,7 +91,7 @@ def settle(view: WriteView, collection: str, bucket: str | None = None, oid: str
             _step_object(view, state.bucket, iid)
 
 
-def _step_collection(view: WriteView, collection: str, limit: int) -> None:
+def _step_collection(view: "WriteView", collection: str, limit: int) -> None:
     scopes = [scope_of(key) for key, _ in islice(_old_rows(view, collection, limit), BUCKETS_PER_STEP)]
     for scope in scopes:
         view.forget_bucket(*scope)
@@ -96,19 +99,19 @@ def _step_collection(view: WriteView, collection: str, limit: int) -> None:
         _end_collection(view, collection)
 
 
-def _old_rows(view: WriteView, collection: str, limit: int) -> Iterator[StoredRow]:
+def _old_rows(view: "WriteView", collection: str, limit: int) -> Iterator[StoredRow]:
     """Yield the rows of the buckets of a collection whose numbers are below a limit."""
     for key, row in view.transaction.rows(SCOPES, collection_prefix(collection)):
         if BucketState.unpack(row).bucket < limit:
             yield key, row
 
 
-def _end_collection(view: WriteView, collection: str) -> None:
+def _end_collection(view: "WriteView", collection: str) -> None:
     if view.removals.collections.pop(collection, None) is not None:
         view.transaction.delete(META, flushing(collection).name)
 
 
-def _step_object(view: WriteView, bucket: int, iid: int) -> None:
+def _step_object(view: "WriteView", bucket: int, iid: int) -> None:
     scope = view.scope(bucket)
     if scope is None:
         raise StoreDamaged(f"bucket {bucket}: it has no name, but objects that are being removed")
