@@ -10,13 +10,14 @@ from libc.stdlib cimport free, qsort
 from libc.string cimport memcmp, memcpy
 
 from sonicpy._native.memory cimport zeroed
-from sonicpy._native.term_rows cimport SHOWN_LETTERS, Likely, Word, compare_likely, read_word
+from sonicpy._native.term_rows cimport SHOWN_LETTERS, Likely, Word, compare_likely, is_live, read_word, shown_size
 from sonicpy._native.varint cimport get_varint, put_varint
 
 from sonicpy._native.varint import DamagedBytes
 
 cdef enum:
     VARINT_BYTES = 10  # at most
+    BUCKET_BYTES = 4  # of a key
 
 
 cdef struct Held:  # a word of a part
@@ -26,12 +27,13 @@ cdef struct Held:  # a word of a part
     uint64_t hidden_df
 
 
-def pack_completions(list rows not None, Py_ssize_t prefix_bytes) -> bytes:
-    """Return packed words for `likely_of_all`, with their object frequencies.
+def pack_completions(list rows not None, Py_ssize_t prefix_bytes, *, bint letters) -> bytes:
+    """Return packed words for `likely_of_all`, with their object frequencies. Words too long to be shown are hidden.
 
     Args:
         rows: (key, row) pairs of `words`, whose keys begin with the same prefix.
         prefix_bytes: its length.
+        letters: words are shown up to 50 letters, not 40 bytes.
 
     Raises:
         DamagedBytes: a row cannot be read.
@@ -39,6 +41,7 @@ def pack_completions(list rows not None, Py_ssize_t prefix_bytes) -> bytes:
     cdef bytes key, row, packed
     cdef Word word
     cdef Py_ssize_t most = VARINT_BYTES, size
+    cdef const uint8_t *key_bytes
     cdef uint8_t *start
     cdef uint8_t *out
     for key, row in rows:
@@ -48,6 +51,9 @@ def pack_completions(list rows not None, Py_ssize_t prefix_bytes) -> bytes:
         out = put_varint(out, len(rows))
         for key, row in rows:
             read_word(row, &word)
+            key_bytes = <const uint8_t *> <const char *> key
+            if not is_live(&word, shown_size(key_bytes + BUCKET_BYTES, len(key) - BUCKET_BYTES, letters)):
+                word.hidden_df = word.df
             size = len(key) - prefix_bytes
             out = put_varint(out, size)
             memcpy(out, <const char *> key + prefix_bytes, size)
@@ -108,7 +114,7 @@ def likely_of_all(list packed not None, bytes word not None, Py_ssize_t limit, P
 
 
 cdef Py_ssize_t shown_letters(bytes word, const Held *held) noexcept:
-    """Return how many letters a word has; each part has left out those that it does not show."""
+    """Return how many letters a word has. A part of version 1.0 does not hide those that are too long."""
     cdef Py_ssize_t at, count = 0
     for at in range(len(word)):
         count += ((<const uint8_t *> <const char *> word)[at] & 0xC0) != 0x80

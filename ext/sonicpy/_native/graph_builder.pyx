@@ -415,7 +415,7 @@ cdef class PackedGraphBuilder:
     def add_joints(self, bytes term not None) -> None:
         """Add a hidden term: a word with a byte 2 wherever a small letter met a capital one when it was typed.
 
-        The parts that these joints make lead to the word. Longer words than 40 bytes have none.
+        The parts that these joints make lead to the word. Words that graphs do not hold have none.
         """
         cdef Py_ssize_t size = len(term), plain_size
         cdef uint8_t plain[255]

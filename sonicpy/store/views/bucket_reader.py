@@ -209,7 +209,8 @@ class BucketReader:
     def packed_completions(self, prefix: bytes, examined: int) -> bytes:
         """Return the first `examined` completions of a word, as `_native.completions.likely_of_all` takes them."""
         key_prefix = word_key(self.state.bucket, prefix)
-        return pack_completions(self._view.word_rows_from(key_prefix, examined, key_prefix), len(key_prefix))
+        rows = self._view.word_rows_from(key_prefix, examined, key_prefix)
+        return pack_completions(rows, len(key_prefix), letters=counts_letters(self.rules))
 
 
 def find_object(view: BucketRows, state: BucketState, oid: str) -> tuple[int, ObjectRecord] | None:
