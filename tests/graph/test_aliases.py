@@ -42,7 +42,13 @@ def test_parts_come_in_byte_order_and_at_most_as_many_as_wanted() -> None:
 def test_joints_of_capital_letters_lead_to_the_word_without_them() -> None:
     builder = WordGraphBuilder()
     builder.add(b"getelementbyid")
-    for term in (b"get\2element\2by\2id", b"get\2element\2by\2id", b"x" * 158 + b"\2yy", b"x" * 159 + b"\2zz", b"plain"):
+    for term in (
+        b"get\2element\2by\2id",
+        b"get\2element\2by\2id",
+        b"x" * 158 + b"\2yy",
+        b"x" * 159 + b"\2zz",
+        b"plain",
+    ):
         builder.add_joints(term)
     graph = WordGraph.from_bytes(builder.finish(1, 1))
 

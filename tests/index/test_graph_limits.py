@@ -109,8 +109,16 @@ class TestLimits:
             assert index.words(C, B, limit=10_000) == sorted(self.LATE)
             assert index.engine.graphs.path(0, 1).stat().st_size > 1024
 
-    def test_words_of_more_than_forty_bytes_are_in_no_graph(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("shown", ["a" * 50, "ж" * 50])
+    def test_words_of_more_than_fifty_letters_are_in_no_graph(self, tmp_path: Path, shown: str) -> None:
         with open_index(tmp_path, **IN_SONICS_WAY) as index:
+            push(index, "o", f"{shown} {'b' * 51}")
+            index.consolidate()
+            assert index.words(C, B) == [shown]
+            assert found(index, "b" * 51) == ["o"]
+
+    def test_in_compat_mode_words_of_more_than_forty_bytes_are_in_no_graph(self, tmp_path: Path) -> None:
+        with open_index(tmp_path, **COMPAT) as index:
             push(index, "o", f"{'a' * 40} {'b' * 41}")
             index.consolidate()
             assert index.words(C, B) == ["a" * 40]

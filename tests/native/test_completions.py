@@ -17,7 +17,8 @@ LONG = (b"b" * 39, b"b" * 40, b"b" * 49, b"b" * 50, b"\xc3\xa9" * 20, b"\xc3\xa9
 """Endings of words about as long as are shown."""
 WORDS = st.lists(st.sampled_from((b"a", b"b", b"\xc3\xa9", b"zz")), max_size=4).map(b"".join).map(PREFIX.__add__)
 PARTS = st.lists(
-    st.dictionaries(WORDS | st.sampled_from(LONG).map(PREFIX.__add__), st.tuples(st.integers(1, 9), st.integers(0, 9))), max_size=4
+    st.dictionaries(WORDS | st.sampled_from(LONG).map(PREFIX.__add__), st.tuples(st.integers(1, 9), st.integers(0, 9))),
+    max_size=4,
 )
 
 
@@ -41,9 +42,7 @@ def test_words_are_those_of_one_part_with_all_objects(
     for part in parts:
         held.update({word: df for word, (df, _) in part.items()})
         hidden.update({word: min(df, only) for word, (df, only) in part.items()})
-    live = [
-        word for word in sorted(held)[:examined] if held[word] > hidden[word] and is_shown(word, letters=letters)
-    ]
+    live = [word for word in sorted(held)[:examined] if held[word] > hidden[word] and is_shown(word, letters=letters)]
     live.sort(key=lambda word: (word != PREFIX, -held[word], len(word), word))
     assert likely_of_all([packed(part, letters=letters) for part in parts], PREFIX, limit, examined) == live[:limit]
 
