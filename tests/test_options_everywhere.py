@@ -15,9 +15,11 @@ import pytest
 
 import sonicpy
 from sonicpy.channel.commands import Query
+from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.spread import Spread
 from sonicpy.cluster.peers.questions import Question, answer_read, pack_question, question_of, unpack_question
 from sonicpy.cluster.registry.partitions import part_of
+from sonicpy.cluster.registry.registry import Layout
 from sonicpy.config import Config
 from sonicpy.index.recorder import Recorder
 from sonicpy.options import ARGUMENTS
@@ -56,6 +58,7 @@ EXAMPLES: dict[str, Example] = {
     "lang": Example("none"),
     "stem": Example(False),
     "total": Example(True, is_shown=False),
+    "complete": Example(False, "engien"),
 }
 
 
@@ -80,17 +83,13 @@ def of_reply(reply: bytes) -> Answer:
     return Answer(items, totals[0])
 
 
-class SpreadNode:
-    """A node for `Spread`: its parts answer in this process, through the bytes of questions."""
+class PartsDesk:
+    """A desk for `Spread`: parts answer in this process, through the bytes of questions."""
 
     is_strong = False
 
     def __init__(self, parts: list[Part]) -> None:
-        self.recorder = Recorder(Config())
         self._parts = parts
-
-    def parts_of(self, collection: str, bucket: str) -> list[int]:
-        return list(range(len(self._parts)))
 
     async def ask(self, partition: int, question: Question, *, once: bool = False) -> bytes:
         number, same = unpack_question(pack_question(partition, question))
@@ -113,7 +112,8 @@ def every_way(folder: Path, opened: contextlib.ExitStack) -> Iterator[tuple[str,
     yield "library", lambda text, options: of_hits(index.query(C, B, text, **options))
     yield "cache of answers", lambda text, options: Answer(index.query_ids(C, B, text, **options), None)
     yield "cluster", lambda text, options: of_replica(index, text, options)
-    spread = Spread(SpreadNode(parts))  # type: ignore[arg-type]
+    places = Places(Layout(len(parts), 1, ("n1",), spread=((C, len(parts)),)))
+    spread = Spread(PartsDesk(parts), places, Recorder(Config()))  # type: ignore[arg-type]
     yield "spread bucket", lambda text, options: of_reply(asyncio.run(spread.execute(command(text, options))))
     server = opened.enter_context(Server(folder / "server"))
     url = f"sonic://{server.host}:{server.port}"
@@ -140,7 +140,7 @@ def of_command_line(folder: Path, url: str, text: str, options: dict[str, Any]) 
         f"--{'' if value else 'no-'}{name}" if isinstance(value, bool) else f"--{name}={value}"
         for name, value in options.items()
     ]
-    status, output, said = run_here(["query", C, B, *text.split(), "--json", "--server", url, *flags], folder)
+    status, output, said = run_here(["query", C, B, text, "--json", "--server", url, *flags], folder)
     assert status == 0, said
     answer = json.loads(output)
     return Answer([hit["object"] for hit in answer["hits"]], answer.get("total"))

@@ -12,7 +12,7 @@ from sonicpy.ids import EXACT_MAX
 from sonicpy.langcodes import TAG_MAX
 from sonicpy.options import ARGUMENTS, LanguageCode, Name, Number, Switch
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 LIMIT_MAX = 1000
 """Maximum of items in one answer; more are read page by page."""
@@ -71,10 +71,10 @@ def parameters_of(verb: str, make: Callable[..., Any]) -> dict[str, tuple[Any, A
     return made
 
 
-def takes_options(verb: str) -> Callable[[Function], Function]:
+def takes_options(verb: str) -> Callable[[Decorated], Decorated]:
     """Return a decorator for a handler with `**options`: FastAPI sees the options of a command as its parameters."""
 
-    def decorate(handler: Function) -> Function:
+    def decorate(handler: Decorated) -> Decorated:
         shown = inspect.signature(handler)
         own = [one for one in shown.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
         taken = [

@@ -30,6 +30,7 @@ from sonicpy.cluster.node.places import Places  # noqa: E402
 from sonicpy.cluster.registry.registry import Layout  # noqa: E402
 from sonicpy.errors import StoreError  # noqa: E402
 from sonicpy.http import over_channel  # noqa: E402
+from sonicpy.rules import FIRST  # noqa: E402
 
 QUERY = Query("c", "b", "apple", 10, 0, None)
 READS: list[Command] = [
@@ -50,10 +51,11 @@ def silent_service(spread: frozenset[str]) -> Any:
         raise AssertionError
 
     recorder: Any = SimpleNamespace(
-        config=SimpleNamespace(search=SimpleNamespace(ranking="bm25", suggest_order="likely"))
+        config=SimpleNamespace(search=SimpleNamespace(ranking="bm25", suggest_order="likely")),
+        lexer=SimpleNamespace(rules=FIRST),
     )
     recorder.read_query = lambda *_: ([1], None)
-    recorder.read_word = lambda word: (word.encode(), len(word))
+    recorder.read_word = lambda word, _: (word.encode(), len(word))
     desk: Any = SimpleNamespace(ask=ask, is_strong=False)
     places = Places(Layout(2, 1, ("n1",), spread=tuple((name, 2) for name in spread)))
     found: Any = NodeService.__new__(NodeService)

@@ -275,6 +275,7 @@ def index_calls(scene: IndexScene) -> list[Call]:
             lambda s, n: s.index.objects(C, B, after=next((key[2] for key in s.model if key[:2] == (C, B)), None)),
             same,
         ),
+        Call(("words_of_objects",), lambda s, n: s.index.words_of_objects(C, B, [oid(n), oid(n + 1)]), same),
         Call(("iterate_objects",), lambda s, n: list(s.index.iterate_objects(C, B)), same),
         Call(("consolidate", "maintainer"), lambda s, n: s.index.consolidate(), same),
         Call(("backup",), lambda s, n: s.index.backup(s.backup.with_name("next")), same),

@@ -108,7 +108,7 @@ def test_while_another_asks_some_is_written_before(tmp_path: Path) -> None:
         await push(ingest, 200, 10)
         assert waiting_rows(index) > 0, "not turn by turn"
         for number in (7, 100, 205):
-            event = (await search(b'QUERY c b "word%d"\n' % number, 2))[1]
+            event = (await search(b'QUERY c b "word%d" COMPLETE(0)\n' % number, 2))[1]
             assert event.split()[3:] == [b"o%d" % number]
         await push(ingest, 300, FLUSH_ROWS_CHANGES - 11)
         assert waiting_rows(index) > 0
