@@ -21,7 +21,7 @@ class BucketState(Counters):
         next_term: the id of the next new term.
         objects: number of objects.
         total_length: sum of the lengths of all objects.
-        live_words: number of words that objects hold as words of their own, of at most 40 bytes.
+        live_words: number of words that objects hold as words of their own, short enough to be shown.
         pending_seq: number of words ever added to `pending`; it orders them relative to a consolidation's snapshot.
         lexicon_version: the version of the bucket's word graph; 0: none was built yet.
         graph_words: number of words in the graph.
