@@ -62,7 +62,7 @@ def holdings(view: View, scope: Scope, state: BucketState) -> Iterator[ExportedO
 
 
 class LateWords:
-    """The words of objects that a newer object had got before."""
+    """Words that objects gained after newer objects had them."""
 
     def __init__(self) -> None:
         self._after: dict[int, array[int]] = {}
