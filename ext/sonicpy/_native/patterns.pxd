@@ -308,7 +308,8 @@ cdef inline Py_ssize_t match_phone(
 ) noexcept nogil:
     """Return the end of a phone number, or -1: perhaps a plus, then at least five digits.
 
-    Between two digits there may be one blank, dot or hyphen; Sonic's take any white space of ASCII for a blank.
+    Between two digits there may be one blank, dot or hyphen; without `at_borders`, as in Sonic, any ASCII white space
+    counts as a blank.
     """
     cdef int digits = 0, width
     cdef Py_ssize_t end = -1, separated

@@ -119,7 +119,7 @@ class OpenBatch:
         return future
 
     def note_effect(self, partition: int) -> None:
-        """Note that its changes of a partition were applied, not skipped."""
+        """Note that the changes of the batch in a partition were applied, not skipped."""
         self._effective.add(partition)
         if len(self._effective) == len(self.records):
             _resolve(self.effect)

@@ -112,7 +112,7 @@ def _holdings(view: View, reader: BucketReader, scope: Scope) -> Iterator[Export
 
 
 class LateWords:
-    """The words of objects that a newer object had got before."""
+    """Words that objects gained after newer objects had them."""
 
     def __init__(self) -> None:
         self._after: dict[int, array[int]] = {}

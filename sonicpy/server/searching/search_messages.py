@@ -113,7 +113,7 @@ class Report(NamedTuple):
     most: int
     """Maximum of connections: the limit of descriptors can change."""
     was_asked: bool
-    """By AskReport."""
+    """Whether AskReport requested this report."""
 
 
 class Stop(NamedTuple):
