@@ -3,9 +3,12 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 import sonicpy
 from sonicpy.config import Config
+from tests.support.examples import examples
 
 C, B = "collection", "bucket"
 
@@ -142,3 +145,30 @@ def test_marked_is_what_was_asked(query: str, text: str, marked: str) -> None:
     with sonicpy.open(":memory:") as index:
         index.push(C, B, "o", text)
         assert sonicpy.highlight(text, index.explain(C, B, query)) == marked
+
+
+TOKENS = "image images imaging art arts body bodies use using 2024 foo".split()
+JOINED = st.lists(st.sampled_from(TOKENS), min_size=1, max_size=3).flatmap(
+    lambda tokens: st.sampled_from("._:").map(lambda sign: sign.join(tokens))
+)
+
+
+@settings(deadline=None, max_examples=examples(40))
+@given(st.lists(JOINED, min_size=1, max_size=8), st.sampled_from([token for token in TOKENS if token.isalpha()]))
+@example(["art.foo.use"], "arts")
+@example(["body_2024"], "bodies")
+def test_forms_find_joined_words_as_pushed_and_later(words: list[str], typed: str) -> None:
+    """Wherever the form is in the word: a graph holds parts that begin a word otherwise than others."""
+    with sonicpy.open(":memory:") as index:
+        for number, word in enumerate(words):
+            index.push(C, B, str(number), word, "eng")
+        pushed = index.query(C, B, f"{typed} ", lang="eng", limit=100)
+        index.consolidate()
+        assert index.query(C, B, f"{typed} ", lang="eng", limit=100) == pushed.objects
+        kin = [group for group in (TOKENS[:3], TOKENS[3:5], TOKENS[5:7], TOKENS[7:9], TOKENS[10:]) if typed in group][0]
+        holders = {
+            str(number)
+            for number, word in enumerate(words)
+            if not {*kin}.isdisjoint(word.replace("_", ".").replace(":", ".").split("."))
+        }
+        assert holders == set(pushed.objects)

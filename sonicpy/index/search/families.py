@@ -13,7 +13,7 @@ from itertools import compress
 from typing import NamedTuple
 
 from sonicpy._native.letter_folding import Folding
-from sonicpy._native.parts import word_of
+from sonicpy._native.parts import aliases_of, word_of
 from sonicpy._native.stem_ends import StemEnds
 from sonicpy._native.word_source import WordSource
 from sonicpy._native.word_walks import find_words
@@ -161,11 +161,14 @@ def _respelled(sources: list[WordSource], text: str) -> set[bytes]:
     return {each for each in map(word_of, found) if is_spelled(each.decode())}
 
 
-def joined_with(sources: Sequence[WordSource], word: bytes, matching: Matching | None) -> set[bytes]:
+def joined_with(
+    sources: Sequence[WordSource], wholes: Sequence[WordSource], word: bytes, matching: Matching | None
+) -> set[bytes]:
     """Return the words that have a typed one, or a word of its family, as a part; no object may hold some.
 
     Args:
         sources: of aliases: see _native/parts.pyx.
+        wholes: words, of which `sources` have no aliases for parts that words begin with.
         matching: how the typed word leads to its family; None: it has none.
     """
     among, text = list(sources), word.decode()
@@ -176,7 +179,27 @@ def joined_with(sources: Sequence[WordSource], word: bytes, matching: Matching |
         found = set(map(word_of, find_words(among, [word + b"\0"], folding(None), begins=True)))
         return found if matching is not None else {each for each in found if not _has_article(each.decode(), text)}
     words = set(map(word_of, find_words(among, [kin.folded.encode() + b"\0"], folding(kin.own), begins=True)))
-    return words.union(*(_forms(among, kin, stem) for stem in kin.stems))
+    return words.union(*(_joined_forms(among, list(wholes), kin, stem) for stem in kin.stems))
+
+
+def _joined_forms(sources: list[WordSource], wholes: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:
+    """Return the words with a part that an algorithm draws to a stem.
+
+    Parts that words begin with have to begin as the stem does: all words that begin so are looked through for them.
+    """
+    patterns = tuple(kin.patterns(_ends(stem.folded)))
+    words = find_words(wholes, list(patterns), folding(kin.kept), begins=True, most=CANDIDATES_MAX) if wholes else ()
+    joined = (word for word in words if not (word.isalpha() or word.decode().isalpha()))
+    begun = {each for word in joined for each in aliases_of(word) if _begins(each)}
+    begun.update(filter(_begins, candidates := _candidates(sources, kin, stem, stem.beginnings)))
+    inner = (each for each in candidates if not _begins(each))
+    near = (each for each in begun if fold(each.decode(), kin.kept).encode().startswith(patterns))
+    return _of_stem([*inner, *near], kin, stem)
+
+
+def _begins(alias: bytes) -> bool:
+    """Return whether a word begins with the part of its alias."""
+    return b"\0\1" in alias
 
 
 def _has_article(word: str, noun: str) -> bool:
@@ -195,6 +218,11 @@ def _forms(sources: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:
     found = _candidates(sources, kin, stem, stem.beginnings)
     if len(found) >= CANDIDATES_MAX:
         found |= _candidates(sources, kin, stem, stem.near)
+    return _of_stem(list(found), kin, stem)
+
+
+def _of_stem(found: list[bytes], kin: _Kin, stem: _Stem) -> set[bytes]:
+    """Return the words of some candidates that an algorithm draws to a stem."""
     if not found:
         return set()
     stem_words = _stemmers[stem.algorithm]

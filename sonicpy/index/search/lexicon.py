@@ -238,10 +238,10 @@ class Lexicon(Statistics):
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
         """Return the words that have a word, or one of its family, as a part; no object may hold some."""
         graph = self._graph
-        sources = self.part_sources()
+        sources, wholes = self.part_sources(), [] if graph is None else [graph.source]
         if matching is not None:
             matching = matching._replace(languages=self.languages_for(matching))
-        found = joined_with(sources, word, matching) if sources else set()
+        found = joined_with(sources, wholes, word, matching) if sources else set()
         if graph is not None:
             found.update(graph.begun(word))
         return sorted(found)
