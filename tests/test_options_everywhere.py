@@ -15,8 +15,10 @@ import pytest
 
 import sonicpy
 from sonicpy.channel.commands import Query
+from sonicpy.cluster.node.known_rules import KnownRules
 from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.spread import Spread
+from sonicpy.cluster.node.writers import Writers
 from sonicpy.cluster.peers.questions import Question, answer_read, pack_question, question_of, unpack_question
 from sonicpy.cluster.registry.partitions import part_of
 from sonicpy.cluster.registry.registry import Layout
@@ -88,7 +90,8 @@ class PartsDesk:
 
     is_strong = False
 
-    def __init__(self, parts: list[Part]) -> None:
+    def __init__(self, parts: list[Part], places: Places, recorder: Recorder) -> None:
+        self.rules = KnownRules(places, {}, Writers.__new__(Writers), recorder, self.ask)
         self._parts = parts
 
     async def ask(self, partition: int, question: Question, *, once: bool = False) -> bytes:
@@ -113,7 +116,8 @@ def every_way(folder: Path, opened: contextlib.ExitStack) -> Iterator[tuple[str,
     yield "cache of answers", lambda text, options: Answer(index.query_ids(C, B, text, **options), None)
     yield "cluster", lambda text, options: of_replica(index, text, options)
     places = Places(Layout(len(parts), 1, ("n1",), spread=((C, len(parts)),)))
-    spread = Spread(PartsDesk(parts), places, Recorder(Config()))  # type: ignore[arg-type]
+    recorder = Recorder(Config())
+    spread = Spread(PartsDesk(parts, places, recorder), places, recorder)  # type: ignore[arg-type]
     yield "spread bucket", lambda text, options: of_reply(asyncio.run(spread.execute(command(text, options))))
     server = opened.enter_context(Server(folder / "server"))
     url = f"sonic://{server.host}:{server.port}"

@@ -104,7 +104,7 @@ class NodeServer(Server):
         keepers = Keepers(connection, JetStream(connection), registry)
         open_index = partial(open_replica, recorder)
         node = Node(keepers, layout, claim, recorder, open_index, config, statistics, is_strong=self._is_strong)
-        node.writers.write_as(agreed)
+        node.write_as(agreed)
         try:
             await node.start()
         except BaseException:

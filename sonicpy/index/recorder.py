@@ -28,6 +28,7 @@ class RecorderEngine(TextEngine):
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         self.lexer = self.lexer.under(FIRST)
+        self._cutter = self.lexer
 
     def push(self, collection: str, bucket: str, oid: str, terms: Terms, rules: int) -> None:
         """Keep the record of a PUSH.
@@ -35,7 +36,7 @@ class RecorderEngine(TextEngine):
         Raises:
             StoreError: as `apply`; or nodes that are not upgraded would not know the rules of the text.
         """
-        if rules > self.lexer.rules:
+        if rules > self.lexer.rules:  # an import, too, waits for the upgrade
             raise StoreError(
                 f"the terms of {oid} were cut by the rules {rules}, the cluster writes the rules {self.lexer.rules}: "
                 "upgrade every node, then run sonicpy cluster upgrade"
@@ -52,12 +53,19 @@ class RecorderEngine(TextEngine):
         return 0
 
     def read_lexer(self, collection: str, bucket: str) -> Lexer:
-        """Return the lexer of the rules that the cluster writes."""
-        return self.lexer
+        """Return the lexer of the rules that the bucket of the next change has; see `cut_by`."""
+        return self._cutter
+
+    lexer_of = read_lexer
 
     def take_rules(self, rules: int) -> None:
-        """Cut texts of new buckets by these rules from now on."""
-        self.lexer = self.lexer.under(rules)
+        """Cut texts of new buckets by these rules from now on; compat mode has the first ones alone."""
+        if not self.is_compat:
+            self.lexer = self._cutter = self.lexer.under(rules)
+
+    def cut_by(self, rules: int | None) -> None:
+        """Cut the texts of changes by these rules until the next call; None: by those of a new bucket."""
+        self._cutter = self.lexer if rules is None else self.lexer.under(rules)
 
     def _keep(self, record: bytes) -> None:
         if len(record) > RECORD_BYTES_MAX:
@@ -87,6 +95,10 @@ class Recorder(TextReader, Changing):
     def take_rules(self, rules: int) -> None:
         """Cut texts of new buckets by these rules from now on, which every node has to know."""
         self._engine.take_rules(rules)
+
+    def cut_by(self, rules: int | None) -> None:
+        """Cut the text of the next change by the rules of its bucket; None: by those of a new one."""
+        self._engine.cut_by(rules)
 
     def analyzer(self) -> dict[str, str]:
         """Return the settings that decide the stored terms of a text; see `TextEngine.analyzer`."""

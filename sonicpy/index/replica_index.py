@@ -55,6 +55,12 @@ class ReplicaIndex(SpreadParts, Index):
         """How far this replica is in the cluster's log."""
         return self._engine.replica.progress
 
+    def bucket_rules(self, collection: str, bucket: str) -> int | None:
+        """Return the rules of a bucket; None: it does not exist."""
+        with self._engine.read() as view:
+            state = view.bucket(collection, bucket)
+            return None if state is None else view.rules(state.bucket)
+
     def adopt(self, position: int, epoch: str) -> None:
         """Go on with another log; see `ReplicaStore.adopt`."""
         with self._engine.changing():

@@ -25,6 +25,7 @@ from sonicpy.channel.commands import (  # noqa: E402
 )
 from sonicpy.cluster.log import limits  # noqa: E402
 from sonicpy.cluster.node import node_service  # noqa: E402
+from sonicpy.cluster.node.known_rules import KnownRules  # noqa: E402
 from sonicpy.cluster.node.node_service import NodeService, limit_of  # noqa: E402
 from sonicpy.cluster.node.places import Places  # noqa: E402
 from sonicpy.cluster.registry.registry import Layout  # noqa: E402
@@ -56,8 +57,9 @@ def silent_service(spread: frozenset[str]) -> Any:
     )
     recorder.read_query = lambda *_: ([1], None)
     recorder.read_word = lambda word, _: (word.encode(), len(word))
-    desk: Any = SimpleNamespace(ask=ask, is_strong=False)
     places = Places(Layout(2, 1, ("n1",), spread=tuple((name, 2) for name in spread)))
+    none: Any = None
+    desk: Any = SimpleNamespace(ask=ask, is_strong=False, rules=KnownRules(places, {}, none, recorder, ask))
     found: Any = NodeService.__new__(NodeService)
     found.node = SimpleNamespace(desk=desk, places=places)
     found._spread = node_service.Spread(desk, places, recorder)

@@ -13,6 +13,7 @@ pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
 from sonicpy.channel.commands import Command, Count, Query, Suggest  # noqa: E402
 from sonicpy.cluster.node import desk as module  # noqa: E402
 from sonicpy.cluster.node.desk import Desk  # noqa: E402
+from sonicpy.cluster.node.known_rules import KnownRules  # noqa: E402
 from sonicpy.cluster.node.node import Node  # noqa: E402
 from sonicpy.cluster.node.node_service import NODE_CALLS  # noqa: E402
 from sonicpy.cluster.node.places import Places  # noqa: E402
@@ -257,11 +258,12 @@ def test_suggest_of_a_spread_bucket_beside_an_older_node(tmp_path: Path, knows: 
             raise StoreError("no node answers for partition 0: a node does not know the question spread_completions")
         return json.dumps(getattr(part, question.kind)(*question.fields)).encode()
 
-    desk: Any = SimpleNamespace(ask=ask, is_strong=False)
-    places = Places(Layout(1, 1, ("n1",), spread=(("c", 1),)))
+    places, recorder = Places(Layout(1, 1, ("n1",), spread=(("c", 1),))), Recorder(Config())
+    none: Any = None
+    desk: Any = SimpleNamespace(ask=ask, is_strong=False, rules=KnownRules(places, {}, none, recorder, ask))
     with Part(tmp_path / "part") as part:
         part.push("c", "b", "o1", "apple apply")
-        reply = asyncio.run(Spread(desk, places, Recorder(Config())).execute(Suggest("c", "b", "appl", 2)))
+        reply = asyncio.run(Spread(desk, places, recorder).execute(Suggest("c", "b", "appl", 2)))
     assert sorted(reply.split()[-2:]) == [b"apple", b"apply"]
     assert asked == [("spread_completions", True)] + [("spread_word", False)] * (not knows)
 

@@ -14,6 +14,7 @@ from nats.errors import NoRespondersError
 
 from sonicpy.cluster.log.ending import end
 from sonicpy.cluster.log.limits import ANSWER_S, READ_S
+from sonicpy.cluster.node.known_rules import KnownRules
 from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.replica import Replica
 from sonicpy.cluster.node.writers import Writers
@@ -58,6 +59,9 @@ class Desk:
         make_peers: returns the direct connections, given the two ways in which this node answers on them.
         is_strong: every read sees all changes that any node has acknowledged before.
         is_cut_off: returns whether nothing new may come from the brokers for now.
+
+    Attributes:
+        rules: of buckets, by which this node cuts texts.
     """
 
     def __init__(
@@ -80,6 +84,7 @@ class Desk:
         self._connection = connection
         self._is_cut_off = is_cut_off
         self._answering: set[asyncio.Task[None]] = set()
+        self.rules = KnownRules(places, held, writers, recorder, self.ask)
         self.peers = make_peers(self._answer_now, self._answer_packed)
 
     async def ask(self, partition: int, question: Question, *, once: bool = False) -> bytes:
@@ -169,6 +174,11 @@ class Desk:
 
     async def _change(self, partition: int, question: Question) -> bytes:
         """Return the number that a change answers, and its position."""
+        scope = question.fields[:2]
+        if question.kind == "Pop":
+            self._recorder.cut_by(self._held[partition].to_read().bucket_rules(*scope))
+        else:
+            self.rules.forget(scope[0])
         record = make_record(self._recorder, question)
         batch = self._writers.add(partition, record)
         place = len(batch.records[partition]) - 1

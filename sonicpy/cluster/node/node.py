@@ -18,12 +18,14 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
+from sonicpy.cluster.log.agreement import Agreement
 from sonicpy.cluster.log.broker_connection import leave_silent_brokers
 from sonicpy.cluster.log.ending import close, end
 from sonicpy.cluster.log.lag import Lag
 from sonicpy.cluster.log.versions import FORMATS, check_agreement
 from sonicpy.cluster.node.claim import NameClaim
 from sonicpy.cluster.node.desk import Desk
+from sonicpy.cluster.node.known_rules import rules_of
 from sonicpy.cluster.node.moves import Mover
 from sonicpy.cluster.node.partition_figures import partition_figures
 from sonicpy.cluster.node.places import Places
@@ -120,6 +122,11 @@ class Node:
         ):
             self._subscriptions.append(await self._connection.subscribe(subject, cb=take))
 
+    def write_as(self, agreed: Agreement) -> None:
+        """Write entries, and cut the texts of new buckets, as the nodes have agreed from now on."""
+        self.writers.write_as(agreed)
+        self.recorder.take_rules(rules_of(agreed))
+
     def figures(self) -> list[LabelledFigures]:
         """Return the figures of each partition for the metrics."""
         return partition_figures(self.name, self.replicas.held, self.writers.each, self.lag)
@@ -197,7 +204,7 @@ class Node:
         except SonicError as error:
             logger.warning("the version of entries stays as it is: %s", error)
             return
-        self.writers.write_as(agreed)
+        self.write_as(agreed)
         logger.info("entries of version %d are written from now on", agreed.version)
 
     async def _note_loss(self, message: Msg) -> None:

@@ -57,10 +57,19 @@ if TYPE_CHECKING:
 
 def push(node: "Node", command: Push) -> bytes:
     """Add the record of a PUSH to the next batch."""
-    collection, bucket, oid, text, lang = command
-    node.recorder.push(collection, bucket, oid, text, lang)
-    node.writers.add_in_turn(node.places.partition_of(collection, bucket, oid), node.recorder.take_record())
+    rules = node.desk.rules.at_once(command.collection, command.bucket)
+    if rules is None:
+        raise Postponed
+    node.writers.add_in_turn(*cut(node, command, rules))
     return replies.OK
+
+
+def cut(node: "Node", command: Push, rules: int) -> tuple[int, bytes]:
+    """Return the partition of a PUSH, and its record, whose text is cut by the rules of the bucket."""
+    collection, bucket, oid, text, lang = command
+    node.recorder.cut_by(rules)
+    node.recorder.push(collection, bucket, oid, text, lang)
+    return node.places.partition_of(collection, bucket, oid), node.recorder.take_record()
 
 
 def read_here(call: Callable[[Any, Any], bytes]) -> "Callable[[Node, Any], bytes]":
@@ -103,7 +112,7 @@ NODE_CALLS: dict[type, Callable[[Any, Any], bytes]] = {
 }
 
 
-CHANGES = (Pop, FlushB, FlushC, FlushO)
+CHANGES = (Push, Pop, FlushB, FlushC, FlushO)
 
 
 def limit_of(command: Command) -> float:
@@ -174,6 +183,10 @@ class NodeService(BaseService):
         return isinstance(command, Verify | Trigger) or (is_count and command.collection in self.node.places.spread)
 
     async def _execute(self, command: Command) -> bytes:
+        if isinstance(command, Push):
+            return await self._push(command)
+        if isinstance(command, FlushB | FlushC):
+            self.node.desk.rules.forget(command.collection)
         if self.node.places.spread and getattr(command, "collection", None) in self.node.places.spread:
             if getattr(command, "bucket", None) is not None:
                 return await self._spread.execute(command)
@@ -214,6 +227,12 @@ class NodeService(BaseService):
             case Trigger(action=action):
                 raise StoreError(f"TRIGGER {action} is refused: a node of a cluster offers consolidate alone")
         return await self._ask(command)
+
+    async def _push(self, command: Push) -> bytes:
+        """Carry out a PUSH into a bucket whose rules another node knows."""
+        rules = await self.node.desk.rules.find(command.collection, command.bucket)
+        await asyncio.shield(self.node.writers.add(*cut(self.node, command, rules)).done)
+        return replies.OK
 
     async def _count_spread(self, collection: str) -> int:
         """Return the number of buckets in a spread collection; each is in several partitions."""

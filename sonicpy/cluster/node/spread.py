@@ -160,7 +160,7 @@ class Spread:
         if cached is not None and time.monotonic() - cached[0] < CACHED_S and not self._desk.is_strong:
             return cached[1]
         recorder = self._recorder
-        terms, matching = recorder.read_query(key, recorder.lexer.rules)
+        terms, matching = recorder.read_query(key, await self._desk.rules.find(*key.scope))
         if not len(terms):
             return None
         began = time.monotonic()
@@ -182,7 +182,7 @@ class Spread:
     async def _suggest(self, command: Suggest) -> bytes:
         collection, bucket, word, limit = command
         check_names(collection, bucket)
-        term, typed_bytes = self._recorder.read_word(word, self._recorder.lexer.rules)
+        term, typed_bytes = self._recorder.read_word(word, await self._desk.rules.find(collection, bucket))
         order = self._recorder.config.search.suggest_order
         if order == "likely":
             completions = await self._completions(collection, bucket, term, limit)

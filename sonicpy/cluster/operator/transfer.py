@@ -23,10 +23,12 @@ from typing import TYPE_CHECKING, Any
 
 from nats.aio.client import Client
 
+from sonicpy.cluster.log.agreement import Agreement
 from sonicpy.cluster.log.ending import close
 from sonicpy.cluster.log.jetstream import JetStream, connect
 from sonicpy.cluster.log.writer import LogWriter, OpenBatch
 from sonicpy.cluster.node.claim import NameClaim
+from sonicpy.cluster.node.known_rules import rules_of
 from sonicpy.cluster.node.snapshots import load
 from sonicpy.cluster.operator.emptiness import what_is_held
 from sonicpy.cluster.operator.spread_collection import set_parts
@@ -151,13 +153,15 @@ def opened(source: Path, config: Config) -> Iterator[Index]:
 class Appender:
     """Appends records to the logs of a cluster, some batches at a time."""
 
-    def __init__(self, connection: Client, layout: Layout, claim: NameClaim) -> None:
+    def __init__(self, connection: Client, layout: Layout, claim: NameClaim, agreed: Agreement) -> None:
         log = JetStream(connection)
         self._layout = layout
         self._writers = [
             LogWriter(log, number, WRITER, claim.incarnation, lambda batch, position: None, claim=claim)
             for number in range(layout.logs)
         ]
+        for writer in self._writers:
+            writer.agreed = agreed
         self._waiting: deque[OpenBatch] = deque()
 
     async def add(self, collection: str, bucket: str, object: str, record: bytes) -> None:
@@ -214,13 +218,15 @@ async def _appending(
         layout = await registry.layout()
         recorder = Recorder(config)
         await registry.agree_on_analyzer(recorder.analyzer())
+        agreed = await registry.agreement()
+        recorder.take_rules(rules_of(agreed))
         if only_empty:
             await _check_empty(connection, layout)
         claim = await NameClaim.take(connection, registry, WRITER, ANOTHER_IMPORT)
         try:
             if spread:
                 layout = await set_parts(connection, registry, parts_wanted(layout, spread))
-            appender = Appender(connection, layout, claim)
+            appender = Appender(connection, layout, claim, agreed)
             try:
                 yield recorder, appender
             finally:

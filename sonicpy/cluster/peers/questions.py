@@ -54,7 +54,8 @@ CHANGES = frozenset({"Pop", "FlushB", "FlushC", "FlushO"})
 # A method whose arguments change gets another name, so that nodes of other versions refuse it.
 METHODS = frozenset(
     {
-        *("buckets_after", "collections_after", "count_buckets", "count_objects", "position_after", "stats"),
+        *("bucket_rules", "buckets_after", "collections_after"),
+        *("count_buckets", "count_objects", "position_after", "stats"),
         *("spread_completions", "spread_find", "spread_list", "spread_terms", "spread_word"),
     }
 )

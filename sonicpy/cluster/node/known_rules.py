@@ -1,0 +1,107 @@
+"""The rules of buckets, at a node that cuts the texts of a PUSH: replicas never cut.
+
+A bucket has the rules of its first text. A node without a replica of the bucket asks one that has it. Rules that are
+not the newest are asked for again after a while: FLUSHB, and the bucket may come again with the newest rules.
+"""
+
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from math import inf
+from typing import TYPE_CHECKING
+
+from sonicpy.cluster.log.agreement import Agreement
+from sonicpy.cluster.log.versions import LISTED
+from sonicpy.cluster.node.places import Places
+from sonicpy.cluster.node.writers import Writers
+from sonicpy.cluster.peers.questions import Question
+from sonicpy.ids import check_names
+from sonicpy.rules import FIRST, NEWEST
+from sonicpy.store.rows.uses import FACTS, RULES_8
+
+if TYPE_CHECKING:
+    from sonicpy.cluster.node.replica import Replica
+    from sonicpy.index.recorder import Recorder
+
+KEPT_S = 2.0
+"""The time for which older rules are remembered, in seconds."""
+BUCKETS_MAX = 10_000
+"""Buckets whose rules are remembered, at most."""
+
+
+def rules_of(agreed: Agreement) -> int:
+    """Return the rules of new buckets: the newest ones once all nodes know them."""
+    return NEWEST if agreed.version >= LISTED and {RULES_8, FACTS} <= agreed.names else FIRST
+
+
+class KnownRules:
+    """The rules of the buckets for which a node cuts texts.
+
+    Args:
+        held: the replicas of this node, by partition; they may change at any time.
+        recorder: cuts the texts of new buckets by the rules of the cluster.
+        ask: answers a question about a partition, here or at another node.
+    """
+
+    def __init__(
+        self,
+        places: Places,
+        held: "Mapping[int, Replica]",
+        writers: Writers,
+        recorder: "Recorder",
+        ask: Callable[[int, Question], Awaitable[bytes]],
+    ) -> None:
+        self._places = places
+        self._held = held
+        self._writers = writers
+        self._recorder = recorder
+        self._ask = ask
+        self._known: dict[tuple[str, str], tuple[float, int]] = {}
+
+    def at_once(self, collection: str, bucket: str) -> int | None:
+        """Return the rules of a bucket for a PUSH that is answered within the turn; None: `find` has to ask for them.
+
+        As long as a cluster writes the first rules, no bucket has others.
+
+        Raises:
+            CommandError: a name is not valid.
+            StoreError: the replica cannot be read.
+        """
+        newest = self._recorder.lexer.rules
+        if newest == FIRST:
+            return FIRST
+        known = self._known.get((collection, bucket))
+        if known is not None and known[0] > time.monotonic():
+            return known[1]
+        check_names(collection, bucket)
+        parts = self._places.parts_of(collection, bucket)
+        replica = self._held.get(parts[0]) if len(parts) == 1 else None
+        if replica is None or replica.fault is not None or replica.applied < self._writers.written[parts[0]]:
+            return None
+        return self._keep(collection, bucket, replica.to_read().bucket_rules(collection, bucket), newest)
+
+    async def find(self, collection: str, bucket: str) -> int:
+        """Return the rules of a bucket; ask the nodes that hold it, if need be. Raises as `Desk.ask`."""
+        found = self.at_once(collection, bucket)
+        if found is not None:
+            return found
+        rules: int | None = None
+        for part in self._places.parts_of(collection, bucket):
+            rules = json.loads(await self._ask(part, Question("bucket_rules", (collection, bucket))))
+            if rules is not None:
+                break
+        return self._keep(collection, bucket, rules, self._recorder.lexer.rules)
+
+    def forget(self, collection: str) -> None:
+        """Ask anew for the rules of a collection's buckets: some were flushed."""
+        for scope in [scope for scope in self._known if scope[0] == collection]:
+            del self._known[scope]
+
+    def _keep(self, collection: str, bucket: str, rules: int | None, newest: int) -> int:
+        """Return the rules of a bucket, and remember them; None: it does not exist, so another node may create it."""
+        if rules is None:
+            return newest
+        if len(self._known) >= BUCKETS_MAX:
+            self._known.clear()
+        self._known[collection, bucket] = inf if rules == newest else time.monotonic() + KEPT_S, rules
+        return rules
