@@ -17,8 +17,10 @@ from sonicpy.errors import SonicError
 SKIPPED = frozenset(("site-packages", "dist-packages", "test", "tests", "idlelib", "lib2to3", "turtledemo"))
 """Folders of the standard library whose names are of no interest to users."""
 TEXT_CHARACTERS_MAX = 4_000
-CALLED = {"posixpath": "os.path"}
+CALLED = {"posixpath": "os.path", "genericpath": "os.path"}
 """Modules that programs import under another name."""
+INNER = frozenset(("genericpath",))
+"""Modules that only another one imports: it has their functions, and its own docstring."""
 
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 KINDS = {
@@ -79,7 +81,8 @@ def entries(module: str, path: Path) -> Iterator[PythonName]:
             tree = ast.parse(file.read())
     except (OSError, SyntaxError, ValueError):  # a file of bad syntax is part of some installations
         return
-    yield _entry(module, tree, path)
+    if path.stem not in INNER:
+        yield _entry(module, tree, path)
     yield from _inside(module, tree, path)
 
 

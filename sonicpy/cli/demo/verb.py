@@ -30,7 +30,7 @@ it; the index is deleted then, except with --data."""
 
 TRIALS = (
     ("a typing error", "tempfiel"),
-    ("an unfinished word", "subproc"),
+    ("an unfinished word", "threadpo"),
     ("a part of a name", "getsize"),
 )
 """Things to try, each with a query."""
