@@ -207,7 +207,7 @@ def test_many_rows(place: Place, collection: str) -> None:
         (collection, "b2", "o:5", "zebra", "none"),
         ("o:6", "zebra mango " * 5000, "none"),
         (1, 2, 3, 4, 5, 6),
-        ("o:8", "zebra", "xxx"),
+        ("o:8", "zebra", "english"),
         ("o:0", "quokka"),
     ]
     done: list[int] = []

@@ -17,7 +17,11 @@ from sonicpy.cli.demo.verb import BUCKET, COLLECTION, TRIALS
 from sonicpy.cli.main import main
 from tests.support.patience import WAIT_S
 
-EXPECTED = {"tempfiel": "tempfile", "threadpo": "concurrent.futures.thread.ThreadPoolExecutor", "getsize": "os.path.getsize"}
+EXPECTED = {
+    "tempfiel": "tempfile",
+    "threadpo": "concurrent.futures.thread.ThreadPoolExecutor",
+    "getsize": "os.path.getsize",
+}
 """A name that each query of TRIALS finds."""
 
 
