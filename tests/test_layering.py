@@ -1,6 +1,7 @@
 """Layers know only what lies below them, and nothing imports in a circle."""
 
 import ast
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -267,6 +268,23 @@ def test_every_package_is_installed() -> None:
     listed = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["packages"]
     folders = {path.parent.relative_to(PACKAGE.parent) for path in PACKAGE.rglob("__init__.py")}
     assert sorted({".".join(folder.parts) for folder in folders} | {"sonicpy._native", "sonicpy.data"}) == listed
+
+
+BY_NAME = re.compile(r'load_cluster\("([\w.]+)"\)(?:\.(\w+))?')
+"""A module of a cluster that is loaded when it is needed, and the function that is called."""
+
+
+def test_modules_that_are_loaded_by_name_are_there() -> None:
+    root = PACKAGE.parent
+    found = {
+        call
+        for path in (*FILES, *(root / "benchmarks").rglob("*.py"))
+        for call in BY_NAME.findall(path.read_text("utf-8"))
+    }
+    assert len(found) > 10
+    for module, function in found:
+        source = (PACKAGE / "cluster" / f"{module.replace('.', '/')}.py").read_text("utf-8")
+        assert not function or f"def {function}(" in source, f"{module}.{function}"
 
 
 def test_only_two_files_import_lmdb() -> None:

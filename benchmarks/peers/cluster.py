@@ -29,7 +29,7 @@ BROKERS = re.compile(r"^brokers (\S+)$", re.MULTILINE)
 def missing() -> str | None:
     """Return the reason why no cluster can run here; None: one can."""
     try:
-        load_cluster("dev").nats_server()
+        load_cluster("operator.dev").nats_server()
     except SonicError as error:
         return str(error)
     return None

@@ -44,7 +44,7 @@ TARGETS = {
         ("tests/store/test_synced.py",),
     ),
     "sonicpy/store/recovery.py": Target(65, STORE, ("tests/store/test_synced.py",)),
-    "sonicpy/store/refusals.py": Target(20, STORE),
+    "sonicpy/store/refused_changes.py": Target(20, STORE),
     "sonicpy/store/disk/folder.py": Target(
         60,
         ("tests/store/test_folder.py", "tests/store/test_store.py", "tests/index/test_open.py",
