@@ -60,14 +60,14 @@ def plan_bm25(
         for clause in clauses:
             if clause.is_expandable and clause is not last:
                 _expand(statistics, clause, enough, search.query_alternates_try)
-    plan = _plan(statistics, [*write_apart(statistics, clauses, pieces), *begun], size, enough)
+    plan = _plan(statistics, [*write_apart(statistics, clauses, pieces, last), *begun], size, enough)
     if fills(plan):
         return plan
     add_inner(statistics, clauses, terms, matching)
     if last is not None:
         complete_address(statistics, clauses, terms)
         complete(statistics, last, clauses, search)
-    clauses = [*write_apart(statistics, clauses, pieces), *begun]
+    clauses = [*write_apart(statistics, clauses, pieces, last), *begun]
     require_held(clauses)
     let_stop_words_search(clauses)
     return _plan(statistics, clauses, size, enough)

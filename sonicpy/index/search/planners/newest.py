@@ -64,7 +64,7 @@ def plan_newest(
     if last is not None:
         complete_address(statistics, clauses, terms)
         complete(statistics, last, clauses, search)
-    clauses = write_apart(statistics, clauses, pieces)
+    clauses = write_apart(statistics, clauses, pieces, last)
     unheld = {clause.term for clause in clauses if terms.flags[clause.term] & SPECIAL and not clause.holders}
     left_out.update(dict.fromkeys(unheld, IS_UNHELD))
     clauses = [clause for clause in clauses if clause.term not in unheld]

@@ -171,11 +171,17 @@ def _held_beginnings(statistics: Statistics, begun: Sequence[tuple[list[str], st
         yield [len(word) for word in words_of_rest if word in held]
 
 
-def write_apart(statistics: Statistics, clauses: list[Clause], pieces: dict[int, list[bytes]]) -> list[Clause]:
+def write_apart(
+    statistics: Statistics, clauses: list[Clause], pieces: dict[int, list[bytes]], last: Clause | None
+) -> list[Clause]:
     """Return the clauses, with one for each piece instead of those whose terms have pieces.
 
     Where a query has one word that brings objects, an object must hold all pieces; otherwise those that hold one piece
     are found behind all others.
+
+    Args:
+        last: the word that the query ends in. If it consists of letters alone, it is unfinished as likely as written
+            together, so that its pieces rank as completions do (cels: celsius before ce and ls).
     """
     if not pieces:
         return clauses
@@ -183,17 +189,20 @@ def write_apart(statistics: Statistics, clauses: list[Clause], pieces: dict[int,
     found: list[Clause] = []
     for clause in clauses:
         apart = pieces.get(clause.term) if clause.role & BRINGS else None
-        found += _apart(statistics, clause, apart, is_alone=is_alone) if apart else [clause]
+        how = "completion" if clause is last and clause.slots[0].words[0].isalpha() else "exact"
+        found += _apart(statistics, clause, apart, how, is_alone=is_alone) if apart else [clause]
     return found
 
 
-def _apart(statistics: Statistics, clause: Clause, pieces: list[bytes], *, is_alone: bool) -> Iterator[Clause]:
+def _apart(
+    statistics: Statistics, clause: Clause, pieces: list[bytes], how: str, *, is_alone: bool
+) -> Iterator[Clause]:
     rows = dict(statistics.held(list(dict.fromkeys(pieces))))
     first, *others = (_weighed(slot, 1 / len(pieces)) for slot in clause.slots)
     role = clause.role | (REQUIRED if is_alone else 0)
     weight = clause.weight / len(pieces)
     for piece in pieces:
-        own = Slot((piece,), SHARE * min(weight, idf(statistics.objects, rows[piece].df)))
+        own = Slot((piece,), SHARE * min(weight, idf(statistics.objects, rows[piece].df)), how=how)
         yield Clause(clause.term, role, weight, [first, own, *others], holders=max(clause.holders, 1))
 
 
