@@ -26,7 +26,7 @@ from sonicpy.store.views.open_cache import ReadableView
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
 """Maximum of buckets whose pending words are cached for walks, and of words in all of them: about 10 MB."""
 FAMILIES_MAX = 10_000
-"""Families in the cache, at most; about 300 bytes each."""
+"""Families in the cache, at most; about 300 bytes each. As many lists of joined words."""
 BEGUN_MAX = 20_000
 """Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
 LONG_BYTES = 24
@@ -65,6 +65,8 @@ class Lexicons:
         self._pending_words = 0
         self.families: dict[tuple[int, bytes, Matching], tuple[tuple[int, ...], Family]] = {}
         """By bucket, typed word and how it leads to others: as of which moment which words it stands for."""
+        self.joined: dict[tuple[int, bytes, Matching | None], tuple[tuple[int, ...], tuple[bytes, ...]]] = {}
+        """By the same, the few words that have the typed one as a part."""
         self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}
 
     def of(self, view: ReadableView, collection: str, bucket: str) -> "Lexicon | None":
@@ -209,10 +211,8 @@ class Lexicon(Statistics):
 
     def family(self, word: bytes, matching: Matching) -> Family:
         """Return the other words that a word stands for, at most FAMILY_MAX of either kind; no object may hold some."""
-        matching = matching._replace(languages=self.languages_for(matching))
-        state, families = self.reader.state, self._lexicons.families
-        moment = (state.lexicon_version, state.pending_seq, state.next_term, self._lexicons.recoveries())
-        key = (state.bucket, word, matching)
+        matching, families, moment = self.resolved(matching), self._lexicons.families, self._moment
+        key = (self.reader.state.bucket, word, matching)
         cached = families.get(key)
         if cached is not None and cached[0] == moment:
             return cached[1]
@@ -228,20 +228,41 @@ class Lexicon(Statistics):
         """Return the languages of the bucket for a query: those that it names, or those of the bucket's texts."""
         return matching.languages or self._lexicons.languages.of(self.reader)
 
+    def resolved(self, matching: Matching) -> Matching:
+        """Return how the words of a query lead to families in this bucket."""
+        return matching if matching.languages else matching._replace(languages=self.languages_for(matching))
+
+    @property
+    def _moment(self) -> tuple[int, ...]:
+        """As of which moment words lead to others."""
+        state = self.reader.state
+        return state.lexicon_version, state.pending_seq, state.next_term, self._lexicons.recoveries()
+
     def _nearest(self, word: bytes, among: set[bytes]) -> tuple[bytes, ...]:
         """Return words that objects hold, those as long as the typed one first."""
         return nearest_words(word, [each for each, _ in self.held(sorted(among))])
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
         """Return the words that have a word, or one of its family, as a part; no object may hold some."""
-        graph = self._graph
-        sources = self.part_sources()
         if matching is not None:
-            matching = matching._replace(languages=self.languages_for(matching))
+            matching = self.resolved(matching)
+        known, moment, key = self._lexicons.joined, self._moment, (self.reader.state.bucket, word, matching)
+        cached = known.get(key)
+        if cached is not None and cached[0] == moment:
+            return list(cached[1])
+        found = self._find_joined(word, matching)
+        if len(found) <= FAMILY_MAX:
+            if len(known) >= FAMILIES_MAX:
+                known.clear()
+            known[key] = moment, tuple(found)
+        return found
+
+    def _find_joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
+        graph, sources = self._graph, self.part_sources()
         found = joined_with(sources, word, matching) if sources else set()
         if graph is not None:
             found.update(graph.begun(word))
-        return sorted(found)
+        return sorted(found) if found else []
 
     def part_sources(self) -> list[WordSource]:
         """Return the aliases of joined words for walks; a graph has none of parts that begin a word."""

@@ -13,12 +13,18 @@ PART_SHARE = 0.8
 
 def add_inner(statistics: Statistics, clauses: list[Clause], terms: Terms, matching: Matching | None) -> None:
     """Add to the clauses that bring objects the words that have the typed word, or a form of it, as a part."""
+    joined: list[tuple[Clause, list[bytes]]] = []
     for clause in clauses:
-        if not clause.role & BRINGS or terms.flags[clause.term] & PART:
-            continue
-        typed = clause.slots[0].words
-        joined = [word for word in statistics.joined(_core(typed[0]), matching) if word not in typed]
-        found = statistics.held(joined) if joined else []
+        if clause.role & BRINGS and not terms.flags[clause.term] & PART:
+            typed = clause.slots[0].words
+            words = statistics.joined(_core(typed[0]), matching)
+            if words:
+                joined.append((clause, [word for word in words if word not in typed]))
+    if not joined:
+        return
+    rows = dict(statistics.held([word for _, words in joined for word in words]))
+    for clause, words in joined:
+        found = [(word, rows[word]) for word in words if word in rows]
         if found:
             holders = sum(row.df for _, row in found)
             weight = PART_SHARE * min(clause.weight, idf(statistics.objects, min(holders, statistics.objects)))
