@@ -352,6 +352,38 @@ def add_expansions(Clause clause not None, others, uint64_t objects) -> None:
             clause.holders = max(clause.holders, 1)
 
 
+def by_length(list begun not None, Py_ssize_t letters, Py_ssize_t long_from, Py_ssize_t longest_from, set but not None) -> tuple:
+    """Return completions as three lists, hardly longer than the typed word, longer and longest ones, and how many
+    objects hold them, each word for itself.
+
+    Args:
+        begun: (word, row, errors) of each word.
+        letters: of the typed word.
+        long_from, longest_from: with more letters than this behind the typed ones, a word is longer, or longest.
+        but: a set of words to leave out.
+    """
+    cdef list short = [], longer = [], longest = []
+    cdef Py_ssize_t most = letters + long_from, most_of_all = letters + longest_from, size
+    cdef uint64_t holders = 0
+    cdef TermInfo row
+    cdef bytes word
+    for word, row, _ in begun:
+        if row is None:
+            raise TypeError("a completion has no row")
+        if word not in but:
+            size = letters_in(<const uint8_t *> <const char *> word, len(word))
+            (short if size <= most else longer if size <= most_of_all else longest).append(word)
+            holders += row._word.df
+    return (short, longer, longest), holders
+
+
+cdef inline Py_ssize_t letters_in(const uint8_t *word, Py_ssize_t size) noexcept nogil:
+    cdef Py_ssize_t at, letters = 0
+    for at in range(size):
+        letters += word[at] & 0xC0 != 0x80
+    return letters
+
+
 def add_forms(Clause clause not None, list forms not None, uint64_t objects) -> None:
     """Add the doubtful forms of a term to its clause, as one word: less than the words that surely stand for it.
 

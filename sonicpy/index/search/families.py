@@ -217,17 +217,6 @@ def _candidates(sources: list[WordSource], kin: _Kin, stem: _Stem, beginnings: S
     )  # fmt: skip
 
 
-def nearest_parts(found: dict[bytes, int]) -> dict[bytes, int]:
-    """Return the words that a walk found, each with its smallest distance, perhaps that of a part of it."""
-    if b"\0" not in b"".join(found):
-        return found
-    words: dict[bytes, int] = {}
-    for each, its in found.items():
-        word = word_of(each)
-        words[word] = min(its, words.get(word, its))
-    return words
-
-
 @lru_cache(KIN_CACHED)
 def _kin_of(whole: str, names: tuple[str, ...], own: str | None) -> _Kin | None:
     """Return what the family of a word shares; None: it has none.

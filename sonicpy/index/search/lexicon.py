@@ -7,6 +7,7 @@ otherwise everything comes from the graph file.
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
+from sonicpy._native.parts import nearest_parts
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, shown_bytes
 from sonicpy._native.word_source import SortedWords, WordSource
 from sonicpy._native.word_walks import find_words
@@ -14,7 +15,7 @@ from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.search.accents import fold, folding
-from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, joined_with, nearest_parts, nearest_words
+from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, joined_with, nearest_words
 from sonicpy.index.search.languages import BucketLanguages
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics, most_frequent, most_likely
