@@ -7,6 +7,7 @@ otherwise everything comes from the graph file.
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
+from sonicpy._native.nearest import held_beginnings
 from sonicpy._native.parts import nearest_parts
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, shown_bytes
 from sonicpy._native.word_source import SortedWords, WordSource
@@ -277,11 +278,9 @@ class Lexicon(Statistics):
 
     def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
         """Return the words that begin as a word does; see `Statistics`."""
-        words = self._begun(word, distance)
-        held = self.held(list(words))
-        if distance == 0:
-            return most_frequent([(each, row, 0) for each, row in held])
-        return most_frequent([(each, row, words[each]) for each, row in held])
+        found = self._begun(word, distance)
+        words = list(found)
+        return most_frequent(held_beginnings(words, self.rows(words), found if distance else None, live=self.live))
 
     def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that begin as a word does, spelled otherwise; see `Statistics`."""
