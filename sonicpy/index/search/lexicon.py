@@ -260,7 +260,8 @@ class Lexicon(Statistics):
         return found
 
     def _find_joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
-        graph, sources = self._graph, self.part_sources()
+        graph = self._graph
+        sources = self._part_sources(graph)
         found = joined_with(sources, word, matching) if sources else set()
         if graph is not None:
             found.update(graph.begun(word))
@@ -268,7 +269,10 @@ class Lexicon(Statistics):
 
     def part_sources(self) -> list[WordSource]:
         """Return the aliases of joined words for walks; a graph has none of parts that begin a word."""
-        state, graph = self.reader.state, self._graph
+        return self._part_sources(self._graph)
+
+    def _part_sources(self, graph: WordGraph | None) -> list[WordSource]:
+        state = self.reader.state
         found: list[WordSource] = []
         if graph is not None and graph.has_aliases:
             found.append(graph.aliases)

@@ -98,7 +98,7 @@ def _closed(terms: Terms) -> Iterator[tuple[tuple[int, ...], bytes]]:
         if not word.isalnum() and len(tokens := tokens_of(word)) > 1:
             yield (number,), b"".join(tokens)
         elif word.isalpha() and len(word) in INITIALS:
-            yield (number,), b".".join(word[at : at + 1] for at in range(len(word)))
+            yield (number,), ".".join(word.decode()).encode()
 
 
 # -- written apart ----------------------------------------------------------------------------------------------------
