@@ -245,3 +245,24 @@ cdef int compare_likely(const void *left, const void *right) noexcept nogil:
         return one.dissimilarity - other.dissimilarity
     order = memcmp(one.word, other.word, min(one.size, other.size))
     return order if order else <int> one.size - <int> other.size
+
+
+def held_beginnings(list words not None, list rows not None, dict errors, *, bint live) -> list:
+    """Return (word, row, errors of its beginning) of the words held by objects, in order.
+
+    Args:
+        rows: TermInfo of each word; None: no object holds it.
+        errors: by word; None: no word has any.
+        live: only live words; see `TermInfo.live`.
+    """
+    cdef list held = []
+    cdef TermInfo row
+    cdef Py_ssize_t number
+    if len(words) != len(rows):
+        raise ValueError(f"{len(words)} words need as many rows, not {len(rows)}")
+    for number in range(len(words)):
+        row = rows[number]
+        if row is not None and (is_live(&row._word, row._size) if live else row._word.df > 0):
+            word = words[number]
+            held.append((word, row, 0 if errors is None else errors[word]))
+    return held

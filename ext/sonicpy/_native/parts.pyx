@@ -17,7 +17,7 @@ article before a noun is a token. Words without letters, and addresses of device
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memchr, memcmp, memcpy
 
 from sonicpy._native.characters cimport (
     ALPHABETIC, ALPHANUMERIC, BYTE_KINDS, CLASS_MASK, DIGIT, DOUBLE_QUOTE, EXTEND, FORMAT, IN_DIGITS, IN_LETTERS, MARK,
@@ -319,6 +319,34 @@ def word_of(bytes alias not None) -> bytes:
         return alias
     before, _, behind = rest.partition(b"\1")
     return before + part + behind
+
+
+def nearest_parts(dict found not None) -> dict:
+    """Return the words that a walk found, each with its smallest distance, perhaps that of a part of it.
+
+    Args:
+        found: words and aliases, with their distances; the result itself if it holds no alias.
+    """
+    cdef dict words
+    cdef bytes each
+    if not has_alias(found):
+        return found
+    words = {}
+    for each, its in found.items():
+        if memchr(<const char *> each, 0, len(each)) != NULL:
+            each = word_of(each)
+        known = words.get(each)
+        if known is None or its < known:
+            words[each] = its
+    return words
+
+
+cdef bint has_alias(dict found) except -1:
+    cdef bytes each
+    for each in found:
+        if memchr(<const char *> each, 0, len(each)) != NULL:
+            return True
+    return False
 
 
 def aliases_of(bytes word not None) -> list:

@@ -36,6 +36,8 @@ cdef double FAMILY_SHARE = 0.75  # of a term's weight that all words of its fami
 
 cdef double DOUBTFUL_SHARE = 0.5  # of a term's weight that its doubtful forms have
 
+cdef double PART_SHARE = 0.8  # of a term's weight that the words have that have it as a part
+
 cdef tuple HOWS = ("whole", "exact", "completion", "correction")  # of each Kind
 
 
@@ -350,6 +352,70 @@ def add_expansions(Clause clause not None, others, uint64_t objects) -> None:
         clause.slots.append(new_slot((fields[0],), weight, 0.0, kind, fields[4]))
         if row._word.df:
             clause.holders = max(clause.holders, 1)
+
+
+def by_length(list begun not None, Py_ssize_t letters, Py_ssize_t long_from, Py_ssize_t longest_from, set but not None) -> tuple:
+    """Return completions as three lists, hardly longer than the typed word, longer and longest ones, and how many
+    objects hold them, each word for itself.
+
+    Args:
+        begun: (word, row, errors) of each word.
+        letters: of the typed word.
+        long_from, longest_from: with more letters than this behind the typed ones, a word is longer, or longest.
+        but: a set of words to leave out.
+    """
+    cdef list short = [], longer = [], longest = []
+    cdef Py_ssize_t most = letters + long_from, most_of_all = letters + longest_from, size
+    cdef uint64_t holders = 0
+    cdef TermInfo row
+    cdef bytes word
+    for word, row, _ in begun:
+        if row is None:
+            raise TypeError("a completion has no row")
+        if word not in but:
+            size = letters_in(<const uint8_t *> <const char *> word, len(word))
+            (short if size <= most else longer if size <= most_of_all else longest).append(word)
+            holders += row._word.df
+    return (short, longer, longest), holders
+
+
+cdef inline Py_ssize_t letters_in(const uint8_t *word, Py_ssize_t size) noexcept nogil:
+    cdef Py_ssize_t at, letters = 0
+    for at in range(size):
+        letters += word[at] & 0xC0 != 0x80
+    return letters
+
+
+def add_joined(Clause clause not None, list words not None, dict held not None, uint64_t objects) -> None:
+    """Add to the clause of a term the words that have it as a part, as one slot behind those of the word itself.
+
+    Args:
+        words: those that may be held; words of the first slot are left out.
+        held: word -> row of those that objects hold.
+        objects: how many there are.
+    """
+    cdef tuple typed = (<Slot?> clause.slots[0]).words
+    cdef list found = []
+    cdef uint64_t holders = 0
+    cdef Py_ssize_t place = 0
+    cdef TermInfo row
+    cdef Slot slot
+    for word in words:
+        row = held.get(word)
+        if row is not None and word not in typed:
+            found.append(word)
+            holders += row._word.df
+    if not found:
+        return
+    for slot in clause.slots:
+        if slot.kind != EXACT or slot.is_form:
+            break
+        place += 1
+    slot = new_slot(
+        tuple(found), PART_SHARE * min(clause.weight, idf(objects, min(holders, objects))), 0.0, COMPLETED, 0
+    )
+    clause.slots.insert(place, slot)
+    clause.holders = max(clause.holders, 1)
 
 
 def add_forms(Clause clause not None, list forms not None, uint64_t objects) -> None:

@@ -4,6 +4,7 @@ Folding removes accents, the vowel points of Arabic and Hebrew, and invisible ch
 apostrophes are equal. A language keeps the letters of its own alphabet.
 """
 
+import re
 import unicodedata
 from functools import lru_cache
 
@@ -43,6 +44,8 @@ languages."""
 
 _TWO_LETTERS = {"å": "aa", "ä": "ae", "ö": "oe", "ø": "oe", "ü": "ue"}
 """Letters of Germanic languages, and how those write them who lack the keys."""
+
+_HAS_TWO_LETTERS = re.compile("|".join(dict.fromkeys(_TWO_LETTERS.values())))
 
 _SEEN = str.maketrans(dict.fromkeys(_OTHER_APOSTROPHES, "'") | dict.fromkeys(_SOFT_HYPHEN + _JOINERS))
 _CHANGING = (*_PLAIN, *_letters((0xC0, 0x24F), (0x370, 0x3FF), (0x1E00, 0x1FFE)))
@@ -108,7 +111,7 @@ def respelled(word: str) -> str | None:
 
     None: it has no such letters, neither one nor two.
     """
-    if word.isascii() and not any(two in word for two in _TWO_LETTERS.values()):
+    if word.isascii() and not _HAS_TWO_LETTERS.search(word):
         return None
     two = "".join(_TWO_LETTERS.get(letter, letter) for letter in word)
     return None if two == word and not word.isascii() else fold(two, "")

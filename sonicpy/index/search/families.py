@@ -72,14 +72,14 @@ class _Stem(NamedTuple):
         algorithm: the name of the Snowball algorithm.
         folded: the stem, folded.
         beginnings: the common beginning of the stem's words and the typed word.
-        near: longer beginnings, where too many words begin so.
+        start: the typed word, folded as the beginnings are: with the ends of the stem, where too many words begin so.
         ends: the endings of words of the letters a to z that may have the stem; None: any ending.
     """
 
     algorithm: str
     folded: str
     beginnings: tuple[str, ...]
-    near: tuple[str, ...]
+    start: str
     ends: StemEnds | None
 
 
@@ -103,6 +103,8 @@ class _Kin:
 
     def patterns(self, beginnings: Iterable[str]) -> list[bytes]:
         """Return some beginnings, and those behind all strings that may come before a word."""
+        if not self.before:
+            return [each.encode() for each in beginnings]
         return [(before + each).encode() for each in beginnings for before in ("", *self.before)]
 
 
@@ -131,7 +133,7 @@ def _drawn(sources: list[WordSource], kin: _Kin | None) -> set[bytes]:
     """Return the words that differ only in accents, and those that a stemmer draws to the same stem."""
     if kin is None:
         return set()
-    return _spelled(sources, kin).union(*(_forms(sources, kin, stem) for stem in kin.stems))
+    return _spelled(sources, kin).union(*[_forms(sources, kin, stem) for stem in kin.stems])
 
 
 def _agreed(sources: list[WordSource], kin: _Kin | None) -> tuple[set[bytes], set[bytes]]:
@@ -217,7 +219,7 @@ def _forms(sources: list[WordSource], kin: _Kin, stem: _Stem) -> set[bytes]:
     """Return the words that an algorithm draws to a stem."""
     found = _candidates(sources, kin, stem, stem.beginnings)
     if len(found) >= CANDIDATES_MAX:
-        found |= _candidates(sources, kin, stem, stem.near)
+        found |= _candidates(sources, kin, stem, (stem.start, *_ends(stem.folded)))
     return _of_stem(list(found), kin, stem)
 
 
@@ -245,17 +247,6 @@ def _candidates(sources: list[WordSource], kin: _Kin, stem: _Stem, beginnings: S
     )  # fmt: skip
 
 
-def nearest_parts(found: dict[bytes, int]) -> dict[bytes, int]:
-    """Return the words that a walk found, each with its smallest distance, perhaps that of a part of it."""
-    if b"\0" not in b"".join(found):
-        return found
-    words: dict[bytes, int] = {}
-    for each, its in found.items():
-        word = word_of(each)
-        words[word] = min(its, words.get(word, its))
-    return words
-
-
 @lru_cache(KIN_CACHED)
 def _kin_of(whole: str, names: tuple[str, ...], own: str | None) -> _Kin | None:
     """Return the common properties of the family of a word; None: it has none.
@@ -276,7 +267,7 @@ def _kin_of(whole: str, names: tuple[str, ...], own: str | None) -> _Kin | None:
         before = ()
     kept = own and "".join(letter for letter in own if not any(letter in _brought(name) for name in names))
     start = fold(text, kept)
-    return _Kin(folded, own, tuple(_stem(text, start, own, name) for name in names), kept, before)
+    return _Kin(folded, own, tuple([_stem(text, start, own, name) for name in names]), kept, before)
 
 
 def _before(names: Sequence[str], script: str) -> tuple[str, ...]:
@@ -299,7 +290,7 @@ def _stem(text: str, start: str, own: str | None, algorithm: str) -> _Stem:
     is_plain = start.isascii() and start.isalpha() and stem.isascii() and stem
     if not is_plain or ends is None or not ends.may_have([start], stem):
         ends = None
-    return _Stem(algorithm, stem, _beginnings(start, stem, algorithm), (start, *_ends(stem)), ends)
+    return _Stem(algorithm, stem, _beginnings(start, stem, algorithm), start, ends)
 
 
 def _beginnings(start: str, stem: str, algorithm: str) -> tuple[str, ...]:

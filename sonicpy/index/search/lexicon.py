@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from sonicpy._native.nearest import held_beginnings
+from sonicpy._native.parts import nearest_parts
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, shown_bytes
 from sonicpy._native.word_source import SortedWords, WordSource
 from sonicpy._native.word_walks import find_words
@@ -16,7 +18,7 @@ from sonicpy.graph.pending import PendingWords
 from sonicpy.graph.word_graph import WordGraph
 from sonicpy.index.search.accents import fold, folding
 from sonicpy.index.search.bucket_languages import BucketLanguages
-from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, joined_with, nearest_parts, nearest_words
+from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, joined_with, nearest_words
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics, most_frequent, most_likely
 from sonicpy.rules import counts_letters
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 PENDING_CACHED, PENDING_WORDS_CACHED = 1_000, 500_000
 """Maximum of buckets whose pending words are cached for walks, and of words in all of them: about 10 MB."""
 FAMILIES_MAX = 10_000
-"""Families in the cache, at most; about 300 bytes each."""
+"""Families in the cache, at most; about 300 bytes each. As many lists of joined words."""
 BEGUN_MAX = 20_000
 """Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
 LONG_BYTES = 24
@@ -68,6 +70,8 @@ class Lexicons:
         self._pending_words = 0
         self.families: dict[tuple[int, bytes, Matching], tuple[tuple[int, ...], Family]] = {}
         """By bucket, typed word and how it leads to others: the moment and its other words."""
+        self.joined: dict[tuple[int, bytes, Matching | None], tuple[tuple[int, ...], tuple[bytes, ...]]] = {}
+        """By the same, the few words that have the typed one as a part."""
         self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}
 
     def of(self, view: "ReadableView", collection: str, bucket: str) -> "Lexicon | None":
@@ -212,10 +216,8 @@ class Lexicon(Statistics):
 
     def family(self, word: bytes, matching: Matching) -> Family:
         """Return the other words that a word finds, at most FAMILY_MAX of either kind; no object may hold some."""
-        matching = matching._replace(languages=self.languages_for(matching))
-        state, families = self.reader.state, self._lexicons.families
-        moment = (state.lexicon_version, state.pending_seq, state.next_term, self._lexicons.recoveries())
-        key = (state.bucket, word, matching)
+        matching, families, moment = self.resolved(matching), self._lexicons.families, self._moment
+        key = (self.reader.state.bucket, word, matching)
         cached = families.get(key)
         if cached is not None and cached[0] == moment:
             return cached[1]
@@ -231,24 +233,49 @@ class Lexicon(Statistics):
         """Return the languages of the bucket for a query: those that it names, or those of the bucket's texts."""
         return matching.languages or self._lexicons.languages.of(self.reader)
 
+    def resolved(self, matching: Matching) -> Matching:
+        """Return how the words of a query lead to families in this bucket."""
+        return matching if matching.languages else matching._replace(languages=self.languages_for(matching))
+
+    @property
+    def _moment(self) -> tuple[int, ...]:
+        """As of which moment words lead to others."""
+        state = self.reader.state
+        return state.lexicon_version, state.pending_seq, state.next_term, self._lexicons.recoveries()
+
     def _nearest(self, word: bytes, among: set[bytes]) -> tuple[bytes, ...]:
         """Return words that objects hold, those as long as the typed one first."""
         return nearest_words(word, [each for each, _ in self.held(sorted(among))])
 
     def joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
         """Return the words that have a word, or one of its family, as a part; no object may hold some."""
-        graph = self._graph
-        sources, wholes = self.part_sources(), [] if graph is None else [graph.source]
         if matching is not None:
-            matching = matching._replace(languages=self.languages_for(matching))
+            matching = self.resolved(matching)
+        known, moment, key = self._lexicons.joined, self._moment, (self.reader.state.bucket, word, matching)
+        cached = known.get(key)
+        if cached is not None and cached[0] == moment:
+            return list(cached[1])
+        found = self._find_joined(word, matching)
+        if len(found) <= FAMILY_MAX:
+            if len(known) >= FAMILIES_MAX:
+                known.clear()
+            known[key] = moment, tuple(found)
+        return found
+
+    def _find_joined(self, word: bytes, matching: Matching | None) -> list[bytes]:
+        graph = self._graph
+        sources, wholes = self._part_sources(graph), [] if graph is None else [graph.source]
         found = joined_with(sources, wholes, word, matching) if sources else set()
         if graph is not None:
             found.update(graph.begun(word))
-        return sorted(found)
+        return sorted(found) if found else []
 
     def part_sources(self) -> list[WordSource]:
         """Return the aliases of joined words for walks; a graph has none of parts that begin a word."""
-        state, graph = self.reader.state, self._graph
+        return self._part_sources(self._graph)
+
+    def _part_sources(self, graph: WordGraph | None) -> list[WordSource]:
+        state = self.reader.state
         found: list[WordSource] = []
         if graph is not None and graph.has_aliases:
             found.append(graph.aliases)
@@ -258,11 +285,9 @@ class Lexicon(Statistics):
 
     def beginnings(self, word: bytes, distance: int) -> list[tuple[bytes, TermInfo, int]]:
         """Return the words that begin as a word does; see `Statistics`."""
-        words = self._begun(word, distance)
-        held = self.held(list(words))
-        if distance == 0:
-            return most_frequent([(each, row, 0) for each, row in held])
-        return most_frequent([(each, row, words[each]) for each, row in held])
+        found = self._begun(word, distance)
+        words = list(found)
+        return most_frequent(held_beginnings(words, self.rows(words), found if distance else None, live=self.live))
 
     def variants(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words that begin as a word does, spelled otherwise; see `Statistics`."""

@@ -5,6 +5,7 @@ chooses the stemmers of a word. `families.py` finds the words.
 """
 
 import unicodedata
+from functools import lru_cache
 from typing import NamedTuple
 
 from sonicpy.lexer.languages import by_code
@@ -68,6 +69,9 @@ VOICED = {"f": "v", "s": "z"}
 BEHIND_MIN = 3
 """Letters behind an elided word or an article, at least: l'on is a word of its own."""
 
+STEMMINGS_CACHED = 1_024
+"""Languages of queries and buckets, with the script of a word, whose stemmers are remembered, at most."""
+
 
 class WordStemmers(NamedTuple):
     """The stemmers of a typed word.
@@ -104,27 +108,32 @@ class Matching(NamedTuple):
         They are those of the query's language. Where it is not known, or has no stemmer for such words, they are those
         of the bucket's languages, and where these are not known, those that are common for the script.
         """
-        script = script_of(word)
-        here = tuple(code for code in self.languages if is_written_in(code, script))
-        there = tuple(dict.fromkeys(ALGORITHMS[code] for code in here if code in ALGORITHMS))
-        own = None if self.code is None or not is_written_in(self.code, script) else ALGORITHMS.get(self.code)
-        if own is not None:
-            is_foreign = not self.is_given and bool(here) and self.code not in here
-            if is_foreign:  # it was guessed, and perhaps wrong
-                return WordStemmers(tuple(dict.fromkeys((*there, own))), (), may_agree=False)
-            return WordStemmers((own,), tuple(name for name in there if name != own), may_agree=False)
-        if here:
-            return WordStemmers(there, (), may_agree=False)
-        common = COMMON.get(script, ())
-        if len(common) == 1:
-            return WordStemmers(common, (), may_agree=False)
-        return WordStemmers((), common, may_agree=True)
+        return _stemming(self.code, self.is_given, self.languages, script_of(word))
 
     def own_letters(self, word: str) -> str | None:
         """Return the letters that keep their marks; None: all do."""
         if self.code in MARKS_MATTER and not word.isascii():
             return None
         return OWN_LETTERS.get(self.code or "", "")
+
+
+@lru_cache(STEMMINGS_CACHED)
+def _stemming(asked: str | None, is_given: bool, languages: tuple[str, ...], script: str) -> WordStemmers:
+    """Return the stemmers of the words of a query in one script."""
+    here = tuple(code for code in languages if is_written_in(code, script))
+    there = tuple(dict.fromkeys(ALGORITHMS[code] for code in here if code in ALGORITHMS))
+    own = None if asked is None or not is_written_in(asked, script) else ALGORITHMS.get(asked)
+    if own is not None:
+        is_foreign = not is_given and bool(here) and asked not in here
+        if is_foreign:  # it was guessed, and perhaps wrong
+            return WordStemmers(tuple(dict.fromkeys((*there, own))), (), may_agree=False)
+        return WordStemmers((own,), tuple(name for name in there if name != own), may_agree=False)
+    if here:
+        return WordStemmers(there, (), may_agree=False)
+    common = COMMON.get(script, ())
+    if len(common) == 1:
+        return WordStemmers(common, (), may_agree=False)
+    return WordStemmers((), common, may_agree=True)
 
 
 def is_written_in(code: str, script: str) -> bool:

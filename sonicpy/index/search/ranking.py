@@ -55,6 +55,8 @@ def carry_out(
     planner = PLANNERS.get(config.search.ranking)
     if planner is None:
         return rank_sonic(lexicon, terms, config)
+    if matching is not None:
+        matching = lexicon.resolved(matching)  # once for all words
     window = config.store.kv.retain_word_objects
     filled: list[Part] = []
 

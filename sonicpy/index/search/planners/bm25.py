@@ -22,7 +22,7 @@ from sonicpy.index.search.planners.completions import Fills, complete, complete_
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, add_doubtful, families_of, require_held
 from sonicpy.index.search.planners.inner import add_inner
 from sonicpy.index.search.planners.runs import first_letters
-from sonicpy.index.search.planners.spacing import find_pieces, write_apart, write_together
+from sonicpy.index.search.planners.spacing import find_pieces, words_together, write_apart, write_together
 from sonicpy.index.search.statistics import Statistics
 
 SHARE_STRENGTH = 2.5
@@ -46,12 +46,13 @@ def plan_bm25(
         fills: see `Fills`.
     """
     enough = search.alternates_below
-    families = families_of(statistics, terms, matching)
+    together = words_together(terms)
+    families = families_of(statistics, terms, matching, together)
     clauses = plan_terms(
         terms, statistics.rows(terms.words), statistics.objects, enough, EXPANDED_WORDS, families.words or None
     )
     size = content_size(clauses, terms.flags)
-    write_together(statistics, clauses, terms)
+    write_together(statistics, clauses, together)
     pieces = find_pieces(statistics, clauses, terms)
     begun = list(first_letters(statistics, clauses, terms)) if size <= FULL_FIRST_MAX else []
     add_doubtful(clauses, families.doubtful, statistics.objects)

@@ -4,14 +4,14 @@ They are few lists, not one for each word: an object gains the same from any of 
 can be many. Where all of them find few objects, those join them that begin so but for typing errors.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from sonicpy._native.bm25 import idf
-from sonicpy._native.plan import BRINGS, Clause, Plan, Slot, add_expansions
+from sonicpy._native.plan import BRINGS, Clause, Plan, Slot, add_expansions, by_length
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, Terms
 from sonicpy.config import SearchConfig
-from sonicpy.index.search.beginnings import Beginning, edits_of_beginning, likeliest_beginnings
+from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginnings
 from sonicpy.index.search.expansion import corrections
 from sonicpy.index.search.statistics import Statistics
 
@@ -54,12 +54,12 @@ def complete(statistics: Statistics, last: Clause, clauses: list[Clause], search
     word = last.slots[0].words[0]
     taken = {each for slot in last.slots for each in slot.words}
     others = {each for clause in clauses if clause is not last for each in clause.slots[0].words}
-    begun = statistics.beginnings(word, 0)
-    lists, holders = _by_length(word, begun, taken | others)
+    begun, letters = statistics.beginnings(word, 0), len(word.decode())
+    lists, holders = by_length(begun, letters, *LONGER, taken | others)
     if holders or last.holders:  # john jo: whoever types it looks for another word than john
         last.slots[1:] = filter(None, (_without(slot, others) for slot in last.slots[1:]))
     else:
-        lists, holders = _by_length(word, begun, taken)
+        lists, holders = by_length(begun, letters, *LONGER, taken)
     weight = min(last.weight, idf(statistics.objects, min(holders, statistics.objects)))
     last.slots.extend(
         Slot(tuple(held), share * weight, how="completion")
@@ -89,23 +89,6 @@ def complete_address(statistics: Statistics, clauses: list[Clause], terms: Terms
             weight = COMPLETION_SHARES[-1] * min(clause.weight, idf(statistics.objects, holders))
             clause.slots.append(Slot(tuple(word for word, _ in found), weight, how="completion"))
             clause.holders = max(clause.holders, 1)
-
-
-def _by_length(word: bytes, begun: Iterable[Beginning], but: set[bytes]) -> tuple[tuple[list[bytes], ...], int]:
-    """Return completions as lists, hardly longer than the typed word, longer and longest ones; and how many objects
-    hold them, each word for itself.
-
-    Args:
-        but: words to leave out.
-    """
-    length, holders = len(word.decode()), 0
-    lists: tuple[list[bytes], ...] = ([], [], [])
-    for each, row, _ in begun:
-        if each not in but:
-            more = (len(each) if each.isascii() else len(each.decode())) - length
-            lists[(more > LONGER[0]) + (more > LONGER[1])].append(each)
-            holders += row.df
-    return lists, holders
 
 
 def _without(slot: Slot, words: set[bytes]) -> Slot | None:

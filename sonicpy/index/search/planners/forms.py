@@ -37,7 +37,9 @@ class Families(NamedTuple):
     doubtful: HeldForms
 
 
-def families_of(statistics: Statistics, terms: Terms, matching: Matching | None) -> Families:
+def families_of(
+    statistics: Statistics, terms: Terms, matching: Matching | None, besides: Iterable[bytes] = ()
+) -> Families:
     """Return the other words that the terms of a query find.
 
     Special words, and parts of runs without blanks, have no family, but for numbers that are written otherwise; stop
@@ -45,17 +47,22 @@ def families_of(statistics: Statistics, terms: Terms, matching: Matching | None)
 
     Args:
         matching: the matching of families; None: no word has one.
+        besides: words whose rows are asked for later: one call reads the rows of a query from the disk.
     """
     without = without_family(terms)
-    families = {
-        number: family
-        for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True))
-        if (family := _others(statistics, term, None if flags & without else matching)) is not None
-    }
-    doubtful = {number: family.doubtful for number, family in families.items() if family.doubtful}
+    words: dict[int, tuple[bytes, ...]] = {}
+    doubtful: dict[int, tuple[bytes, ...]] = {}
+    for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True)):
+        family = _others(statistics, term, None if flags & without else matching)
+        if family is not None:
+            if family.words:
+                words[number] = family.words
+            if family.doubtful:
+                doubtful[number] = family.doubtful
     if matching is not None:
         doubtful |= _spelled(terms)
-    words = {number: family.words for number, family in families.items() if family.words}
+    others = (word for found in (words, doubtful) for each in found.values() for word in each)
+    statistics.rows([*terms.words, *others, *besides])
     return Families(_held(statistics, words), _held(statistics, doubtful))
 
 

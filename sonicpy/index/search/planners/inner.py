@@ -1,30 +1,25 @@
 """The parts of joined words: `path` finds `os.path.join`, too, below a word of its own."""
 
-from sonicpy._native.bm25 import idf
 from sonicpy._native.parts import tokens_of
-from sonicpy._native.plan import BRINGS, Clause, Slot
+from sonicpy._native.plan import BRINGS, Clause, add_joined
 from sonicpy._native.terms import PART, Terms
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics
 
-PART_SHARE = 0.8
-"""The share of the typed word's weight that a word has with it as a part."""
-
 
 def add_inner(statistics: Statistics, clauses: list[Clause], terms: Terms, matching: Matching | None) -> None:
     """Add to the clauses that bring objects the words that have the typed word, or a form of it, as a part."""
+    joined: list[tuple[Clause, list[bytes]]] = []
     for clause in clauses:
-        if not clause.role & BRINGS or terms.flags[clause.term] & PART:
-            continue
-        typed = clause.slots[0].words
-        joined = [word for word in statistics.joined(_core(typed[0]), matching) if word not in typed]
-        found = statistics.held(joined) if joined else []
-        if found:
-            holders = sum(row.df for _, row in found)
-            weight = PART_SHARE * min(clause.weight, idf(statistics.objects, min(holders, statistics.objects)))
-            place = next((at for at, slot in enumerate(clause.slots) if slot.how != "exact"), len(clause.slots))
-            clause.slots.insert(place, Slot(tuple(word for word, _ in found), weight, how="completion"))
-            clause.holders = max(clause.holders, 1)
+        if clause.role & BRINGS and not terms.flags[clause.term] & PART:
+            words = statistics.joined(_core(clause.slots[0].words[0]), matching)
+            if words:
+                joined.append((clause, words))
+    if not joined:
+        return
+    held = dict(statistics.held([word for _, words in joined for word in words]))
+    for clause, words in joined:
+        add_joined(clause, words, held, statistics.objects)
 
 
 def _core(word: bytes) -> bytes:

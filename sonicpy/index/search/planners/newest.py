@@ -10,7 +10,7 @@ from sonicpy.index.search.plan import IN_PAIRS, IS_STOP, IS_UNHELD
 from sonicpy.index.search.planners.completions import Fills, complete, complete_address, never
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of
 from sonicpy.index.search.planners.inner import add_inner
-from sonicpy.index.search.planners.spacing import find_pieces, write_apart, write_together
+from sonicpy.index.search.planners.spacing import find_pieces, words_together, write_apart, write_together
 from sonicpy.index.search.statistics import Statistics
 
 
@@ -31,7 +31,8 @@ def plan_newest(
     clauses: list[Clause] = []
     left_out: dict[int, str] = {}
     expanded = 0
-    families = families_of(statistics, terms, matching)
+    together = words_together(terms)
+    families = families_of(statistics, terms, matching, together)
     for number, (term, row, flags) in enumerate(
         zip(terms.words, statistics.rows(terms.words), terms.flags, strict=True)
     ):
@@ -53,7 +54,7 @@ def plan_newest(
             add_forms(clause, families.doubtful[number], statistics.objects)
         if number == terms.last and not flags & PART and not is_letter(term, flags):
             last = clause
-    write_together(statistics, clauses, terms)
+    write_together(statistics, clauses, together)
     pieces = find_pieces(statistics, clauses, terms)
     add_inner(statistics, clauses, terms, matching)
     for clause in clauses:

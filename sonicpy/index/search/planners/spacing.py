@@ -25,6 +25,7 @@ PIECE_LETTERS_MIN = 2
 PIECES_MAX = 3
 JOINING, SIGNED_MAX = (b"", b".", b"_", b":"), 3
 """Signs between the words of a joined word, and words that are looked for with signs, at most."""
+PLAIN = (b"",)
 INITIALS = range(2, 6)
 """How many letters words have that may be initials, written with dots."""
 SHARE = 0.5
@@ -45,17 +46,25 @@ def other_spellings(terms: Terms) -> list[bytes]:
 # -- written together -------------------------------------------------------------------------------------------------
 
 
-def write_together(statistics: Statistics, clauses: list[Clause], terms: Terms) -> None:
-    """Add to the clauses of neighbours the word that they make together, if objects hold it."""
+def words_together(terms: Terms) -> dict[bytes, tuple[int, ...]]:
+    """Return the words that neighbours make together, each with the numbers of their terms; none in a sentence."""
     if len(terms) > TERMS_MAX + terms.flags.count(PART):
-        return
+        return {}
     places = {word: numbers for numbers, word in (*_neighbours(terms), *_closed(terms))}
     for word in terms.words:
         places.pop(word, None)
-    if not places:
-        return
-    by_term = {clause.term: clause for clause in clauses}
-    for word, row in statistics.held(list(places)):
+    return places
+
+
+def write_together(statistics: Statistics, clauses: list[Clause], places: dict[bytes, tuple[int, ...]]) -> None:
+    """Add to the clauses of neighbours the word that they make together, if objects hold it.
+
+    Args:
+        places: of `words_together`.
+    """
+    found = statistics.held(list(places)) if places else []
+    by_term = {clause.term: clause for clause in clauses} if found else {}
+    for word, row in found:
         for number in places[word]:
             if number in by_term:
                 clause = by_term[number]
@@ -67,15 +76,18 @@ def write_together(statistics: Statistics, clauses: list[Clause], terms: Terms) 
 def _neighbours(terms: Terms) -> Iterator[tuple[tuple[int, ...], bytes]]:
     """Yield the numbers of terms that follow each other, and the word that they make."""
     numbers = [number for number, flags in enumerate(terms.flags) if not flags & PART]
-    for first in range(len(numbers)):
-        for count in range(2, DIGITS_TOGETHER_MAX + 1):
-            found = tuple(numbers[first : first + count])
-            words = [terms.words[number] for number in found]
-            if len(words) < count or (count > TOGETHER_MAX and not all(map(bytes.isdigit, words))):
+    words = [terms.words[number] for number in numbers]
+    are_digits = [word.isdigit() for word in words]
+    are_stops = [terms.flags[number] & STOP != 0 for number in numbers]
+    are_letters = [is_unspaced_letter(word) for word in words]
+    for first in range(len(words) - 1):
+        for end in range(first + 2, min(first + DIGITS_TOGETHER_MAX, len(words)) + 1):
+            if are_letters[end - 1] or (end - first > TOGETHER_MAX and not all(are_digits[first:end])):
                 break
-            if not all(terms.flags[number] & STOP for number in found) and not any(map(is_unspaced_letter, words)):
-                for sign in JOINING if count <= SIGNED_MAX else (b"",):
-                    yield found, sign.join(words)
+            if not are_letters[first] and not all(are_stops[first:end]):
+                found, parts = tuple(numbers[first:end]), words[first:end]
+                for sign in JOINING if end - first <= SIGNED_MAX else PLAIN:
+                    yield found, sign.join(parts)
 
 
 def _closed(terms: Terms) -> Iterator[tuple[tuple[int, ...], bytes]]:
@@ -86,7 +98,7 @@ def _closed(terms: Terms) -> Iterator[tuple[tuple[int, ...], bytes]]:
         if not word.isalnum() and len(tokens := tokens_of(word)) > 1:
             yield (number,), b"".join(tokens)
         elif word.isalpha() and len(word) in INITIALS:
-            yield (number,), b".".join(word[at : at + 1] for at in range(len(word)))
+            yield (number,), ".".join(word.decode()).encode()
 
 
 # -- written apart ----------------------------------------------------------------------------------------------------
