@@ -119,7 +119,8 @@ def rebalance(arguments: argparse.Namespace) -> int:
 
 def spread(arguments: argparse.Namespace) -> int:
     """Divide the buckets of a collection into parts. Raises SonicError."""
-    layout = load_cluster("operator.spread_collection").spread(brokers(arguments), arguments.collection, arguments.parts)
+    module = load_cluster("operator.spread_collection")
+    layout = module.spread(brokers(arguments), arguments.collection, arguments.parts)
     for name, parts in layout.spread:
         print(f"{name}: each bucket has {parts} parts")
     if arguments.parts == 1:
