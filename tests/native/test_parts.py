@@ -4,7 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sonicpy._native.parts import parts_of
+from sonicpy._native.parts import aliases_of, nearest_parts, parts_of
+from sonicpy._native.plan import BRINGS, Clause, Slot, add_joined, by_length
+from sonicpy._native.term_rows import TermInfo
+from sonicpy._native.varint import pack_varints
 from tests.reference import parts as twin
 
 
@@ -79,3 +82,38 @@ def test_parts_are_those_of_the_twin(pieces: list[str]) -> None:
     word = "".join(pieces)
 
     assert [part.decode() for part in parts_of(word.encode())] == twin.parts_of(word)
+
+
+def row(holders: int) -> TermInfo:
+    return TermInfo(pack_varints((0, holders, 0, 0)), 4)
+
+
+def test_an_alias_counts_as_its_word_with_the_smallest_distance() -> None:
+    aliases = aliases_of(b"os.path.join")
+    found = {b"other": 1, **dict.fromkeys(aliases, 2), aliases[-1]: 1}
+    assert len(aliases) > 1
+    assert nearest_parts(found) == {b"other": 1, b"os.path.join": 1}
+    assert nearest_parts({b"os.path.join": 0, aliases[0]: 1}) == {b"os.path.join": 0}
+    assert nearest_parts({b"plain": 2}) == {b"plain": 2}
+
+
+def test_completions_are_listed_by_letters_not_bytes() -> None:
+    words = ["éé", "ééab", "ééabc", "ééabcde", "ééabcdef", "taken"]
+    begun = [(word.encode(), row(number + 1), 0) for number, word in enumerate(words)]
+    lists, holders = by_length(begun, 2, 2, 5, {b"taken"})
+    assert [[word.decode() for word in each] for each in lists] == [words[:2], words[2:4], words[4:5]]
+    assert holders == 1 + 2 + 3 + 4 + 5
+    with pytest.raises(TypeError):
+        by_length([(b"word", None, 0)], 2, 2, 5, set())  # type: ignore[list-item]
+
+
+def test_joined_words_stand_before_completions_and_leave_out_typed_ones() -> None:
+    slots = [Slot((b"path", b"paths"), 2.0), Slot((b"pathway",), 0.5, how="completion")]
+    clause = Clause(0, BRINGS, 2.0, slots)
+    held = {b"paths": row(5), b"os.path": row(1), b"a.path": row(2)}
+    add_joined(clause, [b"a.path", b"gone.path", b"os.path", b"paths"], held, 1_000)
+    assert [slot.words for slot in clause.slots] == [(b"path", b"paths"), (b"a.path", b"os.path"), (b"pathway",)]
+    assert (clause.slots[1].how, clause.holders) == ("completion", 1)
+    assert clause.slots[1].weight == pytest.approx(1.6)
+    add_joined(clause, [b"paths"], held, 1_000)
+    assert len(clause.slots) == 3
