@@ -53,6 +53,13 @@ class NodeServer(Server):
         self._name = name
         self._is_strong = is_strong
 
+    async def run(self) -> None:
+        """Serve until a stop signal; see `Server.run`. No task is left: the end of the loop cancels each once alone."""
+        try:
+            await super().run()
+        finally:
+            await end(asyncio.all_tasks() - {asyncio.current_task()})
+
     @contextlib.asynccontextmanager
     async def _opened(self) -> AsyncIterator[tuple[BaseService, PeriodicWork]]:
         statistics = ServerStatistics()

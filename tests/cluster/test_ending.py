@@ -1,9 +1,16 @@
 """Tasks end, also those that swallow the first cancellation."""
 
 import asyncio
+import threading
 
-from sonicpy.cluster.log.ending import end
-from tests.support.patience import WAIT_S
+import pytest
+
+pytest.importorskip("nats", reason="needs nats-py: pip install nats-py")
+
+from sonicpy.cluster.log.ending import end  # noqa: E402
+from sonicpy.cluster.server import NodeServer  # noqa: E402
+from sonicpy.config import Config  # noqa: E402
+from tests.support.patience import WAIT_S  # noqa: E402
 
 
 def test_a_task_ends_although_it_swallows_a_cancellation() -> None:
@@ -28,3 +35,33 @@ def test_a_task_ends_although_it_swallows_a_cancellation() -> None:
         await end([])
 
     asyncio.run(asyncio.wait_for(test(), WAIT_S))
+
+
+class Stubborn(NodeServer):
+    """A node that leaves a task of nats-py, which is publishing when it is cancelled first."""
+
+    def __init__(self) -> None:
+        super().__init__(Config(), lambda _: None, "nats://127.0.0.1:1", "n1", is_strong=False)
+        self.cancelled = 0
+        self.left: list[asyncio.Task[None]] = []
+
+    async def _run(self) -> None:
+        self.left.append(asyncio.create_task(self._publish()))
+        await asyncio.sleep(0)
+
+    async def _publish(self) -> None:
+        while self.cancelled < 2:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                self.cancelled += 1
+
+
+def test_a_node_ends_all_its_tasks() -> None:
+    server = Stubborn()
+    runner = threading.Thread(target=lambda: asyncio.run(server.run()), daemon=True)
+    runner.start()
+    runner.join(WAIT_S)
+    assert not runner.is_alive()
+    assert server.cancelled == 2
+    assert all(task.done() for task in server.left)
