@@ -154,7 +154,7 @@ def flushing(collection: str) -> MetaKey[int]:
 
 
 REPLICA: MetaKey[Mapping[str, Any]] = MetaKey(b"replica", _pack_settings, _unpack_settings)
-"""The `Progress` of a replica. Missing in a store that is no replica."""
+"""The `LogProgress` of a replica. Missing in a store that is no replica."""
 
 CHANGES: MetaKey[bytes] = MetaKey(b"changes", bytes, bytes)
 """The changes of the last commits, packed by `changes.py`. Missing in a store that an older version wrote last."""
