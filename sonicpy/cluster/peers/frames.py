@@ -8,13 +8,14 @@ answer. Answers may come in any order.
 
 import asyncio
 import struct
+from abc import ABC, abstractmethod
 from typing import cast
 
 HEAD = struct.Struct("<II")
 FRAME_BYTES_MAX = 64 << 20
 
 
-class Frames(asyncio.Protocol):
+class Frames(asyncio.Protocol, ABC):
     """One end of a connection that reads and writes frames; `take` gets each frame."""
 
     def __init__(self) -> None:
@@ -48,9 +49,9 @@ class Frames(asyncio.Protocol):
             self.take(number, data[begin:place])
         self._rest = data[place:]
 
+    @abstractmethod
     def take(self, number: int, body: bytes) -> None:
         """Take a frame."""
-        raise NotImplementedError
 
     def send(self, number: int, body: bytes) -> None:
         """Send a frame, if the connection is open."""
