@@ -12,6 +12,7 @@ the server hold at most two reads, one unfinished line, and WRITE_HIGH_BYTES of 
 import asyncio
 import math
 import time
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, cast
 
 from sonicpy.channel import replies
@@ -204,7 +205,7 @@ class Connection(asyncio.BufferedProtocol):
             self._busy_until_s = time.perf_counter() + BUSY_S
         synced = self._seal(out, promises) if promises else None
         if synced is not None or stop not in ENDS_WITH_REPLIES:
-            self._defer(synced, out, promises, stop)
+            self._defer(self._answer_later(synced, out, promises, stop))
         else:
             self._write(out)
             if self.session.ended:
@@ -242,15 +243,9 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._runner.withdraw(out, promises, error)
 
-    def _defer(
-        self,
-        synced: "asyncio.Future[Any] | None",
-        out: list[bytes],
-        promises: list[int],
-        stop: TurnEnd | Command | None,
-    ) -> None:
+    def _defer(self, answering: Coroutine[Any, Any, None]) -> None:
         self._state.note(TurnEvent.DEFER)
-        self._pending = self._loop.create_task(self._answer_later(synced, out, promises, stop))
+        self._pending = self._loop.create_task(answering)
 
     async def _answer_later(
         self,
@@ -288,7 +283,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._transport is None or not isinstance(relayed, Relayed):
             return
         if answer is None:
-            self._defer(None, [], [], relayed.command)
+            self._defer(self._answer_later(None, [], [], relayed.command))
             self._pause_or_resume_reading()
             return
         self._state.note(TurnEvent.ANSWERED)

@@ -12,7 +12,7 @@ class VerbFigures:
     count: int
     seconds: float
     up_to_bound: list[int]
-    """Number of commands that took at most each of statistics.BOUNDS_S."""
+    """Number of commands that took at most each of server_statistics.BOUNDS_S."""
 
 
 @dataclass(frozen=True, slots=True)
