@@ -63,6 +63,7 @@ SWEPT_ROWS = 20_000
 GROWTHS_MAX = 20
 """Maximum of doublings of the map for one step: far more than any disk holds."""
 REPORT_SECONDS = 5.0
+"""Interval of log lines."""
 SCRIPTS_WITHOUT_BLANKS = (
     range(0x0E00, 0x0F00),  # Thai, Lao
     range(0x1000, 0x10A0),  # Burmese
@@ -77,7 +78,6 @@ SCRIPTS_WITHOUT_BLANKS = (
     range(0x20000, 0x32000),  # Han
 )
 """Code points of the letters whose runs are cut into pairs."""
-"""Interval of log lines."""
 
 STAGED = Scope(STAGING, "converted")
 

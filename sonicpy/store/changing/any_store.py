@@ -2,7 +2,7 @@
 
 Readable        the protocol of reads and sizes
 Writable        the same, and of changes up to their commit
-Maintainable      the same, and of the steps that keep a store fast and safe
+Maintainable    the same, and of the steps that keep a store fast and safe
 AnyStore        the same, and of the end
 
 Store           has all of it
