@@ -167,13 +167,6 @@ def make_all(folder: Path, access: Access = PRIVATE) -> list[Path]:
     return missing[::-1]
 
 
-def keep_mode(path: Path, descriptor: int) -> None:
-    """Give a new file the mode of the regular file that it will replace. Raises OSError."""
-    held = path.lstat()
-    if stat.S_ISREG(held.st_mode):
-        os.fchmod(descriptor, stat.S_IMODE(held.st_mode))
-
-
 def wider(folder: Path, paths: Iterable[Path], access: Access) -> Iterator[tuple[Path, int]]:
     """Yield the folder and the files in it whose modes allow more than `access`, with their modes.
 

@@ -12,7 +12,7 @@ from typing import Final
 VARIANTS_MAX: Final = 8
 """Other spellings of a few letters that are looked for, at most."""
 
-HIRAGANA, KATAKANA = range(0x3041, 0x3097), range(0x30A1, 0x30F7)
+KATAKANA = range(0x30A1, 0x30F7)
 KANA_DISTANCE = 0x60
 """From a letter of Hiragana to the same one of Katakana."""
 SCRIPTS: Final = ("CJK", "HIRAGANA", "KATAKANA", "DEVANAGARI")
