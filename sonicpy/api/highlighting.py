@@ -22,7 +22,6 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.lexer.folded import Borders, Folded, Span
 from sonicpy.lexer.lexer import NO_LANGUAGE, Lexer
 from sonicpy.lexer.normalizer import normalizer, sonic_normalizer
-from sonicpy.rules import NEWEST
 
 TORN_MAX = 200
 """Characters without a word border in which terms are searched, at most: they are read once for each term."""
@@ -84,14 +83,9 @@ def spans(text: str, explanation: Explanation) -> list[Span]:
     return merged
 
 
-def wanted_words(explanation: Explanation) -> set[str]:
-    """Return the words that a query looks for: its own, and the words in their place."""
-    return set(_wanted(explanation))
-
-
 def _wanted(explanation: Explanation) -> dict[str, set[str]]:
-    """Return the words that a query looks for, each with the typed words that may be a part of it; an empty one
-    means the whole word.
+    """Return the words that a query looks for, its own and those in their place, each with the typed words that may be
+    a part of it; an empty one means the whole word.
 
     A word that goes on behind the typed letters without a blank is not among them: the typed letters are marked in it.
     """
@@ -149,7 +143,7 @@ class _Reading:
         )
         form = _sections(analysis)[0].unicode_normalization
         whole = sonic_normalizer if analysis.compat else normalizer
-        self._prepares = form == "nfkc" and analysis.rules >= NEWEST
+        self._prepares = lexer.prepares
         self._normalize = cache(whole(form, fold_diacritics=analysis.diacritic_folding))
         self._folded = Folded(text, self._fold)
         self._chunks = Borders([0, *(place for match in _CHUNKS.finditer(text) for place in match.span()), len(text)])

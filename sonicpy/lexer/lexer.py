@@ -124,7 +124,7 @@ class Lexer:
             bigrams=True,
             words_of_run=self._segmenters.words_of_run,
             rules=self.rules,
-            prepares=self.rules >= NEWEST and form == "nfkc",
+            prepares=self.prepares,
         )
 
     def _sonic_analyzer(self) -> Analyzer:
@@ -142,6 +142,11 @@ class Lexer:
             whole_pieces=True,
             stops_in_any_form=True,
         )
+
+    @property
+    def prepares(self) -> bool:
+        """Whether characters of a text become others before words are cut; see ext/tables/prepared.py."""
+        return self.rules >= NEWEST and self._normalization.unicode_normalization == "nfkc"
 
     def prepare(self) -> None:
         """Read all tables now, so that no text waits for them."""
@@ -194,7 +199,7 @@ class Lexer:
     def note_language(self, terms: Terms, text: str, lang: str | None) -> None:
         """Note in the terms of a PUSH the language that its bucket is to count: LANG, or a guess.
 
-        Texts whose language the client does not name are guessed if `is_sampled` says so of their object.
+        Callers leave out texts without LANG unless their objects are sampled (`is_sampled`): each guess takes time.
         """
         if self.rules < NEWEST or not isinstance(self._guesser, LanguageGuesser):
             return

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sonicpy import Explanation, Index, highlight
 from sonicpy.api.explanation import Alternate, Term
-from sonicpy.api.highlighting import spans, wanted_words
+from sonicpy.api.highlighting import spans
 from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.explain import analysis
@@ -165,8 +165,9 @@ def asking(words: set[str]) -> Explanation:
     )
 
 
-def test_wanted_words() -> None:
-    assert wanted_words(asking({"b", "a"})) == {"a", "b", "unknownword"}
+def test_marked_are_the_words_of_a_query_and_those_in_their_place() -> None:
+    marked = "<mark>a</mark> <mark>b</mark> <mark>unknownword</mark> c"
+    assert highlight("a b unknownword c", asking({"b", "a"})) == marked
 
 
 @pytest.mark.parametrize("unit", ["weather ", "東京", "カ", "a\u0301", "a.", "l'", "\u0301", "x@y.z "])
