@@ -91,9 +91,9 @@ class GraphPool:
 
     def take_broken(self) -> set[int]:
         """Return the buckets in `broken` and in `outdated`, and forget them."""
-        broken = self.broken | self.outdated
+        unusable = self.unusable
         self.broken, self.outdated = set(), set()
-        return broken
+        return unusable
 
     def note_built(self, bucket: int) -> None:
         """Note that the graph of a bucket was built again."""
