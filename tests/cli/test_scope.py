@@ -1,4 +1,4 @@
-"""Names of collections and buckets on the command line: the bucket may be left out, an absent one is told."""
+"""Names of collections and buckets on the command line: a bucket may be left out; a message names an absent one."""
 
 import json
 from pathlib import Path

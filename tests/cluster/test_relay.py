@@ -73,7 +73,7 @@ def desk_with(
     is_cut_off: bool = True,
     spread: tuple[tuple[str, int], ...] = (),
 ) -> Desk:
-    """Return the desk of the node n1 in a cluster with one partition, which it does not hold unless it is told so."""
+    """Return the desk of the node n1 in a cluster with one partition, which it holds only if `held` has it."""
     places = Places(Layout(1, 2, ("n2", "n3"), spread=spread))
     places.holders = [("n2", "n3")]
     none: Any = None

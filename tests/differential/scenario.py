@@ -160,7 +160,7 @@ class Scenario:
     profile: str
     steps: tuple[Step, ...]
     is_fresh: bool = False
-    """Whether it needs a server without data, for the figures of INFO."""
+    """Whether the server has to be without data, for the figures of INFO."""
 
     def with_steps(self, steps: Sequence[Step]) -> "Scenario":
         """Return the scenario with other steps."""
@@ -175,7 +175,7 @@ class Maker:
         self._words = self._some_words()
         self._buckets: tuple[str, ...] = BUCKETS
         self._asks_language = self._chance.random() < 0.8
-        """Whether every text names its language: without one, Sonic guesses."""
+        """Whether every line with a text has a LANG: without one, Sonic guesses the language."""
 
     def scenario(self, seed: int) -> Scenario:
         """Return the scenario."""

@@ -111,7 +111,7 @@ def test_a_half_is_found_by_its_numbers() -> None:
 
 def test_symbols_are_hidden_words() -> None:
     assert hidden("∑ → x") == ["∑", "→"]
-    assert [flags for flags in NEWER.lex("∑", "none").flags] == [STOP]
+    assert list(NEWER.lex("∑", "none").flags) == [STOP]
 
 
 def test_turkish_capitals_have_no_joints() -> None:

@@ -47,7 +47,7 @@ class Place:
 
     @property
     def is_default(self) -> bool:
-        """Whether it is sonicpy in the default mode, with scores, totals, statistics and explanations."""
+        """Whether the index is of sonicpy in the default mode, with scores, totals, statistics and explanations."""
         return self.kind not in ("compat", "Sonic")
 
 
