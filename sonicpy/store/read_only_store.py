@@ -6,7 +6,6 @@ may not write the table (a read-only medium, no permission) excludes writers whi
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from math import inf
 from pathlib import Path
 from typing import Any, cast
 
@@ -44,7 +43,6 @@ class ReadOnlyStore(StoreReader):
     """
 
     refusing = has_dropped = has_removals = False
-    _is_closing = False
 
     def __init__(
         self,
@@ -62,7 +60,7 @@ class ReadOnlyStore(StoreReader):
         refuse_unrecovered(folder)
         refuse_damaged_file(folder)
         unlocked = not may_write(folder, access)
-        self._closers: list[Callable[[], object]] = []  # each may be called again
+        self._closers = []
         self._board: ChangeBoard | None = None
         self._reader_lock: ReaderLock | None = None
         try:
@@ -147,28 +145,6 @@ class ReadOnlyStore(StoreReader):
         self._environment.leave_to_parent()
         if self._reader_lock is not None:
             self._reader_lock.release()
-
-    def close(self, seconds: float = inf) -> None:
-        """Stop reading, once reads of other threads have ended; see `Store.close`."""
-        is_alone = True
-        try:
-            if not self._is_closing:
-                is_alone = self._environment.wait_for_others(seconds)
-        finally:
-            if is_alone:
-                insist(self._release)
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether `close` has given everything back."""
-        return not self._closers
-
-    def _release(self) -> None:
-        """Release everything; a second call finishes an interrupted one."""
-        self._is_closing = True
-        while self._closers:
-            self._closers[-1]()
-            del self._closers[-1]
 
 
 def _check_made_with(folder: Path, environment: Environment, analyzer: Mapping[str, str]) -> frozenset[str]:

@@ -3,10 +3,11 @@
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from math import inf
 from pathlib import Path
 from typing import Any
 
-from sonicpy._native.held import Held
+from sonicpy._native.held import Held, insist
 from sonicpy._native.readers import Reading
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
@@ -19,7 +20,7 @@ from sonicpy.store.views.view import View
 
 
 class StoreReader:
-    """The common part of `Store` and `ReadOnlyStore`.
+    """The common part of `Store` and `ReadOnlyStore`, which give back by `_closers` all that they hold.
 
     Args:
         folder: of the store.
@@ -36,6 +37,8 @@ class StoreReader:
     durability = "interval"
     uncommitted = 0
     is_torn = False
+    _is_closing = False
+    _closers: list[Callable[[], object]]  # each may be called again
 
     def __init__(
         self, folder: Path, environment: Environment, postings_max_bytes: int, access: Access = PRIVATE
@@ -114,3 +117,33 @@ class StoreReader:
     def map_bytes(self) -> int:
         """Return the bytes of address space reserved for the environment."""
         return self._environment.map_bytes()
+
+    def close(self, seconds: float = inf) -> None:
+        """Finish the work, and release the store for other processes; a second call finishes an interrupted one.
+
+        Args:
+            seconds: time limit for the reads of other threads; if they take longer, the store stays as after a kill.
+        """
+        is_alone = True
+        try:
+            if not self._is_closing:
+                is_alone = self._finish(seconds)
+        finally:
+            if is_alone:
+                insist(self._release)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` has given everything back."""
+        return not self._closers
+
+    def _finish(self, seconds: float) -> bool:
+        """Do the last work; return whether no other thread uses the store any more."""
+        return self._environment.wait_for_others(seconds)
+
+    def _release(self) -> None:
+        """Release everything; a second call finishes an interrupted one."""
+        self._is_closing = True
+        while self._closers:
+            self._closers[-1]()
+            del self._closers[-1]

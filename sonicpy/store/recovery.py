@@ -74,7 +74,6 @@ class RecoveringStore(StoreReader):
         self._snapshot_cache = self._fresh_cache()
         self._board: ChangeBoard | None = None
         self._unsealed: list[bytes] = []
-        self._closers: list[Callable[[], object]]  # each may be called again
         self._committed_position = 0
         self._is_new = self._notes_format = False
 

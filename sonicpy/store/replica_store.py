@@ -9,11 +9,12 @@ A position is the number of an entry, beginning with 1; 0 is an empty replica.
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from math import inf
 from pathlib import Path
 
 from sonicpy.errors import StoreError
-from sonicpy.files import PRIVATE, Access
+from sonicpy.files import Access
 from sonicpy.store.changing.apply import apply_all
 from sonicpy.store.changing.mutations import unpack_mutation
 from sonicpy.store.disk.checkpoint import CHECKPOINT_BYTES
@@ -21,7 +22,6 @@ from sonicpy.store.disk.log import Records
 from sonicpy.store.rows.log_progress import LogProgress
 from sonicpy.store.rows.meta import POSITION, REPLICA
 from sonicpy.store.store import Store
-from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
 from sonicpy.store.views.write_view import WriteView
 
 
@@ -90,24 +90,8 @@ class ReplicaStore(Store):
     Args, errors: as `Store`; StoreError also for a folder that is no replica, or was changed outside of the cluster.
     """
 
+    progress = LogProgress()
     _log: RecordsInMemory
-
-    def __init__(
-        self,
-        folder: Path,
-        analyzer: Mapping[str, str],
-        *,
-        map_bytes: int,
-        postings_max_bytes: int = POSTINGS_MAX_BYTES,
-        access: Access = PRIVATE,
-    ) -> None:
-        self.progress = LogProgress()
-        super().__init__(folder, analyzer, map_bytes=map_bytes, postings_max_bytes=postings_max_bytes, access=access)
-        try:
-            self._read_progress()
-        except BaseException:
-            super().close()
-            raise
 
     def apply_batch(self, records: Sequence[bytes], progress: LogProgress) -> list[int]:
         """Carry out the records of the next entry of the cluster's log; return the result of each.
@@ -164,6 +148,14 @@ class ReplicaStore(Store):
 
     def _make_log(self, folder: Path, access: Access) -> Records:
         return RecordsInMemory()
+
+    def _open(self) -> None:
+        super()._open()
+        try:
+            self._read_progress()
+        except BaseException:
+            self._finish(inf)  # as `close` would leave it
+            raise
 
     def _sync_in_background(self) -> None:
         """Sync only if many replaced pages wait for it: the cluster's log has all unsynced changes."""

@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +24,10 @@ from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.files import PRIVATE, Access
 from sonicpy.rules import FIRST
-from sonicpy.store.care.convert import Conversion, is_convertible
+from sonicpy.store.care.convert import bring_up_to_date, is_convertible
 from sonicpy.store.care.startup import prepare
 from sonicpy.store.changing.apply import apply_all
-from sonicpy.store.changing.mutations import (
-    Mutation,
-    PushTerms,
-    RulesDiffer,
-    pack_mutation,
-    pack_push,
-)
+from sonicpy.store.changing.mutations import Mutation, PushTerms, RulesDiffer, pack_mutation, pack_push
 from sonicpy.store.disk import folder as store_folder
 from sonicpy.store.disk.background_sync import BackgroundSync
 from sonicpy.store.disk.boot_mark import note_boot
@@ -44,13 +37,7 @@ from sonicpy.store.disk.free_space import FreeSpace
 from sonicpy.store.disk.log import RECORD_MAX_BYTES, Log, Records
 from sonicpy.store.recovery import Item, RecoveringStore, Value
 from sonicpy.store.refused_changes import Refusals
-from sonicpy.store.rows.meta import (
-    FORMAT,
-    OLDER_FORMATS,
-    check_analyzer,
-    check_format,
-    read_position,
-)
+from sonicpy.store.rows.meta import OLDER_FORMATS, read_position
 from sonicpy.store.views.open_cache import OpenCache
 from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
 from sonicpy.store.views.view import View
@@ -89,7 +76,6 @@ class Store(RecoveringStore):
 
     # Objects of at most 30 attributes are read with fewer instructions, so rare ones are here.
     was_converted = False
-    _is_closing = False
 
     def __init__(
         self,
@@ -102,7 +88,7 @@ class Store(RecoveringStore):
         access: Access = PRIVATE,
         turn: Turn | None = None,
     ) -> None:
-        self._closers: list[Callable[[], object]] = []  # each may be called again
+        self._closers = []
         try:
             lock = self._lock = store_folder.WriterLock(folder, access)
             self._closers.append(lock.release)
@@ -425,25 +411,6 @@ class Store(RecoveringStore):
         self._environment.leave_to_parent()
         self._lock.release()
 
-    def close(self, seconds: float = inf) -> None:
-        """Commit, sync, and release the store for other processes; a second call finishes an interrupted one.
-
-        Args:
-            seconds: time limit for the reads of other threads; if they take longer, the store stays as after a kill.
-        """
-        is_alone = True
-        try:
-            if not self._is_closing:
-                is_alone = self._finish(seconds)
-        finally:
-            if is_alone:
-                insist(self._release)
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether `close` has given everything back."""
-        return not self._closers
-
     # -- inside --------------------------------------------------------------------------------------------------
 
     def _finish(self, seconds: float) -> bool:
@@ -503,24 +470,11 @@ class Store(RecoveringStore):
             with Held(self._syncing):
                 pass
 
-    def _convert(self) -> None:
-        """Convert the tables of a store of an older version; refuse another one as it is."""
-        environment = self._environment
-        with environment.reading() as transaction:
-            found = FORMAT.read(transaction)
-            self._is_new = found is None
-            self._notes_format = found in OLDER_FORMATS
-            is_old = is_convertible(transaction)
-            if not self._is_new and not is_old:
-                check_format(transaction)
-                check_analyzer(self.folder, transaction, self._analyzer)
-        if is_old:
-            Conversion(self.folder, environment, self._analyzer).run()
-            self.was_converted = True
-        environment.add_tables()
-
     def _open(self) -> None:
-        self._convert()
+        found = bring_up_to_date(self.folder, self._environment, self._analyzer)
+        self._is_new, self._notes_format = found is None, found in OLDER_FORMATS
+        if is_convertible(found):
+            self.was_converted = True
         self._transactions = self._environment.transactions
         with self._environment.reading() as transaction:
             self._committed_position = read_position(transaction)
@@ -534,10 +488,3 @@ class Store(RecoveringStore):
             logger.error("the log was damaged: the part after position %d was set aside as %s", end, path)
         self._watch_log()
         self._log.retire(end)
-
-    def _release(self) -> None:
-        """Release everything; a second call finishes an interrupted one."""
-        self._is_closing = True
-        while self._closers:
-            self._closers[-1]()
-            del self._closers[-1]

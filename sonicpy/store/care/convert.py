@@ -48,6 +48,7 @@ from sonicpy.store.rows.meta import (
     NEXT_BUCKET,
     ORDER,
     check_analyzer,
+    check_format,
     note_format,
 )
 from sonicpy.store.rows.numbered_terms import terms_numbered
@@ -82,9 +83,26 @@ SCRIPTS_WITHOUT_BLANKS = (
 STAGED = Scope(STAGING, "converted")
 
 
-def is_convertible(transaction: Transaction) -> bool:
-    """Return whether the store has the format that a `Conversion` reads, perhaps partly converted."""
-    return FORMAT.read(transaction) == str(CONVERTED_FORMAT)
+def is_convertible(found: str | None) -> bool:
+    """Return whether a format is the one that a `Conversion` reads, perhaps partly converted."""
+    return found == str(CONVERTED_FORMAT)
+
+
+def bring_up_to_date(folder: Path, environment: Environment, analyzer: Mapping[str, str]) -> str | None:
+    """Convert a store if its format is older, and make the tables that it lacks; return the format, None: it is new.
+
+    Raises:
+        StoreError: the store cannot be read with this analysis of texts; it stays as it is.
+    """
+    with environment.reading() as transaction:
+        found = FORMAT.read(transaction)
+        if found is not None and not is_convertible(found):
+            check_format(transaction)
+            check_analyzer(folder, transaction, analyzer)
+    if is_convertible(found):
+        Conversion(folder, environment, analyzer).run()
+    environment.add_tables()
+    return found
 
 
 class Conversion:

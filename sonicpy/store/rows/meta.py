@@ -25,7 +25,7 @@ OLDER_FORMATS = ("4",)
 """The formats that are read, and that the first commit turns into today's."""
 READABLE_FORMATS = (*OLDER_FORMATS, str(FORMAT_VERSION), str(LISTED_FORMAT))
 CONVERTED_FORMAT = 3
-"""The format that `store.convert` reads."""
+"""The format that `care/convert.py` reads."""
 
 OPEN_ONCE = "open it for writing once, by a server or by `sonicpy.open`: that converts it"
 """The advice for a store of the format that can be converted."""
