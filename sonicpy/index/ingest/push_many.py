@@ -36,6 +36,8 @@ class Chunk:
         places: the numbers of the rows that can be pushed.
         pushes: the pushes of these rows.
         refused: the other rows.
+        there: the places, among `pushes`, of rows that were left out because their objects exist; None: the chunk was
+            not applied.
     """
 
     first: int

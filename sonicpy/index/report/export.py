@@ -104,8 +104,10 @@ def _holdings(view: View, reader: BucketReader, scope: Scope) -> Iterator[Export
             del held[term_id]
         for older, term_ids in queues.release(held):
             yield _second(reader, scope, older, term_ids)
-        more = {key: value for each in beside_terms() for key, value in each.export(reader, iid, record).items()}
-        yield replace(_holding(reader, scope, record.oid, held), fields=more)
+        holding = _holding(reader, scope, record.oid, held)
+        for each in beside_terms():
+            holding.fields.update(each.export(reader, iid, record))
+        yield holding
         queues.add(late.after(iid))
     for older, term_ids in queues.release_all():
         yield _second(reader, scope, older, term_ids)
