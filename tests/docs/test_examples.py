@@ -1,4 +1,4 @@
-"""The examples run as their READMEs say, and the pages of the cookbook show them as they are, or a part of a page of HTML."""
+"""The examples run as their READMEs say; the pages of the cookbook show them as they are, of a page of HTML a part."""
 
 import importlib.util
 import os
