@@ -22,7 +22,7 @@ from sonicpy.store.changing.apply import apply_all, take_step
 from sonicpy.store.changing.mutations import unpack_mutation
 from sonicpy.store.changing.sweep import sweep
 from sonicpy.store.disk.change_board import ChangeBoard
-from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.environment import GROWTHS_MAX, Environment
 from sonicpy.store.disk.log import Records
 from sonicpy.store.disk.transaction import DROPPED, PENDING, MapFull, Transaction
 from sonicpy.store.reader import StoreReader
@@ -35,8 +35,6 @@ from sonicpy.store.views.write_view import WriteView
 
 Value = TypeVar("Value")
 Item = TypeVar("Item")
-
-GROWTHS_MAX = 20  # doublings of the map in one recovery: far more than any disk holds
 
 
 class RecoveringStore(StoreReader):

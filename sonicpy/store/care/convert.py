@@ -35,7 +35,7 @@ from sonicpy.ids import Scope
 from sonicpy.store.changing.bucket_writer import writer_of
 from sonicpy.store.changing.sweep import sweep
 from sonicpy.store.disk.checkpoint import CHECKPOINT_BYTES
-from sonicpy.store.disk.environment import Environment
+from sonicpy.store.disk.environment import GROWTHS_MAX, Environment
 from sonicpy.store.disk.transaction import DROPPED, META, OBJECTS, SCOPES, MapFull, Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import STAGING, collection_prefix, is_staged, scope_of
@@ -61,8 +61,6 @@ STEP_ROWS = 64
 """Rows of `objects` that one transaction converts: about a thousand objects."""
 SWEPT_ROWS = 20_000
 """Rows of dropped buckets that one transaction deletes."""
-GROWTHS_MAX = 20
-"""Maximum of doublings of the map for one step: far more than any disk holds."""
 REPORT_SECONDS = 5.0
 """Interval of log lines."""
 SCRIPTS_WITHOUT_BLANKS = (

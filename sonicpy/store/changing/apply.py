@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from sonicpy._native.terms import Terms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.changing.bucket_writer import writer_of
@@ -24,33 +23,6 @@ from sonicpy.store.fields.field import FieldMode
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
 
-TermsPush = tuple[str, str, str, Terms, int]
-"""The fields of PushTerms that have an effect."""
-
-
-def apply_push(view: "WriteView", push: TermsPush, new: bool = False) -> int:
-    """Carry out a PUSH; return 1 if `new` left it out, else 0.
-
-    Args:
-        new: leave it out if its object exists.
-
-    Raises:
-        StoreError: the transaction failed; nothing in it can be used any more.
-    """
-    collection, bucket, oid, terms, rules = push
-    removals = view.removals
-    try:
-        if removals.objects or removals.collections:
-            settle(view, collection, bucket, oid)
-        writer = view.writer_cache.get((collection, bucket)) or writer_of(view, collection, bucket, rules)
-        if not writer.push(oid, terms, new=new):
-            return 1
-        if terms.languages:
-            writer.count_languages(terms.languages)
-        return 0
-    except (DamagedBytes, OverflowError) as error:
-        raise _store_error(error) from error
-
 
 def apply_all(
     view: "WriteView", mutations: Iterable[Mutation], *, in_steps: bool = False, new: bool = False
@@ -69,7 +41,7 @@ def apply_all(
     try:
         for mutation in mutations:
             if type(mutation) is PushTerms:
-                answers.append(apply_push(view, (*mutation[:4], mutation.rules), new))
+                answers.append(_push(view, mutation, new))
                 continue
             if view.removals:
                 settle(view, *names_of(mutation))
@@ -89,6 +61,19 @@ def take_step(view: "WriteView") -> bool:
         return step(view)
     except DamagedBytes as error:
         raise _store_error(error) from error
+
+
+def _push(view: "WriteView", mutation: PushTerms, new: bool) -> int:
+    collection, bucket, oid, terms, _, rules = mutation
+    removals = view.removals
+    if removals.objects or removals.collections:
+        settle(view, collection, bucket, oid)
+    writer = view.writer_cache.get((collection, bucket)) or writer_of(view, collection, bucket, rules)
+    if not writer.push(oid, terms, new=new):
+        return 1
+    if terms.languages:
+        writer.count_languages(terms.languages)
+    return 0
 
 
 def _pop(view: "WriteView", mutation: PopTerms, in_steps: bool) -> int:

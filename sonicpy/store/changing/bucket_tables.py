@@ -36,7 +36,7 @@ class BucketTables:
         """Return the writer of PUSH into the bucket while the transaction lasts.
 
         Args:
-            letters: words are shown up to 40 letters, not bytes.
+            letters: words are shown up to 50 letters, not 40 bytes.
         """
         view, state, transaction = self._view, self._state, self._transaction
         return PushWriter(

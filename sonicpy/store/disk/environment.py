@@ -26,12 +26,12 @@ import lmdb
 
 from sonicpy._native.held import Held, insist
 from sonicpy._native.readers import OpenTransactions, Reading
-from sonicpy.errors import StoreError, StoreLocked
+from sonicpy.errors import StoreError
 from sonicpy.files import PRIVATE, Access, open_new
 from sonicpy.store.disk.checkpoint import Checkpoints
 from sonicpy.store.disk.partial_transaction import PartialTransaction
 from sonicpy.store.disk.platform import make_folder
-from sonicpy.store.disk.transaction import TABLE_NAMES, Tables, Transaction, translated
+from sonicpy.store.disk.transaction import TABLE_NAMES, Tables, Transaction, not_opened, translated
 
 MAX_READERS: Final = 512
 DATA_FILE: Final = "data.mdb"
@@ -39,6 +39,8 @@ LOCK_FILE: Final = "lock.mdb"
 LOCK_BYTES: Final = 1024 + 64 * MAX_READERS  # at least what LMDB maps: a head, and a slot for each reader
 IDLE_MAX: Final = 8  # read transactions that wait for the next readers
 GROW_WHEN_USED: Final = 0.75  # of the map: growth happens between transactions, long before it is needed
+GROWTHS_MAX: Final = 20
+"""Doublings of the map for one change at most: far more than any disk holds."""
 PAUSE_S: Final = 0.001
 """Pause between two checks whether other threads have ended their transactions."""
 
@@ -114,23 +116,10 @@ class Environment:
                 self._env.close()  # which clears them
                 self._env = opened()
             self._begin(self._env, tables, saves=not read_only and sync is None)
-        except lmdb.LockError as error:
+        except BaseException as error:
             insist(self._close)
-            raise StoreLocked(same_process_id(folder)) from error
-        except lmdb.MemoryError as error:
-            insist(self._close)
-            raise StoreError(
-                f"cannot open the store in {folder}: there is no address space for {map_bytes >> 20} MiB, which is "
-                "only reserved, not used: raise the limit (ulimit -v, in a shell), or lower store.kv.map_size_mb"
-            ) from error
-        except lmdb.Error as error:
-            insist(self._close)
-            raise StoreError(f"cannot open the store in {folder}: {error}") from error
-        except OSError as error:
-            insist(self._close)
-            raise StoreError(f"cannot use {folder} as a store: {error.strerror}") from error
-        except BaseException:
-            insist(self._close)
+            if isinstance(error, lmdb.Error | OSError):
+                raise not_opened(error, folder, map_bytes) from error
             raise
 
     def _begin(self, env: lmdb.Environment, tables: Sequence[bytes], *, saves: bool) -> None:
@@ -475,19 +464,6 @@ def wait_for_readers(open: "OpenTransactions[Transaction]", besides: int | None 
     finally:
         open.awaited -= 1
     return True
-
-
-def same_process_id(folder: Path) -> str:
-    """Return the message for a process id that LMDB refuses, because another process has slots of readers with it.
-
-    Only a process of another pid namespace can have it, too, whose slots a closed environment would clear.
-    """
-    return (
-        f"the store {folder} is open in a process of another pid namespace, such as another container with the same "
-        f"volume, that has the process id of this one, {os.getpid()}, by which readers are told apart: start the "
-        "containers with one pid namespace (docker run --pid=container:NAME), or ask the server over the network "
-        "instead of its folder"
-    )
 
 
 def reserve_lock_file(path: Path, access: Access = PRIVATE) -> None:

@@ -8,13 +8,14 @@ Invariants:
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Final, Protocol, cast
 
 import lmdb
 
 from sonicpy._native.term_rows import rows_with
 from sonicpy._native.word_range import WordRange
-from sonicpy.errors import IndexClosed, StoreError, StoreFull
+from sonicpy.errors import IndexClosed, StoreError, StoreFull, StoreLocked
 
 # Tables, in the order of docs/storage-format.md.
 META: Final = 0
@@ -362,3 +363,31 @@ def translated(error: lmdb.Error) -> StoreError:
     if os.strerror(errno.EIO) in str(error):  # what LMDB also says when the disk had room for a part of a write
         return StoreFull("the disk of the store is full, or it failed: a part of a commit could not be written")
     return StoreError(f"the store failed: {error}")
+
+
+def not_opened(error: lmdb.Error | OSError, folder: Path, map_bytes: int) -> StoreError:
+    """Return the error to raise for one that came while the environment of a folder was opened."""
+    match error:
+        case lmdb.LockError():
+            return StoreLocked(_same_process_id(folder))
+        case lmdb.MemoryError():
+            return StoreError(
+                f"cannot open the store in {folder}: there is no address space for {map_bytes >> 20} MiB, which is "
+                "only reserved, not used: raise the limit (ulimit -v, in a shell), or lower store.kv.map_size_mb"
+            )
+        case lmdb.Error():
+            return StoreError(f"cannot open the store in {folder}: {error}")
+    return StoreError(f"cannot use {folder} as a store: {error.strerror}")
+
+
+def _same_process_id(folder: Path) -> str:
+    """Return the message for a process id that LMDB refuses, because another process has slots of readers with it.
+
+    Only a process of another pid namespace can have it, too, whose slots a closed environment would clear.
+    """
+    return (
+        f"the store {folder} is open in a process of another pid namespace, such as another container with the same "
+        f"volume, that has the process id of this one, {os.getpid()}, by which readers are told apart: start the "
+        "containers with one pid namespace (docker run --pid=container:NAME), or ask the server over the network "
+        "instead of its folder"
+    )
