@@ -49,10 +49,7 @@ cdef class TermCache:
         return self._dirty_count
 
     def rows(self) -> tuple:
-        """Return the changed (key, row) pairs of `words` and of `common`, by key, and mark them as written.
-
-        They count as written.
-        """
+        """Return the changed (key, row) pairs of `words` and of `common`, by key, and mark them as written."""
         cdef list words = [], common = []
         cdef Entry *entry
         cdef Py_ssize_t number
