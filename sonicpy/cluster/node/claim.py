@@ -81,8 +81,10 @@ class NameClaim:
         """Return the claim of a name.
 
         Args:
-            taken: the first half of the sentence for a name that another process has. Raises: ConfigError: another
-                process has it.
+            taken: the first half of the sentence for a name that another process has.
+
+        Raises:
+            ConfigError: another process has it.
             NotReady: no broker answers.
         """
         if holder := await _holder(connection, name):

@@ -145,7 +145,7 @@ class NodeService(BaseService):
         self.where = f"{config.store.kv.path}, and it is the node {node.name} of a cluster"
 
     def stores(self) -> Sequence[tuple[Engine, ReaderWatch]]:
-        """Return the maintainers and reader watches of the replicas; see `BaseService.stores`."""
+        """Return the engine of each replica, and the watch over its readers; see `BaseService.stores`."""
         return [(replica.index.engine, replica.readers) for replica in self.node.replicas.held.values()]
 
     def more_figures(self) -> list[LabelledFigures]:

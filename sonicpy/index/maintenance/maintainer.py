@@ -229,7 +229,7 @@ class Maintainer:
 
     @contextmanager
     def restoration(self, folder: Path | str) -> Iterator[Restoration]:
-        """Yield the steps from a checked backup to this index; see `store.restore`.
+        """Yield the steps from a checked backup to this index; see `care/restore.py`.
 
         The end of the block drops unfinished work. Raises StoreError like `restore`.
         """

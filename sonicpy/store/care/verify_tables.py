@@ -47,7 +47,7 @@ def table_faults(transaction: Transaction) -> Iterator[str]:
 
 
 def faults_beside_a_writer(environment: Environment) -> Iterator[str]:
-    """Yield the faults of the tables, without holding a snapshot for long; see `store.slices`."""
+    """Yield the faults of the tables, without holding a snapshot for long; see `disk/slices.py`."""
     with slices(environment) as sliced:
         checks: list[Callable[[Transaction], Iterable[str]]] = [
             *(partial(miscounted_table, table=table) for table in range(len(TABLE_NAMES))),
