@@ -15,5 +15,5 @@ class Agreement:
         names: of `uses.KNOWN`, that their records may use.
     """
 
-    version: int = 1
+    version: int = FIRST
     names: frozenset[str] = frozenset()

@@ -38,7 +38,7 @@ GATHER_S = 0.005
 
 
 class RightToWrite(Protocol):
-    """The part of `claim.Claim` that a writer uses."""
+    """The part of `NameClaim` that a writer uses."""
 
     loss: str | None
 

@@ -254,7 +254,7 @@ class Peers:
             None: no node is connected, and none can be.
 
         Raises:
-            Asleep: no connected node answers a probe; nothing was asked.
+            PeersAsleep: no connected node answers a probe; nothing was asked.
             Vanished: a node has received the question and does not answer.
         """
         route = self.route(nodes)

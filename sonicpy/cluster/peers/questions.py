@@ -69,7 +69,7 @@ class UnknownQuestion(SonicError):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The questions of a node about a partition.
+    """A question of a node about a partition.
 
     Attributes:
         kind: the name of a command or method.

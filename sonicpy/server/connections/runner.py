@@ -74,8 +74,8 @@ class Runner:
             limit_bytes: length of replies after which no further line is read.
 
         Returns:
-            None: no line is left. TurnEnd: the reason why lines are left. Command or Relayed: it takes longer than a turn,
-                and has to be carried out before the next line, by another node if it is Relayed.
+            None: no line is left. TurnEnd: the reason why lines are left. Command or Relayed: it takes longer than a
+                turn, and has to be carried out before the next line, by another node if it is Relayed.
         """
         session, kinds, target, late = self._session, self._kinds, self._target, TurnEnd.TIME_IS_UP
         out_bytes = 0

@@ -267,7 +267,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self.send_400_response("The headers are too long.")
 
     def on_message_begin(self) -> None:
-        """Begin a request. Raises Refused if too many wait."""
+        """Begin a request. Raises TooMuchSent if too many wait."""
         if len(self.pipeline) >= PIPELINE_MAX:
             raise TooMuchSent
         super().on_message_begin()
@@ -276,12 +276,12 @@ class LimitedProtocol(HttpToolsProtocol):
         self._due = time.monotonic() + HEAD_S
 
     def on_url(self, url: bytes) -> None:
-        """Take a part of the address. Raises Refused if the head is too long."""
+        """Take a part of the address. Raises TooMuchSent if the head is too long."""
         self._count(len(url))
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header. Raises Refused if the head is too long."""
+        """Take a header. Raises TooMuchSent if the head is too long."""
         self._count(len(name) + len(value) + HEADER_BYTES)
         super().on_header(name, value)
 
@@ -312,7 +312,7 @@ class LimitedProtocol(HttpToolsProtocol):
             super()._start_asgi_task(cycle, app)
 
     def on_body(self, body: bytes) -> None:
-        """Take a part of the body. Raises Refused if an ignored body exceeds DROPPED_BYTES_MAX."""
+        """Take a part of the body. Raises TooMuchSent if an ignored body exceeds DROPPED_BYTES_MAX."""
         if self.cycle.response_complete:
             self._dropped_bytes += len(body)
             if self._dropped_bytes > DROPPED_BYTES_MAX:

@@ -123,7 +123,7 @@ class MetricsHandler(BaseHTTPRequestHandler):
         return "sonicpy"
 
     def log_error(self, format: str, *args: object) -> None:
-        """Log an error of the library at level debug, such as a client that was too slow."""
+        """Log an error of the library: a client that was too slow as a warning, all others at level debug."""
         if any(isinstance(each, TimeoutError) for each in args):
             logger.warning("a client of the metrics port took more than %.0f s: its connection is ended", REQUEST_S)
         else:
