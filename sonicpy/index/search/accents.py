@@ -30,8 +30,6 @@ _SOFT_HYPHEN = "\u00ad"
 ZWNJ = "\u200c"
 """It separates the parts of Persian words."""
 _JOINERS = ZWNJ + "\u200d"
-APOSTROPHES = "'\u2019"
-"""The straight apostrophe and the curly one, which programs substitute."""
 _OTHER_APOSTROPHES = "\u02bb\u02bc\u2018\u2019"
 
 _MARKS = frozenset(_ACCENTS)

@@ -1,10 +1,10 @@
 """Words that begin as a typed word does, but for typing errors."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Container
 
 from sonicpy._native.nearest import likeliest_first
 from sonicpy._native.term_rows import TermInfo
-from sonicpy.index.search.statistics import CORRECTIONS_COMPARED, LETTER_WORTH
+from sonicpy.index.search.statistics import CORRECTIONS_COMPARED, LETTER_WORTH, Statistics
 
 Beginning = tuple[bytes, TermInfo, int]
 """A word, its row, and how many errors its beginning has."""
@@ -15,14 +15,15 @@ def edits_of_beginning(length: int) -> int:
     return 0 if length < 4 else 1 if length < 8 else 2
 
 
-def likeliest_beginnings(typed: bytes, found: Iterable[Beginning], taken: Container[bytes]) -> list[Beginning]:
-    """Return those of some words whose beginnings have errors, by rising number; the likeliest first of each number.
+def likeliest_beginnings(statistics: Statistics, typed: bytes, edits: int, taken: Container[bytes]) -> list[Beginning]:
+    """Return the words whose beginnings have errors, by rising number; the likeliest first of each number.
 
     Args:
+        edits: the most errors that a beginning may have.
         taken: words to leave out.
     """
     by_distance: dict[int, list[Beginning]] = {}
-    for each in found:
+    for each in statistics.beginnings(typed, edits) if edits else ():
         if each[2] and each[0] not in taken:
             by_distance.setdefault(each[2], []).append(each)
     ordered: list[Beginning] = []

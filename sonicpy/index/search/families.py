@@ -62,9 +62,6 @@ class Family(NamedTuple):
     doubtful: tuple[bytes, ...]
 
 
-NO_FAMILY = Family((), ())
-
-
 class _Stem(NamedTuple):
     """The stem of a typed word.
 

@@ -221,7 +221,7 @@ class Lexicon(Statistics):
         cached = families.get(key)
         if cached is not None and cached[0] == moment:
             return cached[1]
-        surely, perhaps = (each - {word} for each in family_of(self.sources(word), word, matching))
+        surely, perhaps = (each - {word} for each in family_of(self._sources(self._graph, word), word, matching))
         if max(len(surely), len(perhaps)) > FAMILY_MAX:  # those that are gone take no place
             return Family(self._nearest(word, surely), self._nearest(word, perhaps))
         if len(families) >= FAMILIES_MAX:
@@ -270,11 +270,8 @@ class Lexicon(Statistics):
             found.update(graph.begun(word))
         return sorted(found) if found else []
 
-    def part_sources(self) -> list[WordSource]:
-        """Return the aliases of joined words for walks; a graph has none of parts that begin a word."""
-        return self._part_sources(self._graph)
-
     def _part_sources(self, graph: WordGraph | None) -> list[WordSource]:
+        """Return the aliases of joined words for walks; a graph has none of parts that begin a word."""
         state = self.reader.state
         found: list[WordSource] = []
         if graph is not None and graph.has_aliases:
@@ -295,8 +292,12 @@ class Lexicon(Statistics):
 
     def inner(self, word: bytes) -> list[tuple[bytes, TermInfo]]:
         """Return the words with a part that begins as a word does; see `Statistics`."""
-        found = find_words(self.part_sources(), [_folded(word)], folding(""), begins=True, most=BEGUN_MAX)
-        return self.held([each for each in nearest_parts(found) if not _folded(each).startswith(_folded(word))])
+        sources = self._part_sources(self._graph)
+        if not sources:
+            return []
+        beginning = _folded(word)
+        found = find_words(sources, [beginning], folding(""), begins=True, most=BEGUN_MAX)
+        return self.held([each for each in nearest_parts(found) if not _folded(each).startswith(beginning)])
 
     def _begun(self, word: bytes, distance: int, besides: bytes = b"") -> dict[bytes, int]:
         """Return the words that begin so, with their distances; perhaps some that are gone.
@@ -306,16 +307,19 @@ class Lexicon(Statistics):
         """
         if self._is_too_long(word):
             return {}
-        sources = self.sources(is_live=self.live, has_stand_in=distance == 0)
+        graph = self._graph
+        sources = self._sources(graph, is_live=self.live, has_stand_in=distance == 0)
         if not besides:
-            sources += self.part_sources()
+            sources += self._part_sources(graph)
         return nearest_parts(
             find_words(
                 sources, [_folded(word)], folding(""), distance=distance, begins=True, besides=besides, most=BEGUN_MAX
             )
         )
 
-    def sources(self, word: bytes = b"", *, is_live: bool = True, has_stand_in: bool = True) -> list[WordSource]:
+    def _sources(
+        self, graph: WordGraph | None, word: bytes = b"", *, is_live: bool = True, has_stand_in: bool = True
+    ) -> list[WordSource]:
         """Return all words for walks; some may be gone: their rows show it.
 
         Args:
@@ -325,12 +329,10 @@ class Lexicon(Statistics):
         """
         state = self.reader.state
         found: list[WordSource] = []
-        if state.lexicon_version:
-            graph = self._graph
-            if graph is not None:
-                found.append(graph.source)
-            elif has_stand_in:
-                found.append(self._lexicons.stand_in(self.reader))
+        if graph is not None:
+            found.append(graph.source)
+        elif state.lexicon_version and has_stand_in:
+            found.append(self._lexicons.stand_in(self.reader))
         if is_live and state.pending_seq > state.graph_seq:
             found.append(self._lexicons.pending(self._view, state).words)
         if len(word) > LONG_BYTES:

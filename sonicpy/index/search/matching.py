@@ -147,6 +147,5 @@ def is_written_in(code: str, script: str) -> bool:
 
 
 def script_of(word: str) -> str:
-    """Return the script of the first letter of a word, as its name in Unicode begins."""
     """Return the name of the script of a word's first letter, as Unicode's names of letters begin."""
     return "LATIN" if word[0] < "\u0250" else unicodedata.name(word[0], "").partition(" ")[0]

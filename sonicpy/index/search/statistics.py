@@ -123,6 +123,8 @@ class Statistics(Protocol):
     def held(self, words: Iterable[bytes]) -> list[tuple[bytes, TermInfo]]:
         """Return the words held by objects, with their rows, in the order of `words`."""
         asked = words if isinstance(words, list) else list(words)
+        if not asked:
+            return []
         return held_words(asked, self.rows(asked), live=self.live)
 
     def nearest(

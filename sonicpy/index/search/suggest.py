@@ -47,7 +47,7 @@ def _corrected(statistics: Statistics, word: bytes, wanted: int, taken: set[byte
     matches = statistics.corrections(word, edits_allowed(length), transpositions=True)
     whole = statistics.nearest(word, matches, wanted, besides=taken)[:wanted]
     taken.update(map(WORD, whole))
-    begun = likeliest_beginnings(word, statistics.beginnings(word, edits_of_beginning(length)), taken)
+    begun = likeliest_beginnings(statistics, word, edits_of_beginning(length), taken)
     near = sorted([*whole, *begun], key=DISTANCE)  # stable: whole words are the first ones
     return list(map(WORD, near[:wanted]))
 

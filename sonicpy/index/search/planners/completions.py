@@ -111,8 +111,7 @@ def _add_corrections(
         most = min(most, 1)
     add_expansions(clause, corrections(statistics, word, search.query_alternates_try, taken), statistics.objects)
     taken.update(each for slot in clause.slots for each in slot.words)
-    near = statistics.beginnings(word, most) if most else []
-    likeliest = likeliest_beginnings(word, near, taken)
+    likeliest = likeliest_beginnings(statistics, word, most, taken)
     for edits in sorted({its for _, _, its in likeliest}):
         held = [(each, row) for each, row, its in likeliest if its == edits]
         clause.slots.extend(_misspelt(held, edits, clause.weight, statistics.objects))
