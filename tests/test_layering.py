@@ -88,7 +88,6 @@ ROOMS = {
 
 LINES_MAX = 500
 LONGER = {
-    "ext/sonicpy/_native/analyzer.pyx": "one pass over a text, whose steps share its collector",
     "ext/sonicpy/_native/graph.pyx": "the reader of one file format: a walk over it is a C struct that has no methods",
     "ext/sonicpy/_native/graph_builder.pyx": "the writer of one file format, in C structs that have no methods",
     "ext/sonicpy/_native/stored_postings.pyx": "postings, and the windows of their blocks, which live and go together",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from sonicpy._native.held import Held
 from sonicpy._native.letter_folding import Folding
-from sonicpy._native.parts import aliases_of
+from sonicpy._native.parts import JOINT_MARK, aliases_of
 from sonicpy._native.word_source import SortedWords
 from sonicpy._native.word_walks import find_words
 
@@ -13,10 +13,6 @@ AS_TYPED = Folding({})
 """Corrections compare letters as they are."""
 NO_BUDGET = 2**62
 """No word that is near enough is missing, however many are pending."""
-
-
-JOINTS = b"\2"
-"""The first byte of a hidden term that names the joints of a word: see _native/parts.pyx."""
 
 
 class PendingWords:
@@ -46,7 +42,7 @@ class PendingWords:
             end = len(self.source)
             if end > self._taken:
                 new = self.source[self._taken : end]
-                self.words.add([word for word in new if not word.startswith(JOINTS)])
+                self.words.add([word for word in new if not word.startswith(JOINT_MARK)])
                 self.aliases.add([alias for word in new for alias in aliases_of(word)])
                 self._taken = end
 

@@ -10,24 +10,24 @@ from unicodedata import is_normalized, normalize
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 cimport cython
 
 from sonicpy._native.characters cimport (
-    ALPHABETIC, ALPHANUMERIC, BYTE_KINDS, CAPITAL, IN_WORD, NO_ASCII, UNSPACED, is_ascii_blank, properties, properties_at,
+    ALPHABETIC, ALPHANUMERIC, BYTE_KINDS, CAPITAL, IN_WORD, NO_ASCII, UNSPACED, properties, properties_at,
 )
 from sonicpy._native.folding cimport ascii_word_end, fold
 from sonicpy._native.joints cimport JOINT, JOINTS_MAX, find_joints
 from sonicpy._native.patterns cimport PHONE, Match, Scan, begin_scan, next_match
-from sonicpy._native.preparing cimport GROWTH_MAX, SYMBOL, first_changing, prepare, ruled_kind
+from sonicpy._native.preparing cimport SYMBOL, prepared_text, ruled_kind
+from sonicpy._native.signs cimport opens, signed_end
 from sonicpy._native.stop_set cimport StopSet
 from sonicpy._native.terms cimport F_PART, F_SPECIAL, F_STOP, Collector, Terms, hash_bytes
 from sonicpy._native.utf8 cimport decode
 from sonicpy._native.word_break cimport letter_end, word_end
 
-from sonicpy._native.parts import parts_of
+from sonicpy._native.parts import JOINT_MARK, parts_of
 
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
@@ -38,7 +38,6 @@ cdef enum:
     LONG_BYTES = 40  # a longer word may be in no word graph, which knows the parts of words
     RUN_BYTES = 40  # a longer run without blanks is no word: only its parts are terms
     NEWER = 8  # the first rules that prepare texts
-    SHARP_LETTERS = 2  # before a #, at most: C#, not issue#
     F_TERM = F_SPECIAL | F_STOP | F_PART
     UNSTEMMED = 128  # only while a piece is on its way: it is of a run without blanks, and stemmers do not know it
 
@@ -310,7 +309,7 @@ cdef class BoundAnalyzer:
             part = PyUnicode_DecodeUTF8(<const char *> word + begin, places[step] - begin, NULL)
             parts.append((<str> self._analyzer._normalize(part)).encode())
             begin = places[step]
-        term = b"\2" + b"\2".join(parts)
+        term = JOINT_MARK + (<bytes> JOINT_MARK).join(parts)
         memcpy(terms.room(len(term)), <const char *> term, len(term))
         self.add_joint(terms, len(term), places[count])
         terms._newest = newest
@@ -471,42 +470,6 @@ def prepared(str text not None) -> str:
     cdef const uint8_t *utf8 = <const uint8_t *> PyUnicode_AsUTF8AndSize(text, &size)
     cdef bytes changed = prepared_text(utf8, size)
     return text if changed is None else changed.decode()
-
-
-cdef bytes prepared_text(const uint8_t *text, Py_ssize_t size):
-    """Return a text with its characters replaced before words are cut, None if none is replaced."""
-    cdef Py_ssize_t same = first_changing(text, size), written
-    cdef uint8_t *room
-    if same == size:
-        return None
-    room = <uint8_t *> malloc(GROWTH_MAX * size)
-    if room == NULL:
-        raise MemoryError
-    try:
-        written = prepare(text, size, room)
-        return PyBytes_FromStringAndSize(<const char *> room, written)
-    finally:
-        free(room)
-
-
-cdef inline bint opens(uint8_t byte) noexcept nogil:
-    """Return whether a word with a dot before it may follow a byte: .NET, (.gitignore)."""
-    return is_ascii_blank(byte) or byte == c"(" or byte == c"[" or byte == c"'" or byte == c'"' or byte == c"`"
-
-
-cdef inline Py_ssize_t signed_end(const uint8_t *text, Py_ssize_t size, Py_ssize_t began, Py_ssize_t at) noexcept nogil:
-    """Return where the signs end that belong to the word before them, as in C++ and C#; `at` if none do."""
-    cdef Py_ssize_t end
-    if text[at] == c"#":
-        end = at + 1 if at - began <= SHARP_LETTERS else at
-    else:
-        end = at + 2 if at + 1 < size and text[at + 1] == c"+" else at
-    for place in range(began, at):
-        if c"0" <= text[place] <= c"9":
-            return at
-    if end < size and (text[end] == c"+" or text[end] == c"#" or text[end] >= 0x80 or BYTE_KINDS[text[end]] & IN_WORD):
-        return at
-    return end
 
 
 cdef bint holds(const uint8_t *text, Py_ssize_t at, Py_ssize_t end, uint16_t wanted) noexcept:

@@ -9,7 +9,6 @@ from libc.stdlib cimport free
 
 from sonicpy._native.keys cimport block_key, word_key
 from sonicpy._native.memory cimport zeroed
-from sonicpy._native.parts cimport CAMEL
 from sonicpy._native.term_rows cimport is_noted, shown_size
 
 
@@ -36,7 +35,7 @@ cdef class ObjectChange:
             word = words[number]
             self._edits[number].size = len(word)
             self._edits[number].shown = shown_size(<const uint8_t *> <const char *> word, len(word), letters)
-            if (<const uint8_t *> <const char *> word)[0] == CAMEL:
+            if is_joint(word):
                 self._edits[number].names_joints = True
                 self._edits[number].shown -= word.count(b"\2")
             self._edits[number].word = &self._edits[number].read

@@ -4,7 +4,6 @@ from libc.stdint cimport uint8_t
 
 cdef enum:
     PARTS_MAX = 16  # of a word
-    CAMEL = 2  # a byte in hidden terms: here a small letter met a capital one
 
 
 cdef struct Span:

@@ -2,7 +2,7 @@
 
     token   letters, or digits, with their marks. A number is one token with the signs between its digits (1,000, 14.2.1).
     joint   where two tokens meet: a sign is between them, letters change to digits or back, or a small letter
-            meets a capital one. The last is lost once case is folded, so that a hidden term carries it: the byte CAMEL.
+            meets a capital one. The last is lost once case is folded, so that a hidden term carries it: the byte JOINT.
     piece   the tokens between two signs. A piece with more than CHANGES_MAX changes is a code, and whole; so is one in
             which a single digit is between ASCII letters: there it replaces a letter (ubunt0user).
     run     the tokens from a joint to the end of the word; not from a change of ASCII letters to digits or back
@@ -11,19 +11,22 @@ Tokens, pieces and runs are parts of the word, if they have two letters, three d
 not the word itself. An apostrophe before the last one or two letters of a word is no joint (don't, you're). An Arabic
 article before a noun is a token. Words without letters, and addresses of devices, have no parts.
 
-    alias   the part, a byte 0, and the word's bytes before it; then a byte 1 and the bytes behind it, if there are any
-            does. So a walk that looks for words finds the word by its part
+    alias   the part, a byte 0, and the word's bytes before it; then a byte 1 and the bytes behind it, if there are any.
+            So a walk that looks for words finds the word by its part
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
-from libc.string cimport memchr, memcmp, memcpy
+from libc.string cimport memchr, memcmp
 
 from sonicpy._native.characters cimport (
     ALPHABETIC, ALPHANUMERIC, BYTE_KINDS, CLASS_MASK, DIGIT, DOUBLE_QUOTE, EXTEND, FORMAT, IN_DIGITS, IN_LETTERS, MARK,
     NUMERIC, ZWJ, properties,
 )
+from sonicpy._native.joints cimport JOINT
 from sonicpy._native.utf8 cimport decode
+
+JOINT_MARK = bytes([JOINT])
 
 cdef enum:
     TOKENS_MAX = 64  # of a word; what stands behind them is one more
@@ -65,7 +68,7 @@ cdef inline Kind kind_at(const uint8_t *word, Py_ssize_t at, int *width) noexcep
     cdef uint32_t point = decode(word, at, width)
     cdef uint16_t found
     cdef int kind
-    if point == CAMEL:
+    if point == JOINT:
         return SIGN
     found = properties(point)
     kind = found & CLASS_MASK
@@ -127,7 +130,7 @@ cdef int read_tokens(const uint8_t *word, Py_ssize_t size, Token *tokens) noexce
                 tokens[count - 1].end = size
                 return count
             else:
-                joint = HUMP if point == CAMEL and last != SIGN else AFTER_SIGN if point != CAMEL else joint
+                joint = HUMP if point == JOINT and last != SIGN else AFTER_SIGN if point != JOINT else joint
                 last = SIGN
         else:
             if last != kind and count < TOKENS_MAX:
@@ -168,7 +171,7 @@ cdef Py_ssize_t article_size(const uint8_t *word, Py_ssize_t size) noexcept nogi
 # -- parts --------------------------------------------------------------------------------------------------------
 
 cdef void find_parts(const uint8_t *word, Py_ssize_t size, Parts *parts) noexcept nogil:
-    """Find the parts of a word, as places in it. Those of a hidden term may have CAMEL in them."""
+    """Find the parts of a word, as places in it. Those of a hidden term may have JOINT in them."""
     cdef Token tokens[TOKENS_MAX]
     cdef bint is_code[TOKENS_MAX]
     cdef int count, first, end, number, letters = 0
@@ -263,10 +266,10 @@ cdef void add_part(
 
 
 cdef inline bint is_all(const uint8_t *word, Py_ssize_t size, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
-    """Return whether nothing is outside a part but bytes CAMEL."""
-    while begin and word[begin - 1] == CAMEL:
+    """Return whether nothing is outside a part but bytes JOINT."""
+    while begin and word[begin - 1] == JOINT:
         begin -= 1
-    while end < size and word[end] == CAMEL:
+    while end < size and word[end] == JOINT:
         end += 1
     return begin == 0 and end == size
 
@@ -285,10 +288,10 @@ cdef bint is_address(const uint8_t *word, Py_ssize_t size, const Token *tokens, 
 
 
 cdef Py_ssize_t without_camels(const uint8_t *word, Py_ssize_t size, uint8_t *out) noexcept nogil:
-    """Write a word without the bytes CAMEL; return how many bytes it has."""
+    """Write a word without the bytes JOINT; return how many bytes it has."""
     cdef Py_ssize_t at, written = 0
     for at in range(size):
-        if word[at] != CAMEL:
+        if word[at] != JOINT:
             out[written] = word[at]
             written += 1
     return written
@@ -296,11 +299,11 @@ cdef Py_ssize_t without_camels(const uint8_t *word, Py_ssize_t size, uint8_t *ou
 
 cdef bint begins_plainly(const uint8_t *word, const Parts *parts, int number) noexcept nogil:
     """Return whether a word begins with a part, and shows the joint behind it: then it is found where words begin so."""
-    return parts.spans[number].begin == 0 and word[parts.spans[number].end] != CAMEL
+    return parts.spans[number].begin == 0 and word[parts.spans[number].end] != JOINT
 
 
 cdef Py_ssize_t write_alias(const uint8_t *word, Py_ssize_t size, const Span *part, uint8_t *out) noexcept nogil:
-    """Write an alias without the bytes CAMEL, and return its size: at most twice that of the word and two."""
+    """Write an alias without the bytes JOINT, and return its size: at most twice that of the word and two."""
     cdef Py_ssize_t written = without_camels(word + part.begin, part.end - part.begin, out)
     out[written] = 0
     written += 1
@@ -367,14 +370,14 @@ def parts_of(bytes word not None) -> list:
     """Return the parts of a word, at most 16: its tokens, then pieces of several tokens, then runs, the shortest first.
 
     Args:
-        word: folded UTF-8, or a hidden term whose bytes CAMEL (2) name joints.
+        word: folded UTF-8, or a hidden term whose bytes JOINT (2) name joints.
     """
     cdef Parts parts
     cdef int number
     cdef list found = []
     find_parts(<const uint8_t *> word, len(word), &parts)
     for number in range(parts.count):
-        part = word[parts.spans[number].begin : parts.spans[number].end].replace(b"\2", b"")
+        part = word[parts.spans[number].begin : parts.spans[number].end].replace(JOINT_MARK, b"")
         if part not in found:
             found.append(part)
     return found

@@ -3,7 +3,9 @@
 ext/tables/prepared.py makes the table, which is searched for characters with the property RULED only.
 """
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy
 
 from sonicpy._native.characters cimport RULED, properties
@@ -64,6 +66,22 @@ cdef inline Py_ssize_t first_changing(const uint8_t *text, Py_ssize_t size) noex
                 return at
         at += width
     return size
+
+
+cdef inline bytes prepared_text(const uint8_t *text, Py_ssize_t size):
+    """Return a text with its characters replaced before words are cut, None if none is replaced."""
+    cdef Py_ssize_t same = first_changing(text, size), written
+    cdef uint8_t *room
+    if same == size:
+        return None
+    room = <uint8_t *> malloc(GROWTH_MAX * size)
+    if room == NULL:
+        raise MemoryError
+    try:
+        written = prepare(text, size, room)
+        return PyBytes_FromStringAndSize(<const char *> room, written)
+    finally:
+        free(room)
 
 
 cdef inline Py_ssize_t prepare(const uint8_t *text, Py_ssize_t size, uint8_t *out) noexcept nogil:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from sonicpy._native.parts import JOINT_MARK
 from sonicpy._native.terms import STOP, Terms
 from sonicpy.errors import CommandError, InvalidArgument
 from sonicpy.ids import shown
@@ -11,7 +12,7 @@ from sonicpy.rules import FIRST, KNOWN
 
 FREQUENCY_MAX = 255
 
-JOINT = "\2"
+JOINT = JOINT_MARK.decode()
 """The beginning of a hidden term that names the parts of a word in camelCase, and has a frequency of 0."""
 
 NO_TERMS: Mapping[str, int] = MappingProxyType({})

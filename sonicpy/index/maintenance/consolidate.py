@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sonicpy._native.keys import bucket_key, word_key
+from sonicpy._native.parts import JOINT_MARK
 from sonicpy._native.term_rows import live_words, terms_held
 from sonicpy.errors import GraphError
 from sonicpy.files import PRIVATE, Access
@@ -30,8 +31,6 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
 
-JOINTS = b"\2"
-"""The first byte of a hidden term that names the joints of a word: see _native/parts.pyx."""
 PRUNED_ROWS = 200
 """Pending words deleted between two turns: about 0.2 ms."""
 
@@ -124,7 +123,7 @@ def read_changes(view: View, pool: GraphPool, bucket: int) -> WordChanges | None
     if state is None or graph is None or graph.version != state.lexicon_version:
         return None
     changes = view.pending_changes(bucket).items()
-    pending = {word: why == Why.APPEARED for word, why in changes if not word.startswith(JOINTS)}
+    pending = {word: why == Why.APPEARED for word, why in changes if not word.startswith(JOINT_MARK)}
     return WordChanges(graph, state.live_words, state.pending_seq, pending, _joints(view, bucket))
 
 
@@ -301,7 +300,7 @@ def _first_that_came(view: View, bucket: int, words: set[bytes], most: int) -> s
 
 def _joints(view: View, bucket: int) -> list[bytes]:
     """Return the hidden terms of a bucket that name joints of words."""
-    prefix = word_key(bucket, JOINTS)
+    prefix = word_key(bucket, JOINT_MARK)
     return [term for rows in pages(view.word_rows_from, prefix) for term in terms_held(rows, prefix)]
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.object_record import ObjectRecord
+from sonicpy._native.parts import JOINT_MARK
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy._native.varint import DamagedBytes
@@ -23,9 +24,6 @@ from sonicpy.store.views.bucket_reader import find_object
 
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
-
-JOINT = b"\2"
-"""The byte before each part of a word in camelCase in a hidden term."""
 
 
 class BucketWriter:
@@ -148,7 +146,8 @@ class BucketWriter:
     def _with_joints(self, record: ObjectRecord, words: list[bytes]) -> list[bytes]:
         """Return words and the hidden terms of an object that name the parts of one of them, in whatever capitals."""
         gone = set(words)
-        joints = (word for word in self._words(record) if word.startswith(JOINT) and word.replace(JOINT, b"") in gone)
+        hidden = (word for word in self._words(record) if word.startswith(JOINT_MARK))
+        joints = (word for word in hidden if word.replace(JOINT_MARK, b"") in gone)
         return words + [word for word in joints if word not in gone]
 
     def _words(self, record: ObjectRecord) -> list[bytes]:

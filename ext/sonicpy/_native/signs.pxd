@@ -1,0 +1,28 @@
+"""The signs that belong to a word in the newer rules: C++, C# and .NET."""
+
+from libc.stdint cimport uint8_t
+
+from sonicpy._native.characters cimport BYTE_KINDS, IN_WORD, is_ascii_blank
+
+cdef enum:
+    SHARP_LETTERS = 2  # before a #, at most: C#, not issue#
+
+
+cdef inline bint opens(uint8_t byte) noexcept nogil:
+    """Return whether a word with a dot before it may follow a byte: .NET, (.gitignore)."""
+    return is_ascii_blank(byte) or byte == c"(" or byte == c"[" or byte == c"'" or byte == c'"' or byte == c"`"
+
+
+cdef inline Py_ssize_t signed_end(const uint8_t *text, Py_ssize_t size, Py_ssize_t began, Py_ssize_t at) noexcept nogil:
+    """Return where the signs end that belong to the word before them, as in C++ and C#; `at` if none do."""
+    cdef Py_ssize_t end
+    if text[at] == c"#":
+        end = at + 1 if at - began <= SHARP_LETTERS else at
+    else:
+        end = at + 2 if at + 1 < size and text[at + 1] == c"+" else at
+    for place in range(began, at):
+        if c"0" <= text[place] <= c"9":
+            return at
+    if end < size and (text[end] == c"+" or text[end] == c"#" or text[end] >= 0x80 or BYTE_KINDS[text[end]] & IN_WORD):
+        return at
+    return end
