@@ -170,7 +170,7 @@ cdef class PlainReader:
                 count = put(fields, count, value)
         except UnicodeDecodeError:
             return release(fields, count)
-        except:
+        except BaseException:
             release(fields, count)
             raise
         return tuple_of(shape.kind, fields, count)
@@ -213,7 +213,7 @@ cdef object tuple_of(type kind, PyObject** fields, Py_ssize_t count):
     cdef Py_ssize_t at
     try:
         command = PyType_GenericAlloc(<PyTypeObject*>kind, count)
-    except:
+    except BaseException:
         release(fields, count)
         raise
     for at in range(count):
