@@ -18,13 +18,12 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
-from sonicpy.cluster.log.ending import close, end
-from sonicpy.cluster.log.jetstream import connect
+from sonicpy.cluster.log.ending import end
 from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.replicas import Replicas
 from sonicpy.cluster.node.writers import Writers
 from sonicpy.cluster.registry.orders import DONE, FAILED, LAYOUT, Order, subject_of_orders, tell_layout, unpack_order
-from sonicpy.cluster.registry.registry import Layout, Registry
+from sonicpy.cluster.registry.registry import Layout, Registry, cluster_at
 from sonicpy.cluster.registry.status import ask_nodes, faults
 from sonicpy.errors import ConfigError, SonicError, StoreError
 
@@ -218,9 +217,7 @@ def rebalance(brokers: str, timeout_s: float, say: Callable[[str], None]) -> Lay
 
 
 async def _rebalance(brokers: str, timeout_s: float, say: Callable[[str], None]) -> Layout:
-    connection = await connect(brokers, "sonicpy cluster rebalance")
-    try:
-        registry = await Registry.open(connection)
+    async with cluster_at(brokers, "sonicpy cluster rebalance") as (connection, registry):
         layout = await registry.layout()
         await tell_layout(connection)
         if layout.former:
@@ -228,8 +225,6 @@ async def _rebalance(brokers: str, timeout_s: float, say: Callable[[str], None])
             layout = await registry.change_layout(lambda now: _settled(now, layout))
             await tell_layout(connection)
         return layout
-    finally:
-        await close(connection)
 
 
 def _settled(now: Layout, seen: Layout) -> Layout:

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 from nats.aio.client import Client
 
 from sonicpy.cluster.log.broker import Epoch, LogGone
-from sonicpy.cluster.log.ending import close
-from sonicpy.cluster.log.jetstream import JetStream, connect
+from sonicpy.cluster.log.jetstream import JetStream
 from sonicpy.cluster.log.vault import Vault
 from sonicpy.cluster.registry.orders import NotDone, Order
-from sonicpy.cluster.registry.registry import Layout, Manifest, Registry
+from sonicpy.cluster.registry.registry import Layout, Manifest, Registry, cluster_at
 from sonicpy.cluster.registry.status import ask_nodes, why_not
 from sonicpy.cluster.registry.watched import Asleep, give_watched_order
 from sonicpy.errors import StoreError
@@ -156,9 +155,7 @@ def snapshot_all(brokers: str) -> list[dict[str, Any]]:
 
 
 async def _snapshot_all(brokers: str) -> list[dict[str, Any]]:
-    connection = await connect(brokers, "sonicpy cluster snapshot")
-    try:
-        registry = await Registry.open(connection)
+    async with cluster_at(brokers, "sonicpy cluster snapshot") as (connection, registry):
         layout = await registry.layout()
         log = JetStream(connection)
         answers = await ask_nodes(connection, layout)
@@ -167,8 +164,6 @@ async def _snapshot_all(brokers: str) -> list[dict[str, Any]]:
         answers = await ask_nodes(connection, layout)
         done = [one for number in range(layout.logs) for one in await _trim(number, log, registry, layout, answers)]
         return sorted(done, key=lambda one: int(one["partition"]))
-    finally:
-        await close(connection)
 
 
 async def _take_one(connection: Client, layout: Layout, answers: dict[str, Any], partition: int) -> None:

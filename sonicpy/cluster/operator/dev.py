@@ -23,11 +23,10 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from sonicpy.children import ends_with_parent
-from sonicpy.cluster.log.ending import close, end
-from sonicpy.cluster.log.jetstream import connect
+from sonicpy.cluster.log.ending import end
 from sonicpy.cluster.operator.restarts import Restarts
 from sonicpy.cluster.operator.setup import check_broker, make
-from sonicpy.cluster.registry.registry import Layout, OtherFormat, OtherLayout, Registry
+from sonicpy.cluster.registry.registry import Layout, OtherFormat, OtherLayout, cluster_at
 from sonicpy.cluster.registry.status import ask_nodes, faults
 from sonicpy.errors import ConfigError, SonicError, StoreError
 from sonicpy.files import make_all, new_text, open_new
@@ -239,12 +238,9 @@ class DevCluster:
             raise StoreError(f"{name} has ended; see {self.folder / name}/log.txt")
 
     async def _missing(self) -> list[str]:
-        connection = await connect(self.addresses, "sonicpy cluster dev", patient=False)
-        try:
-            layout = await (await Registry.open(connection)).layout()
+        async with cluster_at(self.addresses, "sonicpy cluster dev", patient=False) as (connection, registry):
+            layout = await registry.layout()
             return list(faults(layout, await ask_nodes(connection, layout)))
-        finally:
-            await close(connection)
 
 
 def run(folder: Path | None, partitions: int, copies: int, logs: int, say: Callable[[str], None]) -> int:

@@ -13,12 +13,11 @@ from typing import Any
 from nats.aio.client import Client
 
 from sonicpy.cluster.log.broker import Epoch, LogGone
-from sonicpy.cluster.log.ending import close
-from sonicpy.cluster.log.jetstream import JetStream, connect
+from sonicpy.cluster.log.jetstream import JetStream
 from sonicpy.cluster.log.jetstream_vault import create_snapshots
 from sonicpy.cluster.operator.setup import LOG_COPIES
 from sonicpy.cluster.registry.orders import Order, give_order, tell_recovery
-from sonicpy.cluster.registry.registry import Layout, Registry
+from sonicpy.cluster.registry.registry import Layout, cluster_at
 from sonicpy.cluster.registry.status import ask_nodes
 from sonicpy.errors import ConfigError
 
@@ -56,9 +55,8 @@ def recover(brokers: str, wish: Wish, say: Say) -> int:
 
 
 async def _recover(brokers: str, wish: Wish, say: Say) -> int:
-    connection = await connect(brokers, "sonicpy cluster recover")
-    try:
-        layout = await (await Registry.open(connection)).layout()
+    async with cluster_at(brokers, "sonicpy cluster recover") as (connection, registry):
+        layout = await registry.layout()
         answers = await ask_nodes(connection, layout)
         check_wish(layout, answers, wish)
         await create_snapshots(connection, LOG_COPIES)
@@ -71,8 +69,6 @@ async def _recover(brokers: str, wish: Wish, say: Say) -> int:
         for partition in partitions:
             await _recover_partition(connection, layout, answers, partition, wish, say)
         return len(partitions)
-    finally:
-        await close(connection)
 
 
 async def _logs(log: JetStream, layout: Layout, say: Say) -> list[Epoch]:

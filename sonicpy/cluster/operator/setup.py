@@ -12,7 +12,7 @@ from sonicpy.cluster.log.ending import close
 from sonicpy.cluster.log.jetstream import JetStream, connect
 from sonicpy.cluster.log.jetstream_vault import create_snapshots
 from sonicpy.cluster.registry.orders import tell_layout
-from sonicpy.cluster.registry.registry import Layout, Registry
+from sonicpy.cluster.registry.registry import Layout, Registry, cluster_at
 from sonicpy.errors import ConfigError
 
 LOG_COPIES = 3
@@ -110,13 +110,10 @@ def nodes_without(layout: Layout, node: str, *, force: bool) -> tuple[str, ...]:
 
 
 async def _change(brokers: str, change: Callable[[Layout], tuple[str, ...]]) -> Layout:
-    connection = await connect(brokers, "sonicpy cluster", patient=False)
-    try:
-        layout = await (await Registry.open(connection)).change_nodes(change)
+    async with cluster_at(brokers, "sonicpy cluster", patient=False) as (connection, registry):
+        layout = await registry.change_nodes(change)
         await tell_layout(connection)
         return layout
-    finally:
-        await close(connection)
 
 
 def check_name(node: str) -> None:

@@ -7,12 +7,10 @@ from collections.abc import Mapping
 
 from nats.aio.client import Client
 
-from sonicpy.cluster.log.ending import close
-from sonicpy.cluster.log.jetstream import connect
 from sonicpy.cluster.operator.emptiness import what_is_held
 from sonicpy.cluster.peers.questions import Question
 from sonicpy.cluster.registry.orders import tell_layout
-from sonicpy.cluster.registry.registry import Layout, Registry
+from sonicpy.cluster.registry.registry import Layout, Registry, cluster_at
 from sonicpy.cluster.registry.status import ask_nodes
 from sonicpy.errors import ConfigError, StoreError
 from sonicpy.ids import check_collection
@@ -38,16 +36,12 @@ def spread(brokers: str, collection: str, parts: int) -> Layout:
 
 
 async def _spread(brokers: str, collection: str, parts: int) -> Layout:
-    connection = await connect(brokers, "sonicpy cluster spread")
-    try:
-        registry = await Registry.open(connection)
+    async with cluster_at(brokers, "sonicpy cluster spread") as (connection, registry):
         layout = await registry.layout()
         if not 1 <= parts <= layout.partitions:
             raise ConfigError(f"PARTS is {parts}; allowed is 1 to {layout.partitions}, the number of partitions.")
         await _check_empty(connection, layout, collection)
         return await set_parts(connection, registry, {collection: parts})
-    finally:
-        await close(connection)
 
 
 async def set_parts(connection: Client, registry: Registry, parts: Mapping[str, int]) -> Layout:

@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any
 from nats.aio.client import Client
 
 from sonicpy.cluster.log.agreement import Agreement
-from sonicpy.cluster.log.ending import close
-from sonicpy.cluster.log.jetstream import JetStream, connect
+from sonicpy.cluster.log.jetstream import JetStream
 from sonicpy.cluster.log.writer import LogWriter, OpenBatch
 from sonicpy.cluster.node.claim import NameClaim
 from sonicpy.cluster.node.known_rules import rules_of
@@ -34,7 +33,7 @@ from sonicpy.cluster.operator.emptiness import what_is_held
 from sonicpy.cluster.operator.spread_collection import set_parts
 from sonicpy.cluster.peers.questions import Question
 from sonicpy.cluster.registry.orders import Order
-from sonicpy.cluster.registry.registry import Layout, Registry
+from sonicpy.cluster.registry.registry import Layout, cluster_at
 from sonicpy.cluster.registry.status import ask_nodes, why_not
 from sonicpy.cluster.registry.watched import give_watched_order
 from sonicpy.config import Config
@@ -212,9 +211,7 @@ async def _import(
 async def _appending(
     brokers: str, config: Config, *, only_empty: bool, spread: Mapping[str, int]
 ) -> AsyncIterator[tuple[Recorder, Appender]]:
-    connection = await connect(brokers, "sonicpy cluster import")
-    try:
-        registry = await Registry.open(connection)
+    async with cluster_at(brokers, "sonicpy cluster import") as (connection, registry):
         layout = await registry.layout()
         recorder = Recorder(config)
         await registry.agree_on_analyzer(recorder.analyzer())
@@ -233,8 +230,6 @@ async def _appending(
                 await appender.stop()
         finally:
             await claim.release()
-    finally:
-        await close(connection)
 
 
 def parts_wanted(layout: Layout, spread: Mapping[str, int]) -> dict[str, int]:
@@ -276,9 +271,7 @@ def records_of(recorder: Recorder, held: ExportedObject) -> Iterator[bytes]:
 
 
 async def _backup(brokers: str, folder: Path, say: "Say") -> int:
-    connection = await connect(brokers, "sonicpy cluster backup")
-    try:
-        registry = await Registry.open(connection)
+    async with cluster_at(brokers, "sonicpy cluster backup") as (connection, registry):
         layout = await registry.layout()
         answers = await ask_nodes(connection, layout)
         notes: dict[str, object] = {}
@@ -292,8 +285,6 @@ async def _backup(brokers: str, folder: Path, say: "Say") -> int:
             say(f"partition {partition}: {manifest.size} bytes, at {manifest.position}")
         _write_notes(folder, {"layout": dataclasses.asdict(layout), "partitions": notes})
         return size
-    finally:
-        await close(connection)
 
 
 def _source(layout: Layout, answers: dict[str, Any], partition: int) -> str:

@@ -13,7 +13,7 @@ import contextlib
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,9 @@ from nats.aio.client import Client
 
 from sonicpy.cluster.log.agreement import FIRST, Agreement
 from sonicpy.cluster.log.broker import NotReady
+from sonicpy.cluster.log.broker_connection import BrokerConnection
+from sonicpy.cluster.log.ending import close
+from sonicpy.cluster.log.jetstream import connect
 from sonicpy.cluster.log.jetstream_vault import LEADER_S, PAUSE_S, JetStreamVault
 from sonicpy.cluster.log.vault import NotedValue, ValueChanged, Vault
 from sonicpy.cluster.registry.partitions import part_of, partition_of, partition_of_part, placement
@@ -328,6 +331,28 @@ class Registry:
     async def _replace(self, key: str, value: bytes, noted: NotedValue | None) -> None:
         """Write a value in the place of one that was read. Raises ValueChanged if there is another one by now."""
         await self.vault.update(key, value, 0 if noted is None else noted.revision)
+
+
+@contextlib.asynccontextmanager
+async def cluster_at(
+    brokers: str, program: str, *, patient: bool = True
+) -> AsyncIterator[tuple[BrokerConnection, Registry]]:
+    """Connect to brokers for the length of a `with` block; yield the connection, and the registry of their cluster.
+
+    Args:
+        brokers: addresses of NATS servers, separated by commas.
+        program: the name for the brokers' logs.
+        patient: as of `connect`.
+
+    Raises:
+        ConfigError: an address is wrong, or the brokers hold no cluster.
+        NotReady: the brokers do not answer.
+    """
+    connection = await connect(brokers, program, patient=patient)
+    try:
+        yield connection, await Registry.open(connection)
+    finally:
+        await close(connection)
 
 
 def other_layout(now: Layout, given: Layout) -> str:

@@ -10,9 +10,8 @@ from typing import Any
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from sonicpy.cluster.log.ending import close
-from sonicpy.cluster.log.jetstream import JetStream, connect
-from sonicpy.cluster.registry.registry import Layout, Registry
+from sonicpy.cluster.log.jetstream import JetStream
+from sonicpy.cluster.registry.registry import Layout, cluster_at
 
 SUBJECT = "sonicpy.status"
 ANSWERS_S = 1.0
@@ -62,15 +61,12 @@ def status(brokers: str) -> Status:
 
 
 async def _status(brokers: str) -> Status:
-    connection = await connect(brokers, "sonicpy cluster status", patient=False)
-    try:
-        layout = await (await Registry.open(connection)).layout()
+    async with cluster_at(brokers, "sonicpy cluster status", patient=False) as (connection, registry):
+        layout = await registry.layout()
         answers = await ask_nodes(connection, layout)
         log = JetStream(connection)
         ends = [(await log.epoch(number)).last for number in range(layout.logs)]
         last = {str(number): ends[layout.log_of(number)] for number in range(layout.partitions)}
-    finally:
-        await close(connection)
     nodes = {name: answers.get(name) for name in sorted({*layout.nodes, *answers})}
     return Status(
         {

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sonicpy.cluster.log.agreement import FIRST, Agreement
-from sonicpy.cluster.log.ending import close
-from sonicpy.cluster.log.jetstream import connect
 from sonicpy.cluster.log.versions import LISTED
-from sonicpy.cluster.registry.registry import Layout, Registry
+from sonicpy.cluster.registry.registry import Layout, cluster_at
 from sonicpy.cluster.registry.status import ask_nodes
 from sonicpy.errors import StoreError
 
@@ -45,9 +43,7 @@ def upgrade(brokers: str) -> Upgrade:
 
 
 async def _upgrade(brokers: str) -> Upgrade:
-    connection = await connect(brokers, "sonicpy cluster upgrade", patient=False)
-    try:
-        registry = await Registry.open(connection)
+    async with cluster_at(brokers, "sonicpy cluster upgrade", patient=False) as (connection, registry):
         layout = await registry.layout()
         decided = decide(await registry.agreement(), layout, await ask_nodes(connection, layout))
         if decided.after != decided.before:
@@ -55,8 +51,6 @@ async def _upgrade(brokers: str) -> Upgrade:
             await connection.publish(SUBJECT, b"")
             await connection.flush()
         return decided
-    finally:
-        await close(connection)
 
 
 def decide(before: Agreement, layout: Layout, answers: dict[str, Any]) -> Upgrade:
