@@ -7,22 +7,20 @@ corrections.
 from sonicpy._native.plan import (
     Clause,
     Plan,
-    add_expansions,
-    are_expandable,
     content_size,
     let_stop_words_search,
     plan_terms,
 )
 from sonicpy._native.terms import Terms
 from sonicpy.config import SearchConfig
-from sonicpy.index.search.expansion import expansions
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import NOTHING_LEFT_OUT
-from sonicpy.index.search.planners.completions import Fills, complete, complete_address, last_of, never
+from sonicpy.index.search.planners.completions import Fills, last_of, never
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, add_doubtful, families_of, require_held
 from sonicpy.index.search.planners.inner import add_inner
 from sonicpy.index.search.planners.runs import first_letters
 from sonicpy.index.search.planners.spacing import find_pieces, words_together, write_apart, write_together
+from sonicpy.index.search.planners.steps import complete_last, expand
 from sonicpy.index.search.statistics import Statistics
 
 SHARE_STRENGTH = 2.5
@@ -47,27 +45,22 @@ def plan_bm25(
     """
     enough = search.alternates_below
     together = words_together(terms)
-    families = families_of(statistics, terms, matching, together)
-    clauses = plan_terms(
-        terms, statistics.rows(terms.words), statistics.objects, enough, EXPANDED_WORDS, families.words or None
-    )
+    families = families_of(statistics, terms, matching, list(together))
+    clauses = plan_terms(terms, families.rows, statistics.objects, enough, EXPANDED_WORDS, families.words or None)
     size = content_size(clauses, terms.flags)
-    write_together(statistics, clauses, together)
+    write_together(clauses, together, families.besides, statistics.objects)
     pieces = find_pieces(statistics, clauses, terms)
     begun = list(first_letters(statistics, clauses, terms)) if size <= FULL_FIRST_MAX else []
     add_doubtful(clauses, families.doubtful, statistics.objects)
     last = last_of(clauses, terms)
-    if search.query_alternates_try and are_expandable(clauses):
-        for clause in clauses:
-            if clause.is_expandable and clause is not last:
-                _expand(statistics, clause, enough, search.query_alternates_try)
+    for clause in clauses:
+        if clause.is_expandable and clause is not last:
+            expand(statistics, clause, clause.holders, search)
     plan = _plan(statistics, [*write_apart(statistics, clauses, pieces, last), *begun], size, enough)
     if fills(plan):
         return plan
     add_inner(statistics, clauses, terms, matching)
-    if last is not None:
-        complete_address(statistics, clauses, terms)
-        complete(statistics, last, clauses, search)
+    complete_last(statistics, last, clauses, terms, search)
     clauses = [*write_apart(statistics, clauses, pieces, last), *begun]
     require_held(clauses)
     let_stop_words_search(clauses)
@@ -83,10 +76,3 @@ def _plan(statistics: Statistics, clauses: list[Clause], size: float, enough: in
         left_out=NOTHING_LEFT_OUT,
         enough=enough,
     )
-
-
-def _expand(statistics: Statistics, clause: Clause, enough: int, budget: int) -> None:
-    """Add at most `budget` expansions of a word, unless `enough` objects hold it or another word of its family."""
-    word, *forms = clause.slots[0].words
-    others = expansions(statistics, word, clause.holders, enough, budget, forms)
-    add_expansions(clause, others, statistics.objects)

@@ -1,11 +1,11 @@
 """The families of a query's terms, with the rows of their words."""
 
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import NamedTuple
 
 from sonicpy._native.plan import BRINGS, REQUIRED, Clause, add_forms
-from sonicpy._native.term_rows import TermInfo
+from sonicpy._native.term_rows import TermInfo, held_words
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy.index.search.families import Family
 from sonicpy.index.search.matching import Matching
@@ -26,28 +26,32 @@ HeldForms = dict[int, list[tuple[bytes, TermInfo]]]
 
 
 class Families(NamedTuple):
-    """The other words that the terms of a query find.
+    """The terms of a query and the other words that they find.
 
     Attributes:
-        words: they surely do.
+        rows: of the terms.
+        words: they surely find these.
         doubtful: they may, see `Family`.
+        besides: other words that were asked for and that objects hold, each with its row.
     """
 
+    rows: list[TermInfo | None]
     words: HeldForms
     doubtful: HeldForms
+    besides: list[tuple[bytes, TermInfo]]
 
 
 def families_of(
-    statistics: Statistics, terms: Terms, matching: Matching | None, besides: Iterable[bytes] = ()
+    statistics: Statistics, terms: Terms, matching: Matching | None, besides: Sequence[bytes] = ()
 ) -> Families:
-    """Return the other words that the terms of a query find.
+    """Return the rows of the terms of a query, and the other words that they find.
 
     Special words, and parts of runs without blanks, have no family, but for numbers that are written otherwise; stop
     words have one if a query holds nothing else.
 
     Args:
         matching: the matching of families; None: no word has one.
-        besides: words whose rows are asked for later: one call reads the rows of a query from the disk.
+        besides: other words whose rows are needed: one call reads the rows of a query from the disk.
     """
     without = without_family(terms)
     words: dict[int, tuple[bytes, ...]] = {}
@@ -61,9 +65,14 @@ def families_of(
                 doubtful[number] = family.doubtful
     if matching is not None:
         doubtful |= _spelled(terms)
-    others = (word for found in (words, doubtful) for each in found.values() for word in each)
-    statistics.rows([*terms.words, *others, *besides])
-    return Families(_held(statistics, words), _held(statistics, doubtful))
+    others = chain.from_iterable(chain(words.values(), doubtful.values()))
+    rows = iter(statistics.rows([*terms.words, *others, *besides]))
+    return Families(
+        list(islice(rows, len(terms.words))),
+        _held(words, rows),
+        _held(doubtful, rows),
+        held_words(list(besides), list(rows), live=statistics.live),
+    )
 
 
 def _spelled(terms: Terms) -> dict[int, tuple[bytes, ...]]:
@@ -79,11 +88,12 @@ def spelled(term: bytes) -> tuple[bytes, ...]:
     return tuple(map(str.encode, spellings(letters))) if 0 < len(letters) <= PAIR_LETTERS else ()
 
 
-def _held(statistics: Statistics, others: dict[int, tuple[bytes, ...]]) -> HeldForms:
-    """Return those words that objects hold; numbers without any are left out."""
-    if not others:
-        return {}
-    rows = iter(statistics.rows([word for words in others.values() for word in words]))
+def _held(others: dict[int, tuple[bytes, ...]], rows: Iterator[TermInfo | None]) -> HeldForms:
+    """Return those words that objects hold; numbers without any are left out.
+
+    Args:
+        rows: of all words, in their order; as many are taken from it.
+    """
     held = {
         number: [(word, row) for word, row in zip(words, islice(rows, len(words)), strict=True) if row and row.df]
         for number, words in others.items()

@@ -1,16 +1,18 @@
 """The plan of the ranking "newest": objects that hold all words, newest object first."""
 
-from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Plan, Slot, add_expansions, add_forms
+from collections.abc import Container
+
+from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Plan, Slot, add_forms
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy._native.word_break import is_unspaced_letter
 from sonicpy.config import SearchConfig
-from sonicpy.index.search.expansion import expansions
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import IN_PAIRS, IS_STOP, IS_UNHELD
-from sonicpy.index.search.planners.completions import Fills, complete, complete_address, never
-from sonicpy.index.search.planners.forms import EXPANDED_WORDS, families_of
+from sonicpy.index.search.planners.completions import Fills, last_of, never
+from sonicpy.index.search.planners.forms import EXPANDED_WORDS, Families, families_of
 from sonicpy.index.search.planners.inner import add_inner
 from sonicpy.index.search.planners.spacing import find_pieces, words_together, write_apart, write_together
+from sonicpy.index.search.planners.steps import complete_last, expand
 from sonicpy.index.search.statistics import Statistics
 
 
@@ -25,22 +27,46 @@ def plan_newest(
         matching: the matching of families; None: no word has one.
         fills: not asked: objects that hold a completion are among those that hold the word.
     """
-    last: Clause | None = None
+    together = words_together(terms)
+    families = families_of(statistics, terms, matching, list(together))
+    left_out = _left_out(terms)
+    clauses = _clauses(terms, families, left_out, statistics.objects)
+    write_together(clauses, together, families.besides, statistics.objects)
+    pieces = find_pieces(statistics, clauses, terms)
+    last = last_of(clauses, terms)
+    if last is not None and is_letter(terms.words[last.term], terms.flags[last.term]):
+        last = None
+    for clause in clauses:
+        if clause.is_expandable and clause is not last:
+            expand(statistics, clause, 0, search)
+    add_inner(statistics, clauses, terms, matching)
+    complete_last(statistics, last, clauses, terms, search)
+    clauses = write_apart(statistics, clauses, pieces, last)
+    unheld = {clause.term for clause in clauses if terms.flags[clause.term] & SPECIAL and not clause.holders}
+    left_out.update(dict.fromkeys(unheld, IS_UNHELD))
+    clauses = [clause for clause in clauses if clause.term not in unheld]
+    return Plan(clauses, statistics.average_length, 0.0, full_first=False, left_out=left_out, enough=1)
+
+
+def _left_out(terms: Terms) -> dict[int, str]:
+    """Return the numbers of the terms that are not searched, each with the reason."""
     only_stops = all(flags & STOP for flags in terms.flags)
     pairs = [term for term, flags in zip(terms.words, terms.flags, strict=True) if flags & PART]
-    clauses: list[Clause] = []
     left_out: dict[int, str] = {}
-    expanded = 0
-    together = words_together(terms)
-    families = families_of(statistics, terms, matching, together)
-    for number, (term, row, flags) in enumerate(
-        zip(terms.words, statistics.rows(terms.words), terms.flags, strict=True)
-    ):
+    for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True)):
         if flags & STOP and not only_stops:
             left_out[number] = IS_STOP
-            continue
-        if not flags & PART and any(pair in term for pair in pairs):
+        elif not flags & PART and any(pair in term for pair in pairs):
             left_out[number] = IN_PAIRS  # a longer run may be split otherwise, but holds its pairs
+    return left_out
+
+
+def _clauses(terms: Terms, families: Families, left_out: Container[int], objects: int) -> list[Clause]:
+    """Return the clauses of the terms that are searched."""
+    clauses: list[Clause] = []
+    expanded = 0
+    for number, (term, row, flags) in enumerate(zip(terms.words, families.rows, terms.flags, strict=True)):
+        if number in left_out:
             continue
         family = families.words.get(number, [])
         is_held = bool(family) or (row is not None and row.df > 0)
@@ -51,25 +77,8 @@ def plan_newest(
         clause = Clause(number, BRINGS | REQUIRED, 0.0, [slot], is_expandable=is_expandable, holders=int(is_held))
         clauses.append(clause)
         if not is_held and number in families.doubtful:
-            add_forms(clause, families.doubtful[number], statistics.objects)
-        if number == terms.last and not flags & PART and not is_letter(term, flags):
-            last = clause
-    write_together(statistics, clauses, together)
-    pieces = find_pieces(statistics, clauses, terms)
-    add_inner(statistics, clauses, terms, matching)
-    for clause in clauses:
-        if clause.is_expandable and clause is not last:
-            word = terms.words[clause.term]
-            others = expansions(statistics, word, 0, search.alternates_below, search.query_alternates_try)
-            add_expansions(clause, others, statistics.objects)
-    if last is not None:
-        complete_address(statistics, clauses, terms)
-        complete(statistics, last, clauses, search)
-    clauses = write_apart(statistics, clauses, pieces, last)
-    unheld = {clause.term for clause in clauses if terms.flags[clause.term] & SPECIAL and not clause.holders}
-    left_out.update(dict.fromkeys(unheld, IS_UNHELD))
-    clauses = [clause for clause in clauses if clause.term not in unheld]
-    return Plan(clauses, statistics.average_length, 0.0, full_first=False, left_out=left_out, enough=1)
+            add_forms(clause, families.doubtful[number], objects)
+    return clauses
 
 
 def is_letter(term: bytes, flags: int) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from sonicpy._native.bm25 import idf
 from sonicpy._native.parts import tokens_of
 from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Slot
+from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy._native.word_break import is_unspaced_letter
 from sonicpy.index.search.numbers import groups_of, same_numbers
@@ -56,19 +57,22 @@ def words_together(terms: Terms) -> dict[bytes, tuple[int, ...]]:
     return places
 
 
-def write_together(statistics: Statistics, clauses: list[Clause], places: dict[bytes, tuple[int, ...]]) -> None:
-    """Add to the clauses of neighbours the word that they make together, if objects hold it.
+def write_together(
+    clauses: list[Clause], places: dict[bytes, tuple[int, ...]], held: list[tuple[bytes, TermInfo]], objects: int
+) -> None:
+    """Add to the clauses of neighbours the words that they make together.
 
     Args:
         places: of `words_together`.
+        held: those of its words that objects hold, each with its row.
+        objects: how many there are.
     """
-    found = statistics.held(list(places)) if places else []
-    by_term = {clause.term: clause for clause in clauses} if found else {}
-    for word, row in found:
+    by_term = {clause.term: clause for clause in clauses} if held else {}
+    for word, row in held:
         for number in places[word]:
             if number in by_term:
                 clause = by_term[number]
-                weight = SHARE * min(clause.weight, idf(statistics.objects, row.df))
+                weight = SHARE * min(clause.weight, idf(objects, row.df))
                 clause.slots.insert(1, Slot((word,), weight))
                 clause.holders = max(clause.holders, row.df)
 
@@ -124,7 +128,7 @@ def find_pieces(statistics: Statistics, clauses: list[Clause], terms: Terms) -> 
 
 
 def _pieces(statistics: Statistics, word: bytes, *, is_held: bool) -> list[bytes]:
-    for pieces in ([] if word.isalpha() else tokens_of(word), groups_of(word)):
+    for pieces in () if word.isalpha() else (tokens_of(word), groups_of(word)):
         if pieces not in ([], [word]) and len(statistics.held(list(dict.fromkeys(pieces)))) == len(set(pieces)):
             return pieces
     return [] if is_held else _cut(statistics, word)
