@@ -1,16 +1,14 @@
 """A remark beside an empty answer: the collection or the bucket is not there, and similar names that are."""
 
-import importlib
 from collections.abc import Sequence
 from contextlib import suppress
 
+from sonicpy.cli.nearest import nearest
 from sonicpy.cli.output import remark
 from sonicpy.cli.target import Target
 from sonicpy.errors import CommandError
 
 NAMES_SHOWN = 5
-NEAR_ENOUGH = 60.0
-"""Similarity from 0 to 100 of a name that was meant; one with a few typing errors, or in other case, is above."""
 
 
 def remark_absent(index: Target, collection: str, bucket: str) -> None:
@@ -29,9 +27,8 @@ def _meant(name: str, names: Sequence[str]) -> str:
     """Return the nearest of some names, or a few of them, as the end of a sentence."""
     if not names:
         return ": the index is empty"
-    process, fuzz = importlib.import_module("rapidfuzz.process"), importlib.import_module("rapidfuzz.fuzz")
-    near = process.extractOne(name, names, scorer=fuzz.ratio, processor=str.casefold, score_cutoff=NEAR_ENOUGH)
+    near = nearest(name, names, str.casefold)
     if near is not None:
-        return f"; did you mean {near[0]!r}?"
+        return f"; did you mean {near!r}?"
     more = ", ..." if len(names) > NAMES_SHOWN else ""
     return f"; there is {', '.join(map(repr, names[:NAMES_SHOWN]))}{more}"

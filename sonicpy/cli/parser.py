@@ -4,6 +4,7 @@ import argparse
 import importlib
 from collections.abc import Iterable, Sequence
 
+from sonicpy.cli.nearest import nearest
 from sonicpy.version import VERSION
 
 MODULES = {
@@ -68,9 +69,6 @@ sonicpy help VERB shows the arguments and an example. Exit status: 0 done, 1 fai
 
 HELP_FLAGS = ("-h", "--help")
 LISTED = "sonicpy help lists the verbs"
-
-NEAR_ENOUGH = 60.0
-"""Similarity from 0 to 100, as for the keys of settings: a name with a few typing errors is above."""
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -139,6 +137,5 @@ def _refuse(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> None:
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
-    process, fuzz = importlib.import_module("rapidfuzz.process"), importlib.import_module("rapidfuzz.fuzz")
-    best = process.extractOne(word, list(known), scorer=fuzz.ratio, score_cutoff=NEAR_ENOUGH)
-    return "" if best is None else f"; did you mean {best[0]}?"
+    best = nearest(word, known)
+    return "" if best is None else f"; did you mean {best}?"

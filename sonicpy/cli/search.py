@@ -8,7 +8,7 @@ from typing import Any
 
 from sonicpy.api.counted import COUNTED, counted
 from sonicpy.api.hits import Hit, Hits
-from sonicpy.api.shown import Shown, shows
+from sonicpy.api.shown import Show, Shown, shows
 from sonicpy.cli.absent import remark_absent
 from sonicpy.cli.arguments import (
     STDIN,
@@ -113,11 +113,12 @@ def query(arguments: argparse.Namespace) -> int:
     is_stdin = arguments.text == STDIN
     texts = read_lines() if is_stdin else _one_text(arguments.text)
     with open_target(arguments) as index:
+        display = None if arguments.show is None else shows(arguments.show)
         for text in texts:
             hits = _hits(index, arguments, text)
             if not hits and not is_stdin:
                 remark_absent(index, arguments.collection, arguments.bucket)
-            _show_hits(arguments, text, hits, f"{text}\t" if is_stdin else "")
+            _show_hits(arguments, text, hits, display, f"{text}\t" if is_stdin else "")
             if sys.stdout.isatty() and len(hits) == arguments.limit and not arguments.json:
                 _remark_more(index, arguments, text)
     return 0
@@ -143,9 +144,10 @@ def _hits(index: Target, arguments: argparse.Namespace, text: str) -> Hits:
     return index.query(arguments.collection, arguments.bucket, text, **options_given(arguments, "QUERY"))
 
 
-def _show_hits(arguments: argparse.Namespace, text: str, hits: Hits, before: str) -> None:
+def _show_hits(arguments: argparse.Namespace, text: str, hits: Hits, display: Show | None, before: str) -> None:
     value: dict[str, Any] = {"query": text, "hits": hits.to_dicts()}
-    shown = _shown(arguments, [str(hit) for hit in hits])
+    objects = [str(hit) for hit in hits]
+    shown = display(arguments.collection, arguments.bucket, objects) if display else [Shown()] * len(objects)
     for one, made in zip(value["hits"], shown, strict=True):
         one.update({key: each for key, each in made._asdict().items() if each is not None})
     lines = [before + _line(arguments, hit, made) for hit, made in zip(hits, shown, strict=True)]
@@ -153,13 +155,6 @@ def _show_hits(arguments: argparse.Namespace, text: str, hits: Hits, before: str
         value |= {"total": hits.total, "whole": hits.whole}
         lines.append(f"{before}total\t{hits.total}")
     show(arguments, value, *lines)
-
-
-def _shown(arguments: argparse.Namespace, objects: list[str]) -> list[Shown]:
-    """Return the function that shows objects as --show says."""
-    if arguments.show is None:
-        return [Shown()] * len(objects)
-    return shows(arguments.show)(arguments.collection, arguments.bucket, objects)
 
 
 def _line(arguments: argparse.Namespace, hit: Hit, made: Shown) -> str:

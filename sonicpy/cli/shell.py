@@ -11,6 +11,7 @@ from typing import Any
 from sonicpy.cli import main as command
 from sonicpy.cli.arguments import Verbs
 from sonicpy.cli.output import remark
+from sonicpy.cli.scoped import DEFAULT_BUCKET
 from sonicpy.cli.target import Target, expect_index, open_server
 from sonicpy.errors import ConfigError, SonicError
 from sonicpy.index.read_only_index import ReadOnlyIndex
@@ -139,7 +140,7 @@ class Shell:
         if len(names) > 2:
             remark("use takes COLLECTION and BUCKET, or nothing to forget them")
             return
-        self.scope = [*names, "default"][:2] if names else []
+        self.scope = [*names, DEFAULT_BUCKET][:2] if names else []
 
     def _run(self, words: list[str]) -> None:
         with suppress(SystemExit):  # argparse has said what is wrong, or shown the help

@@ -5,22 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ID_NAMES = (
-    "id",
-    "object",
-    "sku",
-    "key",
-    "uuid",
-    "guid",
-    "isbn",
-    "asin",
-    "ean",
-    "code",
-    "number",
-    "no",
-    "nr",
-    "slug",
-    "url",
-)
+    "id", "object", "sku", "key", "uuid", "guid", "isbn", "asin", "ean", "code", "number", "no", "nr", "slug", "url",
+)  # fmt: skip
 """Names of columns that hold the name of a row, the likeliest first."""
 TEXT_NAMES = (
     "text", "title", "name", "headline", "subject", "body", "description", "summary", "content", "message", "comment",

@@ -9,13 +9,13 @@ from typing import Any
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
 from sonicpy.cli.arguments import LANGUAGES
 from sonicpy.cli.importing.row_sources import SourceRow
+from sonicpy.cli.scoped import DEFAULT_BUCKET
 from sonicpy.errors import InvalidArgument, SonicError
 from sonicpy.ids import check_names, check_object, object_name
 from sonicpy.index.ingest.exported import FIELDS_KEY, facts_of, is_bucket, terms_of
 from sonicpy.langcodes import language_code
 from sonicpy.rules import FIRST
 
-DEFAULT_BUCKET = "default"
 COLLECTION_FIELD, BUCKET_FIELD, LANG_FIELD = "collection", "bucket", "lang"
 """The default columns of collection, bucket and language."""
 TERMS_FIELD = "terms"

@@ -16,7 +16,7 @@ from typing import IO
 from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
 from sonicpy.cli.arguments import STDIN, Verbs, bucket_name, collection_name, language
 from sonicpy.cli.importing.job import ImportJob
-from sonicpy.cli.importing.mapping import BUCKET_FIELD, COLLECTION_FIELD, DEFAULT_BUCKET, LANG_FIELD, FieldMapping
+from sonicpy.cli.importing.mapping import BUCKET_FIELD, COLLECTION_FIELD, LANG_FIELD, FieldMapping
 from sonicpy.cli.importing.position import (
     Position,
     check_user_folder,
@@ -27,6 +27,7 @@ from sonicpy.cli.importing.position import (
 from sonicpy.cli.importing.row_sources import COMMA, KINDS, UTF8, Source
 from sonicpy.cli.importing.sinks import FolderSink, ServerSink, Sink
 from sonicpy.cli.output import remark
+from sonicpy.cli.scoped import DEFAULT_BUCKET
 from sonicpy.cli.settings import load_settings
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_folder, open_server, server_url
 from sonicpy.errors import ConfigError, SonicError
