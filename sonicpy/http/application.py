@@ -58,6 +58,19 @@ def app(
         ConfigError: `hits` is none of these, or cannot be read.
     """
     backend = backend_of(source)
+    application = framework(has_password=password is not None)
+    add_operations(application, "search", search_operations(backend, None if hits is None else shows(hits)))
+    add_operations(application, "ingest", ingest_operations(backend))
+    add_operations(application, "control", control_operations(backend, read_only=read_only))
+    if page:
+        add_operations(application, "page", page_operations())
+    compressed = GZipMiddleware(Tagged(application), COMPRESSED_BYTES)
+    rules = RequestRules(password, read_only, refuse, frozenset(origins), None if hosts is None else Hosts(hosts))
+    return Gate(compressed, Offered(application.routes), rules, {Endpoint("GET", "/v1/query"): LeanQuery(backend)})
+
+
+def framework(*, has_password: bool) -> FastAPI:
+    """Return an application without operations; its schema has the form of problems, and the password."""
     application = FastAPI(
         title="sonicpy",
         version=VERSION,
@@ -68,15 +81,21 @@ def app(
         responses=RESPONSES,
     )
     add_handlers(application)
-    add_operations(application, "search", search_operations(backend, None if hits is None else shows(hits)))
-    add_operations(application, "ingest", ingest_operations(backend))
-    add_operations(application, "control", control_operations(backend, read_only=read_only))
-    if page:
-        add_operations(application, "page", page_operations())
-    describe(application, password is not None)
-    compressed = GZipMiddleware(Tagged(application), COMPRESSED_BYTES)
-    rules = RequestRules(password, read_only, refuse, frozenset(origins), None if hosts is None else Hosts(hosts))
-    return Gate(compressed, Offered(application.routes), rules, {Endpoint("GET", "/v1/query"): LeanQuery(backend)})
+    made = application.openapi
+
+    def openapi() -> dict[str, Any]:
+        schema = made()
+        components = schema.setdefault("components", {})
+        components.setdefault("schemas", {})["ProblemJson"] = ProblemJson.model_json_schema()
+        for unused in ("HTTPValidationError", "ValidationError"):
+            components["schemas"].pop(unused, None)
+        if has_password:
+            components["securitySchemes"] = {"password": {"type": "http", "scheme": "bearer"}}
+            schema["security"] = [{"password": []}]
+        return schema
+
+    application.openapi = openapi  # type: ignore[method-assign]
+    return application
 
 
 def page_operations() -> list[Operation]:
@@ -97,21 +116,3 @@ def file_at(path: Path) -> Callable[[], Coroutine[Any, Any, Response]]:
         return Response(content, media_type=MEDIA_TYPES[path.suffix[1:]])
 
     return answer
-
-
-def describe(application: FastAPI, has_password: bool) -> None:
-    """Complete the schema: the form of problems, and the password."""
-    made = application.openapi
-
-    def openapi() -> dict[str, Any]:
-        schema = made()
-        components = schema.setdefault("components", {})
-        components.setdefault("schemas", {})["ProblemJson"] = ProblemJson.model_json_schema()
-        for unused in ("HTTPValidationError", "ValidationError"):
-            components["schemas"].pop(unused, None)
-        if has_password:
-            components["securitySchemes"] = {"password": {"type": "http", "scheme": "bearer"}}
-            schema["security"] = [{"password": []}]
-        return schema
-
-    application.openapi = openapi  # type: ignore[method-assign]

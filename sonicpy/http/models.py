@@ -40,6 +40,8 @@ FieldOfName = Annotated[str, Field(min_length=1, max_length=NAME_MAX, examples=[
 FieldOfObject = Annotated[FieldOfName | int, BeforeValidator(_named)]
 CollectionName = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the collection")]
 BucketName = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description="name of the bucket")]
+NameOfObject = Annotated[str, Query(min_length=1, max_length=NAME_MAX)]
+OptionalName = Annotated[str | None, Query(min_length=1, max_length=NAME_MAX)]
 QueryText = Annotated[str, Query(max_length=QUERY_TEXT_MAX, description="text to search for")]
 PageLimit = Annotated[int, Query(ge=0, le=LIMIT_MAX, description="maximum number of items")]
 Prefix = Annotated[str, Query(max_length=NAME_MAX, description="only names with this beginning")]
@@ -235,7 +237,7 @@ class PushBody(Strict):
     bucket: FieldOfName
     object: FieldOfObject
     text: str = Field(max_length=TEXT_MAX)
-    lang: str | None = Field(default=None, max_length=35)
+    lang: str | None = Field(default=None, max_length=TAG_MAX)
 
 
 class PopBody(Strict):

@@ -24,7 +24,9 @@ from sonicpy.http.models import (
     ExistsJson,
     HitJson,
     HitsJson,
+    NameOfObject,
     NamesJson,
+    OptionalName,
     PageLimit,
     Prefix,
     QueryBody,
@@ -174,20 +176,15 @@ class SearchOperations:
         found = await self._backend.call("objects", collection, bucket, prefix=prefix, after=after, limit=limit)
         return NamesJson(names=found)
 
-    async def exists(
-        self,
-        collection: CollectionName,
-        bucket: BucketName,
-        object: Annotated[str, Query(min_length=1, max_length=128)],
-    ) -> ExistsJson:
+    async def exists(self, collection: CollectionName, bucket: BucketName, object: NameOfObject) -> ExistsJson:
         """Return whether a bucket has an object."""
         return ExistsJson(exists=await self._backend.call("exists", collection, bucket, object))
 
     async def count(
         self,
         collection: CollectionName,
-        bucket: Annotated[str | None, Query(min_length=1, max_length=128)] = None,
-        object: Annotated[str | None, Query(min_length=1, max_length=128)] = None,
+        bucket: OptionalName = None,
+        object: OptionalName = None,
         objects: Annotated[bool, Query(description="count the objects of the collection or the bucket")] = False,
     ) -> CountJson:
         """Return the number of buckets or objects of a collection, words or objects of a bucket, or words of an

@@ -92,7 +92,7 @@ async function clear() {
   byId("welcome").replaceChildren(await welcome());
 }
 
-export function ask(isStep = true) {
+function ask(isStep = true) {
   write({ text: byId("text").value.trim() }, isStep);
   return showSearch();
 }
