@@ -9,7 +9,6 @@ a free core for each process, and one for the client.
 import argparse
 import tempfile
 import time
-from collections.abc import Callable
 from itertools import count, cycle
 from pathlib import Path
 from statistics import median
@@ -27,7 +26,6 @@ WARM = 3
 """The first round, which fills the caches and does not count, is longer by this factor."""
 OTHER_BUCKET = "other"
 Figures = dict[str, list[float]]
-Line = Callable[[int], bytes]
 
 
 def main() -> None:
