@@ -113,7 +113,9 @@ class SearchOperations:
         found = hits_json(hits)
         took_us = (time.perf_counter() - began) * 1e6
         given = {name: options[name] for name in ("lang", "stem") if name in options}
-        looked_for = await self._backend.call("explain", collection, bucket, text, limit=1, **given) if marked else None
+        looked_for = None
+        if marked and self._show is not None:  # else there is neither title nor text to mark
+            looked_for = await self._backend.call("explain", collection, bucket, text, limit=1, **given)
         return SearchJson(
             hits=found.hits,
             total=found.total,
