@@ -52,10 +52,6 @@ class BucketWriter:
                 self.view.note_languages_wait(self.state.bucket)
             waiting[languages] = waiting.get(languages, 0) + 1
 
-    def set_fact(self, kind: int, value: bytes | None) -> None:
-        """Note something of the bucket as a whole; see `WriteView.set_fact`."""
-        self.view.set_fact(self.state.bucket, kind, value)
-
     def replace(self, oid: str, terms: Terms) -> None:
         """Give an object (created if it is missing) these terms, and take away all others; it keeps its IID."""
         self.view.flush_term_rows()

@@ -29,14 +29,6 @@ class KnownPending:
     words: list[bytes] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
-    def extent(self) -> tuple[int, int]:
-        """Return the number of words, and the `pending_seq` up to which they were read.
-
-        For a reader of an older state, the list contains words that its bucket does not have yet, or no longer has.
-        """
-        with Held(self._lock):
-            return len(self.words), self.seq
-
     def take(self, new: list[bytes], before: int, seq: int, commit: int) -> None:
         """Add the words behind number `before`, unless another thread has added words meanwhile."""
         with Held(self._lock):
