@@ -88,8 +88,6 @@ ROOMS = {
 
 LINES_MAX = 500
 LONGER = {
-    "ext/sonicpy/_native/graph.pyx": "the reader of one file format: a walk over it is a C struct that has no methods",
-    "ext/sonicpy/_native/graph_builder.pyx": "the writer of one file format, in C structs that have no methods",
     "ext/sonicpy/_native/stored_postings.pyx": "postings, and the windows of their blocks, which live and go together",
 }
 """Files of the package and of the native modules with more lines, and the reason."""

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sonicpy._native.letter_folding import Folding
+from sonicpy._native.word_walks import find_words
 from sonicpy.errors import GraphError
 from sonicpy.graph.builder import WORD_BYTES_MAX
 from sonicpy.graph.word_graph import WordGraph
@@ -307,7 +309,7 @@ def test_a_forged_file_that_is_sound_opens() -> None:
 def test_a_file_of_format_2_opens_without_aliases() -> None:
     graph = WordGraph.from_bytes(automaton(LEAF, node((b"a", 0, 7), (b"c", 1, 7))))
     assert graph.words(0, -1) == [b"ab", b"c", b"cb"]
-    assert not graph.has_aliases and graph.joined(b"b", is_begun=True) == []
+    assert not graph.has_aliases and find_words([graph.aliases], [b""], Folding({}), begins=True) == {}
 
 
 def test_a_file_of_format_1_opens() -> None:

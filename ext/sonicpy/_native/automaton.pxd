@@ -48,8 +48,7 @@ cdef enum:
 cdef struct Automata:  # of an open graph
     const uint8_t *forward
     const uint8_t *backward
-    const uint8_t *aliases
-    uint32_t forward_root, backward_root, aliases_root
+    uint32_t forward_root, backward_root
 
 
 cdef inline uint32_t read_u32(const uint8_t *at) noexcept nogil:

@@ -45,18 +45,13 @@ from posix.types cimport off_t
 from posix.unistd cimport SEEK_END, close as close_file, lseek
 
 from sonicpy._native.automaton cimport (
-    ALIAS_MAX,
     CRC_BYTES,
     ENDS_WORD,
     FORMAT,
     HEADER_BYTES,
     MAGIC,
     SIGN_BYTES,
-    SIGN_HEAD,
-    SIGN_LONG,
-    SIGN_WORD_MAX,
     SIGN_WORDS,
-    WORD_MAX,
     ZERO_BYTES,
     Automata,
     Node,
@@ -71,6 +66,7 @@ from sonicpy._native.automaton cimport (
 )
 from sonicpy._native.characters cimport BYTE_KINDS, IN_DIGITS, IN_LETTERS
 from sonicpy._native.corrector cimport Corrections, correct
+from sonicpy._native.graph_cursor cimport Cursor, go_behind, next_word, node_below, start_cursor
 from sonicpy._native.parts cimport Parts, find_parts
 from sonicpy._native.short_nodes cimport short_nodes
 from sonicpy._native.word_source cimport WordSource
@@ -79,7 +75,6 @@ import os
 import zlib
 
 from sonicpy._native.corrector import EDGE_BUDGET
-from sonicpy._native.parts import word_of
 
 
 cdef enum:
@@ -159,7 +154,8 @@ cdef class PackedGraph:
     def __cinit__(self, content):
         cdef const uint8_t *start
         cdef size_t size
-        cdef uint32_t format, header = PLAIN_HEADER_BYTES, aliases = 0
+        cdef const uint8_t *aliases
+        cdef uint32_t format, header = PLAIN_HEADER_BYTES, aliases_bytes = 0, aliases_root = 0
         if isinstance(content, MappedFile):
             start = (<MappedFile> content)._start
             size = (<MappedFile> content)._size
@@ -176,7 +172,7 @@ cdef class PackedGraph:
             check_frame(start, size, PLAIN_FORMAT if format == PLAIN_FORMAT else FORMAT)
         self.has_aliases = format == FORMAT
         if self.has_aliases:
-            header, aliases = HEADER_BYTES, read_u32(start + 48)
+            header, aliases_bytes, aliases_root = HEADER_BYTES, read_u32(start + 48), read_u32(start + 52)
         self._owner = content
         self.bucket = read_u32(start + 12)
         self.version = read_u64(start + 16)
@@ -185,22 +181,14 @@ cdef class PackedGraph:
         self._automata.forward_root = read_u32(start + 36)
         self._automata.backward = self._automata.forward + read_u32(start + 32)
         self._automata.backward_root = read_u32(start + 44)
-        self._automata.aliases = self._automata.backward + read_u32(start + 40)
-        self._automata.aliases_root = read_u32(start + 52) if self.has_aliases else 0
-        self._signs = self._automata.aliases + aliases
+        aliases = self._automata.backward + read_u32(start + 40)
+        self._signs = aliases + aliases_bytes
         check_automaton(self._automata.forward, read_u32(start + 32), self._automata.forward_root)
         check_automaton(self._automata.backward, read_u32(start + 40), self._automata.backward_root)
         if self.has_aliases:
-            check_automaton(self._automata.aliases, aliases, self._automata.aliases_root)
-        self.source = WordSource.__new__(WordSource)
-        self.source._owner = content
-        self.source.words.nodes = self._automata.forward
-        self.source.words.root = self._automata.forward_root
-        self.aliases = WordSource.__new__(WordSource)
-        self.aliases._owner = content
-        if self._automata.aliases_root:
-            self.aliases.words.nodes = self._automata.aliases
-            self.aliases.words.root = self._automata.aliases_root
+            check_automaton(aliases, aliases_bytes, aliases_root)
+        self.source = source_of(content, self._automata.forward, self._automata.forward_root)
+        self.aliases = source_of(content, aliases if aliases_root else NULL, aliases_root)
 
     def __len__(self) -> int:
         return self._count
@@ -235,43 +223,18 @@ cdef class PackedGraph:
         words._graph = self
         words._cursor.nodes = self._automata.forward
         words._cursor.root = self._automata.forward_root
-        words._cursor.most = WORD_MAX
         start_cursor(&words._cursor, <const uint8_t *> prefix, len(prefix), bound, bound_size)
         return words
 
-    def joined(self, bytes part not None, *, bint is_begun=False, Py_ssize_t limit=-1) -> list:
-        """Return at most `limit` words (negative: all) that have a part behind their first letters: see parts.pyx.
-
-        Args:
-            is_begun: also the words with parts that begin with `part`; some may come twice.
-        """
-        cdef Completions aliases = Completions.__new__(Completions)
-        cdef bytes start = part if is_begun else part + b"\0"
-        cdef list found = []
-        aliases._graph = self
-        aliases._cursor.nodes = self._automata.aliases
-        aliases._cursor.root = self._automata.aliases_root
-        aliases._cursor.most = ALIAS_MAX
-        start_cursor(&aliases._cursor, <const uint8_t *> start, len(start), NULL, 0)
-        while limit != 0 and next_word(&aliases._cursor):
-            found.append(word_of(aliases.word()))
-            limit -= 1
-        return found
-
-    def begun(self, bytes part not None, Py_ssize_t limit=-1) -> list:
-        """Return at most `limit` words (negative: all) that begin with a part, and go on behind a joint."""
-        cdef Completions words = Completions.__new__(Completions)
+    def begun(self, bytes part not None) -> list:
+        """Return the words that begin with a part, and go on behind a joint."""
+        cdef Completions words = self.completions(part)
         cdef Parts parts
         cdef list found = []
         cdef Py_ssize_t size = len(part)
         cdef uint8_t label
         cdef Node node
         cdef int step
-        words._graph = self
-        words._cursor.nodes = self._automata.forward
-        words._cursor.root = self._automata.forward_root
-        words._cursor.most = WORD_MAX
-        start_cursor(&words._cursor, <const uint8_t *> part, size, NULL, 0)
         if size == 0 or words._cursor.has_ended or not node_below(&words._cursor):
             return found
         open_node(&node, words._cursor.nodes, node_below(&words._cursor))
@@ -280,11 +243,10 @@ cdef class PackedGraph:
             if may_join((<const uint8_t *> part)[size - 1], label):
                 start = part + PyBytes_FromStringAndSize(<const char *> &label, 1)
                 start_cursor(&words._cursor, <const uint8_t *> <bytes> start, size + 1, NULL, 0)
-                while limit != 0 and next_word(&words._cursor):
+                while next_word(&words._cursor):
                     find_parts(words._cursor.word, words._cursor.depth, &parts)
                     if begins_with_part(&parts, size):
                         found.append(words.word())
-                        limit -= 1
         return found
 
     def words(self, uint64_t offset, Py_ssize_t limit) -> list:
@@ -326,6 +288,15 @@ cdef class PackedGraph:
             ValueError: the distance is out of range or the word is not UTF-8.
         """
         return correct(&self._automata, word, distance, transpositions, -1 if limit is None else limit, edge_budget)
+
+
+cdef WordSource source_of(object owner, const uint8_t *nodes, uint32_t root):
+    """Return the words of an automaton as a source of walks."""
+    cdef WordSource source = WordSource.__new__(WordSource)
+    source._owner = owner
+    source.words.nodes = nodes
+    source.words.root = root
+    return source
 
 
 cdef inline bint may_join(uint8_t last, uint8_t label) noexcept nogil:
@@ -459,129 +430,6 @@ cdef bint has_word(const uint8_t *nodes, uint32_t place, const uint8_t *text, Py
 
 
 # -- listing ------------------------------------------------------------------------------------------------------
-
-cdef struct Cursor:
-    # The path to the word that was returned last, or to where the search for the first one starts.
-    const uint8_t *nodes
-    uint32_t root
-    uint32_t path[ALIAS_MAX]  # the nodes on the path,
-    uint8_t taken[ALIAS_MAX]  # the place of the edge taken in each of them,
-    uint32_t edges[ALIAS_MAX]  # that edge,
-    uint8_t word[ALIAS_MAX]  # and its label
-    int depth  # the number of nodes on the path
-    int most  # of them: WORD_MAX, or ALIAS_MAX
-    int floor  # the length of the prefix: the path never gets shorter
-    bint is_next  # the path itself is the next word
-    bint has_ended
-
-
-cdef void start_cursor(
-    Cursor *self, const uint8_t *prefix, Py_ssize_t prefix_size, const uint8_t *after, Py_ssize_t after_size
-) noexcept nogil:
-    """Move before the first word that begins with `prefix` and is greater than `after` (NULL: no bound)."""
-    cdef Py_ssize_t step
-    cdef Node node
-    cdef int found
-    cdef int order = memcmp(prefix, after, min(prefix_size, after_size)) if after != NULL else 1
-    self.depth = 0
-    self.is_next = False
-    self.has_ended = True
-    if prefix_size > self.most or order < 0:
-        return
-    for step in range(prefix_size):
-        if not node_below(self):
-            return
-        open_node(&node, self.nodes, node_below(self))
-        found = find_label(&node, prefix[step])
-        if found < 0:
-            return
-        push(self, &node, found)
-    self.floor = <int> prefix_size
-    self.has_ended = False
-    if order > 0 or after_size < prefix_size:
-        self.is_next = ends_word(self)
-    else:
-        pass_over(self, after, after_size)
-
-
-cdef void pass_over(Cursor *self, const uint8_t *after, Py_ssize_t size) noexcept nogil:
-    """Follow `after`, which begins with the prefix, as far as a word does, and stop before the first greater word."""
-    cdef Node node
-    cdef uint8_t label
-    cdef int step
-    while self.depth < size and node_below(self):
-        label = after[self.depth]
-        open_node(&node, self.nodes, node_below(self))
-        step = 0
-        while step < node.count - 1 and node.labels[step] < label:
-            step += 1
-        push(self, &node, step)
-        if node.labels[step] != label:
-            self.has_ended = node.labels[step] < label and not climb(self)
-            self.is_next = not self.has_ended and ends_word(self)
-            return
-
-
-cdef void go_behind(Cursor *self, const uint8_t *sign) noexcept nogil:
-    """Move to the place before the first word greater than that of a sign."""
-    cdef int skipped
-    if sign[0] != SIGN_LONG:
-        start_cursor(self, sign, 0, sign + 1, min(sign[0], SIGN_WORD_MAX))
-        return
-    start_cursor(self, sign, 0, sign + 1, SIGN_HEAD)
-    for skipped in range(sign[1 + SIGN_HEAD] | sign[2 + SIGN_HEAD] << 8):
-        if not next_word(self):
-            return
-
-
-cdef bint next_word(Cursor *self) noexcept nogil:
-    """Go to the next word; False: there is none."""
-    cdef Node node
-    if self.is_next:
-        self.is_next = False
-        return True
-    while not self.has_ended:
-        if node_below(self):
-            open_node(&node, self.nodes, node_below(self))
-            push(self, &node, 0)
-        elif not climb(self):
-            self.has_ended = True
-            return False
-        if ends_word(self):
-            return True
-    return False
-
-
-cdef inline uint32_t node_below(const Cursor *self) noexcept nogil:
-    """Return the node that the path leads to; 0: no word goes on here."""
-    if self.depth == 0:
-        return self.root
-    return target_of(self.edges[self.depth - 1]) if self.depth < self.most else 0
-
-
-cdef inline bint ends_word(const Cursor *self) noexcept nogil:
-    return self.depth > 0 and self.edges[self.depth - 1] & ENDS_WORD
-
-
-cdef inline void push(Cursor *self, const Node *node, int step) noexcept nogil:
-    self.path[self.depth] = target_of(node.place)
-    self.taken[self.depth] = <uint8_t> step
-    self.edges[self.depth] = edge_of(node, step)
-    self.word[self.depth] = node.labels[step]
-    self.depth += 1
-
-
-cdef bint climb(Cursor *self) noexcept nogil:
-    """Go to the next edge outside of the path's node; False: there is none behind the prefix."""
-    cdef Node node
-    while self.depth > self.floor:
-        self.depth -= 1
-        open_node(&node, self.nodes, self.path[self.depth])
-        if self.taken[self.depth] + 1 < node.count:
-            push(self, &node, self.taken[self.depth] + 1)
-            return True
-    return False
-
 
 cdef class Completions:
     """An iterator over words in byte order."""

@@ -8,7 +8,7 @@ of the file.
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, qsort
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from sonicpy._native.automaton cimport (
@@ -30,7 +30,6 @@ from sonicpy._native.automaton cimport (
     ZERO_BYTES,
     read_u64,
     reverse,
-    swap_bytes,
     width_flag,
     write_u32,
     write_u64,
@@ -49,6 +48,7 @@ from sonicpy._native.memory cimport grown
 from sonicpy._native.parts cimport Parts, Span, begins_plainly, find_parts, without_camels, write_alias
 from sonicpy._native.short_nodes cimport FINISHED_EDGE_BYTES, short_nodes
 from sonicpy._native.utf8 cimport is_utf8
+from sonicpy._native.word_sort cimport Headed, compare_words, head_of, sort_words
 
 import secrets
 import zlib
@@ -220,12 +220,6 @@ cdef uint32_t hash_node(uint64_t seed, uint8_t *packed, Py_ssize_t size) noexcep
 
 # -- all words, forward and reversed ------------------------------------------------------------------------------
 
-cdef struct Ending:
-    # A reversed word to be sorted: its first eight bytes as a number, and where it is.
-    uint64_t head
-    const uint8_t *word  # its length, then its bytes
-
-
 cdef int add_sorted(Automaton *self, const uint8_t *words, Py_ssize_t size) except -1 nogil:
     """Add every word of a run of (length, bytes) in byte order, and finish the automaton."""
     cdef Py_ssize_t at = 0
@@ -235,76 +229,50 @@ cdef int add_sorted(Automaton *self, const uint8_t *words, Py_ssize_t size) exce
     return finish_automaton(self)
 
 
-cdef int add_reversed(Automaton *self, const uint8_t *words, Py_ssize_t size, uint64_t count) except -1 nogil:
-    """Add every word of a run of (length, bytes), reversed, and finish the automaton."""
-    cdef uint8_t *reversed_words = <uint8_t *> malloc(size + 8)
-    cdef Ending *endings = <Ending *> malloc((2 * count + 1) * sizeof(Ending))  # the second half is room to sort
+cdef int add_unsorted(Automaton *self, const uint8_t *words, uint64_t count) except -1 nogil:
+    """Add every word of a run of (length, bytes), each once, and finish the automaton.
+
+    Eight bytes behind the run can be read.
+    """
+    cdef Headed *sorted_words = <Headed *> malloc((2 * count + 1) * sizeof(Headed))  # the second half is room to sort
     cdef uint64_t number
+    if sorted_words == NULL:
+        with gil:
+            raise MemoryError
     try:
-        if reversed_words == NULL or endings == NULL:
-            with gil:
-                raise MemoryError
-        reverse_words(words, count, reversed_words, endings)
-        sort_endings(endings, endings + count, count)
         for number in range(count):
-            add_word(self, endings[number].word + 1, endings[number].word[0])
+            sorted_words[number] = Headed(head_of(words), words)
+            words += 1 + words[0]
+        sort_words(sorted_words, sorted_words + count, count)
+        for number in range(count):
+            if number == 0 or compare_words(&sorted_words[number - 1], &sorted_words[number]):
+                add_word(self, sorted_words[number].word + 1, sorted_words[number].word[0])
     finally:
-        free(reversed_words)
-        free(endings)
+        free(sorted_words)
     return finish_automaton(self)
 
 
-cdef void reverse_words(const uint8_t *words, uint64_t count, uint8_t *out, Ending *endings) noexcept nogil:
+cdef int add_reversed(Automaton *self, const uint8_t *words, Py_ssize_t size, uint64_t count) except -1 nogil:
+    """Add every word of a run of (length, bytes), reversed, and finish the automaton."""
+    cdef uint8_t *reversed_words = <uint8_t *> malloc(size + 8)
+    if reversed_words == NULL:
+        with gil:
+            raise MemoryError
+    try:
+        reverse_words(words, count, reversed_words)
+        return add_unsorted(self, reversed_words, count)
+    finally:
+        free(reversed_words)
+
+
+cdef void reverse_words(const uint8_t *words, uint64_t count, uint8_t *out) noexcept nogil:
     """Reverse every word of a run of (length, bytes) into another run."""
     cdef uint64_t number
     for number in range(count):
         out[0] = words[0]
         reverse(words + 1, words[0], out + 1)
-        endings[number] = Ending(head_of(out), out)
         out += 1 + words[0]
         words += 1 + words[0]
-
-
-cdef inline uint64_t head_of(const uint8_t *word) noexcept nogil:
-    """Return the first eight bytes behind the length as a big-endian number, filled up with zeros."""
-    cdef uint64_t head = swap_bytes(read_u64(word + 1))
-    return head if word[0] >= 8 else head & ~(<uint64_t> -1 >> 8 * word[0])
-
-
-cdef void sort_endings(Ending *endings, Ending *room, uint64_t count) noexcept nogil:
-    """Sort by heads, byte by byte from the last one; then sort the few words of equal heads by all their bytes."""
-    cdef uint64_t begins[257]
-    cdef uint64_t number, last
-    cdef Ending *swapped
-    cdef int shift, value
-    for shift in range(0, 64, 8):
-        memset(begins, 0, sizeof(begins))
-        for number in range(count):
-            begins[(endings[number].head >> shift & 255) + 1] += 1
-        for value in range(255):
-            begins[value + 1] += begins[value]
-        for number in range(count):
-            value = endings[number].head >> shift & 255
-            room[begins[value]] = endings[number]
-            begins[value] += 1
-        swapped = endings
-        endings = room
-        room = swapped
-    number = 0
-    while number < count:
-        last = number
-        while last + 1 < count and endings[last + 1].head == endings[number].head:
-            last += 1
-        if last > number:
-            qsort(endings + number, last + 1 - number, sizeof(Ending), compare_endings)
-        number = last + 1
-
-
-cdef int compare_endings(const void *left, const void *right) noexcept nogil:
-    cdef const uint8_t *one = (<const Ending *> left).word
-    cdef const uint8_t *other = (<const Ending *> right).word
-    cdef int order = memcmp(one + 1, other + 1, min(one[0], other[0]))
-    return order if order else <int> one[0] - <int> other[0]
 
 
 # -- parts of words -----------------------------------------------------------------------------------------------
@@ -340,27 +308,6 @@ cdef void add_alias(Run *aliases, const uint8_t *word, Py_ssize_t size, const Sp
         out[-1] = <uint8_t> written
         aliases.size += 1 + written
         aliases.count += 1
-
-
-cdef int add_unsorted(Automaton *self, const uint8_t *words, uint64_t count) except -1 nogil:
-    """Add every word of a run of (length, bytes), each once, and finish the automaton. Eight bytes behind the run can be
-    read."""
-    cdef Ending *endings = <Ending *> malloc((2 * count + 1) * sizeof(Ending))
-    cdef uint64_t number
-    if endings == NULL:
-        with gil:
-            raise MemoryError
-    try:
-        for number in range(count):
-            endings[number] = Ending(head_of(words), words)
-            words += 1 + words[0]
-        sort_endings(endings, endings + count, count)
-        for number in range(count):
-            if number == 0 or compare_endings(&endings[number - 1], &endings[number]):
-                add_word(self, endings[number].word + 1, endings[number].word[0])
-    finally:
-        free(endings)
-    return finish_automaton(self)
 
 
 # -- the builder --------------------------------------------------------------------------------------------------
