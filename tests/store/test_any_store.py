@@ -13,7 +13,7 @@ from tests.store.shorthand import ANALYSER, MAP_BYTES, found, open_store, push
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "push": push("o1", "alpha")[:4],
     "apply": (push("o1", "alpha"),), "apply_pushes": ([],), "maintain": (lambda view: None,), "sweep": (1,),
-    "forget_pending_bucket": (1,), "give_back": (None,), "backup": (Path(),), "note_server": ("",), "refuse": (None,),
+    "forget_pending_bucket": (1,), "backup": (Path(),), "note_server": ("",), "refuse": (None,),
 }  # fmt: skip
 
 MEMBERS = sorted(members(AnyStore) - {"is_closed"})
