@@ -5,11 +5,10 @@ of the features that its records use, then the rest of version 1. So a later fea
 
     version 2    2 u8 | number of names u8 | of each: size u8, name | a batch without its version
 
-A node reads every version of FORMATS and writes the cluster's version in
-the registry. So nodes of two versions of sonicpy work side by side: while they are upgraded one by one, all of them
-write the old version. Then `sonicpy cluster upgrade` lets them write the newest one that each of them reads, and a node
-that reads less does not start any more. The same holds for names: a change that uses one on which the nodes have
-not agreed is refused.
+A node reads every version of FORMATS, and writes the version that the registry names. So nodes of two versions of
+sonicpy work side by side: while they are upgraded one by one, all of them write the old version. Then `sonicpy cluster
+upgrade` lets them write the newest one that each of them reads, and a node that reads less does not start any more. The
+same holds for names: a change that uses one on which the nodes have not agreed is refused.
 """
 
 from collections.abc import Callable

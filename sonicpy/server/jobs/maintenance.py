@@ -233,21 +233,13 @@ class Maintenance:
             small = []
         graphs: list[Built] = []
         errors: list[GraphError] = []
-        for bucket in small:
-            try:
-                built = self._maintainer.build_graph(bucket)
-            except GraphError as error:
-                errors.append(error)
-            else:
-                graphs += [built] if built is not None else []
-            await asyncio.sleep(0)
-        for bucket in medium:
-            try:
-                built = await self._built_in_thread(bucket)
-            except GraphError as error:
-                errors.append(error)
-            else:
-                graphs += [built] if built is not None else []
+        for build, buckets_of_size in ((self._built_here, small), (self._built_in_thread, medium)):
+            for bucket in buckets_of_size:
+                try:
+                    if (built := await build(bucket)) is not None:
+                        graphs.append(built)
+                except GraphError as error:
+                    errors.append(error)
         folder, limits, access = self._store_folder, self._maintainer.graph_limits, self._engine.access
         for job, together in jobs:
             more, failed = await self._workers.run(
@@ -256,6 +248,13 @@ class Maintenance:
             graphs += more
             errors += failed
         return graphs, errors
+
+    async def _built_here(self, bucket: int) -> Built | None:
+        """Build the graph of a bucket, then let turns run."""
+        try:
+            return self._maintainer.build_graph(bucket)
+        finally:
+            await asyncio.sleep(0)
 
     async def _built_in_thread(self, bucket: int) -> Built | None:
         """Build the graph of a bucket in a thread, and wait for the thread, even if the caller is cancelled.

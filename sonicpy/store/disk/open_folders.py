@@ -82,7 +82,7 @@ class FolderClaim:
         self._folder: FolderId | None = None
         self._kept: Kept[OpenFolder] = Kept()
         self.is_open = False
-        """Whether opening has completed; `opened` sets it."""
+        """Whether opening has completed; the owner sets it."""
         self.is_closed = False
         self.reason = (
             f"is already open for {'writing' if writes else 'reading'} by process {os.getpid()}, this one, "
