@@ -38,6 +38,8 @@ MANUAL = "commands"
 ADDITIONS = "additions"
 """The manual of commands and options that Sonic lacks, in the default mode."""
 WRONG_PASSWORD = "authentication_failed"
+Admit = Callable[[bytes], Any]
+"""A function that returns the permit of a secret that is not the password, or None. Raises SessionEnded."""
 NOTHING_PLAIN = PlainReader([])
 """Before START no line is plain."""
 
@@ -50,9 +52,11 @@ class Session:
         password: START must bring it; None: no password.
         limits: defaults and maxima of LIMIT.
         compat: accept only the commands, and only the values of LANG, that Sonic has.
+        admit: knows secrets beside the password; None: there are none.
     """
 
     __slots__ = (
+        "_admit_secret",
         "_commands",
         "_lines",
         "_password",
@@ -65,11 +69,14 @@ class Session:
         "is_drained",
         "lines_handled",
         "mode",
+        "permit",
         "shutting_down",
         "wrong_password",
     )
 
-    def __init__(self, version: str, password: str | None, limits: Limits, compat: bool) -> None:
+    def __init__(
+        self, version: str, password: str | None, limits: Limits, compat: bool, admit: Admit | None = None
+    ) -> None:
         self.ended = False
         """The connection must close once all replies have been sent."""
         self.mode: Mode | None = None
@@ -78,9 +85,12 @@ class Session:
         """Lines since START, including blank and refused ones, but not INFO."""
         self.shutting_down = False
         """The server sets it when it stops; the session then refuses every line but QUIT."""
+        self.permit: Any = None
+        """Of the secret that START brought; None: everything is allowed."""
         self.wrong_password = False
         """START brought a wrong password, which ended the session."""
         self._version = version
+        self._admit_secret = admit
         self._password = None if password is None else password.encode(errors="surrogateescape")
         languages = Languages(SONIC_LANG_CODES if compat else LANG_CODES, has_tags=not compat)
         self._rules = LineRules(limits, languages)
@@ -188,10 +198,12 @@ class Session:
         words, _ = take_words(line, offset, 2)
         if not words or words[0] not in COMMANDS_OF_MODE:
             raise SessionEnded("invalid_mode")
-        if self._password is not None:
-            if len(words) == 1:
+        if len(words) == 1:
+            if self._password is not None:
                 raise SessionEnded("authentication_required")
-            if not hmac.compare_digest(words[1].encode(), self._password):
+        elif self._password is None or not hmac.compare_digest(words[1].encode(), self._password):
+            self.permit = None if self._admit_secret is None else self._admit_secret(words[1].encode())
+            if self.permit is None and self._password is not None:
                 self.wrong_password = True
                 raise SessionEnded(WRONG_PASSWORD)
         return Mode(words[0])

@@ -16,6 +16,7 @@ MODULES = {
     "export": "maintenance", "backup": "maintenance", "restore": "maintenance", "verify": "maintenance",
     "consolidate": "maintenance",
     "cluster": "cluster",
+    "keys": "keys",
     "shell": "shell", "help": "help", "completion": "completion",
 }  # fmt: skip
 """verb -> the module of this package that adds it. Only the module of the given verb is loaded, because a server runs
@@ -31,6 +32,7 @@ server
   config       check or show the settings
   cluster      make a cluster of several machines, show it, or try one on this machine
   browse       show an index in a browser
+  keys         make keys that allow some verbs in some buckets, list and revoke them
 
 search
   query        print the objects that match a text

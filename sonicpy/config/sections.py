@@ -56,6 +56,8 @@ class ServerConfig(Section):
     slow_command_ms: Number32 = 0
     worker_time_limit: Seconds = 3600
     search_processes: ProcessesOrAuto = 0
+    keys: FileOrNone = None
+    secret: Password = Field(default=None, repr=False)
 
 
 class ChannelConfig(Section):

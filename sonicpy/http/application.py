@@ -9,12 +9,14 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from sonicpy.access.admission import Keys
 from sonicpy.api.shown import Function, shows
 from sonicpy.http.access import Endpoint, Offered
 from sonicpy.http.backend import backend_of
 from sonicpy.http.caching import Tagged
 from sonicpy.http.control import control_operations
 from sonicpy.http.gate import Gate, Refuse, RequestRules
+from sonicpy.http.guarded import GuardedBackend
 from sonicpy.http.hosts import Hosts
 from sonicpy.http.ingest import ingest_operations
 from sonicpy.http.lean import COMPRESSED_BYTES, LeanQuery
@@ -32,6 +34,7 @@ def app(
     source: Any,
     *,
     password: str | None = None,
+    keys: Keys | None = None,
     read_only: bool = False,
     origins: Sequence[str] = (),
     page: bool = True,
@@ -44,6 +47,7 @@ def app(
     Args:
         source: an Index, or an AsyncClient of a server.
         password: clients send it as `Authorization: Bearer`; None: they need none.
+        keys: secrets that allow less than the password, sent in its place; None: there are none.
         read_only: answer the operations that change nothing, and refuse all others.
         origins: the origins whose pages may send requests, such as `https://example.com`; "*": all origins.
         page: also serve the page, at `/`.
@@ -58,6 +62,8 @@ def app(
         ConfigError: `hits` is none of these, or cannot be read.
     """
     backend = backend_of(source)
+    if keys is not None:
+        backend = GuardedBackend(backend)
     application = framework(has_password=password is not None)
     add_operations(application, "search", search_operations(backend, None if hits is None else shows(hits)))
     add_operations(application, "ingest", ingest_operations(backend))
@@ -65,7 +71,8 @@ def app(
     if page:
         add_operations(application, "page", page_operations())
     compressed = GZipMiddleware(Tagged(application), COMPRESSED_BYTES)
-    rules = RequestRules(password, read_only, refuse, frozenset(origins), None if hosts is None else Hosts(hosts))
+    known = None if hosts is None else Hosts(hosts)
+    rules = RequestRules(password, keys, read_only, refuse, frozenset(origins), known)
     return Gate(compressed, Offered(application.routes), rules, {Endpoint("GET", "/v1/query"): LeanQuery(backend)})
 
 

@@ -16,8 +16,11 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sonicpy.access.admission import Keys
+from sonicpy.access.grant import NotPermitted, TooOften
 from sonicpy.http.access import BULK, GRANTED, HEALTH, OPEN, READS, UNLIMITED, Endpoint, Offered, path_of
 from sonicpy.http.bodies import BODY_BYTES_MAX, CLOSE, Body, Encoded, Load, TooLarge
+from sonicpy.http.guarded import PERMIT
 from sonicpy.http.hosts import Hosts
 from sonicpy.http.problems import problem
 
@@ -58,6 +61,7 @@ class RequestRules:
 
     Args:
         password: clients send it as `Authorization: Bearer`; None: no password.
+        keys: secrets beside the password, sent in its place; None: there are none.
         read_only: operations that are not on the list of reads are refused.
         refuse: delays the refusal of wrong passwords.
         origins: the origins whose pages may send requests, besides our own; "*": all.
@@ -65,6 +69,7 @@ class RequestRules:
     """
 
     password: str | None = None
+    keys: Keys | None = None
     read_only: bool = False
     refuse: Refuse | None = None
     origins: frozenset[str] = frozenset()
@@ -168,20 +173,36 @@ class Gate:
         encoding = headers.get(b"content-encoding", b"").decode("latin-1").strip()
         if encoding.lower() not in ("", "identity"):
             raise Encoded(encoding)
-        if self._secret is not None and asked not in OPEN:
-            await self._check_password(self._secret, scope, headers)
+        if asked not in OPEN:
+            PERMIT.set(None)
+            await self._check_secret(scope, headers)
         if asked is None:
             raise nothing_at(path_of(scope), scope["method"], self._offered)
 
-    async def _check_password(self, secret: bytes, scope: Scope, headers: dict[bytes, bytes]) -> None:
+    async def _check_secret(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
+        secret = self._secret
         kind, _, token = headers.get(b"authorization", b"").partition(b" ")
         if not token or kind.lower() != b"bearer":
+            if secret is None:
+                return
             raise HTTPException(401, "the password is missing: send it as Authorization: Bearer", CHALLENGE)
-        if hmac.compare_digest(token.strip(), secret):
+        token = token.strip()
+        if (secret is not None and hmac.compare_digest(token, secret)) or self._admit(token) or secret is None:
             return
         if self._rules.refuse is not None and not await self._rules.refuse(scope.get("client")):
             raise HTTPException(429, "too many wrong passwords from this network", {**CLOSE, "Retry-After": "4"})
         raise HTTPException(401, "the password is wrong", CHALLENGE)
+
+    def _admit(self, token: bytes) -> bool:
+        """Note the permit of a key or a token; return whether it is one. Raises HTTPException if it allows nothing."""
+        try:
+            permit = None if self._rules.keys is None else self._rules.keys.admit(token)
+        except TooOften as refused:
+            raise HTTPException(429, str(refused)) from refused
+        except NotPermitted as refused:
+            raise HTTPException(403, str(refused)) from refused
+        PERMIT.set(permit)
+        return permit is not None
 
     def _is_foreign(self, headers: dict[bytes, bytes]) -> bool:
         """Return whether a page of another origin sent the request: browsers send some without a preflight."""

@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from sonicpy.access.grant import NotPermitted, TooOften
 from sonicpy.errors import (
     CommandError,
     ConfigError,
@@ -31,6 +32,8 @@ logger = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 STATUSES: Mapping[type[SonicError], int] = {
     TooLong: 413,
+    TooOften: 429,
+    NotPermitted: 403,
     CommandError: 400,
     ConfigError: 400,
     NotOffered: 501,

@@ -17,6 +17,7 @@ from sonicpy.index.index import Index
 from sonicpy.server.connections.connection import Connection
 from sonicpy.server.connections.descriptors import raise_limit
 from sonicpy.server.connections.listeners import Listeners, tls_context
+from sonicpy.server.connections.permits import admitting
 from sonicpy.server.connections.serving import end_connections, limits_of
 from sonicpy.server.jobs.tasks import PeriodicTasks
 from sonicpy.server.process.loop import run_loop, settle_garbage
@@ -186,7 +187,8 @@ class Server:
 
     def _connection(self, service: BaseService) -> Connection:
         compat = self._config.server.compat == "sonic"
-        session = Session(VERSION, self._config.channel.auth_password, self._limits, compat)
+        admit = admitting(service.keys)
+        session = Session(VERSION, self._config.channel.auth_password, self._limits, compat, admit)
         return Connection(service, session)
 
     async def _stop(self, service: BaseService, listeners: Listeners, tasks: "asyncio.Task[None]") -> None:

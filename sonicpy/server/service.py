@@ -14,6 +14,7 @@ from sonicpy.channel.session import Session
 from sonicpy.config import Config
 from sonicpy.server.connections.descriptors import fits
 from sonicpy.server.connections.dispatch import CALLS
+from sonicpy.server.connections.permits import keys_of
 from sonicpy.server.connections.pump import Pump
 from sonicpy.server.connections.serving import Serving
 from sonicpy.server.jobs.committer import Committer
@@ -53,6 +54,8 @@ class BaseService(Serving):
         statistics: ServerStatistics | None = None,
     ) -> None:
         super().__init__(config, calls, target, committer, statistics)
+        self.keys = keys_of(config)
+        """Secrets beside the password."""
         self.unready: str | None = "the server is starting"
         """The reason why new clients should not connect, as a sentence; None: they may."""
         self.search: SearchProcesses | None = None

@@ -27,6 +27,8 @@ WITHOUT_DEFAULT = {
     "http.hits",
     "http.inet",
     "metrics.inet",
+    "server.keys",
+    "server.secret",
     "store.kv.database.max_files",
 }
 

@@ -19,7 +19,7 @@ from tests.processes import HOST, Server
 
 EXTRAS = {
     "fastapi": "docs", "httpx2": "docs", "whoosh": "docs", "matplotlib": "notebook", "pandas": "notebook",
-    "polars": "", "pyarrow": "parquet",
+    "jwt": "", "polars": "", "pyarrow": "parquet",
 }  # fmt: skip
 """Packages that the examples may import besides the standard library and sonicpy, with the extra of each."""
 RUN = ("python", "console")

@@ -310,7 +310,8 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def _may_move(self) -> bool:
         session = self.session
-        return session.mode is Mode.SEARCH and not session.ended and not session.shutting_down
+        is_open = not session.ended and not session.shutting_down
+        return session.mode is Mode.SEARCH and is_open and session.permit is None
 
     def _hand_over(self, out: list[bytes]) -> bool:
         """Pass this connection to another process; return whether it was passed."""

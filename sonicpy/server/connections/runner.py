@@ -18,6 +18,7 @@ from sonicpy.channel.commands import Command, Mode, Ping
 from sonicpy.channel.session import Session
 from sonicpy.errors import CommandError, SonicError, StoreError
 from sonicpy.server.connections.dispatch import Postponed, Relayed
+from sonicpy.server.connections.permits import guarded, permitted
 from sonicpy.server.watching.server_statistics import QUICK_S, Tally
 from sonicpy.server.watching.slow import log_slow
 
@@ -106,7 +107,9 @@ class Runner:
                     tally = self._statistics.tallies[Ping]
                 else:
                     tally = self._count_own_reply(reply)
-                    if session.mode is Mode.SEARCH and not session.lines_handled and self._service.hands_over:
+                    if session.permit is not None:
+                        kinds = self._kinds = guarded(self._service.kinds, session.permit)
+                    if session.mode is Mode.SEARCH and not session.lines_handled and self._hands_over:
                         late, limit_s = TurnEnd.SEARCH_BEGINS, -math.inf
                 if reply:
                     out.append(reply)
@@ -126,10 +129,18 @@ class Runner:
                 return None
         return None
 
+    @property
+    def _hands_over(self) -> bool:
+        """Whether a search process may take the connection over: none of them checks keys."""
+        return self._service.hands_over and self._session.permit is None
+
     async def run_long(self, command: Command) -> bytes:
         """Carry out a command that takes longer than a turn, and return its reply."""
         began = time.perf_counter()
         try:
+            permit = self._session.permit
+            if permit is not None:
+                command = permitted(permit, command, counts=type(command) not in self._service.kinds)
             reply = await self._service.execute(command)
         except SonicError as error:
             reply = self.refuse(error)

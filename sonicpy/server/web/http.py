@@ -264,6 +264,7 @@ class HttpServer:
         application = app(
             backend,
             password=password,
+            keys=service.keys,
             read_only=config.read_only,
             origins=config.origins,
             page=config.page,

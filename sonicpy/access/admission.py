@@ -1,0 +1,101 @@
+"""From a secret to its rights: the keys of a server, from all their places."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from sonicpy.access.grant import Grant, NotPermitted
+from sonicpy.access.key import Key, is_past, key_name
+from sonicpy.access.rates import Rates
+from sonicpy.access.tokens import key_of_token, looks_like_token, narrowed, signing_secret
+
+FRESH_S = 0.5
+"""A key that was looked up so lately is not looked up again: a change takes hold within this time."""
+
+
+class KeySource(Protocol):
+    """A place of keys."""
+
+    def get(self, name: str) -> Key | None:
+        """Return a key, or None."""
+
+
+class Keys:
+    """The keys of a server.
+
+    Args:
+        sources: looked into in this order.
+        secret: `server.secret`; None: tokens are refused.
+        takes_filters: keys with a filter are allowed: the index answers questions with one.
+    """
+
+    def __init__(self, sources: Sequence[KeySource], secret: str | None, *, takes_filters: bool = True) -> None:
+        self._sources = sources
+        self._secret = secret
+        self._takes_filters = takes_filters
+        self._rates = Rates()
+
+    def admit(self, given: bytes) -> "Permit | None":
+        """Return the permit of a secret or a token; None: it is neither of a key that exists.
+
+        Raises:
+            NotPermitted: it is, but it has expired, or is not allowed for another reason.
+        """
+        if looks_like_token(given):
+            return self._of_token(given.decode("ascii", "replace"))
+        name = key_name(given)
+        key = None if name is None else self._get(name)
+        if key is None or not key.is_of(given):
+            return None
+        return self._permit(key.grant(), key)
+
+    def _of_token(self, token: str) -> "Permit | None":
+        name = None if self._secret is None else key_of_token(token)
+        key = None if name is None else self._get(name)
+        if key is None or self._secret is None:
+            return None
+        grant = narrowed(token, signing_secret(self._secret, key.name), key.grant())
+        return None if grant is None else self._permit(grant, key)
+
+    def _permit(self, grant: Grant, key: Key) -> "Permit":
+        if is_past(grant.expires):
+            raise NotPermitted(f"the key {grant.key} has expired")
+        if grant.filters and not self._takes_filters:
+            raise NotPermitted(f"the key {grant.key} has a fixed filter, which compat mode lacks")
+        return Permit(grant, key, self._get, self._rates)
+
+    def _get(self, name: str) -> Key | None:
+        return next((key for source in self._sources if (key := source.get(name)) is not None), None)
+
+
+class Permit:
+    """The rights of a client with a secret, as long as its key exists and has not changed.
+
+    Attributes:
+        grant: the rights.
+    """
+
+    __slots__ = ("_fresh_until", "_get", "_key", "_rates", "grant")
+
+    def __init__(self, grant: Grant, key: Key, get: Callable[[str], Key | None], rates: Rates) -> None:
+        self.grant = grant
+        self._key = key
+        self._get = get
+        self._rates = rates
+        self._fresh_until = time.monotonic() + FRESH_S
+
+    def use(self) -> Grant:
+        """Count a request, and return its rights.
+
+        Raises:
+            NotPermitted: the key has expired, was revoked or changed, or asks too often.
+        """
+        now = time.monotonic()
+        if now > self._fresh_until:
+            if self._get(self.grant.key) != self._key:
+                raise NotPermitted(f"the key {self.grant.key} was revoked or changed since this connection began")
+            self._fresh_until = now + FRESH_S
+        if is_past(self.grant.expires):
+            raise NotPermitted(f"the key {self.grant.key} has expired")
+        self._rates.count(self.grant)
+        return self.grant

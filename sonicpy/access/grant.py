@@ -1,0 +1,90 @@
+"""The rights of a key or a token, and the check of one request."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sonicpy.access.scopes import EVERY_NAME, EVERYTHING, KeyScope, Pattern, written_scope
+from sonicpy.access.verbs import FILTERED, VERBS
+from sonicpy.errors import CommandError
+
+NOT_PERMITTED = "not_permitted"
+ENDED = "ended"
+
+
+class NotPermitted(CommandError):
+    """A key does not allow a request.
+
+    Args:
+        why: a sentence without its last dot.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(NOT_PERMITTED, why)
+
+    def __reduce__(self) -> tuple[type["NotPermitted"], tuple[str]]:  # type: ignore[override]
+        return type(self), (str(self.detail),)
+
+
+class TooOften(NotPermitted):
+    """A key asks more often than it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The rights of a key, or of a token of it.
+
+    Attributes:
+        key: its name.
+        verbs: names of verbs.
+        scopes: buckets, those of the key.
+        within: None: all of these; else only those that a token names, too.
+        filters: filters that every question passes, those of the key and of the token.
+        expires: seconds since 1970; None: never.
+        rate: requests a second; None: any number.
+    """
+
+    key: str
+    verbs: frozenset[str] = VERBS
+    scopes: tuple[KeyScope, ...] = (EVERYTHING,)
+    within: tuple[KeyScope, ...] | None = None
+    filters: tuple[str, ...] = ()
+    expires: float | None = None
+    rate: float | None = None
+
+    def check(self, verb: str, asked: Iterable[KeyScope]) -> None:
+        """Check that a verb is allowed, and every bucket that it may touch.
+
+        Args:
+            verb: its name.
+            asked: the buckets that the request may touch; EVERYTHING for the whole index.
+
+        Raises:
+            NotPermitted: it is not allowed.
+        """
+        if verb not in self.verbs:
+            raise NotPermitted(f"the key {self.key} does not allow {verb}; it allows {', '.join(sorted(self.verbs))}")
+        if self.filters and verb not in FILTERED:
+            raise NotPermitted(
+                f"the key {self.key} has a fixed filter, which {verb} cannot obey; allowed are "
+                f"{', '.join(sorted(FILTERED & self.verbs))}"
+            )
+        for scope in asked:
+            if not self.covers(scope):
+                raise NotPermitted(
+                    f"the key {self.key} does not reach {written_scope(scope)}; it reaches "
+                    f"{', '.join(map(written_scope, self.within or self.scopes))}"
+                )
+
+    def covers(self, scope: KeyScope) -> bool:
+        """Return whether all buckets of a scope are allowed."""
+        if self.within is not None and not any(own.covers_all(scope) for own in self.within):
+            return False
+        return any(own.covers_all(scope) for own in self.scopes)
+
+
+def asked_scope(collection: str | None = None, bucket: str | None = None) -> KeyScope:
+    """Return the buckets that a request touches, which names a collection and a bucket, or leaves some out."""
+    return KeyScope(
+        EVERY_NAME if collection is None else Pattern(collection, False),
+        EVERY_NAME if bucket is None else Pattern(bucket, False),
+    )

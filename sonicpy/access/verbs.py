@@ -1,0 +1,36 @@
+"""The verbs that a key may allow, by the modes of the channel."""
+
+from collections.abc import Iterable
+
+from sonicpy.errors import InvalidArgument
+from sonicpy.ids import shown
+
+SEARCH = frozenset(
+    {"query", "suggest", "explain", "facets", "similar", "list", "exists", "objects", "buckets", "collections"}
+)
+INGEST = frozenset({"push", "upsert", "pop", "flush", "tag", "count", "synonyms"})
+CONTROL = frozenset({"trigger", "info", "stats", "verify"})
+GROUPS = {"search": SEARCH, "ingest": INGEST, "control": CONTROL, "all": SEARCH | INGEST | CONTROL}
+"""Several verbs under one name."""
+VERBS = GROUPS["all"]
+FILTERED = frozenset({"query", "suggest", "facets"})
+"""Verbs that a fixed filter bounds; a key with one allows no other verb."""
+
+
+def verbs_of(names: Iterable[object]) -> frozenset[str]:
+    """Return verbs by their names, and by those of groups.
+
+    Raises:
+        InvalidArgument: a name is none of these, or there is none.
+    """
+    found: set[str] = set()
+    for name in names:
+        if not isinstance(name, str) or (name not in VERBS and name not in GROUPS):
+            raise InvalidArgument(
+                f"the verb {shown(name)} is not known; allowed are {', '.join(sorted(VERBS))}, and the groups "
+                f"{', '.join(GROUPS)}"
+            )
+        found |= GROUPS.get(name, {name})
+    if not found:
+        raise InvalidArgument("a key without verbs allows nothing; allowed is at least one verb")
+    return frozenset(found)

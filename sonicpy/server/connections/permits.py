@@ -1,0 +1,95 @@
+"""Keys on the channel: from START to the commands that a key allows. The password does not lead here."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sonicpy.access.admission import Keys, Permit
+from sonicpy.access.grant import NotPermitted, asked_scope
+from sonicpy.access.key_file import KeyFile
+from sonicpy.access.key_store import KeyStore
+from sonicpy.access.tokens import check_secret
+from sonicpy.channel import commands
+from sonicpy.channel.commands import Command
+from sonicpy.config import Config
+from sonicpy.errors import SessionEnded
+
+if TYPE_CHECKING:
+    from sonicpy.server.connections.serving import CommandKind
+
+VERB_OF: Mapping[type, str] = {
+    commands.Query: "query",
+    commands.Suggest: "suggest",
+    commands.Explain: "explain",
+    commands.List: "list",
+    commands.Exists: "exists",
+    commands.Objects: "objects",
+    commands.Buckets: "buckets",
+    commands.Collections: "collections",
+    commands.Push: "push",
+    commands.Pop: "pop",
+    commands.Count: "count",
+    commands.CountC: "count",
+    commands.CountB: "count",
+    commands.CountO: "count",
+    commands.FlushC: "flush",
+    commands.FlushB: "flush",
+    commands.FlushO: "flush",
+    commands.Trigger: "trigger",
+    commands.Info: "info",
+    commands.Stats: "stats",
+    commands.Verify: "verify",
+}
+"""The verb of a key that allows a command. A command without one is refused."""
+
+
+def keys_of(config: Config) -> Keys:
+    """Return the keys that a server knows: those of the file of `server.keys`, and those beside the index.
+
+    Raises:
+        ConfigError: the file cannot be read, or `server.secret` is too short.
+    """
+    if config.server.secret is not None:
+        check_secret(config.server.secret)
+    files = [] if config.server.keys is None else [KeyFile(config.server.keys)]
+    takes_filters = config.server.compat != "sonic"
+    return Keys([*files, KeyStore(Path(config.store.kv.path))], config.server.secret, takes_filters=takes_filters)
+
+
+def admitting(keys: Keys) -> Callable[[bytes], Permit | None]:
+    """Return the function by which a session admits secrets that are not the password."""
+
+    def admit(secret: bytes) -> Permit | None:
+        try:
+            return keys.admit(secret)
+        except NotPermitted as refused:
+            raise SessionEnded(str(refused)) from refused
+
+    return admit
+
+
+def guarded(kinds: Mapping[type, "CommandKind"], permit: Permit) -> dict[type, "CommandKind"]:
+    """Return the calls of commands, each behind the check of a permit."""
+    return {kind: row._replace(call=partial(_call, permit, row.call)) for kind, row in kinds.items()}
+
+
+def _call(permit: Permit, call: Callable[[Any, Any], bytes], target: Any, command: Any) -> bytes:
+    return call(target, permitted(permit, command, counts=True))
+
+
+def permitted(permit: Permit, command: Command, *, counts: bool) -> Command:
+    """Return a command as a permit allows it: the same, or one that also passes the fixed filter.
+
+    Args:
+        counts: the command counts for the rate of the key.
+
+    Raises:
+        NotPermitted: the permit does not allow the command.
+    """
+    grant = permit.use() if counts else permit.grant
+    verb = VERB_OF.get(type(command))
+    if verb is None:
+        raise NotPermitted(f"the key {grant.key} does not allow this command")
+    grant.check(verb, [asked_scope(getattr(command, "collection", None), getattr(command, "bucket", None))])
+    return command

@@ -1,0 +1,193 @@
+"""A server with keys: random verbs over the channel and HTTP, judged by names alone."""
+
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sonicpy.access.admission import FRESH_S
+from sonicpy.access.key import hash_of, make_key, new_secret
+from sonicpy.access.key_store import KeyStore
+from sonicpy.channel import commands
+from sonicpy.channel.commands import Command
+from sonicpy.server.connections.permits import VERB_OF
+from tests.access.test_keys import SECRET, token
+from tests.processes import Server, free_port
+from tests.server.peer import Peer
+
+pytest.importorskip("fastapi", reason="needs the extra [http]")
+from tests.http.asking import Asking  # noqa: E402
+
+PASSWORD = "word"
+BUCKETS = [(collection, bucket) for collection in ("mine", "theirs") for bucket in ("a", "b", "ab")]
+OUTSIDE = "outsideword"
+"""A word in every bucket that the keys do not reach."""
+LINES = {
+    "search": {
+        "query": 'QUERY {c} {b} "word outsideword"',
+        "suggest": 'SUGGEST {c} {b} "out"',
+        "explain": 'EXPLAIN {c} {b} "outsideword"',
+        "list": "LIST {c} {b}",
+        "exists": "EXISTS {c} {b} o1",
+        "objects": "OBJECTS {c} {b}",
+        "buckets": "BUCKETS {c}",
+        "collections": "COLLECTIONS",
+    },
+    "ingest": {
+        "push": 'PUSH {c} {b} o2 "word"',
+        "pop": 'POP {c} {b} o2 "nothing"',
+        "count": "COUNT {c} {b}",
+        "flush": "FLUSHO {c} {b} absent",
+    },
+    "control": {"info": "INFO", "stats": "STATS {c} {b}", "verify": "VERIFY", "trigger": "TRIGGER consolidate"},
+}
+WHOLE = {"collections", "info", "verify", "trigger"}
+KEYS: dict[str, tuple[list[str], list[str]]] = {
+    "one": (["all"], ["mine/a"]),
+    "some": (["query", "push", "stats"], ["mine/a*"]),
+    "whole": (["search", "count"], ["mine"]),
+    "reader": (["query", "suggest", "info"], ["*"]),
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    settings = {"server.secret": SECRET, "http.inet": f"127.0.0.1:{free_port()}"}
+    running = Server(tmp_path_factory.mktemp("keys"), settings, password=PASSWORD)
+    with running:
+        with Peer(running, "ingest") as peer:
+            for collection, bucket in BUCKETS:
+                inside = collection == "mine" and bucket == "a"
+                assert peer.ask(f'PUSH {collection} {bucket} o1 "word {"" if inside else OUTSIDE}"') == "OK"
+        yield running
+
+
+@pytest.fixture(scope="module")
+def secrets(server: Server) -> dict[str, str]:
+    """Return the secret of each key. The server runs already when the keys are made."""
+    store, made = KeyStore(server.folder / "store"), {}
+    for name, (verbs, scopes) in KEYS.items():
+        made[name] = new_secret(name)
+        assert store.put(make_key(name, hash_of(made[name].encode()), {"verbs": verbs, "scopes": scopes}))
+    return made
+
+
+def http_port(server: Server) -> int:
+    return int(str(server._settings["http.inet"]).rpartition(":")[2])
+
+
+def started(server: Server, mode: str, secret: str) -> Peer:
+    peer = Peer(server)
+    assert peer.line().startswith("CONNECTED")
+    assert peer.ask(f"START {mode} {secret}").startswith(f"STARTED {mode}")
+    return peer
+
+
+def is_allowed(name: str, mode: str, verb: str, collection: str, bucket: str) -> bool:
+    """Return whether a key allows a verb, from its table above: the twin of the server."""
+    verbs, (scope,) = KEYS[name]
+    group = {"count": "ingest"}.get(verb, mode)
+    if not {verb, group, "all"} & set(verbs):
+        return False
+    if scope == "*":
+        return True
+    if verb in WHOLE:
+        return False
+    if verb == "buckets":
+        return scope == "mine" == collection
+    own, _, beginning = scope.partition("/")
+    fits = not beginning or bucket == beginning or (beginning.endswith("*") and bucket.startswith(beginning[:-1]))
+    return collection == own and fits
+
+
+def answer(peer: Peer, verb: str, line: str) -> str:
+    """Return the lines of an answer up to the last one."""
+    said = peer.ask(line)
+    if verb in ("query", "suggest", "list") and said.startswith("PENDING"):
+        return peer.line()
+    return said
+
+
+def test_random_verbs_under_keys(server: Server, secrets: dict[str, str]) -> None:
+    numbers = random.Random(3)
+    for name, secret in secrets.items():
+        for mode, lines in LINES.items():
+            with started(server, mode, secret) as peer:
+                for _ in range(60):
+                    verb = numbers.choice(list(lines))
+                    collection, bucket = numbers.choice(BUCKETS)
+                    said = answer(peer, verb, lines[verb].format(c=collection, b=bucket))
+                    allowed = is_allowed(name, mode, verb, collection, bucket)
+                    assert said.startswith("ERR not_permitted(") != allowed, (name, verb, collection, bucket, said)
+                    if KEYS[name][1] == ["mine/a"]:
+                        assert f"EVENT {OUTSIDE}" not in said
+
+
+def test_commands_in_one_write_are_checked_too(server: Server, secrets: dict[str, str]) -> None:
+    with Peer(server) as peer:
+        peer.line()
+        peer.send_lines(f"START ingest {secrets['one']}", 'PUSH theirs a o9 "late"', 'PUSH mine a o9 "late"', "PING")
+        assert [peer.line()[:18] for _ in range(4)] == ["STARTED ingest pro", "ERR not_permitted(", "OK", "PONG"]
+    with Peer(server, "search") as peer:
+        assert peer.results('QUERY theirs a "late"') == []
+
+
+def test_over_http(server: Server, secrets: dict[str, str]) -> None:
+    scope, other = {"collection": "mine", "bucket": "a"}, {"collection": "theirs", "bucket": "a"}
+    with Asking(http_port(server), secrets["some"]) as asking:
+        assert asking.get("/v1/query", **scope, text="word").status == 200
+        assert asking.get("/v1/search", **scope, text="wrod").status == 200
+        for path, parameters in [
+            ("/v1/query", {**other, "text": OUTSIDE}),
+            ("/v1/search", {**other, "text": OUTSIDE}),
+            ("/v1/suggest", {**scope, "word": "wo"}),
+            ("/v1/words", scope),
+            ("/v1/buckets", {"collection": "mine"}),
+            ("/v1/collections", {}),
+            ("/v1/figures", {}),
+            ("/v1/stats", {}),
+        ]:
+            found = asking.get(path, **parameters)
+            assert found.status == 403, (path, found)
+            assert found.body["detail"].startswith("not_permitted(the key some does not "), found
+        rows = b"".join(
+            b'{"collection": "%s", "bucket": "a", "object": "x", "text": "bulk"}\n' % c for c in (b"mine", b"theirs")
+        )
+        pushed = asking.stream("/v1/bulk", [rows]).body
+        assert pushed["pushed"] == 1
+        assert "does not reach theirs/a" in str(pushed)
+    with Asking(http_port(server), PASSWORD) as asking:
+        assert asking.get("/v1/query", **other, text="bulk").body["hits"] == []
+
+
+def test_a_token_reaches_its_buckets(server: Server, secrets: dict[str, str]) -> None:
+    narrow = token("whole", buckets=["mine/b", "theirs"])
+    with started(server, "search", narrow) as peer:
+        assert peer.results(f'QUERY mine b "{OUTSIDE}"') == ["o1"]
+        assert peer.ask(f'QUERY mine a "{OUTSIDE}"').startswith("ERR not_permitted(")
+        assert peer.ask(f'QUERY theirs a "{OUTSIDE}"').startswith("ERR not_permitted(")
+    with Asking(http_port(server), narrow) as asking:
+        assert asking.get("/v1/query", collection="mine", bucket="b", text=OUTSIDE).status == 200
+        assert asking.get("/v1/query", collection="mine", bucket="a", text=OUTSIDE).status == 403
+    with Asking(http_port(server), token("whole", exp=int(time.time()) - 3600)) as asking:
+        assert "has expired" in asking.get("/v1/query", collection="mine", bucket="b", text="a").body["detail"]
+
+
+def test_a_revoked_key_ends_on_open_connections(server: Server, tmp_path: Path) -> None:
+    store, secret = KeyStore(server.folder / "store"), new_secret("gone")
+    store.put(make_key("gone", hash_of(secret.encode()), {"scopes": ["mine"], "rate": 50}))
+    with started(server, "search", secret) as peer:
+        assert peer.results('QUERY mine a "word"')[:1]
+        store.remove("gone")
+        time.sleep(FRESH_S + 0.05)
+        assert "was revoked or changed" in peer.ask('QUERY mine a "word"')
+    with Peer(server) as peer:
+        peer.line()
+        assert peer.ask(f"START search {secret}") == "ENDED authentication_failed"
+
+
+def test_every_command_has_a_verb() -> None:
+    assert set(VERB_OF) == set(Command.__args__)
+    assert commands.Query in VERB_OF
