@@ -27,7 +27,7 @@ ALLOWED = {
     "children": set(),
     "cli": EVERYBODY | SYSTEM | {"access", "api", "client", "config", "evaluation", "http", "index", "load", "server"},
     "client": EVERYBODY | {"api", "channel"},
-    "cluster": EVERYBODY | SYSTEM | {"channel", "config", "index", "server", "store"},
+    "cluster": EVERYBODY | SYSTEM | {"access", "channel", "config", "index", "server", "store"},
     "config": EVERYBODY,
     "data": set(),
     "disk": set(),

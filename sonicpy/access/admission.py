@@ -30,10 +30,14 @@ class Keys:
     """
 
     def __init__(self, sources: Sequence[KeySource], secret: str | None, *, takes_filters: bool = True) -> None:
-        self._sources = sources
+        self._sources = list(sources)
         self._secret = secret
         self._takes_filters = takes_filters
         self._rates = Rates()
+
+    def add_source(self, source: KeySource) -> None:
+        """Add a place of keys, looked into last."""
+        self._sources.append(source)
 
     def admit(self, given: bytes) -> "Permit | None":
         """Return the permit of a secret or a token; None: it is neither of a key that exists.

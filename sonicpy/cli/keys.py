@@ -14,6 +14,8 @@ from sonicpy.access.key_store import KeyStore
 from sonicpy.access.tokens import check_secret, signing_secret
 from sonicpy.access.verbs import FILTERED
 from sonicpy.cli.arguments import Verbs
+from sonicpy.cli.brokers import add_brokers, brokers
+from sonicpy.cli.cluster_room import load_cluster
 from sonicpy.cli.output import remark, show
 from sonicpy.cli.settings import add_index_flags, load_settings
 from sonicpy.errors import ConfigError, InvalidArgument
@@ -60,6 +62,7 @@ def add_verbs(verbs: Verbs) -> None:
 def _action(actions: Any, name: str, summary: str, description: str, run: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = actions.add_parser(name, help=summary, description=description)
     add_index_flags(parser)
+    add_brokers(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
     return parser
@@ -132,7 +135,10 @@ def _toml(value: Any) -> str:
     return repr(value)
 
 
-def _store(arguments: argparse.Namespace) -> KeyStore:
+def _store(arguments: argparse.Namespace) -> Any:
+    if arguments.cluster is not None:
+        registered = load_cluster("registry.registered_keys")
+        return registered.ClusterKeys(brokers(arguments))
     return KeyStore(Path(load_settings(arguments).config.store.kv.path))
 
 

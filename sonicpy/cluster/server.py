@@ -18,6 +18,7 @@ from sonicpy.cluster.node.node import Node
 from sonicpy.cluster.node.node_service import NodeService
 from sonicpy.cluster.node.replicas import Keepers
 from sonicpy.cluster.operator.setup import check_name
+from sonicpy.cluster.registry.registered_keys import following
 from sonicpy.cluster.registry.registry import Registry
 from sonicpy.config import Config, Loaded
 from sonicpy.index.recorder import Recorder
@@ -65,7 +66,10 @@ class NodeServer(Server):
         statistics = ServerStatistics()
         node = await self._unless_stopped(at_last(f"the node {self._name}", lambda: self._open(statistics)))
         try:
-            yield NodeService(node, self._config, statistics), node.watch  # each replica does its own periodic work
+            async with following(node.vault) as keys:
+                service = NodeService(node, self._config, statistics)
+                service.keys.add_source(keys)
+                yield service, node.watch  # each replica does its own periodic work
         finally:
             await node.close()
 

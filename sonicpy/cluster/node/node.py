@@ -22,6 +22,7 @@ from sonicpy.cluster.log.agreement import Agreement
 from sonicpy.cluster.log.broker_connection import leave_silent_brokers
 from sonicpy.cluster.log.ending import close, end
 from sonicpy.cluster.log.lag import Lag
+from sonicpy.cluster.log.vault import Vault
 from sonicpy.cluster.log.versions import FORMATS, check_agreement
 from sonicpy.cluster.node.claim import NameClaim
 from sonicpy.cluster.node.desk import Desk
@@ -102,6 +103,11 @@ class Node:
         self._mover = Mover(self.name, self.places, self.replicas, self.writers, keepers.connection, keepers.registry)
         self._subscriptions: list[Subscription] = []
         self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def vault(self) -> Vault:
+        """The values that the nodes share."""
+        return self._keepers.registry.vault
 
     async def start(self) -> None:
         """Follow the logs of the node's partitions, and answer other nodes.
