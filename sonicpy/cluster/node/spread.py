@@ -37,6 +37,7 @@ from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.peers.questions import Question, question_of
 from sonicpy.errors import StoreError
 from sonicpy.ids import Scope, check_names
+from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.packed_terms import pack_matching, pack_terms
 from sonicpy.index.search.parts import RemotePart, merge
@@ -161,7 +162,7 @@ class Spread:
             return cached[1]
         recorder = self._recorder
         terms, matching = recorder.read_query(key, await self._desk.rules.find(*key.scope))
-        if not len(terms):
+        if asks_nothing(terms):
             return None
         began = time.monotonic()
         sketches = await self._sketches(key.scope, pack_terms(terms), matching)

@@ -23,6 +23,7 @@ from sonicpy.api.explanation import (
 )
 from sonicpy.config import Config
 from sonicpy.index.search.expansion import edits_allowed
+from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import WHOLLY, MadeOf, Part, share_of
@@ -72,7 +73,7 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Expl
     hits: tuple[ExplainedHit, ...] = ()
     total, whole = 0, None
     rows: dict[bytes, TermInfo] = {}
-    if lexicon is not None and len(analysed.terms):
+    if lexicon is not None and not asks_nothing(analysed.terms):
         limit = analysed.search.limit
         plan, part = carry_out(lexicon, analysed.terms, config, analysed.matching, limit, total=True)
         hits, total = _hits(analysed, plan, part, config.search.ranking), part.total or 0

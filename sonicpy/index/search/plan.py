@@ -64,10 +64,12 @@ def without_last(terms: Terms) -> Terms:
 
 def only_whole(plan: Plan) -> Plan | None:
     """Return a plan for the words of a query and their forms alone; None: it is no other one."""
-    if all(slot.how == "exact" for clause in plan.clauses for slot in clause.slots):
+    if all(slot.how == "exact" or clause.role & FORBIDDEN for clause in plan.clauses for slot in clause.slots):
         return None
     clauses = [
-        Clause(clause.term, clause.role, clause.weight, [slot for slot in clause.slots if slot.how == "exact"])
+        clause
+        if clause.role & FORBIDDEN
+        else Clause(clause.term, clause.role, clause.weight, [slot for slot in clause.slots if slot.how == "exact"])
         for clause in plan.clauses
     ]
     return Plan(

@@ -3,6 +3,7 @@
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
 from sonicpy.config import Config
+from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, merge
@@ -20,7 +21,7 @@ def query(
         terms: the distinct terms of the search's text.
         matching: the matching of families; None: no word has one.
     """
-    if not len(terms):
+    if asks_nothing(terms):
         return []
     _, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit)
     return part.page(search.offset, search.limit)[0]
@@ -30,7 +31,7 @@ def query_hits(
     lexicon: Lexicon, terms: Terms, config: Config, search: Search, matching: Matching | None = None
 ) -> Hits:
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
-    if not len(terms):
+    if asks_nothing(terms):
         return Hits(total=0, whole=0) if search.total else Hits()
     plan, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit, total=search.total)
     if not isinstance(part, Part):
