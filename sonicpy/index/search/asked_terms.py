@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
-from sonicpy.index.search.demands import NONE, AskedTerms, Demands, Either, Refused
+from sonicpy.index.search.demands import NONE, AskedTerms, Demands, Either, RefusedWord
 from sonicpy.index.search.web_syntax import BEGUN, PHRASE, REFUSED, REQUIRED, WORDS, Item, WebQuery
 from sonicpy.index.search.web_syntax import PART as INNER
 from sonicpy.lexer.lexer import Lexer
@@ -98,16 +98,16 @@ class _Reader:
     def _lexed(self, text: str) -> Terms:
         return self._lexer.lex_query(text, self._code)[0]
 
-    def _refused(self, items: Iterable[Item]) -> Iterator[Refused]:
+    def _refused(self, items: Iterable[Item]) -> Iterator[RefusedWord]:
         """Yield the words that items refuse; an item of several words refuses nothing."""
         for item in items:
             if item.kind == INNER:
-                yield Refused(letters_of(item.text, self._lexer).decode(), item.kind)
+                yield RefusedWord(letters_of(item.text, self._lexer).decode(), item.kind)
                 continue
             found = _only_word(item.text, self._lexer.lex_plain(item.text))
             if found is not None:
                 word, flags = found
-                yield Refused(word.decode(), item.kind, not flags & (SPECIAL | PART) and item.kind == WORDS)
+                yield RefusedWord(word.decode(), item.kind, not flags & (SPECIAL | PART) and item.kind == WORDS)
 
 
 def letters_of(part: str, lexer: Lexer) -> bytes:
@@ -121,8 +121,8 @@ def _are_plain(items: list[Item]) -> bool:
 
 
 def deciding(terms: Terms) -> list[tuple[bytes, int]]:
-    """Return the terms of an item that an object has to hold, and their flags. A run without blanks may be cut otherwise
-    in another text, but its pairs of letters are there."""
+    """Return the terms of a text that an object has to hold, and their flags. Another text may cut a run without blanks
+    otherwise, but it has its pairs of letters."""
     found = list(zip(terms.words, terms.flags, strict=True))
     pairs = [word for word, flags in found if flags & PART]
     if not pairs:

@@ -13,7 +13,7 @@ Either = tuple[bool, tuple[tuple[int, ...], ...]]
 """Whether an object has to hold one of some alternatives, and the terms of each alternative: all of them count."""
 
 
-class Refused(NamedTuple):
+class RefusedWord(NamedTuple):
     """A word that no object of the answer holds.
 
     Attributes:
@@ -47,7 +47,7 @@ class Demands(NamedTuple):
     inner: tuple[int, ...] = ()
     either: tuple[Either, ...] = ()
     free: tuple[int, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedWord, ...] = ()
 
 
 NONE = Demands()
@@ -87,5 +87,5 @@ def unpack_demands(packed: Sequence[Any]) -> Demands:
         tuple(inner),
         tuple((has_to, tuple(map(tuple, alternatives))) for has_to, alternatives in either),
         tuple(free),
-        tuple(Refused(*one) for one in refused),
+        tuple(RefusedWord(*one) for one in refused),
     )

@@ -22,8 +22,8 @@ from sonicpy.api.explanation import (
     shortened,
 )
 from sonicpy.config import Config
-from sonicpy.index.search.expansion import edits_allowed
 from sonicpy.index.search.demands import asks_nothing
+from sonicpy.index.search.expansion import edits_allowed
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import WHOLLY, MadeOf, Part, share_of

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from sonicpy._native.nearest import held_beginnings
 from sonicpy._native.parts import nearest_parts
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, shown_bytes
-from sonicpy._native.word_text import words_holding
 from sonicpy._native.word_source import SortedWords, WordSource
+from sonicpy._native.word_text import words_holding
 from sonicpy._native.word_walks import find_words
 from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.graph.pending import PendingWords

@@ -115,6 +115,16 @@ class Part:
             for listed, others, others_sum in parts(apart, iids, listed_max)
         ]
 
+    def held(self, iids: list[int], listed_max: int) -> list[list[int]]:
+        """Return the numbers of the words of the plan that found objects hold; see `words_of`.
+
+        Args:
+            listed_max: as for `parts`.
+        """
+        apart = bind(self._query.plan, self._reader, self._query.newest, apart=True)
+        numbers = [number for number, row in enumerate(self._query.rows) if row is not None]
+        return [[numbers[place] for place, _, _ in listed] for listed, _, _ in parts(apart, iids, listed_max)]
+
     def _words_held(self) -> list[Word]:
         """Return the words of the plan that the bucket holds."""
         words = words_of(self._query.plan)

@@ -4,6 +4,7 @@ from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
 from sonicpy.config import Config
 from sonicpy.index.search.demands import asks_nothing
+from sonicpy.index.search.how import WORDS_SHOWN, HowFound, corrected_text
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, merge
@@ -39,4 +40,10 @@ def query_hits(
         return Hits(names, [score for _, _, score in found], part.total if search.total else None)
     page = merge([part], plan, search.limit, search.offset)
     whole = count_whole(lexicon, plan, part, config)
-    return Hits(page.names, None if config.search.ranking == "newest" else page.scores, page.total, whole)
+    scores = None if config.search.ranking == "newest" else page.scores
+    if not search.how:
+        return Hits(page.names, scores, page.total, whole)
+    found = HowFound(plan, terms)
+    iids = [iid for iid, _, _ in part.page(search.offset, search.limit)[1]]
+    hows = list(map(found.of, part.held(iids, WORDS_SHOWN)))
+    return Hits(page.names, scores, page.total, whole, hows, corrected_text(search.text, plan, lexicon))

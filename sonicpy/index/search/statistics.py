@@ -123,7 +123,7 @@ class Statistics(Protocol):
         ...
 
     def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
-        """Return the words that hold some letters, with their rows; at most HOLDING_MAX, those that most objects hold."""
+        """Return the words that hold some letters, with their rows; of many, the HOLDING_MAX that most objects hold."""
         ...
 
     def held(self, words: Iterable[bytes]) -> list[tuple[bytes, TermInfo]]:

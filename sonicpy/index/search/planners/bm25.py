@@ -75,9 +75,7 @@ def plan_bm25(
     return _plan(statistics, clauses, size, enough, any_first=demands.match == "any")
 
 
-def _plan(
-    statistics: Statistics, clauses: list[Clause], size: float, enough: int, *, any_first: bool = False
-) -> Plan:
+def _plan(statistics: Statistics, clauses: list[Clause], size: float, enough: int, *, any_first: bool = False) -> Plan:
     return Plan(
         clauses,
         statistics.average_length,

@@ -9,7 +9,7 @@ from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Slot, add_
 from sonicpy._native.terms import PART, SPECIAL, Terms
 from sonicpy.config import SearchConfig
 from sonicpy.index.search.asked_terms import deciding
-from sonicpy.index.search.demands import Demands, Either, Refused
+from sonicpy.index.search.demands import Demands, Either, RefusedWord
 from sonicpy.index.search.expansion import EDITED_LETTERS_MIN, corrections
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.completions import complete
@@ -205,7 +205,7 @@ class Demanded:
 
     # -- refused words ---------------------------------------------------------------------------------------------
 
-    def _refused(self, number: int, refused: Refused) -> Clause:
+    def _refused(self, number: int, refused: RefusedWord) -> Clause:
         """Return the clause of a refused word; `number` is that of its term."""
         word = refused.word.encode()
         forms: tuple[bytes, ...] = ()
