@@ -63,8 +63,8 @@ EXAMPLES: dict[str, Example] = {
     "total": Example(True, is_shown=False),
     "complete": Example(False, "engien"),
     "syntax": Example("web", "boat -engine"),
-    "match": Example("all", "engines boat "),
-    "fuzzy": Example(0, "engien "),
+    "match": Example("all", "engines boat"),
+    "fuzzy": Example(0, "engien"),
     "how": Example(True, is_shown=False),
 }
 

@@ -76,7 +76,8 @@ def add_options(parser: argparse.ArgumentParser, verb: str, *, without: Sequence
 
 def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
     said = option.sentence.replace("`", "")
-    match option.kind:
+    kind = option.kind
+    match kind:
         case Switch() if option.default:
             parser.add_argument(f"--no-{option.name}", dest=option.name, action="store_false", help=f"not: {said}")
         case Switch():
@@ -84,7 +85,8 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
         case Number():
             said += f" (default: {option.default})"
             parser.add_argument(f"--{option.name}", metavar="N", type=number, default=option.default, help=said)
-        case Choice(words):
+        case Choice():
+            words = kind.words
             choices = f"{{{','.join(words)}}}"
             said += f" (default: {option.default})"
             parser.add_argument(f"--{option.name}", metavar=choices, choices=words, default=option.default, help=said)

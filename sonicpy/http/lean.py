@@ -85,7 +85,8 @@ def plain_query(query: bytes) -> tuple[str, str, str, dict[str, Any]] | None:
 
 def _plain(name: str, value: str) -> int | str | None:
     """Return the value of an option; None: it is unusual, or not allowed."""
-    match ARGUMENTS["QUERY"][name].kind:
+    kind = ARGUMENTS["QUERY"][name].kind
+    match kind:
         case Number():
             is_number = value.isascii() and value.isdigit() and len(value) <= 10
             return int(value) if is_number and int(value) <= (LIMIT_MAX if name == "limit" else OFFSET_MAX) else None
@@ -93,6 +94,6 @@ def _plain(name: str, value: str) -> int | str | None:
             return SWITCHES.get(value)
         case LanguageCode():
             return language_code(value)
-        case Choice(words):
-            return value if value in words else None
+        case Choice():
+            return value if value in kind.words else None
     return None

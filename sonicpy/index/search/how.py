@@ -26,7 +26,7 @@ class HowFound:
     def __init__(self, plan: Plan, terms: Terms) -> None:
         self._words = words_of(plan)
         self._asked = frozenset(terms.words)
-        self._clauses = [clause for clause in plan.clauses for slot in clause.slots for _ in slot.words]
+        self._clauses = {id(slot): clause for clause in plan.clauses for slot in clause.slots}
 
     def of(self, numbers: Iterable[int]) -> tuple[HeldWord, ...]:
         """Return the words of an object by the order of the query.
@@ -34,15 +34,15 @@ class HowFound:
         Args:
             numbers: of the words of the plan that the object holds.
         """
-        found = (self._held(self._clauses[number], self._words[number]) for number in sorted(numbers))
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(self._held(self._words[number]) for number in sorted(numbers)))
 
-    def _held(self, clause: Clause, one: Word) -> HeldWord:
-        typed = self._typed(clause, one)
+    def _held(self, one: Word) -> HeldWord:
+        typed = self.typed(one)
         return HeldWord(_how(one, typed), typed.decode(), one.word.decode())
 
-    def _typed(self, clause: Clause, one: Word) -> bytes:
-        """Return the word of the query that a word stands for: a clause of alternatives has several."""
+    def typed(self, one: Word) -> bytes:
+        """Return the word of the query that a word of the plan stands for: a clause of alternatives has several."""
+        clause = self._clauses[id(one.slot)]
         first = clause.slots[0].words[0]
         if one.slot.how == "exact" and one.slot.words[0] in self._asked:
             return one.slot.words[0]

@@ -43,7 +43,7 @@ def query_hits(
     scores = None if config.search.ranking == "newest" else page.scores
     if not search.how:
         return Hits(page.names, scores, page.total, whole)
-    found = HowFound(plan, terms)
+    how = HowFound(plan, terms)
     iids = [iid for iid, _, _ in part.page(search.offset, search.limit)[1]]
-    hows = list(map(found.of, part.held(iids, WORDS_SHOWN)))
+    hows = list(map(how.of, part.held(iids, WORDS_SHOWN)))
     return Hits(page.names, scores, page.total, whole, hows, corrected_text(search.text, plan, lexicon))

@@ -99,6 +99,13 @@ def read_web(text: str) -> WebQuery:
     return WebQuery(_eithers(items), text, tuple(dict.fromkeys(_notes(items))))
 
 
+def wanted_text(text: str, syntax: str) -> str:
+    """Return the text of a query without what it refuses, and without signs, by a value of the option SYNTAX."""
+    if syntax != "web" or (web := read_web(text)).is_plain:
+        return text
+    return web.wanted()
+
+
 def notes_of(text: str, syntax: str) -> tuple[str, ...]:
     """Return the notes on a text that is read by a value of the option SYNTAX."""
     return read_web(text).notes if syntax == "web" else ()

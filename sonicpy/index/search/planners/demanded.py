@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Slot, add_expansions
@@ -23,7 +23,7 @@ INNER_SHARE = 0.8
 """The share of the weight of letters that a word has which holds them."""
 
 
-class Edited(Statistics):
+class Edited:
     """Statistics in which corrections have at most some edits, whatever the length of the word.
 
     Args:
@@ -34,11 +34,9 @@ class Edited(Statistics):
     def __init__(self, statistics: Statistics, edits: int) -> None:
         self._statistics = statistics
         self._edits = edits
-        self.live = statistics.live
 
-    def __getattribute__(self, name: str) -> Any:
-        own = name in ("_statistics", "_edits", "live", "corrections", "beginnings", "held", "nearest", "__class__")
-        return super().__getattribute__(name) if own else getattr(super().__getattribute__("_statistics"), name)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._statistics, name)
 
     def corrections(
         self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
@@ -52,6 +50,11 @@ class Edited(Statistics):
         return self._statistics.beginnings(word, min(distance, self._edits))
 
 
+def limited(statistics: Statistics, edits: int) -> Statistics:
+    """Return statistics in which corrections have at most some edits."""
+    return cast(Statistics, Edited(statistics, edits))
+
+
 def as_demanded(demands: Demands | None, search: SearchConfig) -> SearchConfig:
     """Return the settings of a query: where an object has to hold every word, other words stand only for those that no
     object holds."""
@@ -62,7 +65,7 @@ def as_demanded(demands: Demands | None, search: SearchConfig) -> SearchConfig:
 
 def edited(demands: Demands | None, statistics: Statistics) -> Statistics:
     """Return statistics with the edits that the query allows."""
-    return statistics if demands is None or demands.edits is None else Edited(statistics, demands.edits)
+    return statistics if demands is None or demands.edits is None else limited(statistics, demands.edits)
 
 
 class Demanded:
@@ -131,7 +134,7 @@ class Demanded:
     # -- words that stand for many ---------------------------------------------------------------------------------
 
     def _stand_for_many(self, clauses: list[Clause], last: Clause | None) -> None:
-        unedited = Edited(self._statistics, 0)
+        unedited = limited(self._statistics, 0)
         for clause in clauses:
             if not _is_typed(clause):
                 continue
