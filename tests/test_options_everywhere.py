@@ -84,13 +84,14 @@ def of_hits(hits: Any) -> Answer:
     return Answer(list(hits), hits.total, None if hits.hows is None else list(map(list, hits.hows)))
 
 
-def of_reply(reply: bytes) -> Answer:
-    """Return the answer in an event, whose items are the total, if it was asked for, and names without digits."""
+def of_reply(reply: bytes, *, how: bool = False) -> Answer:
+    """Return the answer in an event, whose items are the total, if it was asked for, and names that do not begin with
+    digits; with `how`, the corrected text comes before these, and words behind each."""
     items = reply.decode().splitlines()[1].split()[3:]
     totals = [int(items.pop(0))] if items and items[0].isdigit() else [None]
-    if not any(":" in item for item in items):
+    if not how:
         return Answer(items, totals[0])
-    pairs = [item.split(":") for item in items[1:]]  # the first one is the corrected text
+    pairs = [item.split(":") for item in items[1:]]
     return Answer([name for name, _ in pairs], totals[0], [list(unpack_held(held)) for _, held in pairs])
 
 
@@ -127,7 +128,10 @@ def every_way(folder: Path, opened: contextlib.ExitStack) -> Iterator[tuple[str,
     places = Places(Layout(len(parts), 1, ("n1",), spread=((C, len(parts)),)))
     recorder = Recorder(Config())
     spread = Spread(PartsDesk(parts, places, recorder), places, recorder)  # type: ignore[arg-type]
-    yield "spread bucket", lambda text, options: of_reply(asyncio.run(spread.execute(command(text, options))))
+    yield (
+        "spread bucket",
+        lambda text, options: of_reply(asyncio.run(spread.execute(command(text, options))), how="how" in options),
+    )
     server = opened.enter_context(Server(folder / "server"))
     url = f"sonic://{server.host}:{server.port}"
     for name, connect in WAYS.items():
@@ -145,7 +149,7 @@ def command(text: str, options: dict[str, Any]) -> Query:
 
 def of_replica(index: Part, text: str, options: dict[str, Any]) -> Answer:
     _, question = unpack_question(pack_question(0, question_of(command(text, options))))
-    return of_reply(answer_read(index, None, question))  # type: ignore[arg-type]
+    return of_reply(answer_read(index, None, question), how="how" in options)  # type: ignore[arg-type]
 
 
 def of_command_line(folder: Path, url: str, text: str, options: dict[str, Any]) -> Answer:

@@ -67,5 +67,5 @@ def _answers(words: set[str], query: list[list[Item]], match: str) -> bool:
 
 
 def near(word: str, words: set[str], edits: int) -> set[str]:
-    """Return the words that a word finds with at most some edits: a swap of neighbours is one, short words have none."""
+    """Return the words that a word finds with at most some edits; a swap of neighbours is one."""
     return {each for each in words if each == word or (len(word) > 3 and OSA.distance(word, each) <= edits)}

@@ -139,7 +139,7 @@ class Demanded:
             if not _is_typed(clause):
                 continue
             if clause.term in self._demands.begun and clause is not last:
-                complete(unedited, clause, clauses, self._search)
+                complete(unedited, clause, [clause], self._search)
             elif clause.term in self._demands.inner:
                 self._add_holding(clause)
 
