@@ -38,7 +38,7 @@ class WordGraph(PackedGraph):
     @cached_property
     def text(self) -> bytes:
         """All words in byte order, each with a line feed behind it; made once, and as large as the words."""
-        return b"".join([word + b"\n" for word in self.words(0, len(self))])
+        return self.made_text()
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:

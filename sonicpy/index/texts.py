@@ -43,10 +43,12 @@ class TextReader:
             text = text_of("text", text)
         if lang is not None:
             lang = language_of(lang)
-        web = read_web(text) if search.syntax == "web" else None
-        if web is not None and not web.is_plain:
-            text = web.wanted()
+        web = None
         try:
+            if search.syntax == "web":
+                text.encode()  # signs take texts apart: the whole one is checked
+                web = read_web(text)
+                text = text if web.is_plain else web.wanted()
             terms, code = lexer.lex_query(text, lang)
         except UnicodeEncodeError as error:
             raise not_unicode("text", error) from error

@@ -18,11 +18,12 @@ WORDS, PHRASE, BEGUN, PART = "words", "phrase", "begun", "part"
 REQUIRED, REFUSED = "+", "-"
 """The signs of items."""
 
-ITEMS_MAX = 64
-"""A text with more items that are not plain words has no syntax: all of it is words."""
+ITEMS_MAX, MANY_MAX = 64, 4
+"""A text with more items that are not plain words has no syntax: all of it is words. Nor has one with more items that
+stand for many words."""
 
 PHRASE_IS_WORDS = "quotes mean all of these words, in any order: the bucket does not keep the order of words"
-MANY_ITEMS = f"more than {ITEMS_MAX} signs: all of the text counts as words"
+MANY_ITEMS = f"more than {ITEMS_MAX} signs, or {MANY_MAX} with *: all of the text counts as words"
 
 _QUOTES = str.maketrans("\u201c\u201d\u201e", '"""')
 _ITEM = re.compile(
@@ -93,10 +94,11 @@ class WebQuery(NamedTuple):
 def read_web(text: str) -> WebQuery:
     """Return the items of a text."""
     items = list(_items(text.translate(_QUOTES)))
-    if sum(not item.is_plain for item in items) > ITEMS_MAX:
-        words = [Item(WORDS, text, "", 0, len(text))]
-        return WebQuery([words], text, (MANY_ITEMS,))
-    return WebQuery(_eithers(items), text, tuple(dict.fromkeys(_notes(items))))
+    eithers = _eithers(items)
+    signed = sum(len(either) for either in eithers if len(either) > 1 or not either[0].is_plain)
+    if signed > ITEMS_MAX or sum(item.kind in (BEGUN, PART) for item in items) > MANY_MAX:
+        return WebQuery([[Item(WORDS, text, "", 0, len(text))]], text, (MANY_ITEMS,))
+    return WebQuery(eithers, text, tuple(dict.fromkeys(_notes(items))))
 
 
 def wanted_text(text: str, syntax: str) -> str:

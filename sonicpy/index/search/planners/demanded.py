@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Slot, add_expansions
+from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, SPECIAL, Terms
 from sonicpy.config import SearchConfig
 from sonicpy.index.search.asked_terms import deciding
@@ -13,12 +14,15 @@ from sonicpy.index.search.demands import Demands, Either, RefusedWord
 from sonicpy.index.search.expansion import EDITED_LETTERS_MIN, corrections
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.completions import complete
+from sonicpy.index.search.planners.forms import EXPANDED_WORDS
 from sonicpy.index.search.statistics import Statistics
-from sonicpy.index.search.web_syntax import BEGUN
+from sonicpy.index.search.web_syntax import BEGUN, WORDS
 from sonicpy.index.search.web_syntax import PART as INNER
 
 CORRECTIONS_MAX = 16
 """Corrections of a word, at least, where FUZZY names a number of edits."""
+MANY_WORDS = 2_000
+"""Words that the items of a query with * stand for together, at most: those that most objects hold."""
 INNER_SHARE = 0.8
 """The share of the weight of letters that a word has which holds them."""
 
@@ -29,11 +33,13 @@ class Edited:
     Args:
         statistics: the same without the limit.
         edits: the most edits.
+        most: words that begin so, at most.
     """
 
-    def __init__(self, statistics: Statistics, edits: int) -> None:
+    def __init__(self, statistics: Statistics, edits: int, most: int) -> None:
         self._statistics = statistics
         self._edits = edits
+        self._most = most
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._statistics, name)
@@ -47,12 +53,13 @@ class Edited:
 
     def beginnings(self, word: bytes, distance: int) -> list[Any]:
         """Return the words that begin so, but for as many errors as edits are allowed."""
-        return self._statistics.beginnings(word, min(distance, self._edits))
+        found = self._statistics.beginnings(word, min(distance, self._edits))
+        return found if len(found) <= self._most else sorted(found, key=lambda each: -each[1].df)[: self._most]
 
 
-def limited(statistics: Statistics, edits: int) -> Statistics:
-    """Return statistics in which corrections have at most some edits."""
-    return cast(Statistics, Edited(statistics, edits))
+def limited(statistics: Statistics, edits: int, most: int = MANY_WORDS) -> Statistics:
+    """Return statistics in which corrections have at most some edits; see `Edited`."""
+    return cast(Statistics, Edited(statistics, edits, most))
 
 
 def as_demanded(demands: Demands | None, search: SearchConfig) -> SearchConfig:
@@ -96,6 +103,9 @@ class Demanded:
         self._search = search
         self._matching = matching
         self._has_weights = has_weights
+        refused = sum(one.kind != WORDS for one in demands.refused)
+        self._most = MANY_WORDS // max(1, len(demands.begun) + len(demands.inner) + refused)
+        self._unedited = limited(statistics, 0, self._most)
 
     def clauses(self, clauses: list[Clause], last: Clause | None) -> list[Clause]:
         """Return the clauses of a plan with the demands.
@@ -134,30 +144,35 @@ class Demanded:
     # -- words that stand for many ---------------------------------------------------------------------------------
 
     def _stand_for_many(self, clauses: list[Clause], last: Clause | None) -> None:
-        unedited = limited(self._statistics, 0)
         for clause in clauses:
             if not _is_typed(clause):
                 continue
             if clause.term in self._demands.begun and clause is not last:
-                complete(unedited, clause, [clause], self._search)
+                complete(self._unedited, clause, [clause], self._search)
             elif clause.term in self._demands.inner:
                 self._add_holding(clause)
 
     def _add_holding(self, clause: Clause) -> None:
         """Add the words that hold the letters of a clause."""
         taken = {word for slot in clause.slots for word in slot.words}
-        found = self._statistics.holding(clause.slots[0].words[0])
+        found = self._holding(clause.slots[0].words[0])
         words = tuple(word for word, _ in found if word not in taken)
         if words:
             holders = min(sum(row.df for _, row in found), self._statistics.objects)
             weight = INNER_SHARE * min(clause.weight, idf(self._statistics.objects, holders))
             clause.slots.insert(1, Slot(words, weight, how="completion"))
 
+    def _holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that hold some letters, those that most objects hold."""
+        found = self._statistics.holding(letters)
+        return found if len(found) <= self._most else sorted(found, key=lambda each: -each[1].df)[: self._most]
+
     def _correct(self, clauses: list[Clause]) -> None:
         """Add corrections of the words, also of those that many objects hold."""
         most = max(self._search.query_alternates_try, CORRECTIONS_MAX)
-        for clause in clauses:
-            if clause.role & BRINGS and _is_typed(clause) and not self._terms.flags[clause.term] & (SPECIAL | PART):
+        words = [one for one in clauses if one.role & BRINGS and _is_typed(one)]
+        for clause in words[:EXPANDED_WORDS]:
+            if not self._terms.flags[clause.term] & (SPECIAL | PART):
                 taken = {word for slot in clause.slots for word in slot.words}
                 found = corrections(self._statistics, clause.slots[0].words[0], most, taken)
                 add_expansions(clause, found, self._statistics.objects)
@@ -221,8 +236,8 @@ class Demanded:
     def _many(self, word: bytes, kind: str) -> list[bytes]:
         """Return the words that a refused word stands for."""
         if kind == BEGUN:
-            return [each for each, _, _ in self._statistics.beginnings(word, 0)]
-        return [each for each, _ in self._statistics.holding(word)] if kind == INNER else []
+            return [each for each, _, _ in self._unedited.beginnings(word, 0)]
+        return [each for each, _ in self._holding(word)] if kind == INNER else []
 
 
 def _is_typed(clause: Clause) -> bool:
