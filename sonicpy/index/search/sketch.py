@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 from sonicpy._native.completions import likely_of_all
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
-from sonicpy._native.terms import PART, SPECIAL, Terms
+from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy.config import Config
 from sonicpy.index.search.beginnings import edits_of_beginning
 from sonicpy.index.search.demands import Demands, demands_of
 from sonicpy.index.search.expansion import EXAMINED, edits_allowed
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.planners.forms import spelled, without_family
+from sonicpy.index.search.planners.forms import EXPANDED_WORDS, spelled, without_family
 from sonicpy.index.search.planners.spacing import other_spellings
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED
@@ -146,11 +146,9 @@ class _Sketcher:
             self.add_beginnings(terms.words[number], 0)
         for number in demands.inner:
             self._add_holding(terms.words[number])
-        for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True)):
-            if demands.edits and not flags & (SPECIAL | PART) and number not in demands.inner:
-                self.add_others(
-                    term, EXAMINED, max(demands.edits, edits_allowed(len(term.decode()))), transpositions=True
-                )
+        for term in _correctable(terms, demands) if demands.edits else ():
+            edits = max(demands.edits or 0, edits_allowed(len(term.decode())))
+            self.add_others(term, EXAMINED, edits, transpositions=True)
         for word, kind, has_forms in demands.refused:
             if has_forms and matching is not None:
                 self.add_family(word.encode(), matching)
@@ -169,6 +167,13 @@ class _Sketcher:
     def _note(self, word: bytes, row: TermInfo) -> int:
         self.sketch["words"][word.decode()] = (row.df, row.hidden_df)
         return row.df
+
+
+def _correctable(terms: Terms, demands: Demands) -> list[bytes]:
+    """Return the terms that may be corrected, however many objects hold them: stop words behind others."""
+    numbers = [number for number, flags in enumerate(terms.flags) if not flags & (SPECIAL | PART)]
+    numbers.sort(key=lambda number: terms.flags[number] & STOP)
+    return [terms.words[number] for number in numbers if number not in demands.inner][:EXPANDED_WORDS]
 
 
 def likely_completions(packed: Sequence[bytes], term: bytes, limit: int) -> list[str]:
