@@ -63,7 +63,7 @@ def switch_of(argument: str, value: Any) -> bool:
 
 
 def choice_of(argument: str, value: Any, allowed: Sequence[str]) -> str:
-    """Return one of a few words; a whole number stands for its digits."""
+    """Return one of a few words; a whole number represents its digits."""
     word = str(value) if type(value) is int else value
     if isinstance(word, str) and word in allowed:
         return word

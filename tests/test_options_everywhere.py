@@ -220,7 +220,7 @@ def test_explain_knows_what_decides_an_answer(name: str) -> None:
     with sonicpy.open(":memory:") as index:
         index.push_many([(oid, text, "eng") for oid, text in TEXTS.items()], collection=C, bucket=B)
         for options in ({}, {name: value}):
-            explained = index.explain(C, B, text, **options)  # type: ignore[arg-type]
+            explained = index.explain(C, B, text, **options)
             assert [hit.object for hit in explained.hits] == index.query(C, B, text, **options)
 
 

@@ -7,7 +7,7 @@ NOTHING = "-"
 """No words, or no text."""
 
 Held = tuple[str, str, str]
-"""How a word stands for one of the query, that one, and the word itself."""
+"""How a word represents one of the query, that one, and the word itself."""
 
 
 def pack_held(words: Iterable[Held]) -> str:

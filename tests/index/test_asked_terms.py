@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +25,7 @@ C, B = "c", "b"
 WORDS = ("alba", "albo", "brid", "brin", "colt", "corm", "dusk", "dune", "fjel", "grok")
 BEGUN = ("al", "bri", "co", "dun", "zz")
 INNER = ("l", "ri", "un", "k", "zz")
-PLAIN = {"stem": False, "complete": False}
+PLAIN: Any = {"stem": False, "complete": False}
 RANKINGS = ("bm25", "newest")
 
 
@@ -199,7 +200,7 @@ HOSTILE = st.text(st.sampled_from('ab *"+-:ORé東0.\t\u3000\u201c\x00\ud800'), 
 
 @given(text=HOSTILE, match=st.sampled_from(("all", "any", "auto")), fuzzy=st.sampled_from(("0", "2", "auto")))
 def test_no_text_is_an_error(index: sonicpy.Index, text: str, match: str, fuzzy: str) -> None:
-    options = {"syntax": "web", "match": match, "fuzzy": fuzzy}
+    options: Any = {"syntax": "web", "match": match, "fuzzy": fuzzy}
     if "\ud800" in text:
         with pytest.raises(sonicpy.InvalidArgument, match="not Unicode"):
             index.query(C, B, text, **options)
@@ -234,7 +235,7 @@ def test_a_spread_bucket_answers_the_same(
     spread: tuple[Part, Spread], query: list[list[Item]], match: str, fuzzy: str
 ) -> None:
     one, parts = spread
-    options = {"syntax": "web", "match": match, "fuzzy": fuzzy, "limit": 100, "total": True, "how": True}
+    options: Any = {"syntax": "web", "match": match, "fuzzy": fuzzy, "limit": 100, "total": True, "how": True}
     expected = one.query(C, B, typed(query), **options)
     asked = command(typed(query), options)
     found = of_reply(asyncio.run(parts.execute(asked)), how=True)

@@ -62,7 +62,7 @@ class _Reader:
             numbers = [found for item in wanted if (found := self._of(item))] if not _are_plain(wanted) else []
             has_to = any(item.sign == REQUIRED or item.kind == PHRASE for item in wanted)
             if len(numbers) > 1:
-                either.append((has_to, tuple(numbers)))
+                either.append((has_to, tuple(dict.fromkeys(numbers))))
             elif has_to:
                 required += [number for found in numbers for number in found]
         if either:
@@ -78,7 +78,7 @@ class _Reader:
         )
 
     def _of_kind(self, items: Iterable[Item], kind: str) -> tuple[int, ...]:
-        """Return the terms that stand for many words: the last one of each item."""
+        """Return the terms that represent many words: the last one of each item."""
         found = [self._of(item) for item in items if item.kind == kind]
         return tuple(dict.fromkeys(numbers[-1] for numbers in found if numbers))
 

@@ -33,8 +33,8 @@ class Demands(NamedTuple):
         match: see the option MATCH.
         edits: the most edits of a correction; None: by the length of the word, where few objects hold it.
         required: terms that an object has to hold.
-        begun: terms that stand for all words that begin so.
-        inner: terms that stand for all words that hold their letters.
+        begun: terms that represent all words that begin so.
+        inner: terms that represent all words that hold their letters.
         either: alternatives; see `Either`.
         free: terms that are wanted besides, by themselves, although they are among alternatives.
         refused: words that no object may hold.
@@ -48,6 +48,11 @@ class Demands(NamedTuple):
     either: tuple[Either, ...] = ()
     free: tuple[int, ...] = ()
     refused: tuple[RefusedWord, ...] = ()
+
+    def signed(self) -> set[int]:
+        """Return the terms that an object has to hold because of their signs, alone or as alternatives."""
+        among = (number for has_to, each in self.either if has_to for numbers in each for number in numbers)
+        return {*self.required, *among}
 
 
 NONE = Demands()

@@ -22,13 +22,13 @@ from sonicpy.api.explanation import (
     shortened,
 )
 from sonicpy.config import Config
-from sonicpy.index.search.demands import asks_nothing
+from sonicpy.index.search.demands import asks_nothing, demands_of
 from sonicpy.index.search.expansion import edits_allowed
 from sonicpy.index.search.how import HowFound
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import WHOLLY, MadeOf, Part, share_of
-from sonicpy.index.search.plan import NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
+from sonicpy.index.search.plan import AS_TYPED, NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
 from sonicpy.index.search.ranking import carry_out, count_whole
 from sonicpy.index.search.sonic import SonicPart
 from sonicpy.index.search.web_syntax import notes_of
@@ -190,6 +190,8 @@ def _term(
         only_stops = all(each & STOP for each in analysed.terms.flags)
         why_not = why_not_expanded(plan, clause, flags, row.df if row else 0, only_stops=only_stops)
         exact_only = STOPS_DROPPED if is_dropped else why_not or _why_no_expansion(word, config)
+        if (demands := demands_of(analysed.terms)) is not None and number in demands.signed():
+            exact_only = AS_TYPED
     return Term(
         word=word.decode(),
         role=role,

@@ -41,7 +41,7 @@ class HowFound:
         return HeldWord(_how(one, typed), typed.decode(), one.word.decode())
 
     def typed(self, one: Word) -> bytes:
-        """Return the word of the query that a word of the plan stands for: a clause of alternatives has several."""
+        """Return the word of the query that a word of the plan represents: a clause of alternatives has several."""
         clause = self._clauses[id(one.slot)]
         first = clause.slots[0].words[0]
         if one.slot.how == "exact" and one.slot.words[0] in self._asked:
@@ -51,7 +51,7 @@ class HowFound:
 
 
 def _how(one: Word, typed: bytes) -> str:
-    """Return how a word stands for a word of the query; see `HeldWord`."""
+    """Return how a word represents a word of the query; see `HeldWord`."""
     if one.word == typed:
         return "word"
     if one.slot.how != "completion":

@@ -25,6 +25,7 @@ TOO_COMMON = "too many objects hold it (search.query_minimum_term_idf_default)"
 TABLE_FULL = "the words before it found as many objects as one query keeps (store.kv.retain_word_objects)"
 IN_PAIRS = "the pairs of letters in a run of letters without blanks find the run"
 IS_UNHELD = "no object holds this number or identifier"
+AS_TYPED = "its sign requires the word itself or a form of it"
 IS_STOP = "stop words are searched only where a query holds nothing else"
 
 # Why no other words were looked for in the place of a term.

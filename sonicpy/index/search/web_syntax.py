@@ -20,7 +20,7 @@ REQUIRED, REFUSED = "+", "-"
 
 ITEMS_MAX, MANY_MAX = 64, 4
 """A text with more items that are not plain words has no syntax: all of it is words. Nor has one with more items that
-stand for many words."""
+represent many words."""
 
 PHRASE_IS_WORDS = "quotes mean all of these words, in any order: the bucket does not keep the order of words"
 MANY_ITEMS = f"more than {ITEMS_MAX} signs, or {MANY_MAX} with *: all of the text counts as words"
@@ -84,7 +84,7 @@ class WebQuery(NamedTuple):
         return all(len(either) == 1 and either[0].is_plain for either in self.items)
 
     def wanted(self) -> str:
-        """Return the text without what is refused, and without signs; it ends in a blank where the last item ends."""
+        """Return the text without refused items and without signs; it ends in a blank where the last item ends."""
         kept = [item for either in self.items for item in either if item.sign != REFUSED and item.kind != PART]
         last = max((item.end for either in self.items for item in either), default=0)
         is_open = bool(kept) and kept[-1].end == len(self.text) == last and kept[-1].kind == WORDS
@@ -102,7 +102,7 @@ def read_web(text: str) -> WebQuery:
 
 
 def wanted_text(text: str, syntax: str) -> str:
-    """Return the text of a query without what it refuses, and without signs, by a value of the option SYNTAX."""
+    """Return the text of a query without refused items and without signs, by a value of the option SYNTAX."""
     if syntax != "web" or (web := read_web(text)).is_plain:
         return text
     return web.wanted()

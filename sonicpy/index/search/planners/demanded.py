@@ -1,4 +1,4 @@
-"""Demands in plans: roles of terms, alternatives, refused words, and words that stand for many."""
+"""Demands in plans: roles of terms, alternatives, refused words, and words that represent many."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -22,7 +22,7 @@ from sonicpy.index.search.web_syntax import PART as INNER
 CORRECTIONS_MAX = 16
 """Corrections of a word, at least, where FUZZY names a number of edits."""
 MANY_WORDS = 2_000
-"""Words that the items of a query with * stand for together, at most: those that most objects hold."""
+"""Words that the items of a query with * represent together, at most: those that most objects hold."""
 INNER_SHARE = 0.8
 """The share of the weight of letters that a word has which holds them."""
 
@@ -63,7 +63,7 @@ def limited(statistics: Statistics, edits: int, most: int = MANY_WORDS) -> Stati
 
 
 def as_demanded(demands: Demands | None, search: SearchConfig) -> SearchConfig:
-    """Return the settings of a query: where an object has to hold every word, other words stand only for those that no
+    """Return the settings of a query: where an object has to hold every word, other words represent only those that no
     object holds."""
     if demands is None or demands.match != "all":
         return search
@@ -116,12 +116,12 @@ class Demanded:
         """
         demands = self._demands
         made = [*clauses, *self._missing(clauses)]
-        self._stand_for_many(made, last)
+        self._keep_as_typed(made, last)
+        self._represent_many(made, last)
         if demands.edits:
             self._correct(made)
         self._set_roles(made)
-        for one in demands.either:
-            made = self._joined(made, one)
+        made = self._joined(made) if demands.either else made
         number = len(self._terms)
         return [*made, *(self._refused(number + place, one) for place, one in enumerate(demands.refused))]
 
@@ -141,9 +141,18 @@ class Demanded:
         objects = self._statistics.objects
         return idf(objects, min(sum(row.df for _, row in self._statistics.held(words)), objects))
 
-    # -- words that stand for many ---------------------------------------------------------------------------------
+    def _keep_as_typed(self, clauses: list[Clause], last: Clause | None) -> None:
+        """Take completions and corrections from the terms that signs require, but for the word that is being typed and
+        for corrections that were asked for."""
+        signed = self._demands.signed()
+        kept = {"exact", "form", "correction" if self._demands.edits else "exact"}
+        for clause in clauses:
+            if clause.term in signed and clause is not last and _is_typed(clause):
+                clause.slots[:] = [slot for slot in clause.slots if slot.how in kept]
 
-    def _stand_for_many(self, clauses: list[Clause], last: Clause | None) -> None:
+    # -- words that represent many ---------------------------------------------------------------------------------
+
+    def _represent_many(self, clauses: list[Clause], last: Clause | None) -> None:
         for clause in clauses:
             if not _is_typed(clause):
                 continue
@@ -202,24 +211,23 @@ class Demanded:
 
     # -- alternatives ----------------------------------------------------------------------------------------------
 
-    def _joined(self, clauses: list[Clause], either: Either) -> list[Clause]:
-        """Return clauses in which those of alternatives are one: an object that holds one alternative holds it.
+    def _joined(self, clauses: list[Clause]) -> list[Clause]:
+        """Return clauses in which those of alternatives are one: an object that holds one alternative holds it."""
+        kept = {*self._demands.free, *self._demands.required}
+        among = {number for _, each in self._demands.either for numbers in each for number in numbers}
+        joined = [one for either in self._demands.either for one in self._alternatives(clauses, either)]
+        others = (one for one in clauses if one.term in kept or one.term not in among or not _is_typed(one))
+        return [*joined, *others]
 
-        Alternatives of several words make a clause for each way to take one word of every alternative.
-        """
+    def _alternatives(self, clauses: list[Clause], either: Either) -> Iterator[Clause]:
+        """Yield a clause for each way to take one word of every alternative."""
         has_to, alternatives = either
         lists = [[one for one in clauses if one.term in numbers and _is_typed(one)] for numbers in alternatives]
-        if not all(lists):
-            return clauses
         ways = list(product(*lists))
-        role = BRINGS | (REQUIRED if has_to or self._demands.match == "all" else 0)
-        kept = {*self._demands.free, *self._demands.required}
-        used = {id(one) for way in ways for one in way if one.term not in kept}
         shares = {id(one): len(some) / len(ways) for some in lists for one in some}
-        return [
-            *(_one_of(way, role, [shares[id(one)] for one in way]) for way in ways),
-            *(one for one in clauses if id(one) not in used),
-        ]
+        for way in ways:
+            is_needed = has_to or all(one.role & REQUIRED for one in way)
+            yield _one_of(way, BRINGS | (REQUIRED if is_needed else 0), [shares[id(one)] for one in way])
 
     # -- refused words ---------------------------------------------------------------------------------------------
 
@@ -234,7 +242,7 @@ class Demanded:
         return Clause(number, FORBIDDEN, 0.0, [*slots, *([Slot(more, 0.0, how="completion")] if more else [])])
 
     def _many(self, word: bytes, kind: str) -> list[bytes]:
-        """Return the words that a refused word stands for."""
+        """Return the words that a refused word represents."""
         if kind == BEGUN:
             return [each for each, _, _ in self._unedited.beginnings(word, 0)]
         return [each for each, _ in self._holding(word)] if kind == INNER else []
