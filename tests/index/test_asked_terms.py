@@ -17,6 +17,7 @@ from sonicpy.cluster.registry.partitions import part_of
 from sonicpy.cluster.registry.registry import Layout
 from sonicpy.config import Config
 from sonicpy.index.recorder import Recorder
+from sonicpy.index.search.web_syntax import MANY_MAX
 from tests.index.test_spread import Part
 from tests.reference.boolean import Item, answering, near, typed
 from tests.test_options_everywhere import PartsDesk, command, of_reply
@@ -51,7 +52,9 @@ def items(sign: str) -> st.SearchStrategy[Item]:
 
 positive = st.one_of(items(""), items("+"))
 alone = st.one_of(positive, items("-")).map(lambda item: [item])
-queries = st.lists(st.one_of(alone, st.lists(positive, min_size=2, max_size=3)), min_size=1, max_size=4)
+queries = st.lists(st.one_of(alone, st.lists(positive, min_size=2, max_size=3)), min_size=1, max_size=4).filter(
+    lambda query: sum(item.kind in ("begun", "part") for either in query for item in either) <= MANY_MAX
+)
 
 
 @pytest.fixture(scope="module", params=RANKINGS)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy.index.search.demands import NONE, AskedTerms, Demands, Either, RefusedWord
-from sonicpy.index.search.web_syntax import BEGUN, PHRASE, REFUSED, REQUIRED, WORDS, Item, WebQuery
+from sonicpy.index.search.web_syntax import BEGUN, MANY, PHRASE, REFUSED, REQUIRED, WORDS, Item, WebQuery
 from sonicpy.index.search.web_syntax import PART as INNER
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.search import Search
@@ -35,7 +35,7 @@ class _Reader:
         self._first = terms
         self._code = code
         self._lexer = lexer
-        self._numbers = {word: number for number, word in enumerate(terms.words)}
+        self._numbers = {(word, WORDS): number for number, word in enumerate(terms.words)}
         self._more: list[tuple[bytes, int]] = []
 
     def terms(self) -> Terms:
@@ -54,7 +54,6 @@ class _Reader:
         """Return the demands of the items."""
         required: list[int] = []
         either: list[Either] = []
-        free: set[int] = set()
         items = [item for items in web.items for item in items if item.sign != REFUSED]
         marked = {kind: self._of_kind(items, kind) for kind in (BEGUN, INNER)}
         for items in web.items:
@@ -65,9 +64,7 @@ class _Reader:
                 either.append((has_to, tuple(dict.fromkeys(numbers))))
             elif has_to:
                 required += [number for found in numbers for number in found]
-        if either:
-            plain = " ".join(items[0].text for items in web.items if _are_plain(items))
-            free = {self._numbers[word] for word in self._lexed(plain).words if word in self._numbers}
+        free = set(self._alone(web)) if either else set()
         return Demands(
             required=tuple(dict.fromkeys(required)),
             begun=marked[BEGUN],
@@ -77,6 +74,15 @@ class _Reader:
             refused=tuple(self._refused(item for items in web.items for item in items if item.sign == REFUSED)),
         )
 
+    def _alone(self, web: WebQuery) -> Iterator[int]:
+        """Yield the terms that are wanted by themselves, not as alternatives."""
+        alone = [either[0] for either in web.items if len(either) == 1 and either[0].sign != REFUSED]
+        plain = self._lexed(" ".join(item.text for item in alone if item.kind not in MANY))
+        yield from (self._numbers[word, WORDS] for word in plain.words if (word, WORDS) in self._numbers)
+        for item in alone:
+            if item.kind in MANY:
+                yield from self._of(item)
+
     def _of_kind(self, items: Iterable[Item], kind: str) -> tuple[int, ...]:
         """Return the terms that represent many words: the last one of each item."""
         found = [self._of(item) for item in items if item.kind == kind]
@@ -85,15 +91,18 @@ class _Reader:
     def _of(self, item: Item) -> tuple[int, ...]:
         """Return the numbers of the terms of an item, which become terms of the text if they are not."""
         if item.kind == INNER:
-            return (self._number(letters_of(item.text, self._lexer), SPECIAL),)
-        terms = self._lexed(item.text)
-        return tuple([self._number(*each) for each in deciding(terms)])
+            return (self._number(letters_of(item.text, self._lexer), INNER, SPECIAL),)
+        terms = deciding(self._lexed(item.text))
+        kinds = [WORDS] * len(terms)
+        if item.kind == BEGUN and kinds:
+            kinds[-1] = BEGUN
+        return tuple([self._number(word, kind, flags) for (word, flags), kind in zip(terms, kinds, strict=True)])
 
-    def _number(self, word: bytes, flags: int) -> int:
-        if word not in self._numbers:
-            self._numbers[word] = len(self._numbers)
+    def _number(self, word: bytes, kind: str, flags: int) -> int:
+        if (word, kind) not in self._numbers:
+            self._numbers[word, kind] = len(self._numbers)
             self._more.append((word, flags))
-        return self._numbers[word]
+        return self._numbers[word, kind]
 
     def _lexed(self, text: str) -> Terms:
         return self._lexer.lex_query(text, self._code)[0]

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 WORDS, PHRASE, BEGUN, PART = "words", "phrase", "begun", "part"
 """The kinds of items."""
+MANY = (BEGUN, PART)
+"""Those that represent many words."""
 REQUIRED, REFUSED = "+", "-"
 """The signs of items."""
 
@@ -84,8 +86,9 @@ class WebQuery(NamedTuple):
         return all(len(either) == 1 and either[0].is_plain for either in self.items)
 
     def wanted(self) -> str:
-        """Return the text without refused items and without signs; it ends in a blank where the last item ends."""
-        kept = [item for either in self.items for item in either if item.sign != REFUSED and item.kind != PART]
+        """Return the text without refused items, those that represent many words, and signs; it ends in a blank where
+        the last item ends."""
+        kept = [item for either in self.items for item in either if item.sign != REFUSED and item.kind not in MANY]
         last = max((item.end for either in self.items for item in either), default=0)
         is_open = bool(kept) and kept[-1].end == len(self.text) == last and kept[-1].kind == WORDS
         return " ".join([*(item.text for item in kept), *([] if is_open else [""])])
@@ -96,7 +99,7 @@ def read_web(text: str) -> WebQuery:
     items = list(_items(text.translate(_QUOTES)))
     eithers = _eithers(items)
     signed = sum(len(either) for either in eithers if len(either) > 1 or not either[0].is_plain)
-    if signed > ITEMS_MAX or sum(item.kind in (BEGUN, PART) for item in items) > MANY_MAX:
+    if signed > ITEMS_MAX or sum(item.kind in MANY for item in items) > MANY_MAX:
         return WebQuery([[Item(WORDS, text, "", 0, len(text))]], text, (MANY_ITEMS,))
     return WebQuery(eithers, text, tuple(dict.fromkeys(_notes(items))))
 

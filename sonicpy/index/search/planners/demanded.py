@@ -84,7 +84,7 @@ class Demanded:
         demands: on them.
         search: the settings of the query.
         matching: the matching of families; None: no word has one.
-        has_weights: clauses have weights; else no object scores.
+        has_weights: clauses have weights; else no object scores, and has to hold every word.
     """
 
     def __init__(
@@ -103,6 +103,7 @@ class Demanded:
         self._search = search
         self._matching = matching
         self._has_weights = has_weights
+        self._needs_all = demands.match == "all" or (demands.match == "auto" and not has_weights)
         refused = sum(one.kind != WORDS for one in demands.refused)
         self._most = MANY_WORDS // max(1, len(demands.begun) + len(demands.inner) + refused)
         self._unedited = limited(statistics, 0, self._most)
@@ -195,7 +196,7 @@ class Demanded:
         for clause in clauses:
             if not _is_typed(clause):
                 continue
-            if demands.match == "any" or (clause.term in demands.inner and demands.match == "auto"):
+            if demands.match == "any" or (clause.term in demands.inner and not self._needs_all):
                 clause.role &= ~REQUIRED
             if clause.term in signed:
                 clause.role |= BRINGS
@@ -204,7 +205,7 @@ class Demanded:
 
     def _needed(self) -> set[int]:
         """Return the terms that an object has to hold where it has to hold every word."""
-        if self._demands.match != "all":
+        if not self._needs_all:
             return set()
         words = {word for word, _ in deciding(self._terms)}
         return {number for number, word in enumerate(self._terms.words) if word in words}
