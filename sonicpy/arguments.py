@@ -4,6 +4,7 @@ Every check returns the value in its internal form, or raises InvalidArgument. N
 """
 
 import os
+from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
 from sonicpy.errors import InvalidArgument
@@ -59,6 +60,14 @@ def switch_of(argument: str, value: Any) -> bool:
     if isinstance(value, int) and value in (0, 1):
         return bool(value)
     raise InvalidArgument(f"{argument} is {shown(value)}; allowed are True and False")
+
+
+def choice_of(argument: str, value: Any, allowed: Sequence[str]) -> str:
+    """Return one of a few words; a whole number represents its digits."""
+    word = str(value) if type(value) is int else value
+    if isinstance(word, str) and word in allowed:
+        return word
+    raise InvalidArgument(f"{argument} is {shown(value)}; allowed are {', '.join(allowed)}")
 
 
 def path_of(argument: str, value: Any) -> str:

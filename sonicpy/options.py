@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from sonicpy.arguments import language_of, number_of, switch_of, text_of
+from sonicpy.arguments import choice_of, language_of, number_of, switch_of, text_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.langcodes import NO_LANGUAGE, language_code
 
@@ -144,6 +144,27 @@ class Name(NamedTuple):
         return text_of(name, value)
 
 
+class Choice(NamedTuple):
+    """One of a few words; programs may give a number instead of its digit."""
+
+    words: tuple[str, ...]
+    is_text: bool = False
+
+    def read(self, value: str, languages: Languages) -> str:
+        """Return the word."""
+        if value not in self.words:
+            raise ValueError(value)
+        return value
+
+    def write(self, value: str) -> str:
+        """Return the word."""
+        return value
+
+    def check(self, name: str, value: Any) -> str:
+        """Return the word."""
+        return choice_of(name, value, self.words)
+
+
 class Option(NamedTuple):
     """An option of a command.
 
@@ -195,6 +216,27 @@ COMPLETE = Option(
     "complete", Switch(), True, "COMPLETE(0)",
     "the last word also stands for the words that begin so, unless a blank follows it", is_ours=True, is_dropped=True,
 )  # fmt: skip
+SYNTAX = Option(
+    "syntax", Choice(("plain", "web")), "plain", "SYNTAX(web)",
+    "`web`: quotes, `-word`, `+word`, `word*`, `*part*` and `OR` have the meaning that search boxes give them",
+    is_ours=True,
+)  # fmt: skip
+MATCH = Option(
+    "match", Choice(("all", "any", "auto")), "auto", "MATCH(<which>)",
+    "`all`: an object has to hold every word or a form of it, stop words aside; `any`: objects with any word rank by "
+    "score alone; `auto`: those that hold every word come first",
+    is_ours=True,
+)  # fmt: skip
+FUZZY = Option(
+    "fuzzy", Choice(("0", "1", "2", "3", "auto")), "auto", "FUZZY(<edits>)",
+    "words of 4 letters and more also find words at most so many edits away, however many objects hold them; `auto`: "
+    "by their length, where few objects hold them",
+    is_ours=True,
+)  # fmt: skip
+HOW = Option(
+    "how", Switch(), False, "HOW(1)",
+    "hits say by which words they answer, and how these stand for the words of the query", is_ours=True,
+)  # fmt: skip
 PREFIX = Option("prefix", Name(), "", "PREFIX(<letters>)", "only those that begin with it", is_ours=True)
 AFTER = Option(
     "after", Name(), None, "AFTER(<name>)", "only those behind this one, such as the last of the page before",
@@ -208,8 +250,8 @@ POSITION = Option(
 PAGE = LIMIT._replace(default=100)
 
 OPTIONS: dict[str, tuple[Option, ...]] = {
-    "QUERY": (LIMIT, OFFSET, LANG, SCORES, STEM, TOTAL, COMPLETE, WHOLE),
-    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE),
+    "QUERY": (LIMIT, OFFSET, LANG, SCORES, STEM, TOTAL, COMPLETE, WHOLE, SYNTAX, MATCH, FUZZY, HOW),
+    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, SYNTAX, MATCH, FUZZY),
     "SUGGEST": (LIMIT._replace(default=5),),
     "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)")),
     "COLLECTIONS": (PAGE, AFTER._replace(usage="AFTER(<collection>)")),

@@ -23,6 +23,10 @@ class Search(NamedTuple):
         total: the number of all objects that answer is wanted, too.
         complete: the last word also finds the words that begin so, where search.complete allows it.
         whole: with `total`, the number of those that hold whole words is wanted, too.
+        syntax: "web": signs of search boxes count, see `sonicpy.index.search.web_syntax`; "plain": all are words.
+        match: "all": an object has to hold every word; "any": one is enough; "auto": the ranking decides.
+        fuzzy: how many edits corrections have at most, as a digit; "auto": as many as the length of a word allows.
+        how: the words by which each object answers are wanted, too.
     """
 
     collection: str
@@ -36,6 +40,10 @@ class Search(NamedTuple):
     total: bool = False
     complete: bool = True
     whole: bool = False
+    syntax: str = "plain"
+    match: str = "auto"
+    fuzzy: str = "auto"
+    how: bool = False
 
     @property
     def scope(self) -> Scope:
@@ -45,7 +53,7 @@ class Search(NamedTuple):
     @property
     def question(self) -> "Search":
         """The search without its page and the requested extras: searches with one question have one plan."""
-        return self._replace(limit=0, offset=0, scores=False, total=False)
+        return self._replace(limit=0, offset=0, scores=False, total=False, how=False)
 
 
 class ExplainOptions(TypedDict, total=False):
@@ -55,6 +63,9 @@ class ExplainOptions(TypedDict, total=False):
     lang: str | None
     stem: bool
     complete: bool
+    syntax: str
+    match: str
+    fuzzy: int | str
 
 
 class QueryOptions(ExplainOptions, total=False):
@@ -62,6 +73,7 @@ class QueryOptions(ExplainOptions, total=False):
 
     offset: int
     total: bool
+    how: bool
 
 
 def asked(verb: str, collection: str, bucket: str, text: str, options: Mapping[str, Any]) -> Search:

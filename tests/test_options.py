@@ -121,8 +121,8 @@ def test_every_value_is_checked() -> None:
 def test_an_unknown_option_is_a_wrong_call() -> None:
     with pytest.raises(TypeError, match=r"^query\(\) got an unexpected keyword argument 'limits'$"):
         asked("QUERY", "c", "b", "x", {"limits": 1})
-    with sonicpy.open(":memory:") as index, pytest.raises(TypeError, match="unexpected keyword argument 'fuzzy'"):
-        index.query("c", "b", "x", fuzzy=True)  # type: ignore[call-arg]
+    with sonicpy.open(":memory:") as index, pytest.raises(TypeError, match="unexpected keyword argument 'fuzzily'"):
+        index.query("c", "b", "x", fuzzily=True)  # type: ignore[call-arg]
 
 
 def test_a_new_option_needs_a_row_and_a_field(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 import sonicpy
 from sonicpy.channel.commands import Query
+from sonicpy.channel.held_words import unpack_held
 from sonicpy.cluster.node.known_rules import KnownRules
 from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.spread import Spread
@@ -61,28 +62,37 @@ EXAMPLES: dict[str, Example] = {
     "stem": Example(False),
     "total": Example(True, is_shown=False),
     "complete": Example(False, "engien"),
+    "syntax": Example("web", "boat -engine"),
+    "match": Example("all", "engines boat"),
+    "fuzzy": Example(0, "engien"),
+    "how": Example(True, is_shown=False),
 }
 
 
 class Answer(NamedTuple):
-    """The objects of an answer, and the number of all, if it was asked for."""
+    """The objects of an answer, the number of all, and the words by which each answers, if they were asked for."""
 
     names: list[str]
     total: int | None
+    hows: list[list[tuple[str, ...]]] | None = None
 
 
 Way = Callable[[str, dict[str, Any]], Answer]
 
 
 def of_hits(hits: Any) -> Answer:
-    return Answer(list(hits), hits.total)
+    return Answer(list(hits), hits.total, None if hits.hows is None else list(map(list, hits.hows)))
 
 
-def of_reply(reply: bytes) -> Answer:
-    """Return the answer in an event, whose items are the total, if it was asked for, and names without digits."""
+def of_reply(reply: bytes, *, how: bool = False) -> Answer:
+    """Return the answer in an event, whose items are the total, if it was asked for, and names that do not begin with
+    digits; with `how`, the corrected text comes before these, and words behind each."""
     items = reply.decode().splitlines()[1].split()[3:]
     totals = [int(items.pop(0))] if items and items[0].isdigit() else [None]
-    return Answer(items, totals[0])
+    if not how:
+        return Answer(items, totals[0])
+    pairs = [item.split(":") for item in items[1:]]
+    return Answer([name for name, _ in pairs], totals[0], [list(unpack_held(held)) for _, held in pairs])
 
 
 class PartsDesk:
@@ -118,7 +128,10 @@ def every_way(folder: Path, opened: contextlib.ExitStack) -> Iterator[tuple[str,
     places = Places(Layout(len(parts), 1, ("n1",), spread=((C, len(parts)),)))
     recorder = Recorder(Config())
     spread = Spread(PartsDesk(parts, places, recorder), places, recorder)  # type: ignore[arg-type]
-    yield "spread bucket", lambda text, options: of_reply(asyncio.run(spread.execute(command(text, options))))
+    yield (
+        "spread bucket",
+        lambda text, options: of_reply(asyncio.run(spread.execute(command(text, options))), how="how" in options),
+    )
     server = opened.enter_context(Server(folder / "server"))
     url = f"sonic://{server.host}:{server.port}"
     for name, connect in WAYS.items():
@@ -136,7 +149,7 @@ def command(text: str, options: dict[str, Any]) -> Query:
 
 def of_replica(index: Part, text: str, options: dict[str, Any]) -> Answer:
     _, question = unpack_question(pack_question(0, question_of(command(text, options))))
-    return of_reply(answer_read(index, None, question))  # type: ignore[arg-type]
+    return of_reply(answer_read(index, None, question), how="how" in options)  # type: ignore[arg-type]
 
 
 def of_command_line(folder: Path, url: str, text: str, options: dict[str, Any]) -> Answer:
@@ -147,7 +160,13 @@ def of_command_line(folder: Path, url: str, text: str, options: dict[str, Any]) 
     status, output, said = run_here(["query", C, B, text, "--json", "--server", url, *flags], folder)
     assert status == 0, said
     answer = json.loads(output)
-    return Answer([hit["object"] for hit in answer["hits"]], answer.get("total"))
+    return Answer([hit["object"] for hit in answer["hits"]], answer.get("total"), of_json(answer["hits"]))
+
+
+def of_json(hits: list[dict[str, Any]]) -> list[list[tuple[str, ...]]] | None:
+    if not any("how" in hit for hit in hits):
+        return None
+    return [[tuple(word.values()) for word in hit["how"]] for hit in hits]
 
 
 def ways_of_http(index: Part) -> Iterator[tuple[str, Way]]:
@@ -156,7 +175,8 @@ def ways_of_http(index: Part) -> Iterator[tuple[str, Way]]:
 
     def answer(response: Any) -> Answer:
         assert response.status_code == 200, response.text
-        return Answer([hit["object"] for hit in response.json()["hits"]], response.json()["total"])
+        hits = response.json()["hits"]
+        return Answer([hit["object"] for hit in hits], response.json()["total"], of_json(hits))
 
     def get(path: str) -> Way:
         return lambda text, options: answer(
@@ -186,7 +206,7 @@ def test_an_option_means_the_same_everywhere(ways: dict[str, Way], name: str) ->
         for given, expected in (({}, plain), ({name: value}, wanted), ({}, plain), ({name: value}, wanted)):
             found = ask(text, given)
             assert found.names == expected.names, (way, given)
-            assert found.total == expected.total or way == "cache of answers", (way, given)
+            assert found[1:] == expected[1:] or way == "cache of answers", (way, given)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -200,7 +220,7 @@ def test_explain_knows_what_decides_an_answer(name: str) -> None:
     with sonicpy.open(":memory:") as index:
         index.push_many([(oid, text, "eng") for oid, text in TEXTS.items()], collection=C, bucket=B)
         for options in ({}, {name: value}):
-            explained = index.explain(C, B, text, **options)  # type: ignore[arg-type]
+            explained = index.explain(C, B, text, **options)
             assert [hit.object for hit in explained.hits] == index.query(C, B, text, **options)
 
 

@@ -78,7 +78,8 @@ class Term:
 
     Attributes:
         role: "required": an object must hold it, or a word in its place; "searched": it finds objects; "adds": it only
-            adds to the score of objects that other words find; "left out": the query did not look for it.
+            adds to the score of objects that other words find; "left out": the query did not look for it; "refused": no
+            object of the answer holds it, or a word in its place.
         why: the reason why it only adds, or was left out.
         objects: how many objects hold it.
         kept: how many of them the query reads: all, or the newest store.kv.retain_word_objects.
@@ -151,6 +152,7 @@ class Explanation:
         whole: how many of them hold words of the query, or forms of them, and do not answer by completions or
             corrections alone; None: it is not known.
         unseen_words: whether some words are completed and corrected only after the next consolidation.
+        notes: sentences about signs of the text that have another meaning here than elsewhere, or none.
     """
 
     collection: str
@@ -166,6 +168,7 @@ class Explanation:
     total: int
     unseen_words: bool
     whole: int | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def advice(self) -> list[str]:
@@ -174,7 +177,10 @@ class Explanation:
 
     def to_json(self) -> str:
         """Return it as one line of JSON in ASCII."""
-        return json.dumps(asdict(self) | {"advice": self.advice}, separators=(",", ":"))
+        shown = asdict(self) | {"advice": self.advice}
+        if not self.notes:
+            del shown["notes"]
+        return json.dumps(shown, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Explanation":
@@ -184,6 +190,7 @@ class Explanation:
             given.pop("advice", None)
             given["language"] = DetectedLanguage(**given["language"])
             given["analysis"] = Analysis(**given["analysis"])
+            given["notes"] = tuple(given.get("notes", ()))
             given["terms"] = tuple(_term(term) for term in given["terms"])
             given["hits"] = tuple(
                 ExplainedHit(**hit | {"parts": tuple(ScorePart(**part) for part in hit["parts"])})
@@ -256,7 +263,7 @@ def _advice_on_words(explained: Explanation) -> Iterator[str]:
             'stopwords.mode = "weigh".'
         )
     for term in explained.terms:
-        if term.role == "left out":
+        if term.role in ("left out", "refused"):
             continue
         if not term.objects and not term.alternates:
             must = ", and an object must hold it" if term.role == "required" else ""
@@ -305,6 +312,7 @@ def _lines(explained: Explanation) -> Iterator[str]:
         yield f"  {place}. {hit.object}  found {WAYS.get(hit.how, hit.how)}{score}"
         for line in _sums(hit):
             yield f"       {line}"
+    yield from explained.notes
     yield from explained.advice
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, SupportsIndex, overload
 
 from sonicpy._native.hits import made_hits
+from sonicpy.api.held_word import HeldWord, held_json
 from sonicpy.api.html import html_table
 
 
@@ -20,14 +21,17 @@ class Hit(str):
             With "bm25" the whole number is the kind of the match (3: it holds every word of the query or one of its
             forms, stop words aside, 2: some of them, 1: completions, 0: corrections), and the fraction is its share of
             the best possible score.
+        how: the words by which it answers; None: the query did not ask for them.
     """
 
-    __slots__ = ("_score",)
+    __slots__ = ("_how", "_score")
     _score: float | None
+    _how: tuple[HeldWord, ...] | None
 
-    def __new__(cls, object: str, score: float | None = None) -> "Hit":
+    def __new__(cls, object: str, score: float | None = None, how: tuple[HeldWord, ...] | None = None) -> "Hit":
         hit = super().__new__(cls, object)
         hit._score = score
+        hit._how = how
         return hit
 
     @property
@@ -40,12 +44,18 @@ class Hit(str):
         """The score of the object."""
         return self._score
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return {"object": name, "score": score or None}."""
-        return {"object": self.object, "score": self._score}
+    @property
+    def how(self) -> tuple[HeldWord, ...] | None:
+        """The words by which the object answers, or None if the query did not ask for them."""
+        return getattr(self, "_how", None)  # made_hits sets the score alone
 
-    def __getnewargs__(self) -> tuple[str, float | None]:  # type: ignore[override]
-        return self.object, self._score
+    def to_dict(self) -> dict[str, Any]:
+        """Return {"object": name, "score": score or None}, and "how" if the query asked for it."""
+        how = self.how
+        return {"object": self.object, "score": self._score, **({} if how is None else {"how": held_json(how)})}
+
+    def __getnewargs__(self) -> tuple[str, float | None, tuple[HeldWord, ...] | None]:  # type: ignore[override]
+        return self.object, self._score, self.how
 
     def __repr__(self) -> str:
         score = None if self._score is None else f"{self._score:.6g}"
@@ -64,11 +74,15 @@ class Hits(tuple[Hit, ...]):
         total: how many objects answer on all pages together; None: the query did not ask for it.
         whole: how many of these hold words of the query, or forms of them, and do not answer by completions or
             corrections alone; None: it is not known.
+        hows: the words by which each object answers; None: the query did not ask for them.
+        corrected: the text that the query may have meant; None: it holds no word to correct, or `hows` is None.
     """
 
     _scores: tuple[float, ...] | None
     _total: int | None
     _whole: int | None
+    _hows: tuple[tuple[HeldWord, ...], ...] | None
+    _corrected: str | None
 
     def __new__(
         cls,
@@ -76,6 +90,8 @@ class Hits(tuple[Hit, ...]):
         scores: Iterable[float] | None = None,
         total: int | None = None,
         whole: int | None = None,
+        hows: Iterable[tuple[HeldWord, ...]] | None = None,
+        corrected: str | None = None,
     ) -> "Hits":
         # The tuple holds plain names; hits are made when they are asked for: most answers are only iterated over once.
         hits = super().__new__(cls, objects)  # type: ignore[arg-type]
@@ -85,6 +101,8 @@ class Hits(tuple[Hit, ...]):
         hits._scores = known
         hits._total = total
         hits._whole = whole
+        hits._hows = None if hows is None else tuple(hows)
+        hits._corrected = corrected
         return hits
 
     @property
@@ -107,20 +125,39 @@ class Hits(tuple[Hit, ...]):
         """How many of `total` hold words of the query, or forms of them, or None if it is not known."""
         return self._whole
 
+    @property
+    def hows(self) -> list[tuple[HeldWord, ...]] | None:
+        """The words by which each object answers, or None if the query did not ask for them."""
+        return None if self._hows is None else list(self._hows)
+
+    @property
+    def corrected(self) -> str | None:
+        """The text with the likeliest words for those that no object holds ("did you mean"), if `how` was asked for;
+        None: there is nothing to correct."""
+        return self._corrected
+
     def pairs(self) -> list[tuple[str, float | None]]:
         """Return (object, score) of every hit."""
         scores: Sequence[float | None] = self._scores or [None] * len(self)
         return list(zip(self.objects, scores, strict=True))
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Return {"object": name, "score": score or None} of every hit, for JSON and for data frames."""
+        """Return {"object": name, "score": score or None} of every hit, for JSON and for data frames; with "how" if the
+        query asked for it."""
+        if self._hows is not None:
+            return [hit.to_dict() for hit in self]
         return [{"object": name, "score": score} for name, score in self.pairs()]
 
     def __iter__(self) -> Iterator[Hit]:
-        return iter(made_hits(Hit, "_score", self, self._scores))
+        return iter(self._made())
 
     def __reversed__(self) -> Iterator[Hit]:
-        return reversed(made_hits(Hit, "_score", self, self._scores))
+        return reversed(self._made())
+
+    def _made(self) -> list[Hit]:
+        if self._hows is None:
+            return made_hits(Hit, "_score", self, self._scores)
+        return [Hit(*pair, how) for pair, how in zip(self.pairs(), self._hows, strict=True)]
 
     @overload
     def __getitem__(self, place: SupportsIndex) -> Hit: ...
@@ -129,8 +166,11 @@ class Hits(tuple[Hit, ...]):
     def __getitem__(self, place: SupportsIndex | slice) -> "Hit | Hits":
         if isinstance(place, slice):
             names = tuple.__getitem__(self, place)
-            return Hits(names, None if self._scores is None else self._scores[place], self._total, self._whole)
-        return Hit(tuple.__getitem__(self, place), None if self._scores is None else self._scores[place])
+            scores, hows = (None if each is None else each[place] for each in (self._scores, self._hows))
+            return Hits(names, scores, self._total, self._whole, hows, self._corrected)  # type: ignore[arg-type]
+        hit = Hit(tuple.__getitem__(self, place), None if self._scores is None else self._scores[place])
+        hit._how = None if self._hows is None else self._hows[place]
+        return hit
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, list):
@@ -143,8 +183,8 @@ class Hits(tuple[Hit, ...]):
     def __hash__(self) -> int:
         return tuple.__hash__(self)
 
-    def __getnewargs__(self) -> tuple[list[str], tuple[float, ...] | None, int | None, int | None]:
-        return self.objects, self._scores, self._total, self._whole
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.objects, self._scores, self._total, self._whole, self._hows, self._corrected
 
     def __repr__(self) -> str:
         total = "" if self._total is None else f", total={self._total}"

@@ -10,6 +10,7 @@ from random import getrandbits
 from typing import NamedTuple
 
 from sonicpy._native import replies as native
+from sonicpy.channel.held_words import Held, pack_held, pack_text
 from sonicpy.channel.line_buffer import LINE_MAX_BYTES
 from sonicpy.errors import CommandError, SessionEnded, ShuttingDown, SonicError
 
@@ -89,7 +90,13 @@ def event(kind: str, items: Iterable[str]) -> bytes:
 
 
 def hits(
-    found: Iterable[tuple[str, float | None]], total: int | None, *, scores: bool, whole: int | None = None
+    found: Iterable[tuple[str, float | None]],
+    total: int | None,
+    *,
+    scores: bool,
+    whole: int | None = None,
+    hows: Iterable[Iterable[Held]] | None = None,
+    corrected: str | None = None,
 ) -> bytes:
     """Return the event of a QUERY that asked for more than names.
 
@@ -98,9 +105,14 @@ def hits(
         total: how many objects answer in all: the first item; None: it was not asked for.
         whole: how many of these hold whole words: the second item; None: it was not asked for.
         scores: items are `name:score`, or `name:-` without one; else names.
+        hows: the words by which each object answers: items end in a colon and these; None: they were not asked for.
+        corrected: the text that the query may have meant, if `hows` is given: the item behind the numbers; None: none.
     """
     items = [name if not scores else f"{name}:-" if score is None else f"{name}:{score:.6f}" for name, score in found]
     counts = [str(count) for count in (total, whole) if count is not None]
+    if hows is not None:
+        items = [f"{item}:{pack_held(how)}" for item, how in zip(items, hows, strict=True)]
+        counts.append(pack_text(corrected))
     return event("QUERY", [*counts, *items])
 
 

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, TypeAlias
 from sonicpy.errors import CommandError, ConfigError, SonicError
 from sonicpy.ids import check_bucket, check_collection, check_object
 from sonicpy.langcodes import language_code
-from sonicpy.options import ARGUMENTS, LanguageCode, Number, Option, Switch
+from sonicpy.options import ARGUMENTS, Choice, LanguageCode, Number, Option, Switch
 
 STDIN = "-"
 LANGUAGES = "a code or tag such as en, eng or en-GB, and none"
@@ -76,7 +76,8 @@ def add_options(parser: argparse.ArgumentParser, verb: str, *, without: Sequence
 
 def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
     said = option.sentence.replace("`", "")
-    match option.kind:
+    kind = option.kind
+    match kind:
         case Switch() if option.default:
             parser.add_argument(f"--no-{option.name}", dest=option.name, action="store_false", help=f"not: {said}")
         case Switch():
@@ -84,6 +85,11 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
         case Number():
             said += f" (default: {option.default})"
             parser.add_argument(f"--{option.name}", metavar="N", type=number, default=option.default, help=said)
+        case Choice():
+            words = kind.words
+            choices = f"{{{','.join(words)}}}"
+            said += f" (default: {option.default})"
+            parser.add_argument(f"--{option.name}", metavar=choices, choices=words, default=option.default, help=said)
         case LanguageCode():
             parser.add_argument(f"--{option.name}", metavar="CODE", type=language, default=option.default, help=said)
         case _:

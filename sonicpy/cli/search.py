@@ -151,6 +151,10 @@ def _show_hits(arguments: argparse.Namespace, text: str, hits: Hits, display: Sh
     for one, made in zip(value["hits"], shown, strict=True):
         one.update({key: each for key, each in made._asdict().items() if each is not None})
     lines = [before + _line(arguments, hit, made) for hit, made in zip(hits, shown, strict=True)]
+    if arguments.how:
+        value["corrected"] = hits.corrected
+        if hits.corrected is not None:
+            remark(f"did you mean: {hits.corrected}")
     if arguments.total:
         value |= {"total": hits.total, "whole": hits.whole}
         lines.append(f"{before}total\t{hits.total}")
@@ -161,6 +165,8 @@ def _line(arguments: argparse.Namespace, hit: Hit, made: Shown) -> str:
     line = str(hit)
     if arguments.scores:
         line += "\t" + coloured(_score(hit.score), "dim")
+    if hit.how is not None:
+        line += "\t" + coloured(", ".join(f"{one.how} {one.word}" for one in hit.how), "dim")
     return "\t".join([line, *(" ".join(each.split()) for each in made if each is not None)])
 
 

@@ -11,9 +11,11 @@ from typing import Any, TypeVar
 
 from sonicpy.api.counted import Counted, counted, need_no
 from sonicpy.api.explanation import Explanation
+from sonicpy.api.held_word import HeldWord
 from sonicpy.api.hits import Hit, Hits
 from sonicpy.arguments import language_of, nothing_behind, number_of, text_of
 from sonicpy.channel.commands import Mode
+from sonicpy.channel.held_words import unpack_held, unpack_text
 from sonicpy.client.conversation import OUR_NAME, AnswerKind, ServerInfo
 from sonicpy.client.exchange import Exchange, Reply
 from sonicpy.client.lines import (
@@ -89,6 +91,7 @@ def query(search: Search) -> CallPlan[Hits]:
     """Plan QUERY, with scores if the server gives them; a total that is asked for comes with the first answer."""
     head = _search_head("QUERY", search)
     totals: list[int] = []
+    corrected: list[str | None] = []
 
     def line(server: ServerInfo, limit: int, offset: int) -> str:
         has_scores = _has_scores(server)
@@ -104,13 +107,18 @@ def query(search: Search) -> CallPlan[Hits]:
             totals.append(int(items.pop(0)))
             if _has_whole(server):
                 totals.append(int(items.pop(0)))
-        return _hits(items, server)
+        if not search.how:
+            return _hits(items, server)
+        corrected.append(unpack_text(items.pop(0)))
+        return _hits_with_words(items, server)
 
     wanted = max(search.limit, 1) if search.total else search.limit  # a server would refuse LIMIT(0)
     found = (yield from _paged(AnswerKind.QUERY, line, read, wanted, search.offset, QUERY_PAGE))[: search.limit]
     scores = [hit.score for hit in found if hit.score is not None]
     total, whole = (*totals, None, None)[:2]
-    return Hits(map(str, found), scores if len(scores) == len(found) else None, total, whole)
+    hows = [hit.how or () for hit in found] if search.how else None
+    better = corrected[0] if corrected else None
+    return Hits(map(str, found), scores if len(scores) == len(found) else None, total, whole, hows, better)
 
 
 def suggest(collection: str, bucket: str, word: str, limit: int) -> CallPlan[list[str]]:
@@ -388,6 +396,14 @@ def _hits(items: list[str], server: ServerInfo) -> list[Hit]:
         return [Hit(name, None) for name in items]
     pairs = [item.rpartition(":") for item in items]
     return [Hit(name, None if score == NO_SCORE else float(score)) for name, _, score in pairs]
+
+
+def _hits_with_words(items: list[str], server: ServerInfo) -> list[Hit]:
+    """Return hits with the words by which they answer, which are behind the last colon of each item."""
+    pairs = [item.rpartition(":") for item in items]
+    hits = _hits([name for name, _, _ in pairs], server)
+    words = ([HeldWord(*word) for word in unpack_held(packed)] for _, _, packed in pairs)
+    return [Hit(hit, hit.score, tuple(held)) for hit, held in zip(hits, words, strict=True)]
 
 
 def _items(answer: str) -> list[str]:

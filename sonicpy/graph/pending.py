@@ -31,6 +31,8 @@ class PendingWords:
         self.words = SortedWords([])
         self.aliases = SortedWords([])
         self._taken = 0
+        self._text = bytearray()
+        self._in_text = 0
         self._refreshing = threading.Lock()
 
     def __len__(self) -> int:
@@ -45,6 +47,15 @@ class PendingWords:
                 self.words.add([word for word in new if not word.startswith(JOINT_MARK)])
                 self.aliases.add([alias for word in new for alias in aliases_of(word)])
                 self._taken = end
+
+    def text(self) -> bytearray:
+        """Return the words, each with a line feed behind it, in no order, and perhaps some several times."""
+        with Held(self._refreshing):
+            if self._in_text < self._taken:
+                new = self.source[self._in_text : self._taken]
+                self._text = self._text + b"".join([word + b"\n" for word in new if not word.startswith(JOINT_MARK)])
+                self._in_text = self._taken
+            return self._text
 
     def correct(self, word: bytes, distance: int, *, transpositions: bool) -> list[tuple[bytes, int]]:
         """Return the words within an edit distance of `word`, with their distances, in no order.

@@ -4,6 +4,7 @@ Invariant: an open graph is complete. Its checksum and every edge were verified,
 """
 
 import os
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -33,6 +34,11 @@ class WordGraph(PackedGraph):
         except (OSError, DamagedGraph) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise GraphError(f"{path} cannot be read as a word graph: {reason}") from error
+
+    @cached_property
+    def text(self) -> bytes:
+        """All words in byte order, each with a line feed behind it; made once, and as large as the words."""
+        return self.made_text()
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:

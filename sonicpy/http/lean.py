@@ -18,8 +18,9 @@ from sonicpy.http.backend import Backend
 from sonicpy.http.caching import Tagged, tagged
 from sonicpy.http.models import LIMIT_MAX, NAME_MAX, OFFSET_MAX, QUERY_TEXT_MAX
 from sonicpy.http.problems import refusal
+from sonicpy.http.search import more_of
 from sonicpy.langcodes import language_code
-from sonicpy.options import ARGUMENTS, LanguageCode, Number, Switch
+from sonicpy.options import ARGUMENTS, Choice, LanguageCode, Number, Switch
 
 COMPRESSED_BYTES = 1000
 """Shorter answers are not worth compressing."""
@@ -46,8 +47,8 @@ class LeanQuery:
         except SonicError as error:  # not asked again by the route: an absent server is waited for
             await refusal(error, scope.get("sonicpy.request_id"))(scope, _nothing, send)
             return True
-        found = [{"object": name, "score": score} for name, score in hits.pairs()]
-        body = encode({"hits": found, "total": hits.total, "whole": hits.whole}).encode()
+        more = more_of(hits, text, options)
+        body = encode({"hits": hits.to_dicts(), "total": hits.total, "whole": hits.whole, **more}).encode()
         if len(body) >= COMPRESSED_BYTES and b"gzip" in headers.get(b"accept-encoding", b""):
             response = Response(body, media_type="application/json")
             await GZipMiddleware(Tagged(response), COMPRESSED_BYTES)(scope, _nothing, send)
@@ -84,7 +85,8 @@ def plain_query(query: bytes) -> tuple[str, str, str, dict[str, Any]] | None:
 
 def _plain(name: str, value: str) -> int | str | None:
     """Return the value of an option; None: it is unusual, or not allowed."""
-    match ARGUMENTS["QUERY"][name].kind:
+    kind = ARGUMENTS["QUERY"][name].kind
+    match kind:
         case Number():
             is_number = value.isascii() and value.isdigit() and len(value) <= 10
             return int(value) if is_number and int(value) <= (LIMIT_MAX if name == "limit" else OFFSET_MAX) else None
@@ -92,4 +94,6 @@ def _plain(name: str, value: str) -> int | str | None:
             return SWITCHES.get(value)
         case LanguageCode():
             return language_code(value)
+        case Choice():
+            return value if value in kind.words else None
     return None

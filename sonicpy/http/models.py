@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from sonicpy.ids import EXACT_MAX
 from sonicpy.langcodes import TAG_MAX
-from sonicpy.options import ARGUMENTS, LanguageCode, Name, Number, Switch
+from sonicpy.options import ARGUMENTS, Choice, LanguageCode, Name, Number, Switch
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -52,8 +52,11 @@ BOUNDS: dict[type, tuple[Any, dict[str, Any]]] = {
     Switch: (bool, {}),
     LanguageCode: (str | None, {"max_length": TAG_MAX}),
     Name: (str | None, {"max_length": NAME_MAX}),
+    Choice: (Annotated[str, BeforeValidator(lambda given: str(given) if type(given) is int else given)], {}),
 }
 """The type of an option in JSON, and its bounds, by its kind."""
+CORRECTED = "with how: the text with the likeliest words for those that no object holds"
+NOTES = "sentences about signs of the text that have another meaning here than elsewhere, or none"
 LIMITED = {"limit": {"le": LIMIT_MAX}}
 """Bounds of one option alone."""
 
@@ -69,6 +72,8 @@ def parameters_of(verb: str, make: Callable[..., Any]) -> dict[str, tuple[Any, A
     for option in ARGUMENTS[verb].values():
         kind, bounds = BOUNDS[type(option.kind)]
         bounds = {**bounds, **LIMITED.get(option.name, {})}
+        if isinstance(option.kind, Choice):
+            bounds["pattern"] = f"^({'|'.join(option.kind.words)})$"
         made[option.name] = kind, make(option.default, description=option.sentence, **bounds)
     return made
 
@@ -95,11 +100,20 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class HeldWordJson(BaseModel):
+    """A word by which an object answers."""
+
+    how: str = Field(description="word, form, part, completion or correction")
+    typed: str = Field(description="the word of the query, in its normal form")
+    word: str = Field(description="the word that the object holds")
+
+
 class HitJson(BaseModel):
     """One object that answers."""
 
     object: str
     score: float | None = Field(description="None: the ranking has no scores")
+    how: list[HeldWordJson] | None = Field(default=None, description="the words by which it answers, if requested")
 
 
 class HitsJson(BaseModel):
@@ -108,6 +122,8 @@ class HitsJson(BaseModel):
     hits: list[HitJson]
     total: int | None = Field(description="number of all matching objects, if requested")
     whole: int | None = Field(description="how many of these hold whole words, not completions or corrections alone")
+    corrected: str | None = Field(default=None, description=CORRECTED)
+    notes: list[str] = Field(default=[], description=NOTES)
 
 
 class WordsJson(BaseModel):
@@ -143,6 +159,8 @@ class SearchJson(BaseModel):
     whole: int | None
     suggestions: list[str] = Field(description="words that complete or correct the last word")
     did_you_mean: str | None = Field(description="the text with corrected words; None: no correction")
+    corrected: str | None = Field(default=None, description=CORRECTED)
+    notes: list[str] = Field(default=[], description=NOTES)
     took_us: float = Field(description="microseconds until the answer was there")
     shown: list[ShownJson] | None = Field(default=None, description="what each hit is shown as, if it was asked for")
 

@@ -3,12 +3,14 @@
 import asyncio
 import json
 import time
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import Query
 
 from sonicpy.api.counted import counted
 from sonicpy.api.explanation import Explanation
+from sonicpy.api.held_word import held_json
 from sonicpy.api.highlighting import highlight
 from sonicpy.api.hits import Hits
 from sonicpy.api.shown import Show, Shown
@@ -22,6 +24,7 @@ from sonicpy.http.models import (
     CollectionName,
     CountJson,
     ExistsJson,
+    HeldWordJson,
     HitJson,
     HitsJson,
     NameOfObject,
@@ -37,6 +40,8 @@ from sonicpy.http.models import (
     takes_options,
 )
 from sonicpy.http.routes import Operation
+from sonicpy.index.search.web_syntax import notes_of
+from sonicpy.options import ARGUMENTS
 
 CORRECTED_MAX = 5
 """Maximum of words that "did you mean" corrects."""
@@ -51,10 +56,10 @@ def search_operations(backend: Backend, show: Show | None = None) -> list[Operat
     """
     operations = SearchOperations(backend, show)
     return [
-        Operation("GET", "/v1/query", operations.query),
-        Operation("POST", "/v1/query", operations.query_by_body, id="query_by_body"),
+        Operation("GET", "/v1/query", operations.query, omits_unset=True),
+        Operation("POST", "/v1/query", operations.query_by_body, id="query_by_body", omits_unset=True),
         Operation("GET", "/v1/suggest", operations.suggest),
-        Operation("GET", "/v1/search", operations.search),
+        Operation("GET", "/v1/search", operations.search, omits_unset=True),
         Operation("GET", "/v1/words", operations.words),
         Operation("GET", "/v1/explain", operations.explain),
         Operation("GET", "/v1/collections", operations.collections),
@@ -75,12 +80,14 @@ class SearchOperations:
     @takes_options("QUERY")
     async def query(self, collection: CollectionName, bucket: BucketName, text: QueryText, **options: Any) -> HitsJson:
         """Return the objects that answer a text, best first."""
-        return hits_json(await self._backend.call("query", collection, bucket, text, **options))
+        hits = await self._backend.call("query", collection, bucket, text, **options)
+        return hits_json(hits, text, options)
 
     async def query_by_body(self, body: QueryBody) -> HitsJson:
         """Return the objects that answer a text that is too long for an address."""
         options = body.model_dump(exclude={"collection", "bucket", "text"})
-        return hits_json(await self._backend.call("query", body.collection, body.bucket, body.text, **options))
+        hits = await self._backend.call("query", body.collection, body.bucket, body.text, **options)
+        return hits_json(hits, body.text, options)
 
     async def suggest(
         self,
@@ -110,9 +117,9 @@ class SearchOperations:
             suggested(self._backend, collection, bucket, text.split()[-1:], suggestions),
             did_you_mean(self._backend, collection, bucket, text),
         )
-        found = hits_json(hits)
+        found = hits_json(hits, text, options)
         took_us = (time.perf_counter() - began) * 1e6
-        given = {name: options[name] for name in ("lang", "stem") if name in options}
+        given = {name: value for name, value in options.items() if name in ARGUMENTS["EXPLAIN"] and name != "limit"}
         looked_for = None
         if marked and self._show is not None:  # else there is neither title nor text to mark
             looked_for = await self._backend.call("explain", collection, bucket, text, limit=1, **given)
@@ -124,6 +131,7 @@ class SearchOperations:
             did_you_mean=meant,
             took_us=took_us,
             shown=await self._shown(collection, bucket, list(hits), looked_for) if shown or marked else None,
+            **more_of(hits, text, options),
         )
 
     async def _shown(
@@ -197,10 +205,30 @@ class SearchOperations:
         return CountJson(count=await self._backend.call("count", collection, bucket, object, of=what))
 
 
-def hits_json(hits: Hits) -> HitsJson:
-    """Return the JSON of hits."""
+def hits_json(hits: Hits, text: str, options: Mapping[str, Any]) -> HitsJson:
+    """Return the JSON of hits.
+
+    Args:
+        text, options: of the query.
+    """
     found = [HitJson.model_construct(object=name, score=score) for name, score in hits.pairs()]
-    return HitsJson.model_construct(hits=found, total=hits.total, whole=hits.whole)
+    for one, how in zip(found, hits.hows or (), strict=False):
+        one.how = [HeldWordJson.model_construct(**word) for word in held_json(how)]
+    return HitsJson.model_construct(hits=found, total=hits.total, whole=hits.whole, **more_of(hits, text, options))
+
+
+def more_of(hits: Hits, text: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parts of an answer that only some options bring: none for other queries.
+
+    Args:
+        text, options: of the query.
+    """
+    more: dict[str, Any] = {}
+    if hits.hows is not None:
+        more["corrected"] = hits.corrected
+    if (syntax := options.get("syntax", "plain")) != "plain":
+        more["notes"] = list(notes_of(text, syntax))
+    return more
 
 
 def marked_html(shown: Shown, explained: Explanation) -> Shown:

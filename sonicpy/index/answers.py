@@ -15,6 +15,7 @@ from sonicpy.index.search.explain import Analysed, explain
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
+from sonicpy.index.search.web_syntax import wanted_text
 from sonicpy.index.texts import TextReader, check_scope, lexed, one_word
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.options import with_options
@@ -86,14 +87,14 @@ class Answers(TextReader):
         with self._engine.read_words(search.collection, search.bucket) as lexicon:
             lexer = self._lexer(lexicon)
             terms, matching = self._query_terms(search, lexer)
-            lang = language_of(search.lang)
-            code, how = lexer.language(search.text, lang)
+            lang, text = language_of(search.lang), wanted_text(search.text, search.syntax)
+            code, how = lexer.language(text, lang)
             held = set(terms.words)
             analysed = Analysed(
                 search,
                 DetectedLanguage(code, how),
                 terms,
-                [word for word in lexer.dropped(search.text, lang) if word not in held],
+                [word for word in lexer.dropped(text, lang) if word not in held],
                 frozenset(word for word in terms.words if lexer.is_stop_word(word, code)),
                 matching,
                 lexer.rules,

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from sonicpy.index.answers import Answers
+from sonicpy.index.search.how import WORDS_SHOWN
+from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.packed_terms import unpack_matching, unpack_terms
-from sonicpy.index.search.parts import NamedObject, bind, find
+from sonicpy.index.search.parts import NamedObject, Part, bind, find
 from sonicpy.index.search.plan import of_plain
 from sonicpy.index.search.sketch import pack_completions, sketch_query, sketch_suggest
 from sonicpy.index.search.statistics import NO_SKETCH, Sketch
@@ -30,6 +32,22 @@ class SpreadParts(Answers):
             if lexicon is None:
                 return NO_SKETCH
             return sketch_query(lexicon, unpack_terms(terms), self.config, unpack_matching(matching))
+
+    def spread_asked(
+        self, collection: str, bucket: str, terms: Sequence[Any], matching: Sequence[Any] | None
+    ) -> Sketch:
+        """Return `spread_terms` of terms with demands, which nodes of older versions do not know."""
+        return self.spread_terms(collection, bucket, terms, matching)
+
+    def spread_how(
+        self, collection: str, bucket: str, plan: Sequence[Any], limit: int, total: bool
+    ) -> tuple[list[NamedObject], int | None, list[list[int]]]:
+        """Return the result of `spread_find`, and the numbers of the words of the plan that each object holds."""
+        with self._engine.read_words(collection, bucket) as lexicon:
+            if lexicon is None:
+                return [], 0 if total else None, []
+            part = self._found(lexicon, plan, limit, total=total)
+            return part.rows(), part.total, part.held([iid for iid, _, _ in part.found], WORDS_SHOWN)
 
     def spread_completions(self, collection: str, bucket: str, word: str) -> str | None:
         """Return the completions that this part holds, packed, in base 64; None: only `spread_word` returns them."""
@@ -57,6 +75,9 @@ class SpreadParts(Answers):
         with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
                 return [], 0 if total else None
-            window = self.config.store.kv.retain_word_objects
-            part = find(bind(of_plain(plan), lexicon.reader, window), limit, total=total)
+            part = self._found(lexicon, plan, limit, total=total)
             return part.rows(), part.total
+
+    def _found(self, lexicon: Lexicon, plan: Sequence[Any], limit: int, *, total: bool) -> Part:
+        window = self.config.store.kv.retain_word_objects
+        return find(bind(of_plain(plan), lexicon.reader, window), limit, total=total)

@@ -9,8 +9,10 @@ from sonicpy.arguments import language_of, not_unicode, text_of
 from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_names
+from sonicpy.index.search.asked_terms import asked_terms
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import without_last
+from sonicpy.index.search.web_syntax import read_web
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.langcodes import NO_LANGUAGE
 from sonicpy.lexer.lexer import Lexer
@@ -41,7 +43,12 @@ class TextReader:
             text = text_of("text", text)
         if lang is not None:
             lang = language_of(lang)
+        web = None
         try:
+            if search.syntax == "web":
+                text.encode()  # signs take texts apart: the whole one is checked
+                web = read_web(text)
+                text = text if web.is_plain else web.wanted()
             terms, code = lexer.lex_query(text, lang)
         except UnicodeEncodeError as error:
             raise not_unicode("text", error) from error
@@ -50,6 +57,8 @@ class TextReader:
         settings = self.config.search
         if terms.last >= 0 and not (search.complete and settings.complete and settings.query_alternates_try):
             terms = without_last(terms)
+        if search.syntax == "web" or search.match != "auto" or search.fuzzy != "auto":
+            terms = asked_terms(terms, web, code, lexer, search)
         if not search.stem or code == NO_LANGUAGE or self.config.search.stemming == "off":
             return terms, None
         return terms, Matching(code, text.isascii(), is_given=lang is not None)

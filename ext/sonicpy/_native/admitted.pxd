@@ -4,7 +4,7 @@ An object answers if it holds at least one clause that brings, all required clau
 bits here: of a window, of a whole bucket, or a single one.
 """
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 
 from sonicpy._native.plan cimport R_FORBIDDEN, R_REQUIRED
 from sonicpy._native.query_state cimport QueryState
@@ -12,6 +12,7 @@ from sonicpy._native.query_state cimport QueryState
 
 cdef list keys_to_count(QueryState query)
 cdef uint64_t count_admitted(QueryState query) except? 0
+cdef list others_of(QueryState query, const uint8_t *lengths, Py_ssize_t objects, uint64_t wanted, uint64_t *total)
 
 
 cdef inline uint64_t kept_bits(int role, uint64_t holders) noexcept nogil:

@@ -1,6 +1,6 @@
 """The number of objects that answer a query: their bits, over a whole bucket."""
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
@@ -107,3 +107,34 @@ cdef void mark(QueryState query, const Term *term, uint64_t *marks, Py_ssize_t w
             decode_block(&source.blocks[block], &held)
             for place in range(held.count):
                 marks[held.iids[place] >> 6] |= <uint64_t> 1 << (held.iids[place] & 63)
+
+
+cdef list others_of(QueryState query, const uint8_t *lengths, Py_ssize_t objects, uint64_t wanted, uint64_t *total):
+    """Return the newest `wanted` of the objects that no forbidden term holds, and set `total` to their number.
+
+    Args:
+        lengths: of the objects; 0: no such object.
+    """
+    cdef Py_ssize_t words, number, iid = objects
+    cdef uint64_t most = <uint64_t> objects
+    cdef uint64_t *refused
+    cdef list found = []
+    for number in range(query.source_count):
+        if query.sources[number].count:
+            most = max(most, newest_iid(&query.sources[number]))
+    words = ((<Py_ssize_t> most >> WINDOW_BITS) + 1) * WINDOW_WORDS
+    refused = <uint64_t *> zeroed(words, sizeof(uint64_t))
+    for number in range(query.term_count):
+        if query.terms[number].role & R_FORBIDDEN:
+            mark(query, &query.terms[number], refused, words // WINDOW_WORDS)
+    total[0] = 0
+    try:
+        while iid:
+            iid -= 1
+            if lengths[iid] and not refused[iid >> 6] >> (iid & 63) & 1:
+                total[0] += 1
+                if <uint64_t> len(found) < wanted:
+                    found.append(iid)
+    finally:
+        free(refused)
+    return found

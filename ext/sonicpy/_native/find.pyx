@@ -4,9 +4,9 @@ If unread blocks are needed, `run` returns their keys; the caller reads the bloc
 `run` again. `find_top` does this with the reader of a bucket.
 """
 
-from libc.stdint cimport UINT64_MAX, uint64_t
+from libc.stdint cimport UINT64_MAX, uint8_t, uint64_t
 
-from sonicpy._native.admitted cimport count_admitted, keys_to_count
+from sonicpy._native.admitted cimport count_admitted, keys_to_count, others_of
 from sonicpy._native.bm25 cimport B, K1
 from sonicpy._native.explained cimport parts_of_all
 from sonicpy._native.plan cimport R_BRINGS, Clause, Plan, Slot, words_of
@@ -25,7 +25,7 @@ from sonicpy._native.score_bounds cimport begin_bounds
 from sonicpy._native.stored_postings cimport unite
 from sonicpy._native.term_rows cimport TermInfo, is_common
 from sonicpy._native.term_windows cimport find_all_windows, find_merged
-from sonicpy._native.top_k cimport EXACT, Kind, ScoredObject, begin_top, empty_top, page_start, sort_top
+from sonicpy._native.top_k cimport EXACT, FULL, Kind, ScoredObject, begin_top, empty_top, page_start, sort_top
 from sonicpy._native.walk cimport begin_walk, lookups_worth, walk
 from sonicpy._native.wanted_blocks cimport (
     ask_for_missing,
@@ -116,6 +116,23 @@ def find_top(QueryState query not None, uint64_t wanted, *, bint total=False) ->
     if keys:
         give_blocks(query, reader.read_blocks(keys))
     return found, count_admitted(query)
+
+
+def find_others(QueryState query not None, uint64_t wanted) -> tuple:
+    """Return the newest `wanted` objects of a query from `bind` whose clauses are all forbidden, as `find_top` does, and
+    the number of all: those that hold none of the words."""
+    cdef object reader = query.reader
+    cdef const uint8_t[::1] lengths = reader.lengths()
+    cdef uint64_t total = 0
+    cdef list keys, found
+    start(query, 0, None)
+    keys = keys_to_count(query)
+    if keys:
+        give_blocks(query, reader.read_blocks(keys))
+    if not lengths.shape[0]:
+        return [], 0
+    found = others_of(query, &lengths[0], lengths.shape[0], wanted, &total)
+    return [(iid, <int> FULL, 0.0) for iid in found], total
 
 
 def shown_scores(list found not None, double ceiling, int whole, double fraction_max) -> list:

@@ -67,6 +67,7 @@ from sonicpy._native.automaton cimport (
 from sonicpy._native.characters cimport BYTE_KINDS, IN_DIGITS, IN_LETTERS
 from sonicpy._native.corrector cimport Corrections, correct
 from sonicpy._native.graph_cursor cimport Cursor, go_behind, next_word, node_below, start_cursor
+from sonicpy._native.memory cimport grown
 from sonicpy._native.parts cimport Parts, find_parts
 from sonicpy._native.short_nodes cimport short_nodes
 from sonicpy._native.word_source cimport WordSource
@@ -267,6 +268,23 @@ cdef class PackedGraph:
                 found.append(words.word())
                 limit -= 1
         return found
+
+    def made_text(self) -> bytes:
+        """Return all words in byte order, each with a line feed behind it. Other threads run meanwhile."""
+        cdef Completions words = self.completions(b"")
+        cdef Cursor *cursor = &words._cursor
+        cdef uint8_t *letters = NULL
+        cdef Py_ssize_t room = 0, used = 0
+        try:
+            with nogil:
+                while next_word(cursor):
+                    letters = <uint8_t *> grown(letters, &room, used + cursor.depth + 1, 1)
+                    memcpy(letters + used, cursor.word, cursor.depth)
+                    used += cursor.depth + 1
+                    letters[used - 1] = c'\n'
+            return PyBytes_FromStringAndSize(<char *> letters, used)
+        finally:
+            free(letters)
 
     def correct(
         self, bytes word not None, int distance, *, bint transpositions, limit=None, int64_t edge_budget=EDGE_BUDGET

@@ -12,8 +12,9 @@ import asyncio
 import json
 import time
 from base64 import b64decode
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import (
@@ -37,8 +38,10 @@ from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.peers.questions import Question, question_of
 from sonicpy.errors import StoreError
 from sonicpy.ids import Scope, check_names
+from sonicpy.index.search.demands import asks_nothing
+from sonicpy.index.search.how import HowFound, corrected_text
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.packed_terms import pack_matching, pack_terms
+from sonicpy.index.search.packed_terms import PLAIN_FIELDS, pack_matching, pack_terms
 from sonicpy.index.search.parts import RemotePart, merge
 from sonicpy.index.search.plan import Plan, only_whole, to_plain
 from sonicpy.index.search.ranking import PLANNERS
@@ -59,6 +62,21 @@ PART_SHIFT = 40
 """A position of OBJECTS has the number of the part above these bits."""
 
 
+class _Planned(NamedTuple):
+    """A plan that several queries use.
+
+    Attributes:
+        began: the time at which the parts were asked, by the monotonic clock in seconds.
+        how: makes the names of the words by which objects answer.
+        corrected: see `corrected_text`.
+    """
+
+    began: float
+    plan: Plan
+    how: Callable[[], HowFound]
+    corrected: str | None
+
+
 class Spread:
     """Answers commands about buckets that are spread.
 
@@ -70,7 +88,7 @@ class Spread:
         self._desk = desk
         self._places = places
         self._recorder = recorder
-        self._plans: dict[Search, tuple[float, Plan]] = {}
+        self._plans: dict[Search, _Planned] = {}
 
     async def execute(self, command: Command) -> bytes:
         """Return the reply to a command.
@@ -130,19 +148,32 @@ class Spread:
     # -- words ---------------------------------------------------------------------------------------------------------
 
     async def _query(self, command: Query) -> bytes:
-        plan = await self._plan(command)
+        planned = await self._plan(command)
+        plan = None if planned is None else planned.plan
         collection, bucket, limit, offset, total = (
             command.collection, command.bucket, command.limit, command.offset, command.total,
         )  # fmt: skip
-        if plan is None:
-            return replies.hits([], 0 if total else None, scores=command.scores, whole=0 if command.whole else None)
+        if planned is None or plan is None:
+            return replies.hits(
+                [], 0 if total else None, scores=command.scores, whole=0 if command.whole else None,
+                hows=[] if command.how else None,
+            )  # fmt: skip
         fields = (collection, bucket, to_plain(plan), offset + limit, total)
-        found = [json.loads(answer) for answer in await self._ask(collection, bucket, "spread_find", *fields)]
-        page = merge([RemotePart(rows, count) for rows, count in found], plan, limit, offset)
+        kind = "spread_how" if command.how else "spread_find"
+        found = [json.loads(answer) for answer in await self._ask(collection, bucket, kind, *fields)]
+        page = merge([RemotePart(rows, count) for rows, count, *_ in found], plan, limit, offset)
         is_scored = self._recorder.config.search.ranking != "newest"
         shown = page.scores if is_scored else [None] * len(page.names)
         whole = await self._whole(command, plan, page.total)
-        return replies.hits(zip(page.names, shown, strict=True), page.total, scores=command.scores, whole=whole)
+        hows = None
+        if command.how:
+            how = planned.how()
+            held = {row[0]: numbers for rows, _, words in found for row, numbers in zip(rows, words, strict=True)}
+            hows = [how.of(held[name]) for name in page.names]
+        return replies.hits(
+            zip(page.names, shown, strict=True), page.total, scores=command.scores, whole=whole, hows=hows,
+            corrected=planned.corrected,
+        )  # fmt: skip
 
     async def _whole(self, command: Query, plan: Plan, total: int | None) -> int | None:
         """Return how many objects answer by whole words; None: it was not asked for."""
@@ -153,15 +184,15 @@ class Spread:
         found = [json.loads(answer) for answer in await self._ask(*command.scope, "spread_find", *fields)]
         return sum(int(count) for _, count in found)
 
-    async def _plan(self, command: Query) -> Plan | None:
+    async def _plan(self, command: Query) -> "_Planned | None":
         """Return the plan of a query, not older than CACHED_S; None: its text has no words."""
         key = command.question
         cached = self._plans.get(key)
-        if cached is not None and time.monotonic() - cached[0] < CACHED_S and not self._desk.is_strong:
-            return cached[1]
+        if cached is not None and time.monotonic() - cached.began < CACHED_S and not self._desk.is_strong:
+            return cached
         recorder = self._recorder
         terms, matching = recorder.read_query(key, await self._desk.rules.find(*key.scope))
-        if not len(terms):
+        if asks_nothing(terms):
             return None
         began = time.monotonic()
         sketches = await self._sketches(key.scope, pack_terms(terms), matching)
@@ -171,12 +202,14 @@ class Spread:
         plan = PLANNERS[recorder.config.search.ranking](statistics, terms, recorder.config.search, matching)
         if len(self._plans) >= CACHED_MAX:
             self._plans.clear()
-        self._plans[key] = began, plan
-        return plan
+        planned = _Planned(began, plan, partial(HowFound, plan, terms), corrected_text(key.text, plan, statistics))
+        self._plans[key] = planned
+        return planned
 
     async def _sketches(self, scope: Scope, terms: Sequence[Any], matching: Matching | None) -> list[Sketch]:
         """Return the statistics of each part of a bucket on the words of a query."""
-        found = await self._ask(*scope, "spread_terms", *scope, terms, pack_matching(matching))
+        kind = "spread_asked" if len(terms) > PLAIN_FIELDS else "spread_terms"
+        found = await self._ask(*scope, kind, *scope, terms, pack_matching(matching))
         return [json.loads(sketch) for sketch in found]
 
     async def _suggest(self, command: Suggest) -> bytes:

@@ -13,6 +13,7 @@ const PAGE = 10;
 const MORE = 50;
 const WORDS_SHOWN = 24;
 const EXCERPT = 240;
+const SYNTAX = "web";
 let running = null;
 
 /** Show the search that the state names; a newer question ends an older one. */
@@ -28,8 +29,8 @@ export async function showSearch() {
   try {
     const asked = { collection, bucket, text };
     const [found, explained] = await Promise.all([
-      get("v1/search", { ...asked, limit: PAGE, marked: true, total: true }, signal),
-      get("v1/explain", { ...asked, limit: PAGE }, signal),
+      get("v1/search", { ...asked, limit: PAGE, marked: true, total: true, syntax: SYNTAX }, signal),
+      get("v1/explain", { ...asked, limit: PAGE, syntax: SYNTAX }, signal),
     ]);
     draw(found, explained);
     say(null);
@@ -46,7 +47,8 @@ function draw(found, explained) {
   offer(found.suggestions.filter((word) => word !== state.text.split(/\s+/).at(-1)), ask);
   byId("hits").replaceChildren(...cards(found, explained));
   byId("more").hidden = (found.total ?? 0) <= PAGE;
-  byId("nothing").replaceChildren(...(found.hits.length ? [] : [element("h2", {}, "Nothing found"), ...explained.advice.map((line) => element("p", { class: "advice" }, line))]));
+  const said = (lines) => lines.map((line) => element("p", { class: "advice" }, line));
+  byId("nothing").replaceChildren(...(found.hits.length ? [] : [element("h2", {}, "Nothing found"), ...said(explained.advice)]), ...said(found.notes ?? []));
   byId("explanation").replaceChildren(...explanation(explained));
   byId("request").replaceChildren(request(state));
   byId("words-why").hidden = byId("elsewhere").hidden = false;
@@ -76,7 +78,7 @@ async function more() {
   const { collection, bucket, text } = state;
   const offset = byId("hits").children.length;
   try {
-    const found = await get("v1/search", { collection, bucket, text, limit: MORE, offset, marked: true, suggestions: 0, total: true });
+    const found = await get("v1/search", { collection, bucket, text, limit: MORE, offset, marked: true, suggestions: 0, total: true, syntax: SYNTAX });
     byId("hits").append(...cards(found, null));
     byId("more").hidden = byId("hits").children.length >= (found.total ?? 0);
   } catch (error) {

@@ -16,6 +16,10 @@ STATES_MAX = 10_000
 """Maximum of states of Sonic's automaton; without this limit, it would find more corrections of long words."""
 
 
+EDITED_LETTERS_MIN = 4
+"""Shorter words have no corrections."""
+
+
 class Expansion(NamedTuple):
     """A word that replaces the typed word.
 
@@ -35,7 +39,7 @@ class Expansion(NamedTuple):
 
 def edits_allowed(length: int) -> int:
     """Return the maximum of edits for a correction of a word with `length` characters."""
-    if length < 4:
+    if length < EDITED_LETTERS_MIN:
         return 0
     return 1 if length < 7 else 2 if length < 10 else 3
 

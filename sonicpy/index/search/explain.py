@@ -7,7 +7,7 @@ carries it out.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Plan, Slot
+from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Plan, Slot
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import SPECIAL, STOP, Terms
 from sonicpy.api.explanation import (
@@ -22,13 +22,16 @@ from sonicpy.api.explanation import (
     shortened,
 )
 from sonicpy.config import Config
+from sonicpy.index.search.demands import asks_nothing, demands_of
 from sonicpy.index.search.expansion import edits_allowed
+from sonicpy.index.search.how import HowFound
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import WHOLLY, MadeOf, Part, share_of
-from sonicpy.index.search.plan import NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
+from sonicpy.index.search.plan import AS_TYPED, NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
 from sonicpy.index.search.ranking import carry_out, count_whole
 from sonicpy.index.search.sonic import SonicPart
+from sonicpy.index.search.web_syntax import notes_of
 from sonicpy.rules import FIRST
 from sonicpy.search import Search
 
@@ -72,7 +75,7 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Expl
     hits: tuple[ExplainedHit, ...] = ()
     total, whole = 0, None
     rows: dict[bytes, TermInfo] = {}
-    if lexicon is not None and len(analysed.terms):
+    if lexicon is not None and not asks_nothing(analysed.terms):
         limit = analysed.search.limit
         plan, part = carry_out(lexicon, analysed.terms, config, analysed.matching, limit, total=True)
         hits, total = _hits(analysed, plan, part, config.search.ranking), part.total or 0
@@ -92,6 +95,7 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Expl
         hits=hits,
         total=total,
         whole=whole,
+        notes=notes_of(analysed.search.text, analysed.search.syntax),
         unseen_words=state is not None and not config.search.live_words and state.pending_seq > state.graph_seq,
     )
 
@@ -117,18 +121,36 @@ def _rows(plan: Plan, lexicon: Lexicon) -> dict[bytes, TermInfo]:
 
 
 def _terms(analysed: Analysed, plan: Plan, rows: dict[bytes, TermInfo], config: Config) -> tuple[Term, ...]:
-    clauses = _clauses(plan)
+    clauses = _clauses(plan, analysed.terms)
     shown = range(min(len(analysed.terms), TERMS_SHOWN))
     left_out = analysed.dropped[:TERMS_SHOWN]
     dropped = [Term(word.decode(), "left out", DROPPED, 0, 0, None, (), None) for word in left_out]
-    return (*(_term(analysed, number, clauses.get(number), plan, rows, config) for number in shown), *dropped)
+    refused = (_refused(clause, rows, config) for clause in plan.clauses if clause.role & FORBIDDEN)
+    return (*(_term(analysed, number, clauses.get(number), plan, rows, config) for number in shown), *refused, *dropped)
 
 
-def _clauses(plan: Plan) -> dict[int, Clause]:
+def _refused(clause: Clause, rows: dict[bytes, TermInfo], config: Config) -> Term:
+    """Return a word that no object of the answer holds, with the words in its place."""
+    typed = clause.slots[0].words[0]
+    row = rows.get(typed)
+    others = [other for slot in clause.slots for other in _alternates(typed, slot, rows, is_scored=False)]
+    df, kept = (row.df, _kept(row, config)) if row else (0, 0)
+    return Term(typed.decode(), "refused", None, df, kept, None, tuple(others[:ALTERNATES_SHOWN]), None)
+
+
+def _clauses(plan: Plan, terms: Terms) -> dict[int, Clause]:
     """Return the clause of each term: a word that may be written apart has several, and a run without blanks one more
-    that adds to its score."""
+    that adds to its score. Alternatives have one together."""
     found: dict[int, Clause] = {}
+    asked = {word: number for number, word in enumerate(terms.words)}
+    alternatives: dict[int, Clause] = {}
     for clause in plan.clauses:
+        if clause.role & FORBIDDEN:
+            continue
+        for slot in clause.slots[1:]:
+            number = asked.get(slot.words[0], clause.term) if slot.how == "exact" else clause.term
+            if number != clause.term:
+                alternatives[number] = Clause(number, clause.role, slot.weight, [slot], holders=clause.holders)
         first = found.get(clause.term)
         if first is None:
             found[clause.term] = clause
@@ -141,7 +163,7 @@ def _clauses(plan: Plan) -> dict[int, Clause]:
         found[clause.term] = Clause(
             clause.term, first.role, first.weight, slots, is_expandable=first.is_expandable, holders=first.holders
         )
-    return found
+    return {**alternatives, **found}
 
 
 def _distinct(alternates: Iterator[Alternate]) -> list[Alternate]:
@@ -156,7 +178,7 @@ def _term(
     analysed: Analysed, number: int, clause: Clause | None, plan: Plan, rows: dict[bytes, TermInfo], config: Config
 ) -> Term:
     word, flags = analysed.terms.words[number], analysed.terms.flags[number]
-    slots = [] if clause is None else clause.slots
+    slots = [] if clause is None else [slot for slot in clause.slots if not _is_other(slot, word, analysed.terms)]
     exact = slots[0] if slots and slots[0].how == "exact" else None
     is_scored = config.search.ranking != "newest"
     alternates = _distinct(each for slot in slots for each in _alternates(word, slot, rows, is_scored=is_scored))
@@ -168,6 +190,8 @@ def _term(
         only_stops = all(each & STOP for each in analysed.terms.flags)
         why_not = why_not_expanded(plan, clause, flags, row.df if row else 0, only_stops=only_stops)
         exact_only = STOPS_DROPPED if is_dropped else why_not or _why_no_expansion(word, config)
+        if (demands := demands_of(analysed.terms)) is not None and number in demands.signed():
+            exact_only = AS_TYPED
     return Term(
         word=word.decode(),
         role=role,
@@ -178,6 +202,11 @@ def _term(
         alternates=tuple(alternates[:ALTERNATES_SHOWN]),
         exact_only=exact_only,
     )
+
+
+def _is_other(slot: Slot, typed: bytes, terms: Terms) -> bool:
+    """Return whether a slot is that of another word of the query, an alternative."""
+    return slot.how == "exact" and slot.words[0] != typed and slot.words[0] in terms.words
 
 
 def _kept(row: TermInfo, config: Config) -> int:
@@ -226,14 +255,15 @@ def _hits(analysed: Analysed, plan: Plan, part: Part | SonicPart, ranking: str) 
     names, best = part.page(0, analysed.search.limit)
     made_of = part.parts([iid for iid, _, _ in best], PARTS_SHOWN)
     ceiling = plan.ceiling if ranking == "bm25" else None
+    found = HowFound(plan, analysed.terms)
     return tuple(
-        _hit(analysed, oid, kind, score, parts, ceiling, is_scored=ranking != "newest")
+        _hit(found, oid, kind, score, parts, ceiling, is_scored=ranking != "newest")
         for oid, (_, kind, score), parts in zip(names, best, made_of, strict=True)
     )
 
 
 def _hit(
-    analysed: Analysed, oid: str, kind: int, score: float, made_of: MadeOf, ceiling: float | None, *, is_scored: bool
+    found: HowFound, oid: str, kind: int, score: float, made_of: MadeOf, ceiling: float | None, *, is_scored: bool
 ) -> ExplainedHit:
     """Return an object of the answer with the parts of its score.
 
@@ -257,8 +287,7 @@ def _hit(
         how=HOWS[kind],
         base=base,
         parts=tuple(
-            ScorePart(_shown(analysed.terms.words[one.term]), _shown(one.word), times, shown(score))
-            for one, times, score in named
+            ScorePart(_shown(found.typed(one)), _shown(one.word), times, shown(score)) for one, times, score in named
         ),
         more=more,
         more_score=shown(more_score),

@@ -12,6 +12,7 @@ from sonicpy._native.nearest import held_beginnings
 from sonicpy._native.parts import nearest_parts
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo, shown_bytes
 from sonicpy._native.word_source import SortedWords, WordSource
+from sonicpy._native.word_text import words_holding
 from sonicpy._native.word_walks import find_words
 from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.graph.pending import PendingWords
@@ -20,7 +21,7 @@ from sonicpy.index.search.accents import fold, folding
 from sonicpy.index.search.bucket_languages import BucketLanguages
 from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, joined_with, nearest_words
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.statistics import Statistics, most_frequent, most_likely
+from sonicpy.index.search.statistics import Statistics, most_frequent, most_held, most_likely
 from sonicpy.rules import counts_letters
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.views.cached_reader import CachedReader
@@ -34,6 +35,8 @@ FAMILIES_MAX = 10_000
 """Families in the cache, at most; about 300 bytes each. As many lists of joined words."""
 BEGUN_MAX = 20_000
 """Words that begin so, of a graph or of the pending words, whose frequencies are compared, at most."""
+HOLDING_EXAMINED = 4_000
+"""Words that hold some letters, of a graph or of the pending words, whose frequencies are compared, at most."""
 LONG_BYTES = 24
 """A longer word may find words that are too long to be shown, which neither graphs nor pending words hold."""
 LONG_LETTERS, LONG_WORDS_MAX = 8, 512
@@ -104,7 +107,7 @@ class Lexicons:
         self._pending[state.bucket] = (moment, words)
         return words
 
-    def stand_in(self, reader: CachedReader) -> WordSource:
+    def stand_in(self, reader: CachedReader) -> SortedWords:
         """Return the words of a bucket whose graph cannot be read, from the store, and perhaps some that are gone."""
         state = reader.state
         moment = (state.lexicon_version, self.recoveries())
@@ -298,6 +301,19 @@ class Lexicon(Statistics):
         beginning = _folded(word)
         found = find_words(sources, [beginning], folding(""), begins=True, most=BEGUN_MAX)
         return self.held([each for each in nearest_parts(found) if not _folded(each).startswith(beginning)])
+
+    def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that hold some letters; see `Statistics`."""
+        graph, state = self._graph, self.reader.state
+        found: list[bytes] = []
+        if graph is not None:
+            found = words_holding(graph.text, letters, HOLDING_EXAMINED)
+        elif state.lexicon_version:
+            found = [word for word in self._lexicons.stand_in(self.reader).all() if letters in word]
+        if self.live and state.pending_seq > state.graph_seq:
+            pending = self._lexicons.pending(self._view, state)
+            found += words_holding(pending.text(), letters, HOLDING_EXAMINED)
+        return most_held(self.held(sorted(set(found))))
 
     def _begun(self, word: bytes, distance: int, besides: bytes = b"") -> dict[bytes, int]:
         """Return the words that begin so, with their distances; perhaps some that are gone.

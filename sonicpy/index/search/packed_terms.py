@@ -4,27 +4,33 @@ from collections.abc import Sequence
 from typing import Any
 
 from sonicpy._native.terms import Terms
+from sonicpy.index.search.demands import AskedTerms, demands_of, unpack_demands
 from sonicpy.index.search.matching import Matching
 
 IS_ASCII, IS_GIVEN = 1, 2
 """Flags of a `Matching` in JSON."""
+PLAIN_FIELDS = 4
+"""Of packed terms without demands."""
 LAST = 1 << 7
 """The flag, in JSON alone, of the last word of a text."""
 
 
 def pack_terms(terms: Terms) -> list[Any]:
-    """Return terms for JSON; the last word has a flag more, which older versions pass over."""
+    """Return terms for JSON; the last word has a flag more, which older versions pass over. Demands come behind."""
     flags = list(terms.flags)
     if terms.last >= 0:
         flags[terms.last] |= LAST
-    return [[word.decode() for word in terms.words], list(terms.counts), flags, list(terms.typed)]
+    demands = demands_of(terms)
+    packed = [[word.decode() for word in terms.words], list(terms.counts), flags, list(terms.typed)]
+    return packed if demands is None else [*packed, demands]
 
 
 def unpack_terms(packed: Sequence[Any]) -> Terms:
     """Return the terms that `pack_terms` packed."""
-    words, counts, flags, typed = packed
+    words, counts, flags, typed, *demands = packed
     last = next((place for place, flag in enumerate(flags) if flag & LAST), -1)
-    return Terms([word.encode() for word in words], bytes(counts), bytes(flag & ~LAST for flag in flags), typed, last)
+    terms = Terms([word.encode() for word in words], bytes(counts), bytes(flag & ~LAST for flag in flags), typed, last)
+    return AskedTerms(terms, unpack_demands(demands[0])) if demands else terms
 
 
 def pack_matching(matching: Matching | None) -> list[Any] | None:

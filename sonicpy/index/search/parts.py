@@ -10,8 +10,8 @@ parts get about equally many objects, so objects at the same share of their part
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from sonicpy._native.find import bind, find_top, parts, shown_scores
-from sonicpy._native.plan import Plan, Slot
+from sonicpy._native.find import bind, find_others, find_top, parts, shown_scores
+from sonicpy._native.plan import FORBIDDEN, Plan, Slot
 from sonicpy._native.query_state import QueryState
 from sonicpy.store.views.bucket_reader import BucketReader
 
@@ -115,6 +115,16 @@ class Part:
             for listed, others, others_sum in parts(apart, iids, listed_max)
         ]
 
+    def held(self, iids: list[int], listed_max: int) -> list[list[int]]:
+        """Return the numbers of the words of the plan that found objects hold; see `words_of`.
+
+        Args:
+            listed_max: as for `parts`.
+        """
+        apart = bind(self._query.plan, self._reader, self._query.newest, apart=True)
+        numbers = [number for number, row in enumerate(self._query.rows) if row is not None]
+        return [[numbers[place] for place, _, _ in listed] for listed, _, _ in parts(apart, iids, listed_max)]
+
     def _words_held(self) -> list[Word]:
         """Return the words of the plan that the bucket holds."""
         words = words_of(self._query.plan)
@@ -162,6 +172,10 @@ def find(query: QueryState, wanted: int, *, total: bool = False) -> Part:
     Args:
         query: the result of `bind`.
     """
+    clauses = query.plan.clauses
+    if clauses and clauses[0].role & FORBIDDEN:  # they come last: there is nothing else
+        found, count = find_others(query, wanted)
+        return Part(query, found, count if total else None)
     return Part(query, *find_top(query, wanted, total=total))
 
 

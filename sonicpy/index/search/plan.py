@@ -25,6 +25,7 @@ TOO_COMMON = "too many objects hold it (search.query_minimum_term_idf_default)"
 TABLE_FULL = "the words before it found as many objects as one query keeps (store.kv.retain_word_objects)"
 IN_PAIRS = "the pairs of letters in a run of letters without blanks find the run"
 IS_UNHELD = "no object holds this number or identifier"
+AS_TYPED = "its sign requires the word itself or a form of it"
 IS_STOP = "stop words are searched only where a query holds nothing else"
 
 # Why no other words were looked for in the place of a term.
@@ -64,10 +65,12 @@ def without_last(terms: Terms) -> Terms:
 
 def only_whole(plan: Plan) -> Plan | None:
     """Return a plan for the words of a query and their forms alone; None: it is no other one."""
-    if all(slot.how == "exact" for clause in plan.clauses for slot in clause.slots):
+    if all(slot.how == "exact" or clause.role & FORBIDDEN for clause in plan.clauses for slot in clause.slots):
         return None
     clauses = [
-        Clause(clause.term, clause.role, clause.weight, [slot for slot in clause.slots if slot.how == "exact"])
+        clause
+        if clause.role & FORBIDDEN
+        else Clause(clause.term, clause.role, clause.weight, [slot for slot in clause.slots if slot.how == "exact"])
         for clause in plan.clauses
     ]
     return Plan(

@@ -3,6 +3,8 @@
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
 from sonicpy.config import Config
+from sonicpy.index.search.demands import asks_nothing
+from sonicpy.index.search.how import WORDS_SHOWN, HowFound, corrected_text
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, merge
@@ -20,7 +22,7 @@ def query(
         terms: the distinct terms of the search's text.
         matching: the matching of families; None: no word has one.
     """
-    if not len(terms):
+    if asks_nothing(terms):
         return []
     _, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit)
     return part.page(search.offset, search.limit)[0]
@@ -30,7 +32,7 @@ def query_hits(
     lexicon: Lexicon, terms: Terms, config: Config, search: Search, matching: Matching | None = None
 ) -> Hits:
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
-    if not len(terms):
+    if asks_nothing(terms):
         return Hits(total=0, whole=0) if search.total else Hits()
     plan, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit, total=search.total)
     if not isinstance(part, Part):
@@ -38,4 +40,10 @@ def query_hits(
         return Hits(names, [score for _, _, score in found], part.total if search.total else None)
     page = merge([part], plan, search.limit, search.offset)
     whole = count_whole(lexicon, plan, part, config)
-    return Hits(page.names, None if config.search.ranking == "newest" else page.scores, page.total, whole)
+    scores = None if config.search.ranking == "newest" else page.scores
+    if not search.how:
+        return Hits(page.names, scores, page.total, whole)
+    how = HowFound(plan, terms)
+    iids = [iid for iid, _, _ in part.page(search.offset, search.limit)[1]]
+    hows = list(map(how.of, part.held(iids, WORDS_SHOWN)))
+    return Hits(page.names, scores, page.total, whole, hows, corrected_text(search.text, plan, lexicon))

@@ -10,6 +10,8 @@ from typing import Protocol
 from sonicpy._native.plan import BRINGS, Plan
 from sonicpy._native.terms import Terms
 from sonicpy.config import Config, SearchConfig
+from sonicpy.errors import InvalidArgument
+from sonicpy.index.search.demands import demands_of
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, bind, find
@@ -54,6 +56,10 @@ def carry_out(
     """Return the plan of a query, and its best `wanted` objects in a bucket, with the number of all if `total`."""
     planner = PLANNERS.get(config.search.ranking)
     if planner is None:
+        if demands_of(terms) is not None:
+            raise InvalidArgument(
+                f"search.ranking is {config.search.ranking}; syntax, match and fuzzy need one of {', '.join(PLANNERS)}"
+            )
         return rank_sonic(lexicon, terms, config)
     if matching is not None:
         matching = lexicon.resolved(matching)  # once for all words

@@ -9,22 +9,26 @@ from collections.abc import Sequence
 
 from sonicpy._native.completions import likely_of_all
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
-from sonicpy._native.terms import PART, SPECIAL, Terms
+from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy.config import Config
 from sonicpy.index.search.beginnings import edits_of_beginning
+from sonicpy.index.search.demands import Demands, demands_of
 from sonicpy.index.search.expansion import EXAMINED, edits_allowed
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.planners.forms import spelled, without_family
+from sonicpy.index.search.planners.forms import EXPANDED_WORDS, spelled, without_family
 from sonicpy.index.search.planners.spacing import other_spellings
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, NO_SKETCH, Sketch
 from sonicpy.index.search.suggest import COMPLETIONS_EXAMINED
+from sonicpy.index.search.web_syntax import BEGUN
+from sonicpy.index.search.web_syntax import PART as INNER
 from sonicpy.store.rows.language_counts import LANGUAGES, add_counted, languages_in
 
 
 def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Matching | None) -> Sketch:
     """Return a part's sketch of the words of a query."""
     sketch = _Sketcher(lexicon)
+    demands = demands_of(terms)
     enough = config.search.alternates_below
     without = without_family(terms)
     for number, (term, flags) in enumerate(zip(terms.words, terms.flags, strict=True)):
@@ -46,6 +50,8 @@ def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Match
             sketch.add_others(term, EXAMINED, edits_allowed(len(term.decode())), transpositions=True)
     for word in other_spellings(terms):
         sketch.add(word)
+    if demands is not None:
+        sketch.add_demands(terms, demands, matching)
     if matching is not None:
         sketch.add_languages(matching)
     return sketch.sketch
@@ -133,9 +139,41 @@ class _Sketcher:
         for each, row, _ in found:
             self._note(each, row)
 
+    def add_demands(self, terms: Terms, demands: Demands, matching: Matching | None) -> None:
+        """Add the words that the demands of a query need."""
+        self.sketch["holding"] = {}
+        for number in demands.begun:
+            self.add_beginnings(terms.words[number], 0)
+        for number in demands.inner:
+            self._add_holding(terms.words[number])
+        for term in _correctable(terms, demands) if demands.edits else ():
+            edits = max(demands.edits or 0, edits_allowed(len(term.decode())))
+            self.add_others(term, EXAMINED, edits, transpositions=True)
+        for word, kind, has_forms in demands.refused:
+            if has_forms and matching is not None:
+                self.add_family(word.encode(), matching)
+            if kind == BEGUN:
+                self.add_beginnings(word.encode(), 0)
+            elif kind == INNER:
+                self._add_holding(word.encode())
+
+    def _add_holding(self, letters: bytes) -> None:
+        """Add the words that hold some letters."""
+        found = self._lexicon.holding(letters)
+        self.sketch["holding"][letters.decode()] = [each.decode() for each, _ in found]
+        for each, row in found:
+            self._note(each, row)
+
     def _note(self, word: bytes, row: TermInfo) -> int:
         self.sketch["words"][word.decode()] = (row.df, row.hidden_df)
         return row.df
+
+
+def _correctable(terms: Terms, demands: Demands) -> list[bytes]:
+    """Return the terms that may be corrected, however many objects hold them: stop words behind others."""
+    numbers = [number for number, flags in enumerate(terms.flags) if not flags & (SPECIAL | PART)]
+    numbers.sort(key=lambda number: terms.flags[number] & STOP)
+    return [terms.words[number] for number in numbers if number not in demands.inner][:EXPANDED_WORDS]
 
 
 def likely_completions(packed: Sequence[bytes], term: bytes, limit: int) -> list[str]:

@@ -21,6 +21,8 @@ CORRECTIONS_COMPARED = 60
 """Maximum of corrections of one distance that are compared with the typed word, the most frequent ones."""
 BEGINNINGS_MAX = 2_000
 """Words that complete a typed one, at most, the most frequent ones."""
+HOLDING_MAX = 2_000
+"""Words that hold some letters, at most, the most frequent ones."""
 LETTER_WORTH = 4.0
 """Weight of a typed letter that a correction keeps, relative to the logarithm of its object frequency. Values from 3 to
 6 give equal results on lists of misspellings."""
@@ -120,6 +122,10 @@ class Statistics(Protocol):
         """Return the words that do not begin as a word does, without accents, but have a part that does."""
         ...
 
+    def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that hold some letters, with their rows; of many, the HOLDING_MAX that most objects hold."""
+        ...
+
     def held(self, words: Iterable[bytes]) -> list[tuple[bytes, TermInfo]]:
         """Return the words held by objects, with their rows, in the order of `words`."""
         asked = words if isinstance(words, list) else list(words)
@@ -164,6 +170,7 @@ class SummedStatistics(Statistics):
         self._completed = _united(sketches, "completed")
         self._corrected = _distances(sketches, "corrected")
         self._begun = _distances(sketches, "begun")
+        self._holding = _united(sketches, "holding")
         self._rows = _counted(sketches)
 
     @property
@@ -226,6 +233,10 @@ class SummedStatistics(Statistics):
         """Return the words that are known to have a part that begins so."""
         return [(each, row) for each, row, _ in self.beginnings(word, 0) if not _is_begun(each, word)]
 
+    def holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that are known to hold some letters."""
+        return most_held(self.held(sorted(self._holding.get(letters, []))))
+
 
 def _is_begun(word: bytes, beginning: bytes) -> bool:
     """Return whether a word begins so, without accents."""
@@ -237,6 +248,13 @@ def most_frequent(found: list[tuple[bytes, TermInfo, int]]) -> list[tuple[bytes,
     if len(found) <= BEGINNINGS_MAX:
         return found
     return sorted(found, key=lambda each: (-each[1].df, each[0]))[:BEGINNINGS_MAX]
+
+
+def most_held(found: list[tuple[bytes, TermInfo]]) -> list[tuple[bytes, TermInfo]]:
+    """Return the first HOLDING_MAX of some words: those that most objects hold, in byte order among equals."""
+    if len(found) <= HOLDING_MAX:
+        return found
+    return sorted(found, key=lambda each: (-each[1].df, each[0]))[:HOLDING_MAX]
 
 
 def most_likely(word: bytes, completed: list[tuple[bytes, TermInfo]], limit: int) -> list[bytes]:

@@ -107,10 +107,13 @@ def flush_object(index: "Changing", command: FlushO) -> bytes:
 
 
 def query(index: "Index", command: Query) -> bytes:
-    if command.scores or command.total:
+    if command.scores or command.total or command.how:
         hits = index.find_hits(command)
         whole = (hits.total if hits.whole is None else hits.whole) if command.whole else None
-        return replies.hits(hits.pairs(), hits.total, scores=command.scores, whole=whole)
+        hows = (hits.hows or [()] * len(hits)) if command.how else None  # a ranking may know none
+        return replies.hits(
+            hits.pairs(), hits.total, scores=command.scores, whole=whole, hows=hows, corrected=hits.corrected
+        )
     return replies.event("QUERY", index.find_ids(command))
 
 

@@ -13,9 +13,11 @@ from sonicpy._native.plan import (
 )
 from sonicpy._native.terms import Terms
 from sonicpy.config import SearchConfig
+from sonicpy.index.search.demands import demands_of
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import NOTHING_LEFT_OUT
 from sonicpy.index.search.planners.completions import Fills, last_of, never
+from sonicpy.index.search.planners.demanded import Demanded, as_demanded, edited
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, add_doubtful, families_of, require_held
 from sonicpy.index.search.planners.inner import add_inner
 from sonicpy.index.search.planners.runs import first_letters
@@ -43,6 +45,9 @@ def plan_bm25(
         matching: the matching of families; None: no word has one.
         fills: see `Fills`.
     """
+    demands = demands_of(terms)
+    if demands is not None:
+        statistics, search, fills = edited(demands, statistics), as_demanded(demands, search), never
     enough = search.alternates_below
     together = words_together(terms)
     families = families_of(statistics, terms, matching, list(together))
@@ -64,15 +69,18 @@ def plan_bm25(
     clauses = [*write_apart(statistics, clauses, pieces, last), *begun]
     require_held(clauses)
     let_stop_words_search(clauses)
-    return _plan(statistics, clauses, size, enough)
+    if demands is None:
+        return _plan(statistics, clauses, size, enough)
+    clauses = Demanded(statistics, terms, demands, search, matching).clauses(clauses, last)
+    return _plan(statistics, clauses, size, enough, any_first=demands.match == "any")
 
 
-def _plan(statistics: Statistics, clauses: list[Clause], size: float, enough: int) -> Plan:
+def _plan(statistics: Statistics, clauses: list[Clause], size: float, enough: int, *, any_first: bool = False) -> Plan:
     return Plan(
         clauses,
         statistics.average_length,
-        min(SHARE_EXPONENT_MAX, SHARE_STRENGTH / size),
-        full_first=size <= FULL_FIRST_MAX,
+        min(SHARE_EXPONENT_MAX, SHARE_STRENGTH / size) if size else 0.0,
+        full_first=size <= FULL_FIRST_MAX and not any_first,
         left_out=NOTHING_LEFT_OUT,
         enough=enough,
     )

@@ -6,9 +6,11 @@ from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Plan, Slot, add_forms
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy._native.word_break import is_unspaced_letter
 from sonicpy.config import SearchConfig
+from sonicpy.index.search.demands import demands_of
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import IN_PAIRS, IS_STOP, IS_UNHELD
 from sonicpy.index.search.planners.completions import Fills, last_of, never
+from sonicpy.index.search.planners.demanded import Demanded, edited
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, Families, families_of
 from sonicpy.index.search.planners.inner import add_inner
 from sonicpy.index.search.planners.spacing import find_pieces, words_together, write_apart, write_together
@@ -27,6 +29,8 @@ def plan_newest(
         matching: the matching of families; None: no word has one.
         fills: not asked: objects that hold a completion are among those that hold the word.
     """
+    demands = demands_of(terms)
+    statistics = edited(demands, statistics)
     together = words_together(terms)
     families = families_of(statistics, terms, matching, list(together))
     left_out = _left_out(terms)
@@ -45,6 +49,10 @@ def plan_newest(
     unheld = {clause.term for clause in clauses if terms.flags[clause.term] & SPECIAL and not clause.holders}
     left_out.update(dict.fromkeys(unheld, IS_UNHELD))
     clauses = [clause for clause in clauses if clause.term not in unheld]
+    if demands is not None:
+        made = Demanded(statistics, terms, demands, search, matching, has_weights=False).clauses(clauses, last)
+        left_out = {number: why for number, why in left_out.items() if all(one.term != number for one in made)}
+        clauses = made
     return Plan(clauses, statistics.average_length, 0.0, full_first=False, left_out=left_out, enough=1)
 
 

@@ -1,0 +1,24 @@
+"""The words by which an object answers."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+
+class HeldWord(NamedTuple):
+    """A word by which an object answers.
+
+    Attributes:
+        how: "word": it is the word of the query; "form": another form or spelling of it; "part": the word of the query
+            is a part of it, or its letters are in it; "completion": it begins so; "correction": it is some edits away.
+        typed: the word of the query, in its normal form.
+        word: the word that the object holds.
+    """
+
+    how: str
+    typed: str
+    word: str
+
+
+def held_json(words: Iterable[HeldWord]) -> list[dict[str, Any]]:
+    """Return words for JSON."""
+    return [word._asdict() for word in words]

@@ -1,0 +1,37 @@
+"""The words by which an object answers, as items of an answer have them: percent-encoded, without blanks and colons."""
+
+from collections.abc import Iterable
+from urllib.parse import quote, unquote
+
+NOTHING = "-"
+"""No words, or no text."""
+
+Held = tuple[str, str, str]
+"""How a word represents one of the query, that one, and the word itself."""
+
+
+def pack_held(words: Iterable[Held]) -> str:
+    """Return words as `how=typed=word`, or `how=typed` where both are the same, with commas between them."""
+    return ",".join("=".join(map(_quoted, one if one[2] != one[1] else one[:2])) for one in words) or NOTHING
+
+
+def unpack_held(packed: str) -> list[Held]:
+    """Return the words that `pack_held` packed."""
+    if packed == NOTHING:
+        return []
+    found = ([unquote(part) for part in one.split("=")] for one in packed.split(","))
+    return [(one[0], one[1], one[-1]) for one in found]
+
+
+def pack_text(text: str | None) -> str:
+    """Return a text as one item; None: there is none."""
+    return NOTHING if text is None else _quoted(text)
+
+
+def unpack_text(packed: str) -> str | None:
+    """Return the text that `pack_text` packed."""
+    return None if packed == NOTHING else unquote(packed)
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="")

@@ -1,0 +1,167 @@
+"""The terms of a query that SYNTAX(web), MATCH or FUZZY put demands on."""
+
+from collections.abc import Iterable, Iterator
+
+from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
+from sonicpy.index.search.demands import NONE, AskedTerms, Demands, Either, RefusedWord
+from sonicpy.index.search.web_syntax import BEGUN, MANY, PHRASE, REFUSED, REQUIRED, WORDS, Item, WebQuery
+from sonicpy.index.search.web_syntax import PART as INNER
+from sonicpy.lexer.lexer import Lexer
+from sonicpy.search import Search
+
+COMBINATIONS_MAX = 64
+"""Clauses that alternatives make, at most: each takes one term of every alternative."""
+
+
+def asked_terms(terms: Terms, web: WebQuery | None, code: str | None, lexer: Lexer, search: Search) -> Terms:
+    """Return the terms of a search with its demands; the terms themselves if there are none.
+
+    Args:
+        terms: of the text; of `web.wanted()`, if it has signs.
+        web: the text with its signs; None: signs do not count.
+        code: the language of the text; None: unknown.
+    """
+    reader = _Reader(terms, code, lexer)
+    demands = NONE if web is None or web.is_plain else reader.demands(web)
+    edits = None if search.fuzzy == "auto" else int(search.fuzzy)
+    demands = demands._replace(match=search.match, edits=edits)
+    return terms if demands == NONE else AskedTerms(reader.terms(), demands)
+
+
+class _Reader:
+    """Reads the items of one text."""
+
+    def __init__(self, terms: Terms, code: str | None, lexer: Lexer) -> None:
+        self._first = terms
+        self._code = code
+        self._lexer = lexer
+        self._numbers = {(word, WORDS): number for number, word in enumerate(terms.words)}
+        self._more: list[tuple[bytes, int]] = []
+
+    def terms(self) -> Terms:
+        """Return the terms of the text, and those that only items have."""
+        first, more = self._first, self._more
+        return Terms(
+            [*first.words, *(word for word, _ in more)],
+            first.counts + bytes(1 for _ in more),
+            first.flags + bytes(flags for _, flags in more),
+            [*first.typed, *(len(word) for word, _ in more)],
+            first.last,
+            first.languages,
+        )
+
+    def demands(self, web: WebQuery) -> Demands:
+        """Return the demands of the items."""
+        required: list[int] = []
+        either: list[Either] = []
+        items = [item for items in web.items for item in items if item.sign != REFUSED]
+        marked = {kind: self._of_kind(items, kind) for kind in (BEGUN, INNER)}
+        for items in web.items:
+            wanted = [item for item in items if item.sign != REFUSED]
+            numbers = [found for item in wanted if (found := self._of(item))] if not _are_plain(wanted) else []
+            has_to = any(item.sign == REQUIRED or item.kind == PHRASE for item in wanted)
+            if len(numbers) > 1:
+                either.append((has_to, tuple(dict.fromkeys(numbers))))
+            elif has_to:
+                required += [number for found in numbers for number in found]
+        free = set(self._alone(web)) if either else set()
+        return Demands(
+            required=tuple(dict.fromkeys(required)),
+            begun=marked[BEGUN],
+            inner=marked[INNER],
+            either=tuple(_within(either)),
+            free=tuple(sorted(free)),
+            refused=tuple(self._refused(item for items in web.items for item in items if item.sign == REFUSED)),
+        )
+
+    def _alone(self, web: WebQuery) -> Iterator[int]:
+        """Yield the terms that are wanted by themselves, not as alternatives."""
+        alone = [either[0] for either in web.items if len(either) == 1 and either[0].sign != REFUSED]
+        plain = self._lexed(" ".join(item.text for item in alone if item.kind not in MANY))
+        yield from (self._numbers[word, WORDS] for word in plain.words if (word, WORDS) in self._numbers)
+        for item in alone:
+            if item.kind in MANY:
+                yield from self._of(item)
+
+    def _of_kind(self, items: Iterable[Item], kind: str) -> tuple[int, ...]:
+        """Return the terms that represent many words: the last one of each item."""
+        found = [self._of(item) for item in items if item.kind == kind]
+        return tuple(dict.fromkeys(numbers[-1] for numbers in found if numbers))
+
+    def _of(self, item: Item) -> tuple[int, ...]:
+        """Return the numbers of the terms of an item, which become terms of the text if they are not."""
+        if item.kind == INNER:
+            return (self._number(letters_of(item.text, self._lexer), INNER, SPECIAL),)
+        terms = deciding(self._lexed(item.text))
+        kinds = [WORDS] * len(terms)
+        if item.kind == BEGUN and kinds:
+            kinds[-1] = BEGUN
+        return tuple([self._number(word, kind, flags) for (word, flags), kind in zip(terms, kinds, strict=True)])
+
+    def _number(self, word: bytes, kind: str, flags: int) -> int:
+        if (word, kind) not in self._numbers:
+            self._numbers[word, kind] = len(self._numbers)
+            self._more.append((word, flags))
+        return self._numbers[word, kind]
+
+    def _lexed(self, text: str) -> Terms:
+        return self._lexer.lex_query(text, self._code)[0]
+
+    def _refused(self, items: Iterable[Item]) -> Iterator[RefusedWord]:
+        """Yield the words that items refuse; an item of several words refuses nothing."""
+        for item in items:
+            if item.kind == INNER:
+                yield RefusedWord(letters_of(item.text, self._lexer).decode(), item.kind)
+                continue
+            found = _only_word(item.text, self._lexer.lex_plain(item.text))
+            if found is not None:
+                word, flags = found
+                yield RefusedWord(word.decode(), item.kind, not flags & (SPECIAL | PART) and item.kind == WORDS)
+
+
+def letters_of(part: str, lexer: Lexer) -> bytes:
+    """Return the letters of a part of words in the form that words have."""
+    terms = lexer.lex_plain(part)
+    return terms.words[0] if len(terms) == 1 else part.casefold().encode()
+
+
+def _are_plain(items: list[Item]) -> bool:
+    return len(items) == 1 and items[0].is_plain
+
+
+def deciding(terms: Terms) -> list[tuple[bytes, int]]:
+    """Return the terms of a text that an object has to hold, and their flags. Another text may cut a run without blanks
+    otherwise, but it has its pairs of letters."""
+    found = list(zip(terms.words, terms.flags, strict=True))
+    pairs = [word for word, flags in found if flags & PART]
+    if not pairs:
+        return found
+    return [
+        (word, flags)
+        for word, flags in found
+        if flags & PART or not (flags & STOP or any(pair in word for pair in pairs) or _is_inside(word, pairs))
+    ]
+
+
+def _is_inside(word: bytes, pairs: list[bytes]) -> bool:
+    return any(word in pair for pair in pairs)
+
+
+def _only_word(text: str, terms: Terms) -> tuple[bytes, int] | None:
+    """Return the word that an item of one word has, and its flags; None: it has several."""
+    found = list(zip(terms.words, terms.flags, strict=True))
+    typed = text.casefold().encode()
+    same = [one for one in found if one[0] == typed]
+    return same[0] if same else found[0] if len(found) == 1 else None
+
+
+def _within(either: list[Either]) -> Iterator[Either]:
+    """Yield alternatives as far as they make clauses within bounds: of longer ones, the first terms count."""
+    for has_to, alternatives in either:
+        combinations = 1
+        kept: list[tuple[int, ...]] = []
+        for numbers in alternatives:
+            some = numbers[: max(1, COMBINATIONS_MAX // combinations)]
+            kept.append(some)
+            combinations *= len(some)
+        yield has_to, tuple(kept)

@@ -1,0 +1,96 @@
+"""Demands: the conditions that the options of a query and its syntax put on its terms.
+
+The terms of a query with demands are AskedTerms; those of other queries are plain Terms. Terms have numbers here, as in
+a plan. All values are plain, for JSON: nodes of a cluster send them to each other.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sonicpy._native.terms import Terms
+
+Either = tuple[bool, tuple[tuple[int, ...], ...]]
+"""Whether an object has to hold one of some alternatives, and the terms of each alternative: all of them count."""
+
+
+class RefusedWord(NamedTuple):
+    """A word that no object of the answer holds.
+
+    Attributes:
+        kind: a kind of item of web_syntax.py: WORDS, BEGUN or PART.
+        has_forms: other forms of the word are refused, too.
+    """
+
+    word: str
+    kind: str
+    has_forms: bool = False
+
+
+class Demands(NamedTuple):
+    """The conditions of a query.
+
+    Attributes:
+        match: see the option MATCH.
+        edits: the most edits of a correction; None: by the length of the word, where few objects hold it.
+        required: terms that an object has to hold.
+        begun: terms that represent all words that begin so.
+        inner: terms that represent all words that hold their letters.
+        either: alternatives; see `Either`.
+        free: terms that are wanted besides, by themselves, although they are among alternatives.
+        refused: words that no object may hold.
+    """
+
+    match: str = "auto"
+    edits: int | None = None
+    required: tuple[int, ...] = ()
+    begun: tuple[int, ...] = ()
+    inner: tuple[int, ...] = ()
+    either: tuple[Either, ...] = ()
+    free: tuple[int, ...] = ()
+    refused: tuple[RefusedWord, ...] = ()
+
+    def signed(self) -> set[int]:
+        """Return the terms that an object has to hold because of their signs, alone or as alternatives."""
+        among = (number for has_to, each in self.either if has_to for numbers in each for number in numbers)
+        return {*self.required, *among}
+
+
+NONE = Demands()
+
+
+class AskedTerms(Terms):
+    """The terms of a query with demands.
+
+    Args:
+        terms: the terms.
+        demands: on them.
+    """
+
+    def __init__(self, terms: Terms, demands: Demands) -> None:
+        super().__init__(terms.words, terms.counts, terms.flags, terms.typed, terms.last, terms.languages)
+        self.demands = demands
+
+
+def demands_of(terms: Terms) -> Demands | None:
+    """Return the demands on the terms of a query; None: there are none."""
+    return terms.demands if isinstance(terms, AskedTerms) else None
+
+
+def asks_nothing(terms: Terms) -> bool:
+    """Return whether no object can answer: there are no terms, and nothing is refused."""
+    return not len(terms) and not (isinstance(terms, AskedTerms) and terms.demands.refused)
+
+
+def unpack_demands(packed: Sequence[Any]) -> Demands:
+    """Return the demands that JSON has as a list."""
+    match, edits, required, begun, inner, either, free, refused = packed
+    return Demands(
+        match,
+        edits,
+        tuple(required),
+        tuple(begun),
+        tuple(inner),
+        tuple((has_to, tuple(map(tuple, alternatives))) for has_to, alternatives in either),
+        tuple(free),
+        tuple(RefusedWord(*one) for one in refused),
+    )

@@ -1,0 +1,101 @@
+"""The words by which an object answers, and the text that a query may have meant."""
+
+import re
+from collections.abc import Iterable
+
+from sonicpy._native.parts import tokens_of
+from sonicpy._native.plan import FORBIDDEN, Clause, Plan
+from sonicpy._native.terms import Terms
+from sonicpy.api.held_word import HeldWord
+from sonicpy.index.search.accents import fold
+from sonicpy.index.search.parts import Word, words_of
+from sonicpy.index.search.statistics import Statistics
+
+WORDS_SHOWN = 100
+"""Words of an object that are named, at most: those that add most to its score."""
+
+
+class HowFound:
+    """Names the words by which objects answer.
+
+    Args:
+        plan: of the query.
+        terms: of the query.
+    """
+
+    def __init__(self, plan: Plan, terms: Terms) -> None:
+        self._words = words_of(plan)
+        self._asked = frozenset(terms.words)
+        self._clauses = {id(slot): clause for clause in plan.clauses for slot in clause.slots}
+
+    def of(self, numbers: Iterable[int]) -> tuple[HeldWord, ...]:
+        """Return the words of an object by the order of the query.
+
+        Args:
+            numbers: of the words of the plan that the object holds.
+        """
+        return tuple(dict.fromkeys(self._held(self._words[number]) for number in sorted(numbers)))
+
+    def _held(self, one: Word) -> HeldWord:
+        typed = self.typed(one)
+        return HeldWord(_how(one, typed), typed.decode(), one.word.decode())
+
+    def typed(self, one: Word) -> bytes:
+        """Return the word of the query that a word of the plan represents: a clause of alternatives has several."""
+        clause = self._clauses[id(one.slot)]
+        first = clause.slots[0].words[0]
+        if one.slot.how == "exact" and one.slot.words[0] in self._asked:
+            return one.slot.words[0]
+        among = [each for slot in clause.slots[1:] if slot.how == "exact" and (each := slot.words[0]) in self._asked]
+        return max((first, *among), key=lambda each: _common_letters(each, one.word)) if among else first
+
+
+def _how(one: Word, typed: bytes) -> str:
+    """Return how a word represents a word of the query; see `HeldWord`."""
+    if one.word == typed:
+        return "word"
+    if one.slot.how != "completion":
+        return "form" if one.slot.how == "exact" else one.slot.how
+    begins = fold(one.word.decode(), "").startswith(fold(typed.decode(), ""))
+    return "completion" if begins and typed not in tokens_of(one.word)[:-1] else "part"
+
+
+def _common_letters(one: bytes, other: bytes) -> int:
+    """Return how many bytes two words begin with together."""
+    return next((place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))
+
+
+def corrected_text(text: str, plan: Plan, statistics: Statistics) -> str | None:
+    """Return the text of a query with the likeliest correction of every word that no object holds, nor a form of it;
+    None: there are no such words, or no corrections."""
+    likeliest = {clause.slots[0].words[0]: word for clause in plan.clauses if (word := _correction(clause)) is not None}
+    if not likeliest:
+        return None
+    held = {word for word, _ in statistics.held(_exact_words(plan))}
+    better = text
+    for clause in plan.clauses:
+        typed = clause.slots[0].words[0]
+        if typed in likeliest and held.isdisjoint(_exact(clause)):
+            better = _replaced(better, typed.decode(), likeliest[typed].decode())
+    return None if better == text else better
+
+
+def _replaced(text: str, word: str, by: str) -> str:
+    """Return a text with a word replaced, in capital or small letters."""
+    return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", lambda _: by, text, flags=re.IGNORECASE)
+
+
+def _correction(clause: Clause) -> bytes | None:
+    """Return the correction that is the best other word of a clause; None: a completion or form is, or nothing."""
+    if clause.role & FORBIDDEN:
+        return None
+    others = [slot for slot in clause.slots if slot.how != "exact"]
+    return others[0].words[0] if others and others[0].how == "correction" and others[0].edits else None
+
+
+def _exact(clause: Clause) -> list[bytes]:
+    return [word for slot in clause.slots if slot.how == "exact" for word in slot.words]
+
+
+def _exact_words(plan: Plan) -> list[bytes]:
+    return [word for clause in plan.clauses for word in _exact(clause)]

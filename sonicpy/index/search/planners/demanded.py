@@ -1,0 +1,277 @@
+"""Demands in plans: roles of terms, alternatives, refused words, and words that represent many."""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any, cast
+
+from sonicpy._native.bm25 import idf
+from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Slot, add_expansions
+from sonicpy._native.term_rows import TermInfo
+from sonicpy._native.terms import PART, SPECIAL, Terms
+from sonicpy.config import SearchConfig
+from sonicpy.index.search.asked_terms import deciding
+from sonicpy.index.search.demands import Demands, Either, RefusedWord
+from sonicpy.index.search.expansion import EDITED_LETTERS_MIN, corrections
+from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.planners.completions import complete
+from sonicpy.index.search.planners.forms import EXPANDED_WORDS
+from sonicpy.index.search.statistics import Statistics
+from sonicpy.index.search.web_syntax import BEGUN, WORDS
+from sonicpy.index.search.web_syntax import PART as INNER
+
+CORRECTIONS_MAX = 16
+"""Corrections of a word, at least, where FUZZY names a number of edits."""
+MANY_WORDS = 2_000
+"""Words that the items of a query with * represent together, at most: those that most objects hold."""
+INNER_SHARE = 0.8
+"""The share of the weight of letters that a word has which holds them."""
+
+
+class Edited:
+    """Statistics in which corrections have at most some edits, whatever the length of the word.
+
+    Args:
+        statistics: the same without the limit.
+        edits: the most edits.
+        most: words that begin so, at most.
+    """
+
+    def __init__(self, statistics: Statistics, edits: int, most: int) -> None:
+        self._statistics = statistics
+        self._edits = edits
+        self._most = most
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._statistics, name)
+
+    def corrections(
+        self, word: bytes, distance: int, *, transpositions: bool, of_long: bool = False
+    ) -> list[tuple[bytes, int]]:
+        """Return the words within the edits; none for a short word."""
+        edits = self._edits if len(word.decode()) >= EDITED_LETTERS_MIN else 0
+        return self._statistics.corrections(word, edits, transpositions=transpositions, of_long=of_long)
+
+    def beginnings(self, word: bytes, distance: int) -> list[Any]:
+        """Return the words that begin so, but for as many errors as edits are allowed."""
+        found = self._statistics.beginnings(word, min(distance, self._edits))
+        return found if len(found) <= self._most else sorted(found, key=lambda each: -each[1].df)[: self._most]
+
+
+def limited(statistics: Statistics, edits: int, most: int = MANY_WORDS) -> Statistics:
+    """Return statistics in which corrections have at most some edits; see `Edited`."""
+    return cast(Statistics, Edited(statistics, edits, most))
+
+
+def as_demanded(demands: Demands | None, search: SearchConfig) -> SearchConfig:
+    """Return the settings of a query: where an object has to hold every word, other words represent only those that no
+    object holds."""
+    if demands is None or demands.match != "all":
+        return search
+    return search.model_copy(update={"alternates_below": min(search.alternates_below, 1)})
+
+
+def edited(demands: Demands | None, statistics: Statistics) -> Statistics:
+    """Return statistics with the edits that the query allows."""
+    return statistics if demands is None or demands.edits is None else limited(statistics, demands.edits)
+
+
+class Demanded:
+    """Makes the clauses of a query as its demands want them.
+
+    Args:
+        statistics: of the objects.
+        terms: of the query.
+        demands: on them.
+        search: the settings of the query.
+        matching: the matching of families; None: no word has one.
+        has_weights: clauses have weights; else no object scores, and has to hold every word.
+    """
+
+    def __init__(
+        self,
+        statistics: Statistics,
+        terms: Terms,
+        demands: Demands,
+        search: SearchConfig,
+        matching: Matching | None,
+        *,
+        has_weights: bool = True,
+    ) -> None:
+        self._statistics = statistics
+        self._terms = terms
+        self._demands = demands
+        self._search = search
+        self._matching = matching
+        self._has_weights = has_weights
+        self._needs_all = demands.match == "all" or (demands.match == "auto" and not has_weights)
+        refused = sum(one.kind != WORDS for one in demands.refused)
+        self._most = MANY_WORDS // max(1, len(demands.begun) + len(demands.inner) + refused)
+        self._unedited = limited(statistics, 0, self._most)
+
+    def clauses(self, clauses: list[Clause], last: Clause | None) -> list[Clause]:
+        """Return the clauses of a plan with the demands.
+
+        Args:
+            clauses: without them.
+            last: that of the last word, which has its completions.
+        """
+        demands = self._demands
+        made = [*clauses, *self._missing(clauses)]
+        self._keep_as_typed(made, last)
+        self._represent_many(made, last)
+        if demands.edits:
+            self._correct(made)
+        self._set_roles(made)
+        made = self._joined(made) if demands.either else made
+        number = len(self._terms)
+        return [*made, *(self._refused(number + place, one) for place, one in enumerate(demands.refused))]
+
+    def _missing(self, clauses: list[Clause]) -> Iterator[Clause]:
+        """Yield clauses of terms that the plan left out, but that are asked for by signs."""
+        demands, known = self._demands, {clause.term for clause in clauses}
+        among = (number for _, alternatives in demands.either for numbers in alternatives for number in numbers)
+        for number in dict.fromkeys((*demands.required, *demands.begun, *demands.inner, *among)):
+            if number not in known:
+                weight = self._weight([self._terms.words[number]])
+                yield Clause(number, BRINGS, weight, [Slot((self._terms.words[number],), weight)])
+
+    def _weight(self, words: list[bytes]) -> float:
+        """Return the weight of words as if they were one."""
+        if not self._has_weights:
+            return 0.0
+        objects = self._statistics.objects
+        return idf(objects, min(sum(row.df for _, row in self._statistics.held(words)), objects))
+
+    def _keep_as_typed(self, clauses: list[Clause], last: Clause | None) -> None:
+        """Take completions and corrections from the terms that signs require, but for the word that is being typed and
+        for corrections that were asked for."""
+        signed = self._demands.signed()
+        kept = {"exact", "form", "correction" if self._demands.edits else "exact"}
+        for clause in clauses:
+            if clause.term in signed and clause is not last and _is_typed(clause):
+                clause.slots[:] = [slot for slot in clause.slots if slot.how in kept]
+
+    # -- words that represent many ---------------------------------------------------------------------------------
+
+    def _represent_many(self, clauses: list[Clause], last: Clause | None) -> None:
+        for clause in clauses:
+            if not _is_typed(clause):
+                continue
+            if clause.term in self._demands.begun and clause is not last:
+                complete(self._unedited, clause, [clause], self._search)
+            elif clause.term in self._demands.inner:
+                self._add_holding(clause)
+
+    def _add_holding(self, clause: Clause) -> None:
+        """Add the words that hold the letters of a clause."""
+        taken = {word for slot in clause.slots for word in slot.words}
+        found = self._holding(clause.slots[0].words[0])
+        words = tuple(word for word, _ in found if word not in taken)
+        if words:
+            holders = min(sum(row.df for _, row in found), self._statistics.objects)
+            weight = INNER_SHARE * min(clause.weight, idf(self._statistics.objects, holders))
+            clause.slots.insert(1, Slot(words, weight, how="completion"))
+
+    def _holding(self, letters: bytes) -> list[tuple[bytes, TermInfo]]:
+        """Return the words that hold some letters, those that most objects hold."""
+        found = self._statistics.holding(letters)
+        return found if len(found) <= self._most else sorted(found, key=lambda each: -each[1].df)[: self._most]
+
+    def _correct(self, clauses: list[Clause]) -> None:
+        """Add corrections of the words, also of those that many objects hold."""
+        most = max(self._search.query_alternates_try, CORRECTIONS_MAX)
+        words = [one for one in clauses if one.role & BRINGS and _is_typed(one)]
+        for clause in words[:EXPANDED_WORDS]:
+            if not self._terms.flags[clause.term] & (SPECIAL | PART):
+                taken = {word for slot in clause.slots for word in slot.words}
+                found = corrections(self._statistics, clause.slots[0].words[0], most, taken)
+                add_expansions(clause, found, self._statistics.objects)
+
+    # -- roles -----------------------------------------------------------------------------------------------------
+
+    def _set_roles(self, clauses: list[Clause]) -> None:
+        demands = self._demands
+        needed = self._needed()
+        signed = {*demands.required, *demands.begun, *demands.inner}
+        for clause in clauses:
+            if not _is_typed(clause):
+                continue
+            if demands.match == "any" or (clause.term in demands.inner and not self._needs_all):
+                clause.role &= ~REQUIRED
+            if clause.term in signed:
+                clause.role |= BRINGS
+            if clause.term in demands.required or (clause.role & BRINGS and clause.term in needed):
+                clause.role |= REQUIRED
+
+    def _needed(self) -> set[int]:
+        """Return the terms that an object has to hold where it has to hold every word."""
+        if not self._needs_all:
+            return set()
+        words = {word for word, _ in deciding(self._terms)}
+        return {number for number, word in enumerate(self._terms.words) if word in words}
+
+    # -- alternatives ----------------------------------------------------------------------------------------------
+
+    def _joined(self, clauses: list[Clause]) -> list[Clause]:
+        """Return clauses in which those of alternatives are one: an object that holds one alternative holds it."""
+        kept = {*self._demands.free, *self._demands.required}
+        among = {number for _, each in self._demands.either for numbers in each for number in numbers}
+        joined = [one for either in self._demands.either for one in self._alternatives(clauses, either)]
+        others = (one for one in clauses if one.term in kept or one.term not in among or not _is_typed(one))
+        return [*joined, *others]
+
+    def _alternatives(self, clauses: list[Clause], either: Either) -> Iterator[Clause]:
+        """Yield a clause for each way to take one word of every alternative."""
+        has_to, alternatives = either
+        lists = [[one for one in clauses if one.term in numbers and _is_typed(one)] for numbers in alternatives]
+        ways = list(product(*lists))
+        shares = {id(one): len(some) / len(ways) for some in lists for one in some}
+        for way in ways:
+            is_needed = has_to or all(one.role & REQUIRED for one in way)
+            yield _one_of(way, BRINGS | (REQUIRED if is_needed else 0), [shares[id(one)] for one in way])
+
+    # -- refused words ---------------------------------------------------------------------------------------------
+
+    def _refused(self, number: int, refused: RefusedWord) -> Clause:
+        """Return the clause of a refused word; `number` is that of its term."""
+        word = refused.word.encode()
+        forms: tuple[bytes, ...] = ()
+        if refused.has_forms and self._matching is not None:
+            forms = self._statistics.family(word, self._matching).words
+        slots = [Slot((word, *forms), 0.0)]
+        more = tuple(each for each in self._many(word, refused.kind) if each != word)
+        return Clause(number, FORBIDDEN, 0.0, [*slots, *([Slot(more, 0.0, how="completion")] if more else [])])
+
+    def _many(self, word: bytes, kind: str) -> list[bytes]:
+        """Return the words that a refused word represents."""
+        if kind == BEGUN:
+            return [each for each, _, _ in self._unedited.beginnings(word, 0)]
+        return [each for each, _ in self._holding(word)] if kind == INNER else []
+
+
+def _is_typed(clause: Clause) -> bool:
+    """Return whether a clause represents its term, and does not only add to scores for other words."""
+    return not clause.role & FORBIDDEN and clause.slots[0].how == "exact"
+
+
+def _one_of(clauses: Sequence[Clause], role: int, shares: Sequence[float]) -> Clause:
+    """Return one clause of several: an object counts for the first slot that it holds, words as typed before others.
+
+    Args:
+        shares: of the weight of each clause that the new one has: others are made of the rest.
+    """
+    first = clauses[0]
+    slots = [_shared(first.slots[0], shares[0])]
+    for place, (clause, share) in enumerate(zip(clauses, shares, strict=True)):
+        for slot in clause.slots[place == 0 :]:
+            slots.append(_shared(slot, share, is_first=slot.how != "exact"))
+    slots[1:] = [*(one for one in slots[1:] if one.how == "exact"), *(one for one in slots[1:] if one.how != "exact")]
+    weight = max(share * clause.weight for clause, share in zip(clauses, shares, strict=True))
+    return Clause(first.term, role, weight, slots, holders=max(clause.holders for clause in clauses))
+
+
+def _shared(slot: Slot, share: float, *, is_first: bool = True) -> Slot:
+    """Return a slot with a share of its weight; one of exact words behind the first has one weight for all of them."""
+    if is_first:
+        return Slot(slot.words, share * slot.weight, share * slot.exact_weight, slot.how, slot.edits)
+    return Slot(slot.words, share * (slot.weight + slot.exact_weight))

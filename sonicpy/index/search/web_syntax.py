@@ -1,0 +1,173 @@
+"""The syntax of search boxes: a text as items with signs. Every text has a meaning, whatever is typed.
+
+"a phrase"   all of these words               -word   objects with it are refused
+word*        all words that begin so           +word   an object has to hold it
+*part*       all words that hold the letters   a OR b  one of both is enough
+title:word   in this field
+
+A sign counts only behind a blank or at the start, and before a letter, a quote or `*`: `C++`, `-5` and `e-mail` are
+words. OR counts only in capitals, between two items that are not refused.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+WORDS, PHRASE, BEGUN, PART = "words", "phrase", "begun", "part"
+"""The kinds of items."""
+MANY = (BEGUN, PART)
+"""Those that represent many words."""
+REQUIRED, REFUSED = "+", "-"
+"""The signs of items."""
+
+ITEMS_MAX, MANY_MAX = 64, 4
+"""A text with more items that are not plain words has no syntax: all of it is words. Nor has one with more items that
+represent many words."""
+
+PHRASE_IS_WORDS = "quotes mean all of these words, in any order: the bucket does not keep the order of words"
+MANY_ITEMS = f"more than {ITEMS_MAX} signs, or {MANY_MAX} with *: all of the text counts as words"
+
+_QUOTES = str.maketrans("\u201c\u201d\u201e", '"""')
+_ITEM = re.compile(
+    r"""
+    (?P<sign>[+-](?=["*]?[^\W\d_]))?       # a sign, before a letter
+    (?:
+        "(?P<phrase>[^"]*)"                # a phrase
+      | \*(?P<part>[^\s*"]+)\*(?!\S)       # letters inside of words
+      | (?P<begun>[^\s*"]+)\*(?!\S)        # the beginning of words
+      | (?P<words>\S+)                     # anything else
+    )
+    """,
+    re.VERBOSE,
+)
+_FIELD = re.compile(r"([^\W\d_]\w*):(?=[^\W_]|\")")
+_RUN = re.compile(r"\S+")
+_OR = "OR"
+
+
+class Item(NamedTuple):
+    """A part of a text.
+
+    Attributes:
+        kind: WORDS, PHRASE, BEGUN or PART.
+        text: its words, without signs.
+        sign: REQUIRED, REFUSED, or empty.
+        start, end: its place in the text.
+    """
+
+    kind: str
+    text: str
+    sign: str
+    start: int
+    end: int
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is words and nothing else."""
+        return self.kind == WORDS and not self.sign
+
+
+class WebQuery(NamedTuple):
+    """A text as items.
+
+    Attributes:
+        items: lists of items of which one is enough, in their order; most lists have one item.
+        text: the text that the items came from.
+        notes: sentences about signs that have another meaning here than elsewhere, or none.
+    """
+
+    items: list[list[Item]]
+    text: str
+    notes: tuple[str, ...]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all of it is words."""
+        return all(len(either) == 1 and either[0].is_plain for either in self.items)
+
+    def wanted(self) -> str:
+        """Return the text without refused items, those that represent many words, and signs; it ends in a blank where
+        the last item ends."""
+        kept = [item for either in self.items for item in either if item.sign != REFUSED and item.kind not in MANY]
+        last = max((item.end for either in self.items for item in either), default=0)
+        is_open = bool(kept) and kept[-1].end == len(self.text) == last and kept[-1].kind == WORDS
+        return " ".join([*(item.text for item in kept), *([] if is_open else [""])])
+
+
+def read_web(text: str) -> WebQuery:
+    """Return the items of a text."""
+    items = list(_items(text.translate(_QUOTES)))
+    eithers = _eithers(items)
+    signed = sum(len(either) for either in eithers if len(either) > 1 or not either[0].is_plain)
+    if signed > ITEMS_MAX or sum(item.kind in MANY for item in items) > MANY_MAX:
+        return WebQuery([[Item(WORDS, text, "", 0, len(text))]], text, (MANY_ITEMS,))
+    return WebQuery(eithers, text, tuple(dict.fromkeys(_notes(items))))
+
+
+def wanted_text(text: str, syntax: str) -> str:
+    """Return the text of a query without refused items and without signs, by a value of the option SYNTAX."""
+    if syntax != "web" or (web := read_web(text)).is_plain:
+        return text
+    return web.wanted()
+
+
+def notes_of(text: str, syntax: str) -> tuple[str, ...]:
+    """Return the notes on a text that is read by a value of the option SYNTAX."""
+    return read_web(text).notes if syntax == "web" else ()
+
+
+def _items(text: str) -> Iterator[Item]:
+    """Yield the items of a text."""
+    at = 0
+    while (run := _RUN.search(text, at)) is not None:
+        start, at = run.span()
+        found = _ITEM.match(text, start)
+        is_glued = start > 0 and not text[start - 1].isspace()  # to a quote that ends a phrase
+        if found is None or is_glued or not _is_meant(found):
+            yield Item(WORDS, run[0], "", start, at)
+        else:
+            kind, at = found.lastgroup or WORDS, found.end()
+            yield Item(kind, found[kind], found["sign"] or "", start, at)
+
+
+def _is_meant(found: re.Match[str]) -> bool:
+    """Return whether a beginning or a part of words has the letters that make it one."""
+    begun, part = found["begun"], found["part"]
+    return (begun is None or begun[-1].isalnum()) and (part is None or any(map(str.isalnum, part)))
+
+
+def _eithers(items: list[Item]) -> list[list[Item]]:
+    """Return items as lists of those of which one is enough."""
+    found: list[list[Item]] = []
+    joins = False
+    for place, item in enumerate(items):
+        if _is_or(item) and 0 < place < len(items) - 1 and not joins and _joins(items[place - 1], items[place + 1]):
+            joins = True
+            continue
+        if joins:
+            found[-1].append(item)
+        else:
+            found.append([item])
+        joins = False
+    return found
+
+
+def _is_or(item: Item) -> bool:
+    return item.is_plain and item.text == _OR
+
+
+def _joins(*items: Item) -> bool:
+    return not any(item.sign == REFUSED or _is_or(item) for item in items)
+
+
+def _notes(items: Iterable[Item]) -> Iterator[str]:
+    for item in items:
+        if item.kind == PHRASE and len(item.text.split()) > 1:
+            yield PHRASE_IS_WORDS if item.sign != REFUSED else only_one_word(item)
+        elif item.kind == WORDS and (field := _FIELD.match(item.text)) is not None:
+            yield f"{field[1]}: is no field of the bucket: the words count as typed"
+
+
+def only_one_word(item: Item) -> str:
+    """Return the note on a refused item of several words."""
+    return f"-{item.text} is left out: only a single word can be refused"

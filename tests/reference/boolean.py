@@ -1,0 +1,71 @@
+"""The slow twin of SYNTAX(web), MATCH and FUZZY: which objects answer, word by word, as sets.
+
+Words have no forms, parts or completions here but those that signs ask for; texts are words with blanks between them.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from rapidfuzz.distance import OSA
+
+Holds = Callable[[set[str]], bool]
+"""Whether an object with some words holds an item."""
+
+
+class Item(NamedTuple):
+    """An item of a query: `sign` is "+", "-" or empty; `kind` is "word", "phrase", "begun" or "part"."""
+
+    sign: str
+    kind: str
+    text: str
+
+    def typed(self) -> str:
+        """Return the item as one types it."""
+        shapes = {"word": "{}", "phrase": '"{}"', "begun": "{}*", "part": "*{}*"}
+        return self.sign + shapes[self.kind].format(self.text)
+
+    def is_held(self, words: set[str]) -> bool:
+        """Return whether an object holds the item."""
+        match self.kind:
+            case "begun":
+                return any(word.startswith(self.text) for word in words)
+            case "part":
+                return any(self.text in word for word in words)
+        return all(word in words for word in self.text.split())
+
+    def is_needed(self, match: str) -> bool:
+        """Return whether an object has to hold it."""
+        return self.sign == "+" or self.kind == "phrase" or match == "all"
+
+
+def typed(query: list[list[Item]]) -> str:
+    """Return a query as one types it; a blank follows the last word."""
+    return " ".join(" OR ".join(item.typed() for item in either) for either in query) + " "
+
+
+def answering(texts: Mapping[str, str], query: list[list[Item]], match: str = "auto") -> set[str]:
+    """Return the objects that answer.
+
+    Args:
+        texts: of the objects, by their names.
+        query: lists of items of which one is enough.
+        match: see the option MATCH.
+    """
+    return {name for name, text in texts.items() if _answers(set(text.split()), query, match)}
+
+
+def _answers(words: set[str], query: list[list[Item]], match: str) -> bool:
+    if any(item.sign == "-" and item.is_held(words) for either in query for item in either):
+        return False
+    wanted = [either for either in query if either[0].sign != "-"]
+    if any(
+        any(item.is_needed(match) for item in either) and not any(item.is_held(words) for item in either)
+        for either in wanted
+    ):
+        return False
+    return not wanted or any(item.is_held(words) for either in wanted for item in either)
+
+
+def near(word: str, words: set[str], edits: int) -> set[str]:
+    """Return the words that a word finds with at most some edits; a swap of neighbours is one."""
+    return {each for each in words if each == word or (len(word) > 3 and OSA.distance(word, each) <= edits)}
