@@ -57,6 +57,7 @@ METHODS = frozenset(
         *("bucket_rules", "buckets_after", "collections_after"),
         *("count_buckets", "count_objects", "position_after", "stats"),
         *("spread_completions", "spread_find", "spread_list", "spread_terms", "spread_word"),
+        *("spread_together", "spread_typed"),
     }
 )
 COMMIT_BEFORE = frozenset({"stats"})
