@@ -45,7 +45,7 @@ def search(request: Request, text: str = Query(max_length=200)) -> dict[str, Any
 def completions(films: sonicpy.Bucket, text: str) -> list[str]:
     """Return words that complete the last word of a text."""
     try:
-        return films.suggest(text.rpartition(" ")[2], limit=5)
+        return films.suggest(text, limit=5)
     except sonicpy.CommandError:  # no word yet, or two in one, such as "a/b"
         return []
 

@@ -41,7 +41,7 @@ def find(text: str, limit: int = 20) -> list[dict[str, Any]]:
 def completions(text: str) -> list[str]:
     """Return words that complete the last word of a text."""
     try:
-        return articles().suggest(text.rpartition(" ")[2], limit=5)
+        return articles().suggest(text, limit=5)
     except sonicpy.CommandError:  # no word yet, or two in one, such as "a/b"
         return []
 

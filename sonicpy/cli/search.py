@@ -35,7 +35,8 @@ line, and print the query and a tab before each object. --json prints one JSON o
 its hits. {WHERE} Exit status: 0 also if nothing was found."""
 
 SUGGEST = f"""\
-Print words of the bucket that complete or correct a word, one a line. {WHERE}"""
+Print words of the bucket that complete or correct a word, one a line: of several words in quotes the last one, and
+first those that stand together with the words before it. {WHERE}"""
 
 LIST = f"""\
 Print the words of a bucket in byte order, one a line. {WHERE}"""
@@ -183,8 +184,8 @@ def suggest(arguments: argparse.Namespace) -> int:
         except CommandError as error:
             if error.code != NO_WORD:
                 raise
-            holds = "more than one word" if has_words(word) else "no letter and no digit"
-            raise ConfigError(f"{word!r} holds {holds}; suggest takes one word or its beginning.") from error
+            holds = "more than one word behind its last blank" if has_words(word) else "no letter and no digit"
+            raise ConfigError(f"{word!r} holds {holds}; suggest completes one word.") from error
         if not words:
             remark_absent(index, arguments.collection, arguments.bucket)
     show(arguments, words, *words)

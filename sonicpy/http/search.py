@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import Query
@@ -96,7 +97,7 @@ class SearchOperations:
         word: Annotated[str, Query(max_length=200)],
         limit: PageLimit = 5,
     ) -> WordsJson:
-        """Return words that complete or correct a word."""
+        """Return words that complete or correct a word, those first that stand together with the words before it."""
         return WordsJson(words=await self._backend.call("suggest", collection, bucket, word, limit=limit))
 
     @takes_options("QUERY")
@@ -114,7 +115,7 @@ class SearchOperations:
         began = time.perf_counter()
         hits, words, meant = await asyncio.gather(
             self._backend.call("query", collection, bucket, text, **options),
-            suggested(self._backend, collection, bucket, text.split()[-1:], suggestions),
+            suggested(self._backend, collection, bucket, [text, *text.split()[-1:]], suggestions),
             did_you_mean(self._backend, collection, bucket, text),
         )
         found = hits_json(hits, text, options)
@@ -237,15 +238,16 @@ def marked_html(shown: Shown, explained: Explanation) -> Shown:
     return shown._replace(title=title, text=text)
 
 
-async def suggested(backend: Backend, collection: str, bucket: str, words: list[str], limit: int) -> list[str]:
-    """Return words that complete or correct the only word in a list; none if it holds no word."""
-    if not words or not limit:
-        return []
-    try:
-        found: list[str] = await backend.call("suggest", collection, bucket, words[0], limit=limit)
-    except CommandError:  # such as "don't-do", which is several words, or "!", which is none
-        return []
-    return found
+async def suggested(backend: Backend, collection: str, bucket: str, texts: list[str], limit: int) -> list[str]:
+    """Return words that complete or correct the last word of the first text that is answered; none if none is.
+
+    A text of several words is refused where words are suggested in the order of the alphabet, and by older servers.
+    """
+    for text in dict.fromkeys(texts if limit else ()):
+        with suppress(CommandError):  # or such as "don't-do", which is several words, or "!", which is none
+            found: list[str] = await backend.call("suggest", collection, bucket, text, limit=limit)
+            return found
+    return []
 
 
 async def did_you_mean(backend: Backend, collection: str, bucket: str, text: str) -> str | None:

@@ -12,11 +12,12 @@ from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
 from sonicpy.index.search.explain import Analysed, explain
+from sonicpy.index.search.fitting import counted_in, suggest_fitting
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.index.search.web_syntax import wanted_text
-from sonicpy.index.texts import TextReader, check_scope, lexed, one_word
+from sonicpy.index.texts import TextReader, check_scope
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.options import with_options
 from sonicpy.search import ExplainOptions, QueryOptions, Search, asked
@@ -104,8 +105,14 @@ class Answers(TextReader):
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
         """Return words of the bucket that complete or correct `word`.
 
+        Args:
+            word: a word, or the beginning of one. Words may stand before it, with blanks between: then those come first
+                that most objects hold together with them, and those that no object does are left out, if they can be.
+            limit: maximum of words.
+
         Raises:
-            InvalidArgument: `word` holds no word or more than one; or like `query`.
+            InvalidArgument: `word` holds no word; it holds several, and search.suggest_order is alphabetical; or like
+                `query`.
         """
         question = (collection, bucket, word, limit)
         store = self._engine.store
@@ -224,16 +231,19 @@ class Answers(TextReader):
         if type(limit) is not int or limit < 0:
             limit = number_of("limit", limit)
         with self._engine.read_words(collection, bucket) as lexicon:
-            term, typed_bytes = one_word(lexed(self._lexer(lexicon).lex_plain, word))
+            typed = self._typed(word, self._lexer(lexicon))
             if lexicon is None:
                 return [], None
             moment = _moment(lexicon)
             if kept is not None and kept[1] == moment:
                 return kept[2], moment
-            if self.config.search.suggest_order == "likely":
-                found = suggest_likely(lexicon, term, limit)
+            if typed.before:
+                window = self.config.store.kv.retain_word_objects
+                found = counted_in([lexicon], suggest_fitting(lexicon, typed, limit), window)
+            elif self.config.search.suggest_order == "likely":
+                found = suggest_likely(lexicon, typed.word, limit)
             else:
-                found = suggest_alphabetical(lexicon, term, limit, typed_bytes)
+                found = suggest_alphabetical(lexicon, typed.word, limit, typed.bytes)
         return list(map(bytes.decode, found)), moment
 
     def _lexer(self, lexicon: Lexicon | None) -> Lexer:

@@ -4,9 +4,10 @@ from sonicpy._native.terms import Terms
 from sonicpy.config import Config
 from sonicpy.errors import StoreError
 from sonicpy.index.changing import Changing
+from sonicpy.index.search.fitting import Typed
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.text_engine import TextEngine
-from sonicpy.index.texts import TextReader, check_scope, lexed, one_word
+from sonicpy.index.texts import TextReader, check_scope
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.rules import FIRST
 from sonicpy.search import Search
@@ -113,9 +114,9 @@ class Recorder(TextReader, Changing):
         check_scope(search)
         return self._query_terms(search, self._lexer_under(rules))
 
-    def read_word(self, word: str, rules: int | None = None) -> tuple[bytes, int]:
-        """Return the only word of a text, and how many bytes it had as typed. Raises as `Index.suggest`."""
-        return one_word(lexed(self._lexer_under(rules).lex_plain, word))
+    def read_typed(self, text: str, rules: int | None = None) -> Typed:
+        """Return the words of a text for SUGGEST. Raises as `Index.suggest`."""
+        return self._typed(text, self._lexer_under(rules))
 
     def take_record(self) -> bytes:
         """Return the record of the last change."""

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from sonicpy.index.answers import Answers
+from sonicpy.index.search.fitting import count_in
 from sonicpy.index.search.how import WORDS_SHOWN
 from sonicpy.index.search.lexicon import Lexicon
-from sonicpy.index.search.packed_terms import unpack_matching, unpack_terms
+from sonicpy.index.search.packed_terms import unpack_matching, unpack_terms, unpack_typed
 from sonicpy.index.search.parts import NamedObject, Part, bind, find
 from sonicpy.index.search.plan import of_plain
-from sonicpy.index.search.sketch import pack_completions, sketch_query, sketch_suggest
+from sonicpy.index.search.sketch import pack_completions, sketch_query, sketch_suggest, sketch_typed
 from sonicpy.index.search.statistics import NO_SKETCH, Sketch
 
 IS_ASCII, IS_GIVEN = 1, 2
@@ -59,6 +60,20 @@ class SpreadParts(Answers):
         """Return this part's sketch of the words that complete or correct a word."""
         with self._engine.read_words(collection, bucket) as lexicon:
             return NO_SKETCH if lexicon is None else sketch_suggest(lexicon, word.encode())
+
+    def spread_typed(self, collection: str, bucket: str, typed: Sequence[Any]) -> Sketch:
+        """Return this part's sketch of the words of a text for SUGGEST, which `pack_typed` packed."""
+        with self._engine.read_words(collection, bucket) as lexicon:
+            return NO_SKETCH if lexicon is None else sketch_typed(lexicon, unpack_typed(typed))
+
+    def spread_together(self, collection: str, bucket: str, groups: list[list[str]], words: list[str]) -> list[int]:
+        """Return how many objects of this part hold each of some words together with one word of each group."""
+        with self._engine.read_words(collection, bucket) as lexicon:
+            if lexicon is None:
+                return [0] * len(words)
+            before = [[word.encode() for word in group] for group in groups]
+            window = self.config.store.kv.retain_word_objects
+            return count_in(lexicon, before, [word.encode() for word in words], window)
 
     def spread_list(self, collection: str, bucket: str, limit: int, prefix: str, after: str | None) -> list[str]:
         """Return words of this part in byte order. Raises as `words`."""

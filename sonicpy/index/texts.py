@@ -4,12 +4,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sonicpy._native.ids import are_names
-from sonicpy._native.terms import PART, STOP, Terms
+from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy.arguments import language_of, not_unicode, text_of
 from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_names
 from sonicpy.index.search.asked_terms import asked_terms
+from sonicpy.index.search.fitting import Typed
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import without_last
 from sonicpy.index.search.web_syntax import read_web
@@ -63,6 +64,31 @@ class TextReader:
             return terms, None
         return terms, Matching(code, text.isascii(), is_given=lang is not None)
 
+    def _typed(self, text: str, lexer: Lexer) -> Typed:
+        """Return the words of a text for SUGGEST.
+
+        Args:
+            lexer: of the rules of the bucket.
+
+        Raises:
+            InvalidArgument: the text has no word, or its last part between blanks has several; it has several, and
+                search.suggest_order is alphabetical.
+        """
+        terms = lexed(lexer.lex_plain, text)
+        if self.config.search.suggest_order != "likely" or not len(terms) or is_one_word(terms):
+            return Typed([], *one_word(terms))
+        pieces = text.split()
+        while not len(terms := lexer.lex_plain(pieces.pop())):
+            pass  # signs behind the last word
+        before, code = lexer.lex_query(" ".join(pieces), None)
+        matching = None if self.config.search.stemming == "off" else Matching(code, text.isascii(), is_given=False)
+        words = [
+            (word, None if flags & (SPECIAL | STOP) else matching)
+            for word, flags in zip(before.words, before.flags, strict=True)
+            if not flags & PART
+        ]
+        return Typed(words, *one_word(terms))
+
     def _lexer_under(self, rules: int | None) -> Lexer:
         """Return the lexer of some rules; None: of those that a new bucket gets."""
         lexer = self._engine.lexer
@@ -75,15 +101,28 @@ def one_word(terms: Terms) -> tuple[bytes, int]:
     Raises:
         InvalidArgument: the text has no word, several, or the same one twice.
     """
+    place = _place_of_word(terms)
+    if place < 0:
+        raise InvalidArgument("word holds no word, or more than one; allowed is exactly one", "query_error")
+    return terms.words[place], terms.typed[place]
+
+
+def is_one_word(terms: Terms) -> bool:
+    """Return whether a text has one word, and that once."""
+    return _place_of_word(terms) >= 0
+
+
+def _place_of_word(terms: Terms) -> int:
+    """Return the place of the only word of a text; -1: it has no word, several, or the same one twice."""
     if terms.flags == ONE_WORD and terms.counts == ONCE:
-        return terms.words[0], terms.typed[0]
+        return 0
     words = [place for place, flags in enumerate(terms.flags) if not flags & (STOP | PART)]
     if len(words) == 2 and _is_signed(*(terms.words[place].decode() for place in words)):
         del words[0]
     # A run without blanks may count twice: as typed, and as a word of a dictionary. Its letters are terms, too.
     if len(words) != 1 or (terms.counts[words[0]] != 1 and len(terms.words) == 1):
-        raise InvalidArgument("word holds no word, or more than one; allowed is exactly one", "query_error")
-    return terms.words[words[0]], terms.typed[words[0]]
+        return -1
+    return words[0]
 
 
 def _is_signed(plain: str, signed: str) -> bool:

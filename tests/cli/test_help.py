@@ -70,10 +70,10 @@ def test_texts_without_words(run: Run, shared_server: Server) -> None:
             assert run("push", "nowords", "b", "o1", text, *where, said=said) == ""
         said = "sonicpy: the text holds no letter and no digit, so no object matches it\n"
         assert run("query", "nowords", "b", "!?", *where, said=said) == ""
-        said = "'!?' holds no letter and no digit; suggest takes one word or its beginning.\n"
+        said = "'!?' holds no letter and no digit; suggest completes one word.\n"
         run("suggest", "nowords", "b", "!?", *where, status=2, said=said)
-        for words in (["new yor"],):
-            said = "'new yor' holds more than one word; suggest takes one word or its beginning.\n"
+        for words in (["new yor/k"],):
+            said = "'new yor/k' holds more than one word behind its last blank; suggest completes one word.\n"
             run("suggest", "nowords", "b", *words, *where, status=2, said=said)
 
 

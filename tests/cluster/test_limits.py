@@ -31,6 +31,7 @@ from sonicpy.cluster.node.places import Places  # noqa: E402
 from sonicpy.cluster.registry.registry import Layout  # noqa: E402
 from sonicpy.errors import StoreError  # noqa: E402
 from sonicpy.http import over_channel  # noqa: E402
+from sonicpy.index.search.fitting import Typed  # noqa: E402
 from sonicpy.rules import FIRST  # noqa: E402
 
 QUERY = Query("c", "b", "apple", 10, 0, None)
@@ -56,7 +57,7 @@ def silent_service(spread: frozenset[str]) -> Any:
         lexer=SimpleNamespace(rules=FIRST),
     )
     recorder.read_query = lambda *_: ([1], None)
-    recorder.read_word = lambda word, _: (word.encode(), len(word))
+    recorder.read_typed = lambda word, _: Typed([], word.encode(), len(word))
     places = Places(Layout(2, 1, ("n1",), spread=tuple((name, 2) for name in spread)))
     none: Any = None
     desk: Any = SimpleNamespace(ask=ask, is_strong=False, rules=KnownRules(places, {}, none, recorder, ask))

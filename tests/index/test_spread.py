@@ -14,8 +14,9 @@ from sonicpy.cluster.registry.partitions import part_of
 from sonicpy.config import Config
 from sonicpy.index.index import Index
 from sonicpy.index.recorder import Recorder
+from sonicpy.index.search.fitting import suggest_fitting
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.packed_terms import pack_matching, pack_terms, unpack_matching, unpack_terms
+from sonicpy.index.search.packed_terms import pack_matching, pack_terms, pack_typed, unpack_matching, unpack_terms
 from sonicpy.index.search.parts import Page, RemotePart, merge
 from sonicpy.index.search.plan import Plan, to_plain
 from sonicpy.index.search.ranking import PLANNERS
@@ -165,7 +166,7 @@ def test_parts_suggest_what_one_store_suggests(one_and_parts: tuple[Index, list[
     typed = ["a", "ap", "lig", "word1", "nihgt", "runing", "serch", "w", "zzzzzz", "cafe", "t", "flihgts"]
     for word in typed:
         for limit in (1, 5, 20):
-            term, _ = Recorder(parts[0].config).read_word(word)
+            term = Recorder(parts[0].config).read_typed(word).word
             whole = SummedStatistics([through_json(part.spread_word(*SCOPE, term.decode())) for part in parts])
             expected = one.suggest(*SCOPE, word, limit=limit)
             assert [found.decode() for found in suggest_likely(whole, term, limit)] == expected, word
@@ -176,6 +177,24 @@ def test_parts_suggest_what_one_store_suggests(one_and_parts: tuple[Index, list[
             completions = likely_completions(packed, term, limit)
             assert completions == expected[: len(completions)], word
             assert len(completions) in (limit, len([each for each in expected if each.startswith(word)])), word
+
+
+@pytest.mark.parametrize("text", ["house a", "running the w", "walk lig", "library nihgt", "zzzz café n", "zzzz zzz"])
+def test_parts_suggest_words_that_fit(one_and_parts: tuple[Index, list[Part]], text: str) -> None:
+    one, parts = one_and_parts
+    typed = Recorder(parts[0].config).read_typed(text)
+    packed = through_json(pack_typed(typed))
+    statistics = SummedStatistics([through_json(part.spread_typed(*SCOPE, packed)) for part in parts])
+    steps = suggest_fitting(statistics, typed, 7)
+    counts: list[int] | None = None
+    while True:
+        try:
+            groups, words = next(steps) if counts is None else steps.send(counts)
+        except StopIteration as end:
+            assert [word.decode() for word in end.value] == one.suggest(*SCOPE, text, limit=7)
+            break
+        given = [[word.decode() for word in group] for group in groups], [word.decode() for word in words]
+        counts = list(map(sum, zip(*(part.spread_together(*SCOPE, *given) for part in parts), strict=True)))
 
 
 def test_a_part_without_the_bucket_knows_nothing(tmp_path: Path, one_and_parts: tuple[Index, list[Part]]) -> None:

@@ -25,7 +25,7 @@ def test_another_number_is_no_correction(bucket: sonicpy.Bucket) -> None:
     assert bucket.suggest("1002") == []
 
 
-@pytest.mark.parametrize("typed", ["new york", "new new", "!", ""])
+@pytest.mark.parametrize("typed", ["!", "", "don't-do"])
 def test_no_word_or_more_than_one(bucket: sonicpy.Bucket, typed: str) -> None:
     with pytest.raises(InvalidArgument):
         bucket.suggest(typed)

@@ -39,9 +39,10 @@ from sonicpy.cluster.peers.questions import Question, question_of
 from sonicpy.errors import StoreError
 from sonicpy.ids import Scope, check_names
 from sonicpy.index.search.demands import asks_nothing
+from sonicpy.index.search.fitting import Typed, suggest_fitting
 from sonicpy.index.search.how import HowFound, corrected_text
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.packed_terms import PLAIN_FIELDS, pack_matching, pack_terms
+from sonicpy.index.search.packed_terms import PLAIN_FIELDS, pack_matching, pack_terms, pack_typed
 from sonicpy.index.search.parts import RemotePart, merge
 from sonicpy.index.search.plan import Plan, only_whole, to_plain
 from sonicpy.index.search.ranking import PLANNERS
@@ -215,7 +216,10 @@ class Spread:
     async def _suggest(self, command: Suggest) -> bytes:
         collection, bucket, word, limit = command
         check_names(collection, bucket)
-        term, typed_bytes = self._recorder.read_word(word, await self._desk.rules.find(collection, bucket))
+        typed = self._recorder.read_typed(word, await self._desk.rules.find(collection, bucket))
+        if typed.before:
+            return replies.event("SUGGEST", [word.decode() for word in await self._fitting(command, typed)])
+        term = typed.word
         order = self._recorder.config.search.suggest_order
         if order == "likely":
             completions = await self._completions(collection, bucket, term, limit)
@@ -226,8 +230,30 @@ class Spread:
         if order == "likely":
             words = suggest_likely(statistics, term, limit)
         else:
-            words = suggest_alphabetical(statistics, term, limit, typed_bytes)
+            words = suggest_alphabetical(statistics, term, limit, typed.bytes)
         return replies.event("SUGGEST", [word.decode() for word in words])
+
+    async def _fitting(self, command: Suggest, typed: Typed) -> list[bytes]:
+        """Return the suggestions for a text of several words."""
+        scope = Scope(command.collection, command.bucket)
+        sketches = await self._typed_sketches(scope, typed)
+        if languages := common_languages(sketches):
+            before = [(word, matching and matching._replace(languages=languages)) for word, matching in typed.before]
+            sketches = await self._typed_sketches(scope, typed._replace(before=before))
+        steps = suggest_fitting(SummedStatistics(sketches), typed, command.limit)
+        counts: list[int] | None = None
+        while True:
+            try:
+                groups, words = next(steps) if counts is None else steps.send(counts)
+            except StopIteration as end:
+                found: list[bytes] = end.value
+                return found
+            fields = ([[word.decode() for word in group] for group in groups], [word.decode() for word in words])
+            answers = await self._ask(*scope, "spread_together", *scope, *fields)
+            counts = [sum(each) for each in zip(*map(json.loads, answers), strict=True)]
+
+    async def _typed_sketches(self, scope: Scope, typed: Typed) -> list[Sketch]:
+        return [json.loads(each) for each in await self._ask(*scope, "spread_typed", *scope, pack_typed(typed))]
 
     async def _completions(self, collection: str, bucket: str, term: bytes, limit: int) -> list[str]:
         """Return the likely completions of a word; none if a part takes its words from a graph, or its nodes are of a

@@ -58,6 +58,7 @@ METHODS = frozenset(
         *("count_buckets", "count_objects", "position_after", "stats"),
         *("spread_completions", "spread_find", "spread_list", "spread_terms", "spread_word"),
         *("spread_asked", "spread_how"),
+        *("spread_together", "spread_typed"),
     }
 )
 COMMIT_BEFORE = frozenset({"stats"})

@@ -5,6 +5,7 @@ from typing import Any
 
 from sonicpy._native.terms import Terms
 from sonicpy.index.search.demands import AskedTerms, demands_of, unpack_demands
+from sonicpy.index.search.fitting import Typed
 from sonicpy.index.search.matching import Matching
 
 IS_ASCII, IS_GIVEN = 1, 2
@@ -50,3 +51,15 @@ def unpack_matching(packed: Sequence[Any] | None) -> Matching | None:
         return None
     code, flags, *languages = packed
     return Matching(code, bool(flags & IS_ASCII), bool(flags & IS_GIVEN), *map(tuple, languages))
+
+
+def pack_typed(typed: Typed) -> list[Any]:
+    """Return the words of a text for SUGGEST, for JSON."""
+    before = [[word.decode(), pack_matching(matching)] for word, matching in typed.before]
+    return [before, typed.word.decode(), typed.bytes]
+
+
+def unpack_typed(packed: Sequence[Any]) -> Typed:
+    """Return the words of a text for SUGGEST, from JSON."""
+    before, word, typed_bytes = packed
+    return Typed([(each.encode(), unpack_matching(matching)) for each, matching in before], word.encode(), typed_bytes)

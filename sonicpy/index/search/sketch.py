@@ -14,6 +14,7 @@ from sonicpy.config import Config
 from sonicpy.index.search.beginnings import edits_of_beginning
 from sonicpy.index.search.demands import Demands, demands_of
 from sonicpy.index.search.expansion import EXAMINED, edits_allowed
+from sonicpy.index.search.fitting import Typed
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.planners.forms import EXPANDED_WORDS, spelled, without_family
@@ -84,13 +85,24 @@ def sketch_suggest(lexicon: Lexicon, term: bytes) -> Sketch:
     return sketch.sketch
 
 
+def sketch_typed(lexicon: Lexicon, typed: Typed) -> Sketch:
+    """Return a part's sketch of the words of a text for SUGGEST."""
+    sketch = _Sketcher(lexicon, sketch_suggest(lexicon, typed.word))
+    for word, matching in typed.before:
+        sketch.add(word)
+        if matching is not None:
+            sketch.add_family(word, matching)
+            sketch.add_languages(matching)
+    return sketch.sketch
+
+
 class _Sketcher:
-    def __init__(self, lexicon: Lexicon) -> None:
+    def __init__(self, lexicon: Lexicon, begun: Sketch | None = None) -> None:
         self._lexicon = lexicon
         length = lexicon.reader.state.total_length
-        self.sketch: Sketch = {**NO_SKETCH, "objects": lexicon.objects, "length": length}
+        self.sketch: Sketch = begun or {**NO_SKETCH, "objects": lexicon.objects, "length": length}
         for key in ("words", "families", "doubtful", "joined", "completed", "corrected", "begun"):
-            self.sketch[key] = {}
+            self.sketch[key] = self.sketch[key] if begun else {}
 
     def add(self, word: bytes) -> int:
         """Add the statistics of a word; return the number of objects that hold it."""

@@ -21,7 +21,7 @@ def suggest_likely(statistics: Statistics, word: bytes, limit: int) -> list[byte
     Completions may differ from the word in accents, corrections may be of a beginning. Corrections of one distance are
     ordered by likeness to `word` and by frequency, those of whole words first.
     """
-    words = _completed(statistics, word, limit)
+    words = completed(statistics, word, limit)
     if len(words) < limit:
         inner = [found for found in statistics.inner(word) if found[0] not in words]
         words += most_likely(word, inner, limit - len(words))
@@ -30,7 +30,7 @@ def suggest_likely(statistics: Statistics, word: bytes, limit: int) -> list[byte
     return [*words, *_corrected(statistics, word, limit - len(words), set(words))]
 
 
-def _completed(statistics: Statistics, word: bytes, limit: int) -> list[bytes]:
+def completed(statistics: Statistics, word: bytes, limit: int) -> list[bytes]:
     """Return the word and its completions. Who types accents means them: the others come last then."""
     words = statistics.likely(word, limit, COMPLETIONS_EXAMINED)
     variants = statistics.variants(word)

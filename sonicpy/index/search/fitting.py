@@ -1,0 +1,107 @@
+"""SUGGEST of several words: words that complete the last one and stand together with those before it.
+
+A completion counts by the objects that hold it together with the words before; each of these stands for its family,
+too. If no object holds a completion together with all of these, the first of them is left out, and so on. Words that no
+object holds are left out at once.
+"""
+
+from collections.abc import Generator, Sequence
+from typing import NamedTuple
+
+from sonicpy._native.together import count_together
+from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.statistics import Statistics
+from sonicpy.index.search.suggest import completed, suggest_likely
+
+COMPLETIONS_COUNTED = 256
+"""Completions that are counted together with the words before, at most, the most frequent ones."""
+OTHERS_COUNTED = 20
+"""Corrections, and words with a part that the word completes to, that are counted, at most."""
+BEFORE_MAX = 4
+"""Words before that count, at most, the last ones."""
+
+
+class Typed(NamedTuple):
+    """A text for SUGGEST.
+
+    Attributes:
+        before: the words before the last one, in the order as typed, each with how it leads to its family; None: it has
+            none.
+        word: the last word.
+        bytes: how many it had as typed.
+    """
+
+    before: list[tuple[bytes, Matching | None]]
+    word: bytes
+    bytes: int
+
+
+Fitting = Generator[tuple[list[list[bytes]], list[bytes]], list[int], list[bytes]]
+"""Yields groups of words, and words; is sent how many objects hold each of these words together with one word of each
+group; returns suggestions."""
+
+
+def suggest_fitting(statistics: Statistics, typed: Typed, limit: int) -> Fitting:
+    """Find at most `limit` words that complete or correct the last word, those first that most objects hold together
+    with the words before, then the most frequent ones. A word that no object holds together with these is not among
+    them, unless all words are such.
+    """
+    groups, word = _groups(statistics, typed), typed.word
+    found = completed(statistics, word, max(COMPLETIONS_COUNTED, limit))
+    others: list[bytes] | None = None
+    for first in range(len(groups)):
+        fitting = yield from _fitting(found, groups[first:])
+        if len(fitting) >= limit or (fitting and len(found) >= limit):
+            return fitting[:limit]
+        if others is None:
+            wanted = len(found) + OTHERS_COUNTED
+            others = [each for each in suggest_likely(statistics, word, wanted) if each not in found]
+        fitting += yield from _fitting(others, groups[first:])
+        if fitting:
+            return fitting[:limit]
+    return suggest_likely(statistics, word, limit)
+
+
+def counted_in(lexicons: Sequence[Lexicon], steps: Fitting, window: int) -> list[bytes]:
+    """Return the suggestions of `suggest_fitting`, by the objects of some buckets.
+
+    Args:
+        window: number of newest objects that each word finds; 0: all.
+    """
+    counts: list[int] | None = None
+    while True:
+        try:
+            groups, words = next(steps) if counts is None else steps.send(counts)
+        except StopIteration as end:
+            found: list[bytes] = end.value
+            return found
+        counts = [sum(each) for each in zip(*(count_in(one, groups, words, window) for one in lexicons), strict=True)]
+
+
+def count_in(lexicon: Lexicon, groups: list[list[bytes]], words: list[bytes], window: int) -> list[int]:
+    """Return how many objects of a bucket hold each of some words together with one word of each group.
+
+    Args:
+        window: number of newest objects that each word finds; 0: all.
+    """
+    rows = lexicon.rows(words)
+    before = [[row for row in lexicon.rows(group) if row is not None] for group in groups]
+    counts = iter(count_together(lexicon.reader, before, [row for row in rows if row is not None], window))
+    return [0 if row is None else next(counts) for row in rows]
+
+
+def _groups(statistics: Statistics, typed: Typed) -> list[list[bytes]]:
+    """Return the last words before that some object holds, each with its family."""
+    groups = [
+        [word, *statistics.family(word, matching).words] if matching else [word] for word, matching in typed.before
+    ]
+    return [group for group in groups if any(row is not None for row in statistics.rows(group))][-BEFORE_MAX:]
+
+
+def _fitting(words: list[bytes], groups: list[list[bytes]]) -> Fitting:
+    """Find the words that some object holds together with the groups, those of most objects first."""
+    if not words:
+        return []
+    counts = dict(zip(words, (yield groups, words), strict=True))
+    return sorted((word for word in words if counts[word]), key=lambda word: -counts[word])
