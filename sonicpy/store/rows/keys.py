@@ -14,6 +14,7 @@
     pending    as words
     removed    bucket u32 | IID u40 | number of the part u32
     facts      bucket u32 | kind u8
+    digests    bucket u32 | IID // 64 u40
     doomed     bucket u32        (dropped buckets whose rows are still to be deleted)
 
 The packers of the hot path are native (sonicpy._native.keys); the others are here.
@@ -33,6 +34,7 @@ __all__ = [
     "bucket_key",
     "bucket_of",
     "collection_prefix",
+    "digest_key",
     "fact_key",
     "fact_kind",
     "iid_of",
@@ -54,7 +56,7 @@ TERM_KEY_BYTES = 9
 STAGING = ""
 """The collection of the staged buckets of a restore; see `restore`."""
 
-length_key = object_key  # the row number takes the place of an IID
+length_key = digest_key = object_key  # the row number takes the place of an IID
 
 
 def length_row_of(key: bytes) -> int:

@@ -35,13 +35,14 @@ from sonicpy.store.disk.why import Why
 from sonicpy.store.rows import bucket_rules, uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import Touched
+from sonicpy.store.rows.digests import NO_DIGEST, DigestRows
 from sonicpy.store.rows.keys import bucket_of, fact_key, length_key, object_key, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.language_counts import LANGUAGES, add_languages
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
-from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
+from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id, uses_of
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
-from sonicpy.store.rows.numbered_terms import put_terms
+from sonicpy.store.rows.numbered_terms import drop_terms, put_terms
 from sonicpy.store.rows.removals import Removals
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.view import View
@@ -96,6 +97,7 @@ class WriteView(View):
         self._changed_states: set[tuple[str, str]] = set()
         self._changed_buckets: set[int] = set()  # rows of these may still have to be written
         self._required: set[str] = set()  # names that `meta` lists already
+        self._had_digests: bool | None = None  # whether `meta` listed them before; None: not read yet
 
     def add_terms(self, bucket: int, terms: list[tuple[int, bytes]]) -> None:
         """Add (term id, term) pairs of new words, by rising term id; sixteen of them share a row, written once."""
@@ -121,9 +123,18 @@ class WriteView(View):
         for bucket in list(self._new_terms):
             self.flush_new_terms(bucket)
         if self.terms.changed:
+            self._flush_vanished()
             words, common = self.terms.rows()
             self.transaction.put_many(WORDS, words)
             self.transaction.put_many(COMMON, common)
+
+    def _flush_vanished(self) -> None:
+        """Delete the rows of the words that lost their last object in the cache."""
+        words, common, terms = self.terms.take_vanished()
+        self.transaction.delete_many(WORDS, words)
+        self.transaction.delete_many(COMMON, common)
+        for bucket in sorted({bucket for bucket, _ in terms}):
+            drop_terms(self.transaction, bucket, [term_id for other, term_id in terms if other == bucket])
 
     def flush_records(self, bucket: int) -> None:
         """Write the newest row of records of a bucket."""
@@ -264,6 +275,33 @@ class WriteView(View):
         self._changed_buckets.add(bucket)
         self._write_cache.of(bucket).facts[kind] = value
 
+    def digest(self, bucket: int, iid: int) -> bytes:
+        """Return the digest of the text of an object; NO_DIGEST: it has none."""
+        return self._digests(bucket).get(self.transaction, iid)
+
+    def set_digest(self, bucket: int, iid: int, digest: bytes) -> None:
+        """Note the digest of the text that an object holds, until its words change."""
+        self.require(uses.DIGESTS)
+        self._changed_buckets.add(bucket)
+        self._digests(bucket).set(self.transaction, iid, digest)
+
+    def end_digest(self, bucket: int, iid: int) -> None:
+        """Note that the words of an object change in another way than by an UPSERT."""
+        if self._uses_digests and self.digest(bucket, iid) != NO_DIGEST:
+            self.set_digest(bucket, iid, NO_DIGEST)
+
+    @property
+    def _uses_digests(self) -> bool:
+        if self._had_digests is None:
+            self._had_digests = uses.DIGESTS in uses_of(self.transaction)
+        return self._had_digests or uses.DIGESTS in self._required
+
+    def _digests(self, bucket: int) -> DigestRows:
+        cache = self._write_cache.of(bucket)
+        if cache.digests is None:
+            cache.digests = DigestRows(bucket)
+        return cache.digests
+
     def languages_waiting(self, bucket: int) -> dict[bytes, int]:
         """Return the languages of texts that the fact does not count yet, see `Terms.languages`, to be added to. The
         caller says so by `note_languages_wait` before the first one."""
@@ -349,12 +387,18 @@ class WriteView(View):
         """Return the rows of words, by their keys, without the keys that have no row."""
         waiting = self.terms.waiting(keys)
         stored = super().word_rows([key for key in keys if key not in waiting])
+        for key in self.terms.vanished():
+            stored.pop(key, None)
         return {**stored, **waiting}
 
     def word_rows_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[StoredRow]:
         """Return the first `limit` rows of words whose keys are not before `start`, in key order; see `View`."""
-        stored = super().word_rows_from(start, limit, prefix)
-        waiting = self.terms.waiting_between(start, stored[-1][0] if len(stored) == limit else behind(prefix))
+        vanished = self.terms.vanished()
+        asked = limit + len(vanished)
+        stored = super().word_rows_from(start, asked, prefix)
+        waiting = self.terms.waiting_between(start, stored[-1][0] if len(stored) == asked else behind(prefix))
+        if vanished:
+            stored = [row for row in stored if row[0] not in vanished]
         for row in sorted(waiting.items()):  # few, in a list that is sorted: sorting all again would take longer
             place = bisect_left(stored, row[0], key=KEY)
             stored[place : place + (place < len(stored) and stored[place][0] == row[0])] = [row]
@@ -367,8 +411,12 @@ class WriteView(View):
 
     def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
         """Return the keys of the rows of `word_rows_from`, in less time."""
-        stored = super().word_keys_from(start, limit, prefix)
-        waiting = self.terms.waiting_between(start, stored[-1] if len(stored) == limit else behind(prefix))
+        vanished = self.terms.vanished()
+        asked = limit + len(vanished)
+        stored = super().word_keys_from(start, asked, prefix)
+        waiting = self.terms.waiting_between(start, stored[-1] if len(stored) == asked else behind(prefix))
+        if vanished:
+            stored = [key for key in stored if key not in vanished]
         for key in sorted(waiting):
             place = bisect_left(stored, key)
             if place == len(stored) or stored[place] != key:
@@ -407,6 +455,8 @@ class WriteView(View):
         for bucket in changed:
             self._put_lengths(bucket)
             self._put_facts(bucket)
+            if (digests := self._write_cache.of(bucket).digests) is not None:
+                digests.write(self.transaction)
         self._changed_buckets.clear()
         self._write_cache.shrink()
 

@@ -1,0 +1,3 @@
+DIGEST_BYTES: int
+
+def digest_of(object: str, text: str, lang: str | None, rules: int, rest: bytes = b"") -> bytes: ...
