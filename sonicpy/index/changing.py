@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from sonicpy._native.digest import digest_of
+from sonicpy._native.digest import digest_of, normal_text
 from sonicpy._native.ids import SAMPLED_NAMES, is_sampled, push_names
 from sonicpy._native.terms import Terms
 from sonicpy.api.counted import need_no
@@ -73,6 +73,7 @@ class Changing:
         if lang is not None:
             lang = language_of(lang)
         is_counted = lang is not None or names == SAMPLED_NAMES or (not names and is_sampled(oid))
+        text = normal_text(text if type(text) is str else text_of("text", text))
         while True:
             lexer = engine.lexer_of(collection, bucket)
             digest = self._digest(oid, text, lang, lexer.rules)
@@ -165,8 +166,6 @@ class Changing:
         return self._engine.apply(FlushObject(collection, bucket, self._engine.known_name(collection, bucket, object)))
 
     def _digest(self, oid: str, text: str, lang: str | None, rules: int) -> bytes:
-        if type(text) is not str:
-            text = text_of("text", text)
         try:
             return digest_of(oid, text, lang, rules)
         except UnicodeEncodeError as error:

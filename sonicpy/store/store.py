@@ -253,8 +253,10 @@ class Store(RecoveringStore):
         for push in pushes:
             scope = (push.collection, push.bucket)
             if scope not in seen:
-                state = view.bucket(*scope)
-                seen[scope] = push.rules if state is None else view.rules(state.bucket)
+                writer = view.writer_cache.get(scope)
+                state = view.bucket(*scope) if writer is None else None
+                found = push.rules if state is None else view.rules(state.bucket)
+                seen[scope] = found if writer is None else writer.rules
             if seen[scope] != push.rules:
                 raise RulesDiffer(scope, seen[scope])
 

@@ -94,13 +94,14 @@ cdef class PushWriter:
         write_cut: writes what a replaced text leaves, after `write`: `write_cut(iid, vanished, blocks, deleted_blocks,
             shorter)`. Each of the last four may be None: the keys of words that were live, (key, block) pairs, the keys
             of blocks to delete, and if the object became shorter (term id, tf) of its postings whose impacts are stored.
+        end_digest: called with the IID of an object that a PUSH changed.
     """
     cdef Counters _counters
     cdef TermCache _terms
     cdef NameMap _names
     cdef BufferedRow _newest
     cdef Lengths _lengths
-    cdef object _read_names, _find_among, _read_words, _read_blocks, _write, _read_terms, _write_cut
+    cdef object _read_names, _find_among, _read_words, _read_blocks, _write, _read_terms, _write_cut, _end_digest
     cdef bint _by_association, _letters
 
     def __cinit__(
@@ -119,8 +120,9 @@ cdef class PushWriter:
         bint letters=False,
         read_terms=None,
         write_cut=None,
+        end_digest=None,
     ):
-        self._read_terms, self._write_cut = read_terms, write_cut
+        self._read_terms, self._write_cut, self._end_digest = read_terms, write_cut, end_digest
         self._counters = counters
         self._terms = terms
         self._names = names
@@ -184,6 +186,8 @@ cdef class PushWriter:
         self._lengths.set(iid, pack_length(record.total_tf() + change.length_change))
         if new_terms is not None or rewritten is not None or appeared is not None or packed is not None or change.blocks:
             self._write(iid, rewritten, new_terms, appeared, packed, change.blocks or None)
+            if rewritten is not None and self._end_digest is not None:
+                self._end_digest(iid)
         return True
 
     def replace(self, str oid not None, Terms terms not None) -> int:

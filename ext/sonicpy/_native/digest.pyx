@@ -1,4 +1,4 @@
-"""The digest of a text that an UPSERT gave an object."""
+"""The digest of a text that an UPSERT gave an object, and the form of the text that it is made of."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint64_t
@@ -8,12 +8,34 @@ from sonicpy._native.blake2b cimport blake2b
 from sonicpy._native.varint cimport put_varint, varint_bytes
 
 cdef extern from "Python.h":
+    bint Py_UNICODE_ISSPACE(Py_UCS4 character) noexcept
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
 
 cdef enum:
     BYTES = 8
 
 DIGEST_BYTES = BYTES
+
+
+def normal_text(str text not None) -> str:
+    """Return a text with one blank in place of each run of white space, and none at its ends.
+
+    Lines of the channel bring a text with other white space than the library: in this form it is one text.
+    """
+    cdef Py_ssize_t at, size = len(text)
+    cdef Py_UCS4 character
+    cdef bint was_blank = True
+    for at in range(size):
+        character = text[at]
+        if character > 0x20 and character < 0x80:
+            was_blank = False
+        elif Py_UNICODE_ISSPACE(character):
+            if was_blank or character != 0x20:
+                return " ".join(text.split())
+            was_blank = True
+        else:
+            was_blank = False
+    return " ".join(text.split()) if was_blank and size else text
 
 
 def digest_of(str object not None, str text not None, str lang, uint64_t rules, bytes rest not None=b"") -> bytes:

@@ -52,8 +52,9 @@ class BucketTables:
             self._write_push,
             view.by_association,
             letters,
-            partial(view.terms_numbered, state.bucket),
+            partial(view.few_terms_numbered, state.bucket),
             self._write_cut,
+            partial(view.end_digest, state.bucket),
         )
 
     def _write_push(
@@ -73,7 +74,6 @@ class BucketTables:
             view.note_pending(state, appeared, Why.APPEARED)
         if rewritten is not None:
             view.note_rewritten(state.bucket, rewritten)
-            view.end_digest(state.bucket, iid)
         if record is not None:
             self.put_record(iid, record)
         if blocks is not None:

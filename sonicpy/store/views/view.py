@@ -157,7 +157,10 @@ class View:
         if state is None:
             return False
         name = oid.encode()
-        return any(self.digest(state.bucket, iid) == digest for iid in self.named(state, name, name_hash(name)))
+        for iid in self.named(state, name, name_hash(name)):
+            if self.digest(state.bucket, iid) == digest:
+                return True
+        return False
 
     def fact(self, bucket: int, kind: int) -> bytes | None:
         """Return the fact of a bucket, by its number, of a kind; None: there is none."""

@@ -42,7 +42,7 @@ from sonicpy.store.rows.language_counts import LANGUAGES, add_languages
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
 from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id, uses_of
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
-from sonicpy.store.rows.numbered_terms import drop_terms, put_terms
+from sonicpy.store.rows.numbered_terms import drop_terms, few_terms_numbered, put_terms
 from sonicpy.store.rows.removals import Removals
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.view import View
@@ -110,6 +110,12 @@ class WriteView(View):
         """Return the terms of some term ids of a bucket by term id, without those that have none."""
         self.flush_new_terms(bucket)
         return super().terms_numbered(bucket, term_ids)
+
+    def few_terms_numbered(self, bucket: int, term_ids: list[int]) -> dict[int, bytes]:
+        """Return `terms_numbered`, in less time for a few term ids."""
+        if bucket in self._new_terms:
+            self.flush_new_terms(bucket)
+        return few_terms_numbered(self.transaction, bucket, term_ids)
 
     def flush_new_terms(self, bucket: int) -> None:
         """Write the terms of new words of a bucket."""
