@@ -13,9 +13,7 @@ _Write = Callable[
     [int, list[int] | None, list[tuple[int, bytes]] | None, list[bytes] | None, bytes | None, _Rows | None], None
 ]
 
-_WriteCut = Callable[
-    [int, list[bytes] | None, _Rows | None, list[bytes] | None, list[tuple[int, int]] | None], None
-]
+_WriteCut = Callable[[int, list[bytes] | None, _Rows | None, list[bytes] | None, list[tuple[int, int]] | None], None]
 
 class Counters:
     bucket: int

@@ -25,7 +25,11 @@ class Pieces:
 
     def __init__(self) -> None:
         self.waits = False
-        self._end()
+        self._names: tuple[str, ...] = ()
+        self._texts: list[str] = []
+        self._bytes = 0
+        self._since = 0.0
+        self._refused: str | None = None
 
     def take(self, command: Upsert) -> Upsert | None:
         """Return the command with its whole text; None: more pieces of it are to come.
@@ -73,11 +77,7 @@ class Pieces:
         self._texts, self._bytes, self._refused = [], 0, f"{why}: send all of it again"
 
     def _end(self) -> None:
-        self._names: tuple[str, ...] = ()
-        self._texts: list[str] = []
-        self._bytes = 0
-        self._since = 0.0
-        self._refused: str | None = None
+        self._names, self._texts, self._bytes, self._refused = (), [], 0, None
         self.waits = False
 
 

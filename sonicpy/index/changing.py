@@ -12,7 +12,14 @@ from sonicpy.ids import ObjectName, check_collection, check_names, object_name
 from sonicpy.index.ingest.terms import NO_TERMS, check_rules, packed_terms
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.index.texts import lexed
-from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, PopTerms, RulesDiffer, Upsert
+from sonicpy.store.changing.mutations import (
+    FlushBucket,
+    FlushCollection,
+    FlushObject,
+    PopTerms,
+    RulesDiffer,
+    UpsertTerms,
+)
 from sonicpy.store.fields.all_fields import DIGESTS
 
 
@@ -83,7 +90,7 @@ class Changing:
             if is_counted:
                 lexer.note_language(terms, text, lang)
             try:
-                engine.apply(Upsert(collection, bucket, oid, terms, lexer.rules, ((DIGESTS.id, digest),)))
+                engine.apply(UpsertTerms(collection, bucket, oid, terms, lexer.rules, ((DIGESTS.id, digest),)))
             except RulesDiffer as other:
                 engine.note_rules(other)
             else:

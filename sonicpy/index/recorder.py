@@ -10,7 +10,7 @@ from sonicpy.index.texts import TextReader, check_scope, lexed, one_word
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.rules import FIRST
 from sonicpy.search import Search
-from sonicpy.store.changing.mutations import Mutation, Upsert, pack_mutation, pack_push
+from sonicpy.store.changing.mutations import Mutation, UpsertTerms, pack_mutation, pack_push
 
 RECORD_BYTES_MAX = 900 << 10
 """A broker takes messages of at most 1 MiB."""
@@ -49,7 +49,7 @@ class RecorderEngine(TextEngine):
         Raises:
             StoreError: the record is too long for the cluster's log.
         """
-        if isinstance(mutation, Upsert):
+        if isinstance(mutation, UpsertTerms):
             self._check_rules(mutation.oid, mutation.rules)
         self._keep(pack_mutation(mutation))
         return 0

@@ -27,7 +27,7 @@ from sonicpy.rules import FIRST
 from sonicpy.store.care.convert import bring_up_to_date, is_convertible
 from sonicpy.store.care.startup import prepare
 from sonicpy.store.changing.apply import apply_all
-from sonicpy.store.changing.mutations import Mutation, PushTerms, RulesDiffer, Upsert, pack_mutation, pack_push
+from sonicpy.store.changing.mutations import Mutation, PushTerms, RulesDiffer, UpsertTerms, pack_mutation, pack_push
 from sonicpy.store.disk import folder as store_folder
 from sonicpy.store.disk.background_sync import BackgroundSync
 from sonicpy.store.disk.boot_mark import note_boot
@@ -126,7 +126,7 @@ class Store(RecoveringStore):
             StoreError: it was not carried out; everything applied before it is.
             RulesDiffer: a PUSH whose bucket has other rules than the text; nothing was changed.
         """
-        if isinstance(mutation, PushTerms | Upsert):
+        if isinstance(mutation, PushTerms | UpsertTerms):
             self._check_accepting()
             self._check_rules((mutation,))
         work = partial(apply_all, in_steps=True) if in_steps else apply_all
@@ -175,16 +175,6 @@ class Store(RecoveringStore):
         if self._board is not None:
             self._board.mark(collection, bucket, view.transaction.number)
 
-    def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
-        """Return whether an object holds the text of a digest, by what this thread may change."""
-        if self.has_removals or self.is_torn:
-            return False  # the change takes away the rest first
-        if self.view is not None:
-            return self.view.has_digest(collection, bucket, oid, digest)
-        with self.reading() as view:
-            found: bool = view.has_digest(collection, bucket, oid, digest)
-        return found
-
     def _carry_out(
         self, record: bytes, change: tuple[Any, ...], work: Callable[[WriteView, Item], Value], given: Item
     ) -> Value:
@@ -216,7 +206,7 @@ class Store(RecoveringStore):
             self._mark(self._board, change)
         return answer
 
-    def apply_pushes(self, pushes: Sequence[PushTerms | Upsert], *, new: bool = False) -> list[int]:
+    def apply_pushes(self, pushes: Sequence[PushTerms | UpsertTerms], *, new: bool = False) -> list[int]:
         """Carry out many PUSHes, or UPSERTs, as one change; return the places of the PUSHes left out.
 
         Args:
@@ -246,7 +236,7 @@ class Store(RecoveringStore):
                 self._mark(self._board, push)
         return left_out
 
-    def _check_rules(self, pushes: Sequence[PushTerms | Upsert]) -> None:
+    def _check_rules(self, pushes: Sequence[PushTerms | UpsertTerms]) -> None:
         """Raise RulesDiffer if a bucket exists and has other rules than a text."""
         view = self._writing()
         seen: dict[tuple[str, str], int] = {}

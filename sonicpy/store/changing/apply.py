@@ -14,7 +14,7 @@ from sonicpy.store.changing.mutations import (
     Mutation,
     PopTerms,
     PushTerms,
-    Upsert,
+    UpsertTerms,
     names_of,
 )
 from sonicpy.store.changing.remove_steps import flush_collection, flush_object, settle, step
@@ -109,7 +109,7 @@ def _change_fields(view: "WriteView", mutation: ChangeFields, in_steps: bool) ->
     return 0
 
 
-def _upsert(view: "WriteView", mutation: Upsert, in_steps: bool) -> int:
+def _upsert(view: "WriteView", mutation: UpsertTerms, in_steps: bool) -> int:
     collection, bucket, oid, terms, rules, fields = mutation
     writer = writer_of(view, collection, bucket, rules)
     iid = writer.replace(oid, terms)
@@ -117,7 +117,7 @@ def _upsert(view: "WriteView", mutation: Upsert, in_steps: bool) -> int:
         writer.count_languages(terms.languages)
     for id, value in fields:
         if id == DIGESTS.id:
-            view.set_digest(writer.state.bucket, iid, value)
+            view.digests.set(writer.state.bucket, iid, value)
         else:
             FIELDS[id].apply(writer, oid, FieldMode.REPLACE, value)
     return 0
@@ -129,7 +129,7 @@ APPLY: "dict[type[Mutation], Callable[[WriteView, Any, bool], int]]" = {
     FlushBucket: _flush_bucket,
     FlushCollection: _flush_collection,
     ChangeFields: _change_fields,
-    Upsert: _upsert,
+    UpsertTerms: _upsert,
 }
 """The function that carries out each mutation but a PUSH, the most frequent one."""
 

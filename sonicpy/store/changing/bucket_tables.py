@@ -54,7 +54,7 @@ class BucketTables:
             letters,
             partial(view.few_terms_numbered, state.bucket),
             self._write_cut,
-            partial(view.end_digest, state.bucket),
+            partial(view.digests.end, state.bucket),
         )
 
     def _write_push(

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class BucketWriter:
     """Changes one bucket, in the view's transaction and in its `WriteCache`.
 
-    It is valid as long as the transaction, unless the bucket is flushed or renamed: see `writer_of`. PUSH and UPSERT are
-    native and work on cached rows of words; POP and FLUSHO write these rows first and work on the tables.
+    It is valid as long as the transaction, unless the bucket is flushed or renamed: see `writer_of`. PUSH and UPSERT
+    are native and work on cached rows of words; POP and FLUSHO write these rows first and work on the tables.
     """
 
     def __init__(self, view: "WriteView", state: BucketState) -> None:
@@ -53,6 +53,11 @@ class BucketWriter:
             if not waiting:
                 self.view.note_languages_wait(self.state.bucket)
             waiting[languages] = waiting.get(languages, 0) + 1
+
+    def iid_of(self, oid: str) -> int | None:
+        """Return the IID of an object; None: it does not exist."""
+        found = find_object(self.view, self.state, oid)
+        return None if found is None else found[0]
 
     def pop(self, oid: str, words: list[bytes]) -> int:
         """Remove words from an object; delete it if none is left; return the number of removed words, except hidden
@@ -86,7 +91,7 @@ class BucketWriter:
         if len(record) <= terms:
             return self.flush_object(oid)
         bucket = self.state.bucket
-        self.view.end_digest(bucket, iid)
+        self.view.digests.end(bucket, iid)
         parts = record.parts(terms)
         self._transaction.put_many(
             REMOVED, [(removed_key(bucket, iid, place), part) for place, part in enumerate(parts)]
@@ -134,7 +139,7 @@ class BucketWriter:
     def _remove(self, iid: int, record: ObjectRecord, words: list[bytes]) -> int:
         state = self.state
         self._note_rewritten(record)
-        self.view.end_digest(state.bucket, iid)
+        self.view.digests.end(state.bucket, iid)
         change = RemoveTerms(state.bucket, iid, words, record, self.view.by_association, self._letters)
         self._change_words(change)
         if change.turned:

@@ -97,7 +97,7 @@ class ChangeFields(NamedTuple):
     fields: tuple[tuple[int, bytes], ...]
 
 
-class Upsert(NamedTuple):
+class UpsertTerms(NamedTuple):
     """Give an object just the terms of a text: what else it held goes. It keeps its place among the objects.
 
     Attributes:
@@ -113,7 +113,7 @@ class Upsert(NamedTuple):
     fields: tuple[tuple[int, bytes], ...] = ()
 
 
-Mutation = PushTerms | PopTerms | FlushObject | FlushBucket | FlushCollection | ChangeFields | Upsert
+Mutation = PushTerms | PopTerms | FlushObject | FlushBucket | FlushCollection | ChangeFields | UpsertTerms
 
 FIELD_KIND = 6
 FIELD_BYTE = bytes((FIELD_KIND,))
@@ -125,7 +125,7 @@ UPSERT_KIND = 8
 UPSERT_BYTE = bytes((UPSERT_KIND,))
 KINDS: dict[int, type[Mutation]] = {
     1: PushTerms, 2: PopTerms, 3: FlushObject, 4: FlushBucket, 5: FlushCollection, FIELD_KIND: ChangeFields,
-    UPSERT_KIND: Upsert,
+    UPSERT_KIND: UpsertTerms,
 }  # fmt: skip
 """First byte of a log record -> its kind of mutation. A number is never reused."""
 
@@ -157,9 +157,9 @@ def unpack_mutation(record: bytes) -> Mutation:
         mutation: Mutation = _CODEC.unpack(record)
     except (DamagedBytes, UnicodeDecodeError) as error:
         raise StoreDamaged(f"a record of the log cannot be read: {error}") from error
-    if isinstance(mutation, PushTerms | Upsert) and mutation.rules not in KNOWN:
+    if isinstance(mutation, PushTerms | UpsertTerms) and mutation.rules not in KNOWN:
         check_known([f"rules {mutation.rules}"], RECORD)
-    if isinstance(mutation, ChangeFields | Upsert):
+    if isinstance(mutation, ChangeFields | UpsertTerms):
         check_known([f"field {id}" for id, _ in mutation.fields if id not in FIELDS], RECORD)
     if type(mutation) is ChangeFields:
         check_known([f"mode {mutation.mode}"] if mutation.mode not in MODES else [], RECORD)
@@ -173,7 +173,7 @@ def uses_of_record(record: bytes) -> frozenset[str]:
     if record[:1] not in (FIELD_BYTE, UPSERT_BYTE):
         return frozenset()
     mutation = unpack_mutation(record)
-    assert isinstance(mutation, ChangeFields | Upsert)
+    assert isinstance(mutation, ChangeFields | UpsertTerms)
     names = {name for id, _ in mutation.fields if (name := FIELDS[id].name) is not None}
     if isinstance(mutation, ChangeFields):
         return frozenset(names | {FIELD_RECORDS})

@@ -13,12 +13,12 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.digests import DIGEST_BYTES, DIGESTS_PER_ROW, NO_DIGEST, digests_in
 from sonicpy.store.rows.keys import bucket_key, object_key
 from sonicpy.store.rows.meta import uses_of
-from sonicpy.store.views.bucket_reader import find_object
 
 if TYPE_CHECKING:
     from sonicpy.store.views.bucket_reader import BucketReader
 
 ROW_KEY_BYTES = 9
+ROW_SIZES = range(DIGEST_BYTES, (DIGESTS_PER_ROW + 1) * DIGEST_BYTES, DIGEST_BYTES)
 
 
 class Digests:
@@ -32,13 +32,13 @@ class Digests:
         """Note the digest of an object that exists; see `Field`."""
         if len(value) != DIGEST_BYTES:
             raise DamagedBytes(f"a digest has {len(value)} bytes, not {DIGEST_BYTES}")
-        found = find_object(writer.view, writer.state, oid)
-        if found is not None:
-            writer.view.set_digest(writer.state.bucket, found[0], value)
+        iid = writer.iid_of(oid)
+        if iid is not None:
+            writer.view.digests.set(writer.state.bucket, iid, value)
 
     def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
         """End the digest of an object that goes; see `Field`."""
-        writer.view.end_digest(writer.state.bucket, iid)
+        writer.view.digests.end(writer.state.bucket, iid)
 
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
         """Yield the errors of the digests of a bucket; see `Field`."""
@@ -46,7 +46,7 @@ class Digests:
         for key, row in transaction.rows(DIGESTS, bucket_key(state.bucket)):
             has_rows = True
             number = int.from_bytes(key[4:], "big")
-            if len(key) != ROW_KEY_BYTES or not 0 < len(row) <= DIGESTS_PER_ROW * DIGEST_BYTES or len(row) % DIGEST_BYTES:
+            if len(key) != ROW_KEY_BYTES or len(row) not in ROW_SIZES:
                 yield f"the row {key[4:].hex()} of digests has {len(row)} bytes; allowed are {DIGEST_BYTES} an object"
                 continue
             if row.endswith(NO_DIGEST):

@@ -27,6 +27,7 @@ class FieldWriter(Protocol):
     Attributes:
         push: gives an object the terms of a text; creates the object if it is missing.
         replace: as `push`, and takes all other terms away; returns the IID.
+        iid_of: returns the IID of an object; None: it does not exist.
         view: of the open write transaction.
         state: of the bucket.
     """
@@ -39,6 +40,7 @@ class FieldWriter(Protocol):
     def view(self) -> "WriteView": ...
     @property
     def state(self) -> BucketState: ...
+    def iid_of(self, oid: str) -> int | None: ...
 
 
 class Field(Protocol):

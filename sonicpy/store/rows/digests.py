@@ -7,10 +7,10 @@ ends with its last digest; between them, eight zero bytes mean that there is non
 from collections.abc import Iterator
 
 from sonicpy._native.digest import DIGEST_BYTES
+from sonicpy._native.keys import object_key as digest_key  # the row number takes the place of an IID
 from sonicpy.store.disk.transaction import DIGESTS, Transaction
-from sonicpy.store.rows.keys import bucket_key, digest_key
 
-__all__ = ["DIGESTS_PER_ROW", "DIGEST_BYTES", "NO_DIGEST", "DigestRows", "digest_at", "digests_in", "stored_digests"]
+__all__ = ["DIGESTS_PER_ROW", "DIGEST_BYTES", "NO_DIGEST", "DigestRows", "digest_at", "digest_key", "digests_in"]
 
 DIGESTS_PER_ROW = 64
 """Seven rows fill a page of LMDB; a row of 512 digests would be written whole for each of them."""
@@ -27,14 +27,6 @@ def digests_in(row: bytes) -> Iterator[tuple[int, bytes]]:
     for place in range(len(row) // DIGEST_BYTES):
         if (digest := digest_at(row, place)) != NO_DIGEST:
             yield place, digest
-
-
-def stored_digests(transaction: Transaction, bucket: int) -> Iterator[tuple[int, bytes]]:
-    """Yield IID and digest of the objects of a bucket that have one, by rising IID."""
-    for key, row in transaction.rows(DIGESTS, bucket_key(bucket)):
-        first = int.from_bytes(key[4:], "big") * DIGESTS_PER_ROW
-        for place, digest in digests_in(row):
-            yield first + place, digest
 
 
 class DigestRows:

@@ -34,7 +34,6 @@ __all__ = [
     "bucket_key",
     "bucket_of",
     "collection_prefix",
-    "digest_key",
     "fact_key",
     "fact_kind",
     "iid_of",
@@ -56,7 +55,7 @@ TERM_KEY_BYTES = 9
 STAGING = ""
 """The collection of the staged buckets of a restore; see `restore`."""
 
-length_key = digest_key = object_key  # the row number takes the place of an IID
+length_key = object_key  # the row number takes the place of an IID
 
 
 def length_row_of(key: bytes) -> int:

@@ -20,7 +20,6 @@ from sonicpy.errors import StoreDamaged
 from sonicpy.store.disk.transaction import TERMS, Transaction
 from sonicpy.store.rows.keys import bucket_key, term_key
 
-
 FEW = 4
 """Term ids that are looked up one by one."""
 

@@ -25,13 +25,12 @@ from sonicpy.store.disk.transaction import (
 )
 from sonicpy.store.rows.bucket_rules import RULES, unpack_rules
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.digests import DIGESTS_PER_ROW, NO_DIGEST, digest_at
+from sonicpy.store.rows.digests import DIGESTS_PER_ROW, NO_DIGEST, digest_at, digest_key
 from sonicpy.store.rows.keys import (
     STAGING,
     after_collection,
     bucket_of,
     collection_prefix,
-    digest_key,
     fact_key,
     fact_kind,
     scope_key,
@@ -157,10 +156,8 @@ class View:
         if state is None:
             return False
         name = oid.encode()
-        for iid in self.named(state, name, name_hash(name)):
-            if self.digest(state.bucket, iid) == digest:
-                return True
-        return False
+        iids = self.named(state, name, name_hash(name))
+        return digest in [self.digest(state.bucket, iid) for iid in iids]
 
     def fact(self, bucket: int, kind: int) -> bytes | None:
         """Return the fact of a bucket, by its number, of a kind; None: there is none."""

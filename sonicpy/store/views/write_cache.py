@@ -10,7 +10,6 @@ from sonicpy._native.term_cache import TermCache
 from sonicpy.store.disk.transaction import OBJECTS, Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import RecentChanges
-from sonicpy.store.rows.digests import DigestRows
 from sonicpy.store.rows.keys import object_key
 from sonicpy.store.rows.lengths import Lengths
 from sonicpy.store.rows.names import NewNames
@@ -67,10 +66,9 @@ class BucketWriteCache:
         languages: texts that the fact of the languages does not count yet, by `Terms.languages`.
     """
 
-    __slots__ = ("digests", "facts", "languages", "lengths", "names", "newest")
+    __slots__ = ("facts", "languages", "lengths", "names", "newest")
 
     def __init__(self) -> None:
-        self.digests: DigestRows | None = None
         self.facts: dict[int, bytes | None] = {}
         self.languages: dict[bytes, int] = {}
         self.lengths: Lengths | None = None

@@ -35,16 +35,17 @@ from sonicpy.store.disk.why import Why
 from sonicpy.store.rows import bucket_rules, uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import Touched
-from sonicpy.store.rows.digests import NO_DIGEST, DigestRows
 from sonicpy.store.rows.keys import bucket_of, fact_key, length_key, object_key, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.language_counts import LANGUAGES, add_languages
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
-from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id, uses_of
+from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
-from sonicpy.store.rows.numbered_terms import drop_terms, few_terms_numbered, put_terms
+from sonicpy.store.rows.numbered_terms import few_terms_numbered, put_terms
 from sonicpy.store.rows.removals import Removals
 from sonicpy.store.views.cached_reader import CachedReader
+from sonicpy.store.views.digest_writer import DigestWriter
+from sonicpy.store.views.vanished_words import delete_vanished
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_cache import NewestRow, WriteCache
 
@@ -76,6 +77,7 @@ class WriteView(View):
         writer_cache: the writers of the buckets whose states changed; see `bucket_writer.writer_of`.
         touched: the changes by bucket.
         changes: grows with every change.
+        digests: of the texts that UPSERT gave to objects.
         open_cache: the cache of queries in the transaction; None: there was no query yet.
     """
 
@@ -97,7 +99,7 @@ class WriteView(View):
         self._changed_states: set[tuple[str, str]] = set()
         self._changed_buckets: set[int] = set()  # rows of these may still have to be written
         self._required: set[str] = set()  # names that `meta` lists already
-        self._had_digests: bool | None = None  # whether `meta` listed them before; None: not read yet
+        self.digests = DigestWriter(self)
 
     def add_terms(self, bucket: int, terms: list[tuple[int, bytes]]) -> None:
         """Add (term id, term) pairs of new words, by rising term id; sixteen of them share a row, written once."""
@@ -129,18 +131,10 @@ class WriteView(View):
         for bucket in list(self._new_terms):
             self.flush_new_terms(bucket)
         if self.terms.changed:
-            self._flush_vanished()
+            delete_vanished(self.transaction, self.terms)
             words, common = self.terms.rows()
             self.transaction.put_many(WORDS, words)
             self.transaction.put_many(COMMON, common)
-
-    def _flush_vanished(self) -> None:
-        """Delete the rows of the words that lost their last object in the cache."""
-        words, common, terms = self.terms.take_vanished()
-        self.transaction.delete_many(WORDS, words)
-        self.transaction.delete_many(COMMON, common)
-        for bucket in sorted({bucket for bucket, _ in terms}):
-            drop_terms(self.transaction, bucket, [term_id for other, term_id in terms if other == bucket])
 
     def flush_records(self, bucket: int) -> None:
         """Write the newest row of records of a bucket."""
@@ -270,6 +264,10 @@ class WriteView(View):
         self._put_facts(bucket)
         return super().facts(bucket)
 
+    def note_to_flush(self, bucket: int) -> None:
+        """Note that rows of a bucket, by its number, wait in the cache."""
+        self._changed_buckets.add(bucket)
+
     def set_fact(self, bucket: int, kind: int, value: bytes | None) -> None:
         """Note something of a bucket, by its number, that exists; it becomes a row at the commit.
 
@@ -283,30 +281,7 @@ class WriteView(View):
 
     def digest(self, bucket: int, iid: int) -> bytes:
         """Return the digest of the text of an object; NO_DIGEST: it has none."""
-        return self._digests(bucket).get(self.transaction, iid)
-
-    def set_digest(self, bucket: int, iid: int, digest: bytes) -> None:
-        """Note the digest of the text that an object holds, until its words change."""
-        self.require(uses.DIGESTS)
-        self._changed_buckets.add(bucket)
-        self._digests(bucket).set(self.transaction, iid, digest)
-
-    def end_digest(self, bucket: int, iid: int) -> None:
-        """Note that the words of an object change in another way than by an UPSERT."""
-        if self._uses_digests and self.digest(bucket, iid) != NO_DIGEST:
-            self.set_digest(bucket, iid, NO_DIGEST)
-
-    @property
-    def _uses_digests(self) -> bool:
-        if self._had_digests is None:
-            self._had_digests = uses.DIGESTS in uses_of(self.transaction)
-        return self._had_digests or uses.DIGESTS in self._required
-
-    def _digests(self, bucket: int) -> DigestRows:
-        cache = self._write_cache.of(bucket)
-        if cache.digests is None:
-            cache.digests = DigestRows(bucket)
-        return cache.digests
+        return self.digests.get(bucket, iid)
 
     def languages_waiting(self, bucket: int) -> dict[bytes, int]:
         """Return the languages of texts that the fact does not count yet, see `Terms.languages`, to be added to. The
@@ -461,8 +436,7 @@ class WriteView(View):
         for bucket in changed:
             self._put_lengths(bucket)
             self._put_facts(bucket)
-            if (digests := self._write_cache.of(bucket).digests) is not None:
-                digests.write(self.transaction)
+            self.digests.flush(bucket)
         self._changed_buckets.clear()
         self._write_cache.shrink()
 
