@@ -71,8 +71,7 @@ class Changing:
         Args, and Raises: as `push`; InvalidArgument in compat mode.
         """
         engine = self._engine
-        if engine.is_compat:
-            raise InvalidArgument("upsert is not offered in compat mode: Sonic lacks it")
+        self._check_upsert()
         oid = object if type(object) is str else object_name(object)
         names = push_names(collection, bucket, oid)
         if not names:
@@ -171,6 +170,10 @@ class Changing:
     def flush_object(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Erase an object; return how many words it held. Raises like `push`."""
         return self._engine.apply(FlushObject(collection, bucket, self._engine.known_name(collection, bucket, object)))
+
+    def _check_upsert(self) -> None:
+        if self._engine.is_compat:
+            raise InvalidArgument("upsert is not offered in compat mode: Sonic lacks it")
 
     def _digest(self, oid: str, text: str, lang: str | None, rules: int) -> bytes:
         try:

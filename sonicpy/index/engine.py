@@ -23,7 +23,7 @@ from sonicpy.index.text_engine import TextEngine
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care.restore import drop_staged
 from sonicpy.store.changing.any_store import AnyStore, ClosedStore, EndedStore
-from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, Mutation, PushTerms
+from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, Mutation, PushTerms, UpsertTerms
 from sonicpy.store.disk.environment import ReaderSlot as ReaderSlot
 from sonicpy.store.disk.open_folders import FolderClaim, guard
 from sonicpy.store.store import Store
@@ -365,7 +365,7 @@ class PushGroup(Protocol):
     there: list[int] | None
 
     @property
-    def pushes(self) -> Sequence[PushTerms]: ...
+    def pushes(self) -> Sequence[PushTerms | UpsertTerms]: ...
 
 
 def sync_names(folder: Path) -> None:

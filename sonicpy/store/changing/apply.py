@@ -20,6 +20,7 @@ from sonicpy.store.changing.mutations import (
 from sonicpy.store.changing.remove_steps import flush_collection, flush_object, settle, step
 from sonicpy.store.fields.all_fields import DIGESTS, FIELDS
 from sonicpy.store.fields.field import FieldMode
+from sonicpy.store.rows.digests import NO_DIGEST
 
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
@@ -115,11 +116,16 @@ def _upsert(view: "WriteView", mutation: UpsertTerms, in_steps: bool) -> int:
     iid = writer.replace(oid, terms)
     if terms.languages:
         writer.count_languages(terms.languages)
+    digest = NO_DIGEST
     for id, value in fields:
         if id == DIGESTS.id:
-            view.digests.set(writer.state.bucket, iid, value)
+            digest = value
         else:
             FIELDS[id].apply(writer, oid, FieldMode.REPLACE, value)
+    if digest == NO_DIGEST:
+        view.digests.end(writer.state.bucket, iid)
+    else:
+        view.digests.set(writer.state.bucket, iid, digest)
     return 0
 
 

@@ -6,6 +6,7 @@ from sonicpy._native.lengths import pack_length
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.parts import JOINT_MARK
 from sonicpy._native.remove_terms import RemoveTerms
+from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.rules import FIRST, NEWEST, counts_letters
@@ -43,7 +44,7 @@ class BucketWriter:
         writer = self._tables.push_writer(letters=self._letters)
         self.push = writer.push
         """Add the terms of a text to an object; see `PushWriter.push`."""
-        self.replace = writer.replace
+        self.replace = self._replace_by_association if view.by_association else writer.replace
         """Give an object these terms, and take away all others; see `PushWriter.replace`."""
 
     def count_languages(self, languages: bytes) -> None:
@@ -121,6 +122,29 @@ class BucketWriter:
             self._drop_object(iid, record)
             del self.view.removals.objects[self.state.bucket, record.oid.decode()]
 
+    def _replace_by_association(self, oid: str, terms: Terms) -> int:
+        """Replace the terms of an object as `PushWriter.replace` does, which leaves such lists to this method."""
+        self.view.flush_term_rows()
+        found = find_object(self.view, self.state, oid)
+        if found is not None:
+            iid, record = found
+            wanted = {
+                word: (max(count, 1), bool(flags & (STOP | PART)))
+                for word, count, flags in zip(terms.words, terms.counts, terms.flags, strict=True)
+            }
+            term_ids = [term_id for term_id, *_ in record.terms()]
+            words = terms_numbered(self._transaction, self.state.bucket, term_ids)
+            # PUSH adds, raises a frequency and shows a hidden word; what it cannot do goes first.
+            gone = [
+                words[term_id]
+                for term_id, tf, hidden, _ in record.terms()
+                if (new := wanted.get(words[term_id])) is None or new[0] < tf or (new[1] and not hidden)
+            ]
+            if gone:
+                self._remove(iid, record, gone, keeps_object=True)
+        self.push(oid, terms)
+        return self.state.next_iid - 1 if found is None else found[0]
+
     def _note_rewritten(self, record: ObjectRecord) -> None:
         """Note that the lists of the words of an object change: some lose it, others gain impacts."""
         self.view.note_rewritten(self.state.bucket, [term_id for term_id, *_ in record.terms()])
@@ -136,7 +160,7 @@ class BucketWriter:
         term_ids = [term_id for term_id, *_ in record.terms()]
         return list(terms_numbered(self._transaction, self.state.bucket, term_ids).values())
 
-    def _remove(self, iid: int, record: ObjectRecord, words: list[bytes]) -> int:
+    def _remove(self, iid: int, record: ObjectRecord, words: list[bytes], *, keeps_object: bool = False) -> int:
         state = self.state
         self._note_rewritten(record)
         self.view.digests.end(state.bucket, iid)
@@ -146,7 +170,7 @@ class BucketWriter:
             self._note_vanished(change, Why.ORPHANED if len(record) == change.removed else Why.POPPED)
         state.live_words += change.live_change
         state.total_length += change.length_change
-        if len(record) == change.removed:  # also an object that never held a word
+        if len(record) == change.removed and not keeps_object:  # also an object that never held a word
             self._drop_object(iid, record)
         elif change.removed:
             left = change.record() or ObjectRecord.empty(record.oid, self.view.by_association).pack()
