@@ -145,9 +145,7 @@ class Index(Answers, Listing, Changing, TextDigests):
         shape = Shape(collection, bucket, object, text, lang, compat=self._engine.is_compat)
         new, upsert = switch_of("new", new), switch_of("upsert", upsert)
         if upsert and new:
-            raise InvalidArgument(
-                "new and upsert are both given: allowed is one of them"
-            )
+            raise InvalidArgument("new and upsert are both given: allowed is one of them")
         if upsert:
             self._check_upsert()
         report = PushReport() if report is None else report

@@ -4,14 +4,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket import PushWriter
-from sonicpy._native.dense_records import dense_row
 from sonicpy._native.impact_rows import ImpactRow, block_pairs
 from sonicpy._native.lengths import pack_length
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
-from sonicpy.store.disk.transaction import IMPACTS, OBJECTS, OIDS, POSTINGS, StoredRow
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW
+from sonicpy.store.disk.transaction import IMPACTS, OIDS, POSTINGS, StoredRow
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, block_position, object_key
+from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, block_position
 from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.bucket_reader import find_among
 
@@ -173,9 +172,7 @@ class BucketTables:
         if number == newest.number:
             newest.put(place, record)
             return
-        key = object_key(self._state.bucket, number)
-        row = RecordRow(self._transaction.get(OBJECTS, key) or b"")
-        self._transaction.put(OBJECTS, key, self._as_stored(row.put(place, record)))
+        self._view.recent(self._state.bucket, number).put(place, record)
 
     def drop_record(self, iid: int) -> None:
         """Take the record of an object out of its row."""
@@ -184,12 +181,4 @@ class BucketTables:
         if number == newest.number:
             newest.drop(place)
             return
-        key = object_key(self._state.bucket, number)
-        left = RecordRow(self._transaction.get(OBJECTS, key) or b"").drop(place)
-        if left:
-            self._transaction.put(OBJECTS, key, self._as_stored(left))
-        else:
-            self._transaction.delete(OBJECTS, key)
-
-    def _as_stored(self, row: bytes) -> bytes:
-        return row if self._view.by_association else dense_row(row)
+        self._view.recent(self._state.bucket, number).drop(place)

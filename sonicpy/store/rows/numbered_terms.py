@@ -12,6 +12,7 @@ from sonicpy._native.numbered_terms import (
     entries_by_row,
     is_shared,
     pack_terms,
+    term_at,
     unpack_terms,
     with_terms,
 )
@@ -52,7 +53,7 @@ def few_terms_numbered(transaction: Transaction, bucket: int, term_ids: list[int
     for term_id in term_ids:
         place = term_id % TERMS_PER_ROW
         row = transaction.get(TERMS, term_key(bucket, term_id - place))
-        term = None if row is None else _unpacked(bucket, term_id - place, row).get(place)
+        term = None if row is None or not is_shared(row) else term_at(row, place)
         if term is None:
             found.update(terms_numbered(transaction, bucket, (term_id,)))  # a row of its own
         else:
