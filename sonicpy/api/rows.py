@@ -58,12 +58,14 @@ class PushReport:
         rows: how many rows were read, and pushed or refused: the first ones.
         refused: the first 10,000 rows that were refused.
         refused_count: how many rows were refused.
+        unchanged: how many of the indexed rows changed nothing: with `upsert`, their object held just their text.
     """
 
     indexed: int = 0
     refused: list[Refused] = field(default_factory=list)
     refused_count: int = 0
     rows: int = 0
+    unchanged: int = 0
 
     def refuse(self, row: Refused) -> None:
         """Note a refused row."""

@@ -23,7 +23,7 @@ from sonicpy.index.text_engine import TextEngine
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care.restore import drop_staged
 from sonicpy.store.changing.any_store import AnyStore, ClosedStore, EndedStore
-from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, Mutation, PushTerms
+from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, Mutation, PushTerms, UpsertTerms
 from sonicpy.store.disk.environment import ReaderSlot as ReaderSlot
 from sonicpy.store.disk.open_folders import FolderClaim, guard
 from sonicpy.store.store import Store
@@ -188,6 +188,11 @@ class Engine(TextEngine):
             self.store.push(collection, bucket, oid, terms, rules)
             if turn.batches or self.is_autocommit:
                 self._finish_change()
+
+    def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
+        """Return whether an object holds the text of a digest. Raises StoreError if it cannot be read."""
+        with self.changing():
+            return self.store.has_digest(collection, bucket, oid, digest)
 
     def apply(self, mutation: Mutation) -> int:
         """Carry out a change, and commit it if this engine commits by itself; return its result.
@@ -360,7 +365,7 @@ class PushGroup(Protocol):
     there: list[int] | None
 
     @property
-    def pushes(self) -> Sequence[PushTerms]: ...
+    def pushes(self) -> Sequence[PushTerms | UpsertTerms]: ...
 
 
 def sync_names(folder: Path) -> None:

@@ -33,6 +33,7 @@ from sonicpy.index.report.export import ExportedObject
 from sonicpy.index.report.stats import Figures
 from sonicpy.index.report.term_stats import ObjectStats, TermStats
 from sonicpy.index.search.answer_cache import AnswerCache
+from sonicpy.index.text_digests import TextDigests
 from sonicpy.store.changing.mutations import RulesDiffer
 
 logger = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ FOR_THE_SERVER = frozenset(
 """Names that tab completion leaves out."""
 
 
-class Index(Answers, Listing, Changing):
+class Index(Answers, Listing, Changing, TextDigests):
     """An index in a folder.
 
     Args:
@@ -114,6 +115,7 @@ class Index(Answers, Listing, Changing):
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
+        upsert: bool = False,
         progress: OnProgress | None = None,
         report: PushReport | None = None,
     ) -> PushReport:
@@ -132,6 +134,7 @@ class Index(Answers, Listing, Changing):
             text: the column with the text; the texts of several columns are joined.
             lang: as in `push`, of all rows; None: each row's column `lang`, if there is one.
             new: refuse rows whose object exists already.
+            upsert: each text replaces what its object held, see `upsert`; with several rows of one object the last.
             progress: called after each chunk with the number of rows that are done.
             report: a new PushReport, which is filled chunk by chunk and returned.
 
@@ -140,7 +143,11 @@ class Index(Answers, Listing, Changing):
             StoreError: rows could not be stored; a note gives the number of stored rows.
         """
         shape = Shape(collection, bucket, object, text, lang, compat=self._engine.is_compat)
-        new = switch_of("new", new)
+        new, upsert = switch_of("new", new), switch_of("upsert", upsert)
+        if upsert and new:
+            raise InvalidArgument("new and upsert are both given: allowed is one of them")
+        if upsert:
+            self._check_upsert()
         report = PushReport() if report is None else report
         touched: set[Scope] = set()
         push_rows(
@@ -150,6 +157,7 @@ class Index(Answers, Listing, Changing):
             self._engine.commit_before_reading,
             report,
             new=new,
+            has_digest=self._engine.has_digest if upsert else None,
             progress=progress,
         )
         self.maintainer.consolidate_backlogged(touched)

@@ -15,6 +15,7 @@ from sonicpy.store.changing.mutations import (
     Mutation,
     PopTerms,
     PushTerms,
+    UpsertTerms,
     pack_mutation,
     unpack_mutation,
 )
@@ -35,6 +36,7 @@ mutations = st.one_of(
     st.builds(FlushObject, names, names, names),
     st.builds(FlushBucket, names, names),
     st.builds(FlushCollection, names),
+    st.builds(UpsertTerms, names, names, names, texts, st.sampled_from([1, 8]), fields),
     st.builds(ChangeFields, names, names, names | st.just(""), st.sampled_from(FieldMode), fields),
 )
 
@@ -46,6 +48,7 @@ SAMPLES: list[Mutation] = [
     FlushBucket("c", "b"),
     FlushCollection("c"),
     ChangeFields("c", "b", "", FieldMode.REPLACE, ()),
+    UpsertTerms("c", "b", "o", terms("alpha"), 8, ((3, b"12345678"),)),
 ]
 
 
@@ -66,6 +69,12 @@ def test_the_layout_is_the_documented_one() -> None:
     assert pack_mutation(FlushCollection("c")) == b"\x05\x01c"
     change = ChangeFields("c", "bu", "", FieldMode.REPLACE, ((1, b"x" * 128), (2, b"")))
     assert pack_mutation(change) == b"\x06\x01c\x02bu\x00\x01" + b"\x01\x80\x01" + b"x" * 128 + b"\x02\x00"
+    text = terms("alpha*3")
+    text.languages = b"eng"
+    upsert = UpsertTerms("c", "bu", "o", text, 8, ((3, b"12345678"),))
+    assert pack_mutation(upsert) == (
+        b"\x08\x01c\x02bu\x01o\x08" + b"\x03eng" + b"\x0a\x03\x0812345678" + b"\x01\x05alpha\x03\x00"
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +101,7 @@ def test_every_truncation_and_every_tail_is_damage(mutation: Mutation) -> None:
     ("kind", "says"),
     [
         (0, "^a record of the log cannot be read: it has the unknown kind 0$"),
-        *((kind, f"^a record of the log uses 'records of kind {kind}', unknown to this") for kind in (8, 127, 255)),
+        *((kind, f"^a record of the log uses 'records of kind {kind}', unknown to this") for kind in (9, 127, 255)),
     ],
 )
 def test_an_unknown_kind_is_named(kind: int, says: str) -> None:
@@ -101,7 +110,7 @@ def test_an_unknown_kind_is_named(kind: int, says: str) -> None:
 
 
 @settings(deadline=None, max_examples=examples(300))
-@given(st.sampled_from(range(1, 7)), st.binary(max_size=40))
+@given(st.sampled_from(range(1, 9)), st.binary(max_size=40))
 def test_random_bytes_are_a_mutation_or_damage(kind: int, noise: bytes) -> None:
     try:
         mutation = unpack_mutation(bytes((kind,)) + noise)

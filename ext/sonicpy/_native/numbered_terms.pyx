@@ -55,6 +55,30 @@ def unpack_terms(bytes row not None) -> dict:
     return terms
 
 
+def term_at(bytes row not None, int place):
+    """Return the term at a place of a shared row; None: there is none.
+
+    Raises:
+        DamagedBytes: the row cannot be read.
+    """
+    cdef const uint8_t *at = <const uint8_t *> <const char *> row + 1
+    cdef const uint8_t *end = at - 1 + len(row)
+    cdef uint64_t size, more
+    cdef int found
+    while at < end:
+        found, size, more = at[0] >> 4, at[0] & 15, 0
+        at += 1
+        if (size == LONG and get_varint(&at, end, &more) < 0) or more > <uint64_t> (end - at):
+            raise DamagedBytes("a row of terms cannot be read")
+        size += more
+        if size > <uint64_t> (end - at):
+            raise DamagedBytes("a row of terms is cut off")
+        if found == place:
+            return PyBytes_FromStringAndSize(<const char *> at, size)
+        at += size
+    return None
+
+
 def pack_terms(dict terms not None) -> bytes:
     """Return the row of terms, given by their places, 0 to 15; there is at least one."""
     return b"\xff" + pack_entries(sorted(terms.items()))

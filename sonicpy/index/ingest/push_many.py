@@ -11,13 +11,15 @@ from functools import partial
 from itertools import islice
 from typing import Protocol
 
+from sonicpy._native.digest import digest_of, normal_text
 from sonicpy._native.held import insist
 from sonicpy._native.ids import is_sampled
 from sonicpy.api.rows import REFUSED_MAX, OnProgress, PushReport, Refused, Row
 from sonicpy.errors import StoreError
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.store.changing.mutations import PushTerms, RulesDiffer
+from sonicpy.store.changing.mutations import PushTerms, RulesDiffer, UpsertTerms
 from sonicpy.store.disk.log import RECORD_MAX_BYTES
+from sonicpy.store.fields.all_fields import DIGESTS
 
 CHUNK_ROWS = 4_096
 """Maximum of rows in a chunk. With smaller commits the rows of common words are rewritten too often; with larger ones,
@@ -36,6 +38,7 @@ class Chunk:
         places: the numbers of the rows that can be pushed.
         pushes: the pushes of these rows.
         refused: the other rows.
+        unchanged: how many rows are not pushed, because their object holds just their text.
         there: the places, among `pushes`, of rows that were left out because their objects exist; None: the chunk was
             not applied.
     """
@@ -43,13 +46,18 @@ class Chunk:
     first: int
     rows: list[Row | Refused]
     places: list[int] = field(default_factory=list)
-    pushes: list[PushTerms] = field(default_factory=list)
+    pushes: list[PushTerms | UpsertTerms] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
+    unchanged: int = 0
     there: list[int] | None = None
 
 
 LexerOf = Callable[[str, str], Lexer]
 """Returns the lexer of the rules of a bucket, as far as they are known."""
+
+
+HasDigest = Callable[[str, str, str, bytes], bool]
+"""Returns whether an object, by its names, holds the text of a digest."""
 
 
 class ChunkTaker(Protocol):
@@ -66,6 +74,7 @@ def push_rows(
     report: PushReport,
     *,
     new: bool,
+    has_digest: HasDigest | None,
     progress: OnProgress | None,
 ) -> None:
     """Push all rows, chunk by chunk.
@@ -76,6 +85,7 @@ def push_rows(
         settle: called after an exception, stores a chunk that was applied.
         report: gets the outcome of each chunk, including one that was stored when an exception came.
         new: refuse rows whose object exists already.
+        has_digest: texts replace what their objects held, unless it returns that it is this text; None: texts add up.
         progress: called after each chunk with the number of rows that are done.
 
     Raises:
@@ -85,7 +95,7 @@ def push_rows(
         chunk = Chunk(report.rows, rows_of_chunk)
         note_it = partial(_note_interrupted, chunk, report, settle)
         try:
-            _push(chunk, lexer_of, take, new=new)
+            _push(chunk, lexer_of, take, has_digest, new=new)
             _note(chunk, report)
         except BaseException as error:
             insist(note_it)
@@ -95,16 +105,19 @@ def push_rows(
             progress(report.rows)
 
 
-def _push(chunk: Chunk, lexer_of: LexerOf, take: ChunkTaker, *, new: bool) -> None:
+def _push(chunk: Chunk, lexer_of: LexerOf, take: ChunkTaker, has_digest: HasDigest | None, *, new: bool) -> None:
     was_on = gc.isenabled()
     try:
         gc.disable()  # the collector of garbage cycles would traverse thousands of live terms again and again
         while True:
-            _analyze(chunk, lexer_of)
+            if has_digest is None:
+                _analyze(chunk, lexer_of)
+            else:
+                _analyze_changed(chunk, lexer_of, has_digest)
             try:
                 take(chunk, new=new)
             except RulesDiffer:  # whoever takes them has noted the rules of the bucket
-                chunk.pushes, chunk.places, chunk.refused = [], [], []
+                chunk.pushes, chunk.places, chunk.refused, chunk.unchanged = [], [], [], 0
             else:
                 return
     finally:
@@ -131,10 +144,11 @@ def _note(chunk: Chunk, report: PushReport) -> None:
         refused.append(Refused(chunk.places[number], chunk.pushes[number].oid, "the object exists already"))
     refused.sort()
     kept = report.refused + refused[: REFUSED_MAX - len(report.refused)]
-    indexed, count = report.indexed + len(chunk.pushes) - len(there), report.refused_count + len(refused)
+    indexed = report.indexed + len(chunk.pushes) - len(there) + chunk.unchanged
+    count, unchanged = report.refused_count + len(refused), report.unchanged + chunk.unchanged
     # No exception comes between these.
     report.refused, report.refused_count = kept, count
-    report.indexed, report.rows = indexed, chunk.first + len(chunk.rows)
+    report.indexed, report.rows, report.unchanged = indexed, chunk.first + len(chunk.rows), unchanged
 
 
 def _analyze(chunk: Chunk, lexer_of: LexerOf) -> None:
@@ -149,6 +163,40 @@ def _analyze(chunk: Chunk, lexer_of: LexerOf) -> None:
             continue
         chunk.pushes.append(push)
         chunk.places.append(place)
+
+
+def _analyze_changed(chunk: Chunk, lexer_of: LexerOf, has_digest: HasDigest) -> None:
+    """Set the replacements of a chunk as `_analyze` sets pushes, without rows whose objects hold just their text."""
+    replaced: set[tuple[str, str, str]] = set()
+    for place, row in enumerate(chunk.rows, chunk.first):
+        if isinstance(row, Refused):
+            chunk.refused.append(row)
+            continue
+        names, lexer = row[:3], lexer_of(row.collection, row.bucket)
+        row = row._replace(text=normal_text(row.text))
+        push = _analyzed_if_changed(row, lexer, None if names in replaced else has_digest)
+        if push is None:
+            chunk.unchanged += 1
+        elif isinstance(push, str):
+            chunk.refused.append(Refused(place, row.object, push))
+        else:
+            replaced.add(names)
+            chunk.pushes.append(push)
+            chunk.places.append(place)
+
+
+def _analyzed_if_changed(row: Row, lexer: Lexer, has_digest: HasDigest | None) -> UpsertTerms | str | None:
+    """Return the replacement of a row, or its refusal; None: its object holds just its text."""
+    try:
+        digest = digest_of(row.object, row.text, row.lang, lexer.rules)
+    except UnicodeEncodeError as error:
+        return _not_unicode(error)
+    if has_digest is not None and has_digest(row.collection, row.bucket, row.object, digest):
+        return None
+    push = _analyzed(row, lexer)
+    if isinstance(push, str):
+        return push
+    return UpsertTerms(*push[:4], rules=push.rules, fields=((DIGESTS.id, digest),))
 
 
 def _next_chunk(rows: Iterator[Row | Refused]) -> list[Row | Refused]:
@@ -170,8 +218,12 @@ def _analyzed(row: Row, lexer: Lexer) -> PushTerms | str:
         if row.lang is not None or is_sampled(row.object):
             lexer.note_language(terms, row.text, row.lang)
     except UnicodeEncodeError as error:
-        return f"the text is not Unicode: character {error.start} is a lone surrogate"
+        return _not_unicode(error)
     # A text gives at most about three times its bytes of terms; only what may be too long is measured.
     if 16 * len(row.text) > RECORD_MAX_BYTES and sum(map(len, terms.words)) + 12 * len(terms) > RECORD_MAX_BYTES:
         return f"its terms take more than {RECORD_MAX_BYTES} bytes: split the text"
     return PushTerms(row.collection, row.bucket, row.object, terms, rules=lexer.rules)
+
+
+def _not_unicode(error: UnicodeEncodeError) -> str:
+    return f"the text is not Unicode: character {error.start} is a lone surrogate"

@@ -14,11 +14,13 @@ from sonicpy.store.changing.mutations import (
     Mutation,
     PopTerms,
     PushTerms,
+    UpsertTerms,
     names_of,
 )
 from sonicpy.store.changing.remove_steps import flush_collection, flush_object, settle, step
-from sonicpy.store.fields.all_fields import FIELDS
+from sonicpy.store.fields.all_fields import DIGESTS, FIELDS
 from sonicpy.store.fields.field import FieldMode
+from sonicpy.store.rows.digests import NO_DIGEST
 
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
@@ -108,12 +110,32 @@ def _change_fields(view: "WriteView", mutation: ChangeFields, in_steps: bool) ->
     return 0
 
 
+def _upsert(view: "WriteView", mutation: UpsertTerms, in_steps: bool) -> int:
+    collection, bucket, oid, terms, rules, fields = mutation
+    writer = writer_of(view, collection, bucket, rules)
+    iid = writer.replace(oid, terms)
+    if terms.languages:
+        writer.count_languages(terms.languages)
+    digest = NO_DIGEST
+    for id, value in fields:
+        if id == DIGESTS.id:
+            digest = value
+        else:
+            FIELDS[id].apply(writer, oid, FieldMode.REPLACE, value)
+    if digest == NO_DIGEST:
+        view.digests.end(writer.state.bucket, iid)
+    else:
+        view.digests.set(writer.state.bucket, iid, digest)
+    return 0
+
+
 APPLY: "dict[type[Mutation], Callable[[WriteView, Any, bool], int]]" = {
     PopTerms: _pop,
     FlushObject: _flush_object,
     FlushBucket: _flush_bucket,
     FlushCollection: _flush_collection,
     ChangeFields: _change_fields,
+    UpsertTerms: _upsert,
 }
 """The function that carries out each mutation but a PUSH, the most frequent one."""
 

@@ -4,14 +4,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket import PushWriter
-from sonicpy._native.dense_records import dense_row
 from sonicpy._native.impact_rows import ImpactRow, block_pairs
 from sonicpy._native.lengths import pack_length
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
-from sonicpy.store.disk.transaction import IMPACTS, OBJECTS, OIDS, POSTINGS, StoredRow
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW
+from sonicpy.store.disk.transaction import IMPACTS, OIDS, POSTINGS, StoredRow
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, block_position, object_key
+from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, block_position
 from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.bucket_reader import find_among
 
@@ -52,6 +51,9 @@ class BucketTables:
             self._write_push,
             view.by_association,
             letters,
+            partial(view.few_terms_numbered, state.bucket),
+            self._write_cut,
+            partial(view.digests.end, state.bucket),
         )
 
     def _write_push(
@@ -77,6 +79,26 @@ class BucketTables:
             self.write_blocks(blocks)
             if not view.by_association:
                 self.put_impacts(blocks)
+
+    def _write_cut(
+        self,
+        iid: int,
+        vanished: list[bytes] | None,
+        blocks: list[StoredRow] | None,
+        deleted_blocks: list[bytes] | None,
+        shorter: list[tuple[int, int]] | None,
+    ) -> None:
+        """Write the rows that a replaced text leaves; see `PushWriter`."""
+        view, state = self._view, self._state
+        if vanished is not None:
+            view.note_pending(state, vanished, Why.POPPED)
+        if blocks is not None:
+            self.write_blocks(blocks)
+        if deleted_blocks is not None:
+            self.drop_impacts(deleted_blocks)
+            self._transaction.delete_many(POSTINGS, deleted_blocks)
+        if shorter is not None:
+            self.widen_impacts_to(iid, shorter, view.lengths(state)[iid])
 
     def read_blocks(self, keys: list[bytes]) -> list[StoredRow | None]:
         """Return for each key (key, block) of the last block of its term at or before the key, or None."""
@@ -122,7 +144,10 @@ class BucketTables:
             terms: (term id, tf) of its terms.
             length: its new length.
         """
-        packed = pack_length(length)
+        self.widen_impacts_to(iid, terms, pack_length(length))
+
+    def widen_impacts_to(self, iid: int, terms: list[tuple[int, int]], packed: int) -> None:
+        """Widen impacts as `widen_impacts` does, for a packed length."""
         keys = [block_key(self._state.bucket, term_id, iid) for term_id, _ in terms]
         rows = self._transaction.floor_many(IMPACTS, keys, TERM_KEY_BYTES)
         for found, (_, tf) in zip(rows, terms, strict=True):
@@ -147,9 +172,7 @@ class BucketTables:
         if number == newest.number:
             newest.put(place, record)
             return
-        key = object_key(self._state.bucket, number)
-        row = RecordRow(self._transaction.get(OBJECTS, key) or b"")
-        self._transaction.put(OBJECTS, key, self._as_stored(row.put(place, record)))
+        self._view.recent(self._state.bucket, number).put(place, record)
 
     def drop_record(self, iid: int) -> None:
         """Take the record of an object out of its row."""
@@ -158,12 +181,4 @@ class BucketTables:
         if number == newest.number:
             newest.drop(place)
             return
-        key = object_key(self._state.bucket, number)
-        left = RecordRow(self._transaction.get(OBJECTS, key) or b"").drop(place)
-        if left:
-            self._transaction.put(OBJECTS, key, self._as_stored(left))
-        else:
-            self._transaction.delete(OBJECTS, key)
-
-    def _as_stored(self, row: bytes) -> bytes:
-        return row if self._view.by_association else dense_row(row)
+        self._view.recent(self._state.bucket, number).drop(place)

@@ -24,7 +24,7 @@ class Terms:
         """Give an object the terms of a text; see `Field`. A value is packed as the terms of a PUSH."""
         terms = unpack_terms(value)
         if mode is FieldMode.REPLACE:
-            writer.replace(oid, terms)
+            writer.view.digests.end(writer.state.bucket, writer.replace(oid, terms))
         else:
             writer.push(oid, terms)
 

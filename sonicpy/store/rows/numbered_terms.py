@@ -12,6 +12,7 @@ from sonicpy._native.numbered_terms import (
     entries_by_row,
     is_shared,
     pack_terms,
+    term_at,
     unpack_terms,
     with_terms,
 )
@@ -19,6 +20,9 @@ from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.disk.transaction import TERMS, Transaction
 from sonicpy.store.rows.keys import bucket_key, term_key
+
+FEW = 4
+"""Term ids that are looked up one by one."""
 
 
 def terms_numbered(transaction: Transaction, bucket: int, term_ids: Iterable[int]) -> dict[int, bytes]:
@@ -38,6 +42,22 @@ def terms_numbered(transaction: Transaction, bucket: int, term_ids: Iterable[int
         if (term_id := first + place) not in found
     }
     found.update((missing[key], row) for key, row in transaction.get_many(TERMS, list(missing)) if not is_shared(row))
+    return found
+
+
+def few_terms_numbered(transaction: Transaction, bucket: int, term_ids: list[int]) -> dict[int, bytes]:
+    """Return `terms_numbered`, in less time for a few term ids."""
+    if len(term_ids) > FEW:
+        return terms_numbered(transaction, bucket, term_ids)
+    found: dict[int, bytes] = {}
+    for term_id in term_ids:
+        place = term_id % TERMS_PER_ROW
+        row = transaction.get(TERMS, term_key(bucket, term_id - place))
+        term = None if row is None or not is_shared(row) else term_at(row, place)
+        if term is None:
+            found.update(terms_numbered(transaction, bucket, (term_id,)))  # a row of its own
+        else:
+            found[term_id] = term
     return found
 
 

@@ -1,9 +1,9 @@
 """Lists names of collections, of buckets and of objects, some at a time."""
 
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, names_in
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, names_in
 from sonicpy.store.disk.transaction import OBJECTS, SCOPES
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.keys import collection_prefix, object_key, scope_of
+from sonicpy.store.rows.keys import bucket_key, collection_prefix, object_key, scope_of
 from sonicpy.store.views.view import View
 
 FIRST_COLLECTION = b"\1"
@@ -63,3 +63,28 @@ def objects_from(
         rows_max -= size
         size *= 4
     return names, following
+
+
+def numbered_from(view: View, state: BucketState, start: int, limit: int) -> tuple[list[tuple[int, str]], int | None]:
+    """Return IID and name of objects by rising IID, and the IID to continue with; None: there are no more.
+
+    Args:
+        start: the first IID.
+        limit: about so many objects.
+
+    Raises:
+        DamagedBytes: a row cannot be read.
+    """
+    view.flush_records(state.bucket)
+    size = max(limit // OBJECTS_PER_RECORD_ROW, 1)
+    first_key = object_key(state.bucket, start // OBJECTS_PER_RECORD_ROW)
+    rows = view.transaction.some_rows(OBJECTS, first_key, size, bucket_key(state.bucket))
+    found: list[tuple[int, str]] = []
+    following: int | None = None
+    for key, row in rows:
+        first = int.from_bytes(key[4:], "big") * OBJECTS_PER_RECORD_ROW
+        found += [(first + place, oid.decode()) for place, oid in RecordRow(row).oids()]
+        following = first + OBJECTS_PER_RECORD_ROW
+    if found and found[-1][0] + 1 < (following or 0):  # the row may get more objects
+        following = found[-1][0] + 1
+    return [one for one in found if one[0] >= start], following if len(rows) == size else None

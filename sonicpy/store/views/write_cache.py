@@ -58,6 +58,34 @@ class NewestRow(BufferedRow):
         self._is_stored = False
 
 
+class RecentRow(BufferedRow):
+    """The row of records that changed last, except the newest one: a table that is gone through changes each row often.
+
+    Args:
+        number: of the row.
+        packed: the row in the table; None: there is none.
+        dense: whether to write dense rows.
+    """
+
+    __slots__ = ("_dense",)
+
+    def __init__(self, number: int, packed: bytes | None, dense: bool) -> None:
+        super().__init__(packed or b"")
+        self.number = number
+        self._dense = dense
+
+    def write(self, transaction: Transaction, bucket: int) -> None:
+        """Write the row, if it changed since the last write; delete it if no record is left."""
+        if not self.is_changed:
+            return
+        key = object_key(bucket, self.number)
+        if self.packed:
+            transaction.put(OBJECTS, key, dense_row(self.packed) if self._dense else self.packed)
+        else:
+            transaction.delete(OBJECTS, key)
+        self.is_changed = False
+
+
 class BucketWriteCache:
     """The cache of one bucket; a field is None until it is read.
 
@@ -66,13 +94,14 @@ class BucketWriteCache:
         languages: texts that the fact of the languages does not count yet, by `Terms.languages`.
     """
 
-    __slots__ = ("facts", "languages", "lengths", "names", "newest")
+    __slots__ = ("facts", "languages", "lengths", "names", "newest", "recent")
 
     def __init__(self) -> None:
         self.facts: dict[int, bytes | None] = {}
         self.languages: dict[bytes, int] = {}
         self.lengths: Lengths | None = None
         self.newest: NewestRow | None = None
+        self.recent: RecentRow | None = None
         self.names: NewNames | None = None
 
 

@@ -4,10 +4,8 @@ Rows that nearly every change touches (counters of buckets, lengths, words, the 
 `WriteCache`; `flush` writes them before each commit.
 """
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
-from operator import itemgetter
 from typing import Any, Protocol
 
 from sonicpy._native.keys import bucket_key, pending_rows
@@ -41,16 +39,13 @@ from sonicpy.store.rows.language_counts import LANGUAGES, add_languages
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
 from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
-from sonicpy.store.rows.numbered_terms import put_terms
+from sonicpy.store.rows.numbered_terms import few_terms_numbered, put_terms
 from sonicpy.store.rows.removals import Removals
+from sonicpy.store.views import open_words
 from sonicpy.store.views.cached_reader import CachedReader
+from sonicpy.store.views.digest_writer import DigestWriter
 from sonicpy.store.views.view import View
-from sonicpy.store.views.write_cache import NewestRow, WriteCache
-
-KEY = itemgetter(0)
-"""Of a row."""
-NO_LETTER = b"\xff" * 33
-"""Bytes behind every continuation of a prefix in a key of a word: letters of UTF-8, or 0xFF and a hash of 32 bytes."""
+from sonicpy.store.views.write_cache import NewestRow, RecentRow, WriteCache
 
 
 class ReadRows(Protocol):
@@ -75,6 +70,7 @@ class WriteView(View):
         writer_cache: the writers of the buckets whose states changed; see `bucket_writer.writer_of`.
         touched: the changes by bucket.
         changes: grows with every change.
+        digests: of the texts that UPSERT gave to objects.
         open_cache: the cache of queries in the transaction; None: there was no query yet.
     """
 
@@ -96,6 +92,7 @@ class WriteView(View):
         self._changed_states: set[tuple[str, str]] = set()
         self._changed_buckets: set[int] = set()  # rows of these may still have to be written
         self._required: set[str] = set()  # names that `meta` lists already
+        self.digests = DigestWriter(self)
 
     def add_terms(self, bucket: int, terms: list[tuple[int, bytes]]) -> None:
         """Add (term id, term) pairs of new words, by rising term id; sixteen of them share a row, written once."""
@@ -109,6 +106,12 @@ class WriteView(View):
         self.flush_new_terms(bucket)
         return super().terms_numbered(bucket, term_ids)
 
+    def few_terms_numbered(self, bucket: int, term_ids: list[int]) -> dict[int, bytes]:
+        """Return `terms_numbered`, in less time for a few term ids."""
+        if bucket in self._new_terms:
+            self.flush_new_terms(bucket)
+        return few_terms_numbered(self.transaction, bucket, term_ids)
+
     def flush_new_terms(self, bucket: int) -> None:
         """Write the terms of new words of a bucket."""
         waiting = self._new_terms.get(bucket)
@@ -121,15 +124,18 @@ class WriteView(View):
         for bucket in list(self._new_terms):
             self.flush_new_terms(bucket)
         if self.terms.changed:
+            open_words.delete_vanished(self.transaction, self.terms)
             words, common = self.terms.rows()
             self.transaction.put_many(WORDS, words)
             self.transaction.put_many(COMMON, common)
 
     def flush_records(self, bucket: int) -> None:
-        """Write the newest row of records of a bucket."""
-        newest = self._write_cache.of(bucket).newest
-        if newest is not None:
-            newest.write(self.transaction, bucket)
+        """Write the rows of records of a bucket that changed."""
+        held = self._write_cache.of(bucket)
+        if held.recent is not None:
+            held.recent.write(self.transaction, bucket)
+        if held.newest is not None:
+            held.newest.write(self.transaction, bucket)
 
     def bucket(self, collection: str, bucket: str) -> BucketState | None:
         """Return the state of a bucket, or None if it does not exist."""
@@ -253,6 +259,10 @@ class WriteView(View):
         self._put_facts(bucket)
         return super().facts(bucket)
 
+    def note_to_flush(self, bucket: int) -> None:
+        """Note that rows of a bucket, by its number, wait in the cache."""
+        self._changed_buckets.add(bucket)
+
     def set_fact(self, bucket: int, kind: int, value: bytes | None) -> None:
         """Note something of a bucket, by its number, that exists; it becomes a row at the commit.
 
@@ -263,6 +273,10 @@ class WriteView(View):
         self.require(uses.FACTS)
         self._changed_buckets.add(bucket)
         self._write_cache.of(bucket).facts[kind] = value
+
+    def digest(self, bucket: int, iid: int) -> bytes:
+        """Return the digest of the text of an object; NO_DIGEST: it has none."""
+        return self.digests.get(bucket, iid)
 
     def languages_waiting(self, bucket: int) -> dict[bytes, int]:
         """Return the languages of texts that the fact does not count yet, see `Terms.languages`, to be added to. The
@@ -307,6 +321,16 @@ class WriteView(View):
             held.newest = NewestRow(number, packed, dense=not self.by_association)
         return held.newest
 
+    def recent(self, bucket: int, number: int) -> RecentRow:
+        """Return a row of records of a bucket, but not the newest one, to be changed until another one is asked for."""
+        held = self._write_cache.of(bucket)
+        if held.recent is None or held.recent.number != number:
+            if held.recent is not None:
+                held.recent.write(self.transaction, bucket)
+            packed = self.transaction.get(OBJECTS, object_key(bucket, number))
+            held.recent = RecentRow(number, packed, dense=not self.by_association)
+        return held.recent
+
     def names(self, state: BucketState) -> NewNames:
         """Return the names that `oids` may lack, to be changed until the transaction ends."""
         held = self._write_cache.of(state.bucket)
@@ -347,18 +371,11 @@ class WriteView(View):
 
     def word_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
         """Return the rows of words, by their keys, without the keys that have no row."""
-        waiting = self.terms.waiting(keys)
-        stored = super().word_rows([key for key in keys if key not in waiting])
-        return {**stored, **waiting}
+        return open_words.rows(self.terms, super().word_rows, keys)
 
     def word_rows_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[StoredRow]:
         """Return the first `limit` rows of words whose keys are not before `start`, in key order; see `View`."""
-        stored = super().word_rows_from(start, limit, prefix)
-        waiting = self.terms.waiting_between(start, stored[-1][0] if len(stored) == limit else behind(prefix))
-        for row in sorted(waiting.items()):  # few, in a list that is sorted: sorting all again would take longer
-            place = bisect_left(stored, row[0], key=KEY)
-            stored[place : place + (place < len(stored) and stored[place][0] == row[0])] = [row]
-        return stored[:limit]
+        return open_words.rows_from(self.terms, super().word_rows_from, start, limit, prefix)
 
     def word_range(self, prefix: bytes, most: int) -> WordRange:
         """Return the first `most` words whose keys begin with `prefix`."""
@@ -367,29 +384,26 @@ class WriteView(View):
 
     def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
         """Return the keys of the rows of `word_rows_from`, in less time."""
-        stored = super().word_keys_from(start, limit, prefix)
-        waiting = self.terms.waiting_between(start, stored[-1] if len(stored) == limit else behind(prefix))
-        for key in sorted(waiting):
-            place = bisect_left(stored, key)
-            if place == len(stored) or stored[place] != key:
-                stored.insert(place, key)
-        return stored[:limit]
+        return open_words.keys_from(self.terms, super().word_keys_from, start, limit, prefix)
 
     def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]:
         """Return the rows with the records of some objects of a bucket, by key, including the newest row."""
         rows = super().record_rows(bucket, iids)
-        newest = self._write_cache.of(bucket).newest
-        if newest is not None:
-            rows[object_key(bucket, newest.number)] = newest.packed
+        held = self._write_cache.of(bucket)
+        for row in (held.newest, held.recent):
+            if row is not None:
+                rows[object_key(bucket, row.number)] = row.packed
         return rows
 
     def record(self, bucket: int, iid: int) -> bytes | None:
         """Return the record of an object, or None. Raises DamagedBytes if its row cannot be read."""
-        newest = self._write_cache.of(bucket).newest
+        held = self._write_cache.of(bucket)
         number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-        if newest is not None and newest.number == number:
-            return record_at(newest.packed, place)
-        return super().record(bucket, iid)
+        for row in (held.newest, held.recent):
+            if row is not None and row.number == number:
+                return record_at(row.packed, place)
+        packed = self.transaction.get(OBJECTS, object_key(bucket, number))
+        return None if packed is None else record_at(packed, place)
 
     def named(self, state: BucketState, oid: bytes, hash: int) -> tuple[int, ...]:
         """Return the IIDs of the objects that may have an OID, by its `name_hash`."""
@@ -407,6 +421,7 @@ class WriteView(View):
         for bucket in changed:
             self._put_lengths(bucket)
             self._put_facts(bucket)
+            self.digests.flush(bucket)
         self._changed_buckets.clear()
         self._write_cache.shrink()
 
@@ -463,8 +478,3 @@ class WriteView(View):
         if held.lengths is None:
             held.lengths = Lengths(read_lengths(self.transaction, bucket))
         return held.lengths
-
-
-def behind(prefix: bytes) -> bytes | None:
-    """Return the smallest bytes behind all keys with a prefix; None: there are none."""
-    return prefix + NO_LETTER if prefix else None

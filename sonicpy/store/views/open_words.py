@@ -1,0 +1,74 @@
+"""Rows of words as the open write transaction shows them: those of the tables, with the changes of the `TermCache`.
+
+A word that lost its last object in the cache, as an UPSERT may leave it, has a row in the tables until the next write.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable
+from operator import itemgetter
+
+from sonicpy._native.term_cache import TermCache
+from sonicpy.store.disk.transaction import COMMON, WORDS, StoredRow, Transaction
+from sonicpy.store.rows.numbered_terms import drop_terms
+
+KEY = itemgetter(0)
+"""Of a row."""
+NO_LETTER = b"\xff" * 33
+"""Bytes behind every continuation of a prefix in a key of a word: letters of UTF-8, or 0xFF and a hash of 32 bytes."""
+
+
+def rows(cache: TermCache, read: Callable[[list[bytes]], dict[bytes, bytes]], keys: list[bytes]) -> dict[bytes, bytes]:
+    """Return the rows of words, by their keys; `read` returns those of the tables."""
+    waiting = cache.waiting(keys)
+    stored = read([key for key in keys if key not in waiting])
+    for key in cache.vanished():
+        stored.pop(key, None)
+    return {**stored, **waiting}
+
+
+def rows_from(
+    cache: TermCache, read: Callable[[bytes, int, bytes], list[StoredRow]], start: bytes, limit: int, prefix: bytes
+) -> list[StoredRow]:
+    """Return the first rows of words from a key on; `read` returns those of the tables."""
+    vanished = cache.vanished()
+    asked = limit + len(vanished)
+    stored = read(start, asked, prefix)
+    waiting = cache.waiting_between(start, stored[-1][0] if len(stored) == asked else behind(prefix))
+    if vanished:
+        stored = [row for row in stored if row[0] not in vanished]
+    for row in sorted(waiting.items()):  # few, in a list that is sorted: sorting all again would take longer
+        place = bisect_left(stored, row[0], key=KEY)
+        stored[place : place + (place < len(stored) and stored[place][0] == row[0])] = [row]
+    return stored[:limit]
+
+
+def keys_from(
+    cache: TermCache, read: Callable[[bytes, int, bytes], list[bytes]], start: bytes, limit: int, prefix: bytes
+) -> list[bytes]:
+    """Return the keys of `rows_from`; `read` returns those of the tables."""
+    vanished = cache.vanished()
+    asked = limit + len(vanished)
+    stored = read(start, asked, prefix)
+    waiting = cache.waiting_between(start, stored[-1] if len(stored) == asked else behind(prefix))
+    if vanished:
+        stored = [key for key in stored if key not in vanished]
+    for key in sorted(waiting):
+        place = bisect_left(stored, key)
+        if place == len(stored) or stored[place] != key:
+            stored.insert(place, key)
+    return stored[:limit]
+
+
+def delete_vanished(transaction: Transaction, cache: TermCache) -> None:
+    """Delete the rows of the words without an object, and drop them from the cache; the terms of new words are in the
+    tables."""
+    words, common, terms = cache.take_vanished()
+    transaction.delete_many(WORDS, words)
+    transaction.delete_many(COMMON, common)
+    for bucket in sorted({bucket for bucket, _ in terms}):
+        drop_terms(transaction, bucket, [term_id for other, term_id in terms if other == bucket])
+
+
+def behind(prefix: bytes) -> bytes | None:
+    """Return the smallest bytes behind all keys with a prefix; None: there are none."""
+    return prefix + NO_LETTER if prefix else None

@@ -1,0 +1,227 @@
+"""UPSERT: an object holds just the last text; a fresh index with these texts is the twin."""
+
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sonicpy
+from sonicpy.errors import InvalidArgument, StoreError
+from sonicpy.index.index import Index
+from sonicpy.index.text_digests import text_digest
+from sonicpy.store.disk.transaction import DIGESTS
+from sonicpy.store.rows.meta import FORMAT
+
+COMMON = [f"w{number}" for number in range(12)]
+RARE = [f"rare{number}" for number in range(900)]
+OTHER = ["camelCase", "fooBar", "the", "x" * 60, "a@example.com"]
+
+
+def a_text(dice: random.Random) -> str:
+    words = [
+        dice.choice(COMMON if dice.random() < 0.8 else RARE + OTHER) for _ in range(dice.choice([0, 1, 3, 8, 8, 20]))
+    ]
+    return dice.choice([" ", "  ", "\n"]).join(words)
+
+
+def contents(index: sonicpy.Index) -> dict[str, tuple[dict[str, int], dict[str, int]]]:
+    return {held.object: (dict(held.terms), dict(held.hidden)) for held in index.holdings()}
+
+
+def scores(index: sonicpy.Index, text: str) -> list[tuple[float, str]]:
+    return sorted((round(hit.score or 0.0, 6), hit.object) for hit in index.query("c", "b", text, limit=1000))
+
+
+def pushed(folder: Path, texts: dict[str, str]) -> sonicpy.Index:
+    index = sonicpy.open(folder)
+    index.push_many([("c", "b", name, text) for name, text in texts.items()])
+    return index
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 12))])
+def test_an_object_holds_the_last_text(tmp_path: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    index = sonicpy.open(tmp_path / "index")
+    held: dict[str, str | None] = {}
+    """The text of each object; None: other changes followed."""
+    for _ in range(4):
+        with index.batch():
+            for _ in range(200):
+                name, text, kind = f"o{dice.randrange(160)}", a_text(dice), dice.randrange(20)
+                if kind < 12:
+                    assert index.upsert("c", "b", name, text) or held[name] is not None
+                    held[name] = text
+                elif kind < 14:
+                    index.push("c", "b", name, text + " pushed")
+                    held[name] = None
+                elif kind < 16 and (text := held.get(name) or "") and text.split():
+                    assert index.pop("c", "b", name, text) > 0
+                    held.pop(name)
+                    assert not index.exists("c", "b", name)
+                elif kind < 17:
+                    index.flush("c", "b", name)
+                    held.pop(name, None)
+                elif kind < 18:
+                    index.words("c", "b", limit=20)
+                    scores(index, " ".join(dice.sample(COMMON, 2)))
+                elif (known := held.get(name)) is not None:
+                    assert not index.upsert("c", "b", name, f"  {known}\n"), "the same text, by its digest"
+        assert index.verify() == []
+        for name, digest in index.iterate_digests("c", "b"):
+            known = held[name]
+            assert digest == (None if known is None else text_digest(name, known, None))
+        if dice.random() < 0.5:
+            index.close()
+            index = sonicpy.open(tmp_path / "index")
+    texts = {name: text if text is not None else a_text(dice) for name, text in held.items()}
+    assert index.push_many([("c", "b", *item) for item in texts.items()], upsert=True).indexed == len(texts)
+    twin = pushed(tmp_path / "twin", texts)
+    assert index.verify() == []
+    assert contents(index) == contents(twin)
+    assert index.words("c", "b", limit=2000) == twin.words("c", "b", limit=2000)
+    for _ in range(8):
+        text = " ".join(dice.sample(COMMON, 2) + dice.sample(RARE, 1))
+        assert scores(index, text) == scores(twin, text), text
+        counted = [one.query("c", "b", text, total=True).total for one in (index, twin)]
+        assert counted[0] == counted[1]
+    index.consolidate()
+    assert index.words("c", "b", limit=2000) == twin.words("c", "b", limit=2000)
+    assert index.verify() == []
+    index.close()
+    twin.close()
+
+
+def test_common_words_change_in_their_blocks(tmp_path: Path) -> None:
+    """Lists of several blocks lose objects, gain them in their middle, and get other frequencies and lengths."""
+    dice = random.Random(3)
+    texts = {f"o{number}": "alpha beta" for number in range(700)}
+    index = pushed(tmp_path / "index", texts)
+    for _ in range(3):
+        for name in dice.sample(sorted(texts), 150):
+            texts[name] = dice.choice(["alpha", "beta", "beta beta alpha", "gamma", "alpha alpha alpha beta gamma", ""])
+            index.upsert("c", "b", name, texts[name])
+            assert [*index.objects("c", "b", limit=None)] == [*texts], "an object keeps its place"
+        assert index.verify() == []
+    for name in [*texts][100:420]:  # whole blocks lose a word
+        texts[name] = "gamma"
+        index.upsert("c", "b", name, texts[name])
+    twin = pushed(tmp_path / "twin", texts)
+    assert index.verify() == []
+    assert contents(index) == contents(twin)
+    for text in ("alpha", "beta", "gamma", "alpha gamma"):
+        assert scores(index, text) == scores(twin, text)
+        assert index.query("c", "b", text, limit=10) == twin.query("c", "b", text, limit=10)
+    index.close()
+    twin.close()
+
+
+def test_what_a_killed_process_leaves_is_replayed(tmp_path: Path) -> None:
+    index = Index(tmp_path / "index", autocommit=False)
+    texts: dict[str, str] = {}
+    dice = random.Random(4)
+    for number in range(200):
+        name = f"o{dice.randrange(40)}"
+        texts[name] = a_text(dice)
+        index.upsert("c", "b", name, texts[name])
+        if number == 120:
+            index.engine.commit()
+    index.engine.store.seal()
+    copy = shutil.copytree(tmp_path / "index", tmp_path / "as a killed process leaves it")
+    expected = contents(index)
+    index.close()
+    again = sonicpy.open(copy)
+    assert contents(again) == expected
+    assert again.verify() == []
+    assert dict(again.iterate_digests("c", "b")) == {name: text_digest(name, texts[name], None) for name in texts}
+    assert not any(again.upsert("c", "b", *item) for item in texts.items())
+    again.close()
+
+
+def test_a_change_between_ends_the_digest(tmp_path: Path) -> None:
+    index = sonicpy.open(tmp_path / "index")
+    digest = index.digest("c", "b", "o", "one two", "en")
+    assert index.upsert("c", "b", "o", "one two", "en")
+    assert index.digests("c", "b", ["o", "missing"]) == [digest, None]
+    assert digest == index.digest("c", "b", "o", " one\n two ", "eng") != index.digest("c", "b", "o", "one two")
+    assert index.upsert("c", "b", "o", "one two"), "the language is another"
+    for change in (
+        lambda: index.push("c", "b", "o", "three"),
+        lambda: index.pop("c", "b", "o", "two"),
+        lambda: index.flush("c", "b", "o"),
+        lambda: index.flush("c", "b"),
+        lambda: index.flush("c"),
+    ):
+        index.upsert("c", "b", "o", "one two")
+        assert index.digests("c", "b", ["o"]) == [index.digest("c", "b", "o", "one two")]
+        change()
+        assert index.digests("c", "b", ["o"]) == [None]
+        assert index.upsert("c", "b", "o", "one two")
+        assert index.query("c", "b", "three") == []
+    assert index.verify() == []
+    index.close()
+
+
+def test_an_index_that_never_replaced_a_text_is_as_before(tmp_path: Path) -> None:
+    index = sonicpy.open(tmp_path / "index")
+    index.push("c", "b", "o", "one two")
+    index.push("c", "b", "o", "three")
+    with index.engine.snapshot_of_now() as view:
+        assert "digests" not in view.uses()
+        assert view.transaction.count(DIGESTS) == 0
+    index.upsert("c", "b", "o", "one")
+    with index.engine.snapshot_of_now() as view:
+        assert "digests" in view.uses()
+        assert (FORMAT.read(view.transaction), view.transaction.count(DIGESTS)) == ("6", 1)
+    index.close()
+
+
+def test_a_bucket_of_old_rules_keeps_them(tmp_path: Path) -> None:
+    index = sonicpy.open(tmp_path / "index")
+    index.push_terms("c", "b", "old", {"word": 1}, rules=1)
+    assert index.upsert("c", "b", "o", "one two")
+    assert not index.upsert("c", "b", "o", "one two")
+    assert index.text_rules("c", "b") == 1
+    assert index.digests("c", "b", ["o"]) == [text_digest("o", "one two", None, 1)]
+    report = index.push_many([("c", "b", "o", "one two"), ("c", "b", "p", "three")], upsert=True)
+    assert (report.indexed, report.unchanged) == (2, 1)
+    index.close()
+
+
+def test_many_rows(tmp_path: Path) -> None:
+    index = sonicpy.open(tmp_path / "index")
+    rows: list[Any] = [("c", "b", f"o{number}", f"text {number}") for number in range(100)]
+    assert index.push_many(rows, upsert=True).unchanged == 0
+    rows[7] = ("c", "b", "o7", "another text")
+    report = index.push_many([*rows, ("c", "b", "o8", "twice"), ("c", "b", "o8", "text 8")], upsert=True)
+    assert (report.indexed, report.unchanged, report.refused) == (102, 99, [])
+    assert [*index.query("c", "b", "another")] == ["o7"]
+    assert index.query("c", "b", "twice") == []
+    report = index.push_many([("c", "b", "o9", "\ud800"), ("c", "b", "o9", None)], upsert=True)
+    assert (report.indexed, report.refused_count) == (0, 2)
+    with pytest.raises(InvalidArgument, match="new and upsert"):
+        index.push_many(rows, upsert=True, new=True)
+    index.close()
+
+
+def test_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = sonicpy.open(tmp_path / "index")
+    index.upsert("c", "b", "o", "one")
+    for text in ("\ud800", 7):
+        with pytest.raises(InvalidArgument):
+            index.upsert("c", "b", "o", text)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument):
+        index.upsert("c", "b", "a name", "one")
+    monkeypatch.setattr("sonicpy.store.store.RECORD_MAX_BYTES", 5_000)
+    many = " ".join(f"{number:x}{'y' * 30}" for number in range(300))
+    with pytest.raises(StoreError, match="split the text"):
+        index.upsert("c", "b", "o", many)
+    assert [*index.query("c", "b", "one")] == ["o"]
+    index.close()
+    compat = sonicpy.open(tmp_path / "compat", {"server": {"compat": "sonic"}})
+    with pytest.raises(InvalidArgument, match="compat"):
+        compat.upsert("c", "b", "o", "one")
+    with pytest.raises(InvalidArgument, match="compat"):
+        compat.push_many([("c", "b", "o", "one")], upsert=True)
+    compat.close()
