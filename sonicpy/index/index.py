@@ -150,7 +150,7 @@ class Index(Answers, Listing, Changing, TextDigests):
         if upsert:
             self._check_upsert()
         report = PushReport() if report is None else report
-        self._push_read(read_rows(rows, shape), report, progress, new=new, upsert=upsert)
+        self.push_read(read_rows(rows, shape), report, progress, new=new, upsert=upsert)
         return report
 
     def mirror(
@@ -207,7 +207,7 @@ class Index(Answers, Listing, Changing, TextDigests):
         shape = Shape(collection, bucket, object, text, lang)
         return Mirror(self, collection, bucket, owner, prefix).check(read_rows(rows, shape))
 
-    def _push_read(
+    def push_read(
         self,
         rows: Iterator[Row | Refused],
         report: PushReport,

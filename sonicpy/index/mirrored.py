@@ -5,24 +5,22 @@ whole pass then erases the objects that no row names. The owner of a mirror is a
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from sonicpy._native.digest import digest_of, normal_text
 from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
-from sonicpy.index.text_digests import text_digest
 from sonicpy.store.changing.mutations import ChangeFields
 from sonicpy.store.fields.all_fields import FACTS
 from sonicpy.store.fields.facts import pack_facts
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows.bucket_rules import MIRRORS
 from sonicpy.store.views import name_pages
-
-if TYPE_CHECKING:
-    from sonicpy.index.index import Index
 
 ROWS_AT_ONCE = 1_024
 SAMPLES_MAX = 10
@@ -81,6 +79,21 @@ class Drift:
             self.samples[kind].append(name)
 
 
+class MirroredIndex(Protocol):
+    """The methods of an Index that a mirror needs; `Index` documents them."""
+
+    @property
+    def engine(self) -> Any: ...
+    def batch(self) -> AbstractContextManager[Any]: ...
+    def flush_object(self, collection: str, bucket: str, object: str) -> int: ...
+    def exists(self, collection: str, bucket: str, object: str) -> bool: ...
+    def text_rules(self, collection: str, bucket: str) -> int: ...
+    def digests(self, collection: str, bucket: str, objects: Sequence[str]) -> list[bytes | None]: ...
+    def push_read(
+        self, rows: Iterator[Row | Refused], report: PushReport, progress: OnProgress | None, *, upsert: bool
+    ) -> None: ...
+
+
 class Mirror:
     """A mirror of one source.
 
@@ -94,7 +107,7 @@ class Mirror:
         InvalidArgument: the bucket is the mirror of another source, or has such objects.
     """
 
-    def __init__(self, index: "Index", collection: str, bucket: str, owner: str, prefix: str = "") -> None:
+    def __init__(self, index: MirroredIndex, collection: str, bucket: str, owner: str, prefix: str = "") -> None:
         if not isinstance(owner, str) or not 0 < len(owner) <= OWNER_MAX or not owner.isprintable():
             raise InvalidArgument(f"owner is {shown(owner)}; allowed are 1 to {OWNER_MAX} printable characters")
         if not isinstance(prefix, str):
@@ -132,7 +145,7 @@ class Mirror:
         if end:
             self._claim()
         report, seen, pushed = MirrorReport(), set[int](), PushReport()
-        self._index._push_read(self._named(rows, seen), pushed, progress, upsert=True)
+        self._index.push_read(self._named(rows, seen), pushed, progress, upsert=True)
         report.rows = pushed.rows
         report.unchanged = pushed.unchanged
         report.changed = pushed.indexed - pushed.unchanged
@@ -164,7 +177,7 @@ class Mirror:
             drift.refused_count += len(some) - len(here)
             found = self._index.digests(*self._scope, [row.object for row in here])
             for row, digest in zip(here, found, strict=True):
-                if digest is not None and digest == text_digest(row.object, row.text, row.lang, rules):
+                if digest is not None and digest == _digest(row, rules):
                     continue
                 is_there = digest is not None or self._index.exists(*self._scope, row.object)
                 drift.note("changed" if is_there else "missing", row.object)
@@ -221,3 +234,11 @@ class Mirror:
         self._held = {**self._notes(), self._prefix: note}
         packed = pack_facts({MIRRORS: json.dumps(self._held, separators=(",", ":")).encode()})
         self._index.engine.apply(ChangeFields(*self._scope, "", FieldMode.ADD, ((FACTS.id, packed),)))
+
+
+def _digest(row: Row, rules: int) -> bytes | None:
+    """Return the digest that a row leaves; None: the row is refused, because its text is not Unicode."""
+    try:
+        return digest_of(row.object, normal_text(row.text), row.lang, rules)
+    except UnicodeEncodeError:
+        return None

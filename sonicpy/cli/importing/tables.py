@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode
 
 from sonicpy.errors import ConfigError, SonicError
 
@@ -38,16 +38,17 @@ class TableSource:
     """
 
     def __init__(self, url: str, watermark: str | None = None) -> None:
-        split = urlsplit(url)
-        parameters = dict(parse_qsl(split.query, keep_blank_values=True))
+        place, _, query = url.partition("?")
+        parameters = dict(parse_qsl(query, keep_blank_values=True))
         self._table, self._query = parameters.pop("table", None), parameters.pop("query", None)
         if (self._table is None) == (self._query is None):
             raise ConfigError(f"{shown_url(url)} has to name one of ?table=NAME and ?query=SELECT ...")
         self._watermark = watermark
         self._name = shown_url(url)
-        address = urlunsplit(split._replace(query=urlencode(parameters)))
+        address = f"{place}?{urlencode(parameters)}" if parameters else place
         self._database: _Sqlite | _Alchemy
-        self._database = _Sqlite(split.path, self._name) if split.scheme == "sqlite" else _Alchemy(address, self._name)
+        path = place.removeprefix("sqlite://")
+        self._database = _Alchemy(address, self._name) if path == place else _Sqlite(path, self._name)
 
     def count(self, since: Any = None) -> int | None:
         """Return the number of rows from a value of the watermark on. Raises SonicError."""
