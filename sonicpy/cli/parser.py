@@ -12,6 +12,7 @@ MODULES = {
     "query": "search", "suggest": "search", "list": "search", "count": "search", "explain": "search", "stats": "search",
     "ls": "ls",
     "push": "ingest", "pop": "ingest", "flush": "ingest", "import": "importing.verb",
+    "mirror": "mirror",
     "eval": "eval", "load": "load",
     "export": "maintenance", "backup": "maintenance", "restore": "maintenance", "verify": "maintenance",
     "consolidate": "maintenance",
@@ -48,6 +49,7 @@ ingest
   pop          remove the words of a text from an object
   flush        erase a collection, a bucket or an object
   import       push the rows of a JSON, JSONL, CSV, TSV or Parquet file
+  mirror       keep a bucket in step with a table of a database, or with the rows of a file
 
 evaluation
   eval         measure search quality

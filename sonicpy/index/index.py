@@ -16,7 +16,7 @@ from typing import Any, NoReturn, Self
 from sonicpy._native.held import insist
 from sonicpy.api.bucket import Bucket
 from sonicpy.api.html import figures_table, index_tables
-from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport, Shape, read_rows
+from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport, Refused, Row, Shape, read_rows
 from sonicpy.api.shown_names import user_names
 from sonicpy.arguments import path_of, switch_of
 from sonicpy.errors import GraphError, InvalidArgument, StoreError
@@ -28,6 +28,7 @@ from sonicpy.index.given_settings import Settings, config_of
 from sonicpy.index.ingest.push_many import Chunk, push_rows
 from sonicpy.index.listing import Listing
 from sonicpy.index.maintenance.maintainer import Maintainer
+from sonicpy.index.mirrored import Drift, Mirror, MirrorReport
 from sonicpy.index.report import export, stats, term_stats
 from sonicpy.index.report.export import ExportedObject
 from sonicpy.index.report.stats import Figures
@@ -149,9 +150,76 @@ class Index(Answers, Listing, Changing, TextDigests):
         if upsert:
             self._check_upsert()
         report = PushReport() if report is None else report
+        self.push_read(read_rows(rows, shape), report, progress, new=new, upsert=upsert)
+        return report
+
+    def mirror(
+        self,
+        rows: Any,
+        *,
+        collection: str,
+        bucket: str,
+        object: str | None = None,
+        text: str | Sequence[str] = TEXT_COLUMN,
+        lang: str | None = None,
+        owner: str = "mirror",
+        prefix: str = "",
+        whole: bool = True,
+        progress: OnProgress | None = None,
+    ) -> MirrorReport:
+        """Bring a bucket in step with rows: replace the texts that differ, and erase the objects without a row.
+
+        Objects that are pushed while the pass runs are not erased by it.
+
+        Args:
+            rows, object, text, lang, progress: as of `push_many`.
+            collection, bucket: of all rows.
+            owner: the name of the source; a bucket is in step with one source alone.
+            prefix: names of objects are those of the rows behind it, and only objects with it are erased: so several
+                sources can share a bucket.
+            whole: the rows are all there are; False: erase nothing.
+
+        Raises:
+            InvalidArgument: as of `push_many`; or the bucket is in step with another source.
+            StoreError: rows could not be stored.
+        """
+        self._check_upsert()
+        shape = Shape(collection, bucket, object, text, lang)
+        mirror = Mirror(self, collection, bucket, owner, prefix)
+        return mirror.take(read_rows(rows, shape), whole=switch_of("whole", whole), progress=progress)
+
+    def check_mirror(
+        self,
+        rows: Any,
+        *,
+        collection: str,
+        bucket: str,
+        object: str | None = None,
+        text: str | Sequence[str] = TEXT_COLUMN,
+        lang: str | None = None,
+        owner: str = "mirror",
+        prefix: str = "",
+    ) -> Drift:
+        """Return the difference between rows and a bucket, by digests alone; change nothing.
+
+        Args, and Raises: as of `mirror`.
+        """
+        shape = Shape(collection, bucket, object, text, lang)
+        return Mirror(self, collection, bucket, owner, prefix).check(read_rows(rows, shape))
+
+    def push_read(
+        self,
+        rows: Iterator[Row | Refused],
+        report: PushReport,
+        progress: OnProgress | None,
+        *,
+        new: bool = False,
+        upsert: bool = False,
+    ) -> None:
+        """Push rows that were read; see `push_many`."""
         touched: set[Scope] = set()
         push_rows(
-            read_rows(rows, shape),
+            rows,
             self._engine.lexer_of,
             partial(self._push_chunk, touched),
             self._engine.commit_before_reading,
@@ -161,7 +229,6 @@ class Index(Answers, Listing, Changing, TextDigests):
             progress=progress,
         )
         self.maintainer.consolidate_backlogged(touched)
-        return report
 
     def _push_chunk(self, touched: set[Scope], chunk: Chunk, *, new: bool) -> None:
         try:

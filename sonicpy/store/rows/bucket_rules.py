@@ -10,6 +10,9 @@ from sonicpy.store.rows.uses import INSTALL
 RULES: Final = 8
 """The rules by which the texts of the bucket are cut, v(rules) of `sonicpy.rules`; no row: those of version 1.0."""
 
+MIRRORS: Final = 43
+"""The owners of objects whose names begin alike, as JSON: see `index.mirrored`."""
+
 
 def pack_rules(rules: int) -> bytes:
     """Return the row."""

@@ -1,0 +1,172 @@
+"""Rows of a database: a table or a query, by URL. SQLite needs nothing; others need SQLAlchemy and their driver.
+
+sqlite:///shop.db?table=products
+sqlite:////var/lib/shop.db?query=SELECT id, title FROM products WHERE visible
+postgresql+psycopg://user:password@host/shop?table=products
+"""
+
+import contextlib
+import importlib
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from sonicpy.errors import ConfigError, SonicError
+
+ROWS_AT_ONCE = 1_000
+SCHEME = re.compile(r"[a-z][a-z0-9+]*://", re.IGNORECASE)
+_PASSWORD = re.compile(r"(://[^/@:]*):[^/@]*@")
+
+
+def is_database(source: str) -> bool:
+    """Return whether a source is the URL of a database."""
+    return SCHEME.match(source) is not None
+
+
+class TableSource:
+    """A table or a query of a database.
+
+    Args:
+        url: of the database, with `table` or `query` among its parameters.
+        watermark: a column; rows come in its order, from a value on.
+
+    Raises:
+        ConfigError: the URL is wrong, or a package is missing.
+    """
+
+    def __init__(self, url: str, watermark: str | None = None) -> None:
+        place, _, query = url.partition("?")
+        parameters = dict(parse_qsl(query, keep_blank_values=True))
+        self._table, self._query = parameters.pop("table", None), parameters.pop("query", None)
+        if (self._table is None) == (self._query is None):
+            raise ConfigError(f"{shown_url(url)} has to name one of ?table=NAME and ?query=SELECT ...")
+        self._watermark = watermark
+        self._name = shown_url(url)
+        address = f"{place}?{urlencode(parameters)}" if parameters else place
+        self._database: _Sqlite | _Alchemy
+        path = place.removeprefix("sqlite://")
+        self._database = _Alchemy(address, self._name) if path == place else _Sqlite(path, self._name)
+
+    def count(self, since: Any = None) -> int | None:
+        """Return the number of rows from a value of the watermark on. Raises SonicError."""
+        with self._explained():
+            ((number,),) = self._database.rows(f"SELECT count(*) FROM ({self._select(since)}) AS counted", since)
+        return int(number)
+
+    def rows(self, since: Any = None) -> Iterator[Mapping[str, Any]]:
+        """Yield rows from a value of the watermark on; None: all rows. Raises SonicError."""
+        with self._explained():
+            statement = self._select(since)
+            if self._watermark is not None:
+                statement += f" ORDER BY {self._database.quoted(self._watermark)}"
+            yield from self._database.mappings(statement, since)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._database.close()
+
+    def _select(self, since: Any) -> str:
+        whole = f"({self._query})" if self._table is None else self._database.quoted_path(self._table)
+        statement = f"SELECT * FROM {whole} AS source"
+        if since is not None and self._watermark is not None:
+            statement += f" WHERE {self._database.quoted(self._watermark)} >= {self._database.placeholder}"
+        return statement
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except SonicError:
+            raise
+        except self._database.errors as error:
+            reason = " ".join(str(getattr(error, "orig", None) or error).split())
+            raise SonicError(f"{self._name} cannot be read: {reason}") from error
+
+
+class _Sqlite:
+    """A file of SQLite, read-only."""
+
+    placeholder = "?"
+    errors: tuple[type[Exception], ...] = (sqlite3.Error,)
+
+    def __init__(self, path: str, name: str) -> None:
+        file = Path(path.removeprefix("/"))
+        if not file.is_file():
+            raise ConfigError(f"{name}: there is no file {file}; a path from the root has four slashes: sqlite:////...")
+        try:
+            self._connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
+        except sqlite3.Error as error:
+            raise SonicError(f"{name} cannot be opened: {error}") from error
+
+    def quoted(self, name: str) -> str:
+        return '"' + name.replace('"', '""') + '"'
+
+    def quoted_path(self, name: str) -> str:
+        return self.quoted(name)
+
+    def rows(self, statement: str, since: Any) -> Iterator[tuple[Any, ...]]:
+        cursor = self._connection.execute(statement, () if since is None else (since,))
+        while some := cursor.fetchmany(ROWS_AT_ONCE):
+            yield from some
+
+    def mappings(self, statement: str, since: Any) -> Iterator[Mapping[str, Any]]:
+        cursor = self._connection.execute(statement, () if since is None else (since,))
+        names = [column[0] for column in cursor.description]
+        while some := cursor.fetchmany(ROWS_AT_ONCE):
+            for row in some:
+                yield dict(zip(names, row, strict=True))
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class _Alchemy:
+    """A database by SQLAlchemy."""
+
+    placeholder = ":since"
+
+    def __init__(self, url: str, name: str) -> None:
+        try:
+            self._sqlalchemy = importlib.import_module("sqlalchemy")
+        except ImportError as missing:
+            raise ConfigError(
+                f"{name} needs SQLAlchemy and a driver of the database: pip install SQLAlchemy"
+            ) from missing
+        self.errors: tuple[type[Exception], ...] = (self._sqlalchemy.exc.SQLAlchemyError,)
+        try:
+            self._engine = self._sqlalchemy.create_engine(url)
+        except (self._sqlalchemy.exc.SQLAlchemyError, ImportError) as error:
+            raise ConfigError(f"{name} cannot be opened: {' '.join(str(error).split())}") from error
+
+    def quoted(self, name: str) -> str:
+        quoted: str = self._engine.dialect.identifier_preparer.quote(name)
+        return quoted
+
+    def quoted_path(self, name: str) -> str:
+        return ".".join(map(self.quoted, name.split(".")))
+
+    def rows(self, statement: str, since: Any) -> Iterator[tuple[Any, ...]]:
+        yield from self._result(statement, since)
+
+    def mappings(self, statement: str, since: Any) -> Iterator[Mapping[str, Any]]:
+        for row in self._result(statement, since):
+            yield dict(row._mapping)
+
+    def _result(self, statement: str, since: Any) -> Iterator[Any]:
+        with self._engine.connect() as connection:
+            streamed = connection.execution_options(yield_per=ROWS_AT_ONCE)
+            yield from streamed.execute(
+                self._sqlalchemy.text(statement.replace(":", r"\:").replace(r"\:since", ":since")),
+                {} if since is None else {"since": since},
+            )
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+
+def shown_url(url: str) -> str:
+    """Return the URL of a database without its password."""
+    return _PASSWORD.sub(r"\1:...@", url)

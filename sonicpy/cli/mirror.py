@@ -1,0 +1,286 @@
+"""`sonicpy mirror`: keep a bucket in step with a table of a database or the rows of a file."""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict
+from decimal import Decimal
+from typing import Any, Protocol
+
+from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
+from sonicpy.cli.arguments import STDIN, Verbs, bucket_name, collection_name, language
+from sonicpy.cli.importing.row_sources import Source
+from sonicpy.cli.importing.tables import TableSource, is_database, shown_url
+from sonicpy.cli.output import remark, show
+from sonicpy.cli.scoped import DEFAULT_BUCKET
+from sonicpy.cli.settings import add_index_flags, load_settings
+from sonicpy.cli.target import Purpose, open_folder
+from sonicpy.errors import ConfigError, SonicError
+from sonicpy.index.index import Index
+from sonicpy.index.mirrored import Drift, Mirror, MirrorReport
+
+DRIFTED = 1
+ROWS_REFUSED = 3
+SHOWN_MAX = 5
+
+MIRROR = f"""\
+Bring a bucket in step with rows: replace the texts that differ, and erase the objects that no row names. SOURCE is a
+file as import reads it, or a database: sqlite:///FILE?table=NAME, sqlite:///FILE?query=SELECT ..., or a URL of
+SQLAlchemy with such a parameter. A row that did not change costs a look-up, so a pass may be killed and begun anew. The
+bucket belongs to the source from then on (with --prefix: its objects whose names begin so). A row names its object in
+the column {" or ".join(OBJECT_COLUMNS)}, unless --id names another. Exit status: 0 in step, 1 it failed or --check
+found differences, 2 wrong arguments, 3 some rows were refused."""
+EXAMPLE = "example: sonicpy mirror 'sqlite:///shop.db?table=products' --collection shop --text title,body"
+
+
+class RowSource(Protocol):
+    """Rows that can be read again and again."""
+
+    def count(self, since: Any) -> int | None: ...
+    def rows(self, since: Any) -> Iterator[Mapping[str, Any]]: ...
+
+
+def add_verbs(verbs: Verbs) -> None:
+    """Add `mirror` and its arguments to the command line."""
+    parser = verbs.add_parser("mirror", description=MIRROR, epilog=EXAMPLE)
+    parser.add_argument("source", metavar="SOURCE", help="a file, or the URL of a table or a query")
+    parser.add_argument("--collection", metavar="NAME", type=collection_name, required=True, help="of all rows")
+    parser.add_argument(
+        "--bucket", metavar="NAME", type=bucket_name, default=DEFAULT_BUCKET, help=f"default: {DEFAULT_BUCKET}"
+    )
+    parser.add_argument("--id", metavar="COLUMN", help=f"the object's name (default: {' or '.join(OBJECT_COLUMNS)})")
+    parser.add_argument(
+        "--text", metavar="COLUMNS", action="append", help=f"texts, with commas between (default: {TEXT_COLUMN})"
+    )
+    parser.add_argument("--lang", metavar="CODE", type=language, help="language of all rows")
+    parser.add_argument("--prefix", metavar="TEXT", default="", help="names of objects begin with it")
+    parser.add_argument(
+        "--watermark", metavar="COLUMN", help="a column that grows with each change: later passes read new rows alone"
+    )
+    parser.add_argument("--deleted", metavar="COLUMN", help="rows in which it is true, or a time, are erased")
+    parser.add_argument("--whole", action="store_true", help="read all rows in spite of --watermark")
+    parser.add_argument("--check", action="store_true", help="change nothing: print what differs")
+    parser.add_argument("--every", metavar="S", type=_seconds, help="go on, with a pass every S seconds")
+    parser.add_argument("--owner", metavar="NAME", help="the name of the source (default: SOURCE without a password)")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
+    add_index_flags(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run passes, or a check; return the exit status. Raises SonicError if that fails."""
+    if arguments.source == STDIN:
+        raise ConfigError("the source of a mirror is read again and again; the standard input cannot be.")
+    if arguments.check and arguments.every is not None:
+        raise ConfigError("flags --check and --every are given; allowed is one of the two.")
+    purpose = Purpose.READ if arguments.check else Purpose.CREATE
+    with open_folder(load_settings(arguments).config, purpose) as index:
+        if arguments.check:
+            return _check(arguments, index)
+        status = _pass(arguments, index)
+        while arguments.every is not None:
+            time.sleep(arguments.every)
+            status = _pass(arguments, index)
+    return status
+
+
+def _pass(arguments: argparse.Namespace, index: Index) -> int:
+    mirror = Mirror(index, arguments.collection, arguments.bucket, _owner(arguments), arguments.prefix)
+    since = None if arguments.whole or arguments.watermark is None else mirror.watermark
+    began = time.monotonic()
+    with closing(_source(arguments)) as source:
+        reading = _reading(arguments, source.rows(since), arguments.watermark, since)
+        with PassProgress(arguments, source.count(since)) as note:
+            report = index.mirror(
+                iter(reading), **_columns(arguments), owner=_owner(arguments), whole=since is None, progress=note
+            )
+    if since is not None:
+        report.gone = mirror.erase(arguments.prefix + name for name in reading.deleted)
+    if arguments.watermark is not None and reading.greatest is not None:
+        mirror.note_watermark(reading.greatest)
+    _report(arguments, report, time.monotonic() - began)
+    return ROWS_REFUSED if report.refused_count else 0
+
+
+def _check(arguments: argparse.Namespace, index: Index) -> int:
+    with closing(_source(arguments)) as source:
+        reading = _reading(arguments, source.rows(None), None, None)
+        drift = index.check_mirror(iter(reading), **_columns(arguments), owner=_owner(arguments))
+    show(arguments, asdict(drift), *_drift_lines(drift))
+    return DRIFTED if drift else 0
+
+
+class Reading:
+    """The rows of a pass, without deleted ones.
+
+    Args:
+        rows: of the source.
+        watermark: the column that grows; None: there is none.
+        deleted: the column that marks deleted rows; None: there is none.
+        texts: the columns with texts; a missing text is empty, because its object must lose its words.
+        ids: the columns that may hold the name of the object.
+        since: the watermark that the pass begins with.
+
+    Attributes:
+        greatest: the greatest value of the watermark so far.
+        deleted: the names of deleted rows.
+    """
+
+    def __init__(
+        self,
+        rows: Iterator[Mapping[str, Any]],
+        watermark: str | None,
+        deleted: str | None,
+        ids: Sequence[str],
+        texts: Sequence[str],
+        since: Any,
+    ) -> None:
+        self._rows = rows
+        self._watermark = watermark
+        self._deleted = deleted
+        self._ids = ids
+        self._texts = texts
+        self.greatest = since
+        self.deleted: list[str] = []
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        """Yield the rows. Raises ConfigError if a column is missing."""
+        for row in self._rows:
+            if self._watermark is not None:
+                value = plain_value(_of(row, self._watermark))
+                if value is not None and (self.greatest is None or value > self.greatest):
+                    self.greatest = value
+            if self._deleted is not None and is_marked(_of(row, self._deleted)):
+                self.deleted += [str(row[name]) for name in self._ids if name in row][:1]
+            else:
+                yield {**row, **{name: "" for name in self._texts if name in row and row[name] is None}}
+
+
+def _of(row: Mapping[str, Any], column: str) -> Any:
+    if column not in row:
+        raise ConfigError(f"the rows have no column {column!r}; they have {', '.join(map(repr, row))}.")
+    return row[column]
+
+
+def plain_value(value: Any) -> Any:
+    """Return the value of a watermark as JSON holds it: a number or a text, which grow as the value does."""
+    if value is None or isinstance(value, int | float | str):
+        return value
+    return float(value) if isinstance(value, Decimal) else str(value)
+
+
+def is_marked(value: Any) -> bool:
+    """Return whether a value marks a deleted row: not 0, false, no, or nothing."""
+    return str(value).strip().lower() not in ("", "0", "0.0", "false", "f", "no", "n", "none", "null")
+
+
+class FileSource:
+    """The rows of a file, opened anew for each pass."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def count(self, since: Any) -> int | None:
+        """Return None: the number of rows is not known."""
+        return None
+
+    def rows(self, since: Any) -> Iterator[Mapping[str, Any]]:
+        """Yield all rows. Raises SonicError if one cannot be read: its object would be erased."""
+        with closing(Source(self._path)) as source:
+            for number, row in enumerate(source.rows(), 1):
+                if isinstance(row, Mapping):
+                    yield row
+                elif row is not None:
+                    raise SonicError(f"{self._path}: row {number} cannot be read: {row.reason}")
+
+    def close(self) -> None:
+        """Do nothing: each pass closes the file."""
+
+
+def _source(arguments: argparse.Namespace) -> Any:
+    if is_database(arguments.source):
+        return TableSource(arguments.source, arguments.watermark)
+    return FileSource(arguments.source)
+
+
+def _owner(arguments: argparse.Namespace) -> str:
+    owner: str = arguments.owner or shown_url(arguments.source)
+    return owner
+
+
+def _reading(
+    arguments: argparse.Namespace, rows: Iterator[Mapping[str, Any]], watermark: str | None, since: Any
+) -> Reading:
+    ids = OBJECT_COLUMNS if arguments.id is None else (arguments.id,)
+    return Reading(rows, watermark, arguments.deleted, ids, _texts(arguments), since)
+
+
+def _texts(arguments: argparse.Namespace) -> list[str]:
+    return [name.strip() for names in arguments.text or [TEXT_COLUMN] for name in names.split(",")]
+
+
+def _columns(arguments: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "collection": arguments.collection,
+        "bucket": arguments.bucket,
+        "object": arguments.id,
+        "text": _texts(arguments),
+        "lang": arguments.lang,
+        "prefix": arguments.prefix,
+    }
+
+
+class PassProgress:
+    """The progress bar of a pass."""
+
+    def __init__(self, arguments: argparse.Namespace, size: int | None) -> None:
+        from sonicpy.cli.importing.progress import ProgressBar  # noqa: PLC0415  only a pass loads tqdm
+
+        self._bar = ProgressBar(size, "rows", shown=not arguments.quiet and sys.stderr.isatty())
+        self._done = 0
+
+    def __enter__(self) -> Callable[[int], None]:
+        self._bar.__enter__()
+        return self._note
+
+    def __exit__(self, *error: Any) -> None:
+        self._bar.__exit__(*error)
+
+    def _note(self, rows: int) -> None:
+        self._bar.advance(rows, rows - self._done)
+        self._done = rows
+
+
+def _report(arguments: argparse.Namespace, report: MirrorReport, seconds: float) -> None:
+    counts = {name: value for name, value in asdict(report).items() if name != "refused"}
+    show(
+        arguments,
+        {**counts, "seconds": round(seconds, 3)},
+        f"{report.rows} rows in {seconds:.1f} s: {report.changed} changed, {report.unchanged} unchanged, "
+        f"{report.gone} gone, {report.refused_count} refused",
+    )
+    for refused in report.refused[:SHOWN_MAX]:
+        remark(f"row {refused.row + 1} was refused: {refused.reason}")
+
+
+def _drift_lines(drift: Drift) -> Iterator[str]:
+    if not drift:
+        yield f"{drift.rows} rows, in step"
+    for kind in ("missing", "changed", "extra"):
+        count = getattr(drift, kind)
+        if count:
+            names = drift.samples[kind]
+            yield f"{kind}: {count}, such as {', '.join(names)}" + (" ..." if count > len(names) else "")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < 1e9:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a number of seconds above 0')
+    return seconds

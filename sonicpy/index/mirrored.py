@@ -1,0 +1,244 @@
+"""A mirror: a bucket, or the objects of a bucket whose names begin alike, in step with a table.
+
+A pass reads rows and replaces the texts of their objects; rows whose object holds just their text cost a look-up. A
+whole pass then erases the objects that no row names. The owner of a mirror is a fact of the bucket.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Protocol
+
+from sonicpy._native.digest import digest_of, normal_text
+from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
+from sonicpy.errors import InvalidArgument
+from sonicpy.ids import shown
+from sonicpy.store.changing.mutations import ChangeFields
+from sonicpy.store.fields.all_fields import FACTS
+from sonicpy.store.fields.facts import pack_facts
+from sonicpy.store.fields.field import FieldMode
+from sonicpy.store.rows.bucket_rules import MIRRORS
+from sonicpy.store.views import name_pages
+
+ROWS_AT_ONCE = 1_024
+SAMPLES_MAX = 10
+OWNER_MAX = 1_000
+"""Characters of the name of a source."""
+
+
+@dataclass(slots=True)
+class MirrorReport:
+    """The result of a pass.
+
+    Attributes:
+        rows: how many rows were read.
+        changed: how many of them changed their object, or made it.
+        unchanged: how many of them changed nothing.
+        gone: how many objects were erased, because no row names them.
+        refused: the first rows that were refused; an object of such a row stays as it is.
+        refused_count: how many rows were refused.
+    """
+
+    rows: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    gone: int = 0
+    refused: list[Refused] = field(default_factory=list)
+    refused_count: int = 0
+
+
+@dataclass(slots=True)
+class Drift:
+    """The difference between a table and a mirror.
+
+    Attributes:
+        rows: how many rows were compared.
+        missing, changed, extra: how many objects are missing, have another text than their row (or no digest), and have
+            no row.
+        samples: names of some of them, by the name of the attribute.
+        refused_count: how many rows name no object.
+    """
+
+    rows: int = 0
+    missing: int = 0
+    changed: int = 0
+    extra: int = 0
+    samples: dict[str, list[str]] = field(default_factory=lambda: {"missing": [], "changed": [], "extra": []})
+    refused_count: int = 0
+
+    def __bool__(self) -> bool:
+        """Return whether there is a difference."""
+        return bool(self.missing or self.changed or self.extra)
+
+    def note(self, kind: str, name: str) -> None:
+        """Count an object that differs."""
+        setattr(self, kind, getattr(self, kind) + 1)
+        if len(self.samples[kind]) < SAMPLES_MAX:
+            self.samples[kind].append(name)
+
+
+class MirroredIndex(Protocol):
+    """The methods of an Index that a mirror needs; `Index` documents them."""
+
+    @property
+    def engine(self) -> Any: ...
+    def batch(self) -> AbstractContextManager[Any]: ...
+    def flush_object(self, collection: str, bucket: str, object: str) -> int: ...
+    def exists(self, collection: str, bucket: str, object: str) -> bool: ...
+    def text_rules(self, collection: str, bucket: str) -> int: ...
+    def digests(self, collection: str, bucket: str, objects: Sequence[str]) -> list[bytes | None]: ...
+    def push_read(
+        self, rows: Iterator[Row | Refused], report: PushReport, progress: OnProgress | None, *, upsert: bool
+    ) -> None: ...
+
+
+class Mirror:
+    """A mirror of one source.
+
+    Args:
+        index: holds the bucket.
+        collection, bucket: of all rows.
+        owner: the name of the source.
+        prefix: the names of the mirror's objects begin with it.
+
+    Raises:
+        InvalidArgument: the bucket is the mirror of another source, or has such objects.
+    """
+
+    def __init__(self, index: MirroredIndex, collection: str, bucket: str, owner: str, prefix: str = "") -> None:
+        if not isinstance(owner, str) or not 0 < len(owner) <= OWNER_MAX or not owner.isprintable():
+            raise InvalidArgument(f"owner is {shown(owner)}; allowed are 1 to {OWNER_MAX} printable characters")
+        if not isinstance(prefix, str):
+            raise InvalidArgument(f"prefix is {shown(prefix)}; allowed is a str")
+        self._index = index
+        self._scope = (collection, bucket)
+        self._prefix = prefix
+        self._owner = owner
+        self._held = self._notes()
+        for other, note in self._held.items():
+            overlaps = other.startswith(prefix) or prefix.startswith(other)
+            if overlaps and (other != prefix or note["owner"] != owner):
+                raise InvalidArgument(
+                    f"the objects of the bucket {bucket!r} whose names begin with {other!r} are the mirror of "
+                    f"{note['owner']!r}; allowed are another bucket, a prefix that does not overlap, or FLUSHB first"
+                )
+
+    @property
+    def watermark(self) -> Any:
+        """The greatest value of the watermark column so far; None: no pass has ended."""
+        return self._held.get(self._prefix, {}).get("watermark")
+
+    def take(self, rows: Iterable[Row | Refused], *, whole: bool, progress: OnProgress | None = None) -> MirrorReport:
+        """Bring the objects in step with rows.
+
+        Args:
+            rows: of this bucket.
+            whole: the rows are all there are: erase the objects of others that were there when the pass began.
+            progress: called with the number of rows that are done, now and then.
+
+        Raises:
+            StoreError: a change could not be stored; the changes before it are.
+        """
+        end = self._next_iid()
+        if end:
+            self._claim()
+        report, seen, pushed = MirrorReport(), set[int](), PushReport()
+        self._index.push_read(self._named(rows, seen), pushed, progress, upsert=True)
+        report.rows = pushed.rows
+        report.unchanged = pushed.unchanged
+        report.changed = pushed.indexed - pushed.unchanged
+        report.refused, report.refused_count = pushed.refused, pushed.refused_count
+        self._claim()
+        if whole:
+            report.gone = self.erase(name for iid, name in self._objects(end) if hash(name) not in seen)
+        return report
+
+    def erase(self, names: Iterable[str]) -> int:
+        """Erase objects; return how many there were."""
+        gone, names = 0, iter(names)
+        while some := list(islice(names, ROWS_AT_ONCE)):
+            with self._index.batch():
+                for name in some:
+                    if self._index.exists(*self._scope, name):
+                        self._index.flush_object(*self._scope, name)
+                        gone += 1
+        return gone
+
+    def check(self, rows: Iterable[Row | Refused]) -> Drift:
+        """Compare rows with the objects, by digests alone; change nothing."""
+        drift, seen = Drift(), set[int]()
+        rules = self._index.text_rules(*self._scope)
+        taken = self._named(rows, seen)
+        while some := list(islice(taken, ROWS_AT_ONCE)):
+            here = [row for row in some if isinstance(row, Row)]
+            drift.rows += len(some)
+            drift.refused_count += len(some) - len(here)
+            found = self._index.digests(*self._scope, [row.object for row in here])
+            for row, digest in zip(here, found, strict=True):
+                if digest is not None and digest == _digest(row, rules):
+                    continue
+                is_there = digest is not None or self._index.exists(*self._scope, row.object)
+                drift.note("changed" if is_there else "missing", row.object)
+        for _, name in self._objects(None):
+            if hash(name) not in seen:
+                drift.note("extra", name)
+        return drift
+
+    def note_watermark(self, value: Any) -> None:
+        """Note the greatest value of the watermark column, with which the next pass begins."""
+        self._note({**self._held.get(self._prefix, {"owner": self._owner}), "watermark": value})
+
+    def _claim(self) -> None:
+        if self._prefix not in self._held and self._next_iid():  # a bucket that is not there can have no owner
+            self._note({"owner": self._owner})
+
+    def _named(self, rows: Iterable[Row | Refused], seen: set[int]) -> Iterator[Row | Refused]:
+        """Yield rows under the names of their objects; note these in `seen`, those of refused rows, too."""
+        prefix = self._prefix
+        for row in rows:
+            name = f"{prefix}{row.object}"
+            seen.add(hash(name))
+            if prefix and isinstance(row, Row):
+                row = row._replace(object=name)
+            yield row
+
+    def _objects(self, end: int | None) -> Iterator[tuple[int, str]]:
+        """Yield IID and name of the mirror's objects, up to an IID."""
+        position: int | None = 0
+        while position is not None and (end is None or position < end):
+            with self._index.engine.read() as view:
+                state = view.bucket(*self._scope)
+                if state is None:
+                    return
+                page, position = name_pages.numbered_from(view, state, position, ROWS_AT_ONCE)
+            yield from (
+                (iid, name) for iid, name in page if (end is None or iid < end) and name.startswith(self._prefix)
+            )
+
+    def _next_iid(self) -> int:
+        """Return the IID of the next new object: those from it on are pushed beside the pass, and not erased by it."""
+        with self._index.engine.read() as view:
+            state = view.bucket(*self._scope)
+            return 0 if state is None else state.next_iid
+
+    def _notes(self) -> dict[str, dict[str, Any]]:
+        with self._index.engine.read() as view:
+            state = view.bucket(*self._scope)
+            packed = None if state is None else view.facts(state.bucket).get(MIRRORS)
+        held: dict[str, dict[str, Any]] = {} if packed is None else json.loads(packed)
+        return held
+
+    def _note(self, note: dict[str, Any]) -> None:
+        self._held = {**self._notes(), self._prefix: note}
+        packed = pack_facts({MIRRORS: json.dumps(self._held, separators=(",", ":")).encode()})
+        self._index.engine.apply(ChangeFields(*self._scope, "", FieldMode.ADD, ((FACTS.id, packed),)))
+
+
+def _digest(row: Row, rules: int) -> bytes | None:
+    """Return the digest that a row leaves; None: the row is refused, because its text is not Unicode."""
+    try:
+        return digest_of(row.object, normal_text(row.text), row.lang, rules)
+    except UnicodeEncodeError:
+        return None

@@ -1,0 +1,240 @@
+"""A mirror: a bucket that a table fills, after random changes of the table, and the proof that both agree."""
+
+import json
+import random
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sonicpy
+from sonicpy.cli.main import main
+from sonicpy.errors import InvalidArgument
+from tests.index.shorthand import B, C
+
+WORDS = [f"word{number}" for number in range(40)]
+PLACE: dict[str, Any] = {"collection": C, "bucket": B}
+
+
+def held(index: sonicpy.Index) -> dict[str, frozenset[str]]:
+    """Return the words of every object: the twin of a table, whatever path the changes took."""
+    return {name: frozenset(index.words_of_objects(C, B, [name])[0]) for name in index.iterate_objects(C, B)}
+
+
+def wanted(table: dict[str, str], prefix: str = "") -> dict[str, frozenset[str]]:
+    return {f"{prefix}{name}": frozenset(text.split()) for name, text in table.items()}
+
+
+def change(table: dict[str, str], chance: random.Random, times: int) -> None:
+    for _ in range(times):
+        name = str(chance.randrange(60))
+        if chance.random() < 0.3:
+            table.pop(name, None)
+        else:
+            table[name] = " ".join(chance.choices(WORDS, k=chance.randint(0, 5)))
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[sonicpy.Index]:
+    with sonicpy.open(tmp_path / "index") as opened:
+        yield opened
+
+
+def test_a_bucket_follows_a_table(index: sonicpy.Index) -> None:
+    chance, table = random.Random(5), dict[str, str]()
+    for turn in range(12):
+        change(table, chance, 25)
+        rows = [{"id": name, "text": text} for name, text in table.items()]
+        before = held(index)
+        drift = index.check_mirror(rows, **PLACE)
+        after = wanted(table)
+        assert drift.missing == len(after.keys() - before.keys())
+        assert drift.extra == len(before.keys() - after.keys())
+        report = index.mirror(rows, **PLACE)
+        assert held(index) == after, turn
+        assert (report.rows, report.gone) == (len(table), len(before.keys() - after.keys()))
+        assert report.changed >= sum(before.get(name) != words for name, words in after.items())
+        assert not index.check_mirror(rows, **PLACE)
+        assert index.mirror(rows, **PLACE).unchanged == len(table), "the same again"
+        if table:  # other programs change an object behind the back of the mirror
+            index.push(C, B, chance.choice(list(table)), "stray")
+            index.push(C, B, "999", "stray")
+            found = index.check_mirror(rows, **PLACE)
+            assert (found.changed, found.extra, found.samples["extra"]) == (1, 1, ["999"])
+    assert index.verify() == []
+
+
+def test_objects_pushed_beside_a_pass_stay(index: sonicpy.Index) -> None:
+    index.mirror([("1", "one"), ("2", "two")], **PLACE)
+
+    def rows() -> Iterator[tuple[str, str]]:
+        yield "1", "one"
+        index.upsert(C, B, "3", "three")
+
+    assert index.mirror(rows(), **PLACE).gone == 1
+    assert held(index).keys() == {"1", "3"}
+
+
+def test_sources_share_a_bucket_by_prefixes(index: sonicpy.Index) -> None:
+    index.push(C, B, "other", "else")
+    for owner in ("a", "b"):
+        index.mirror([("1", owner), ("2", owner)], **PLACE, owner=owner, prefix=f"{owner}:")
+    index.mirror([("2", "a")], **PLACE, owner="a", prefix="a:")
+    assert held(index).keys() == {"other", "a:2", "b:1", "b:2"}
+    for owner, prefix in (("b", "a:"), ("c", ""), ("c", "a"), ("c", "a:b"), ("a", "a")):
+        with pytest.raises(InvalidArgument, match="are the mirror of 'a'|are the mirror of 'b'"):
+            index.mirror([], **PLACE, owner=owner, prefix=prefix)
+    index.flush_bucket(C, B)
+    index.mirror([("1", "c")], **PLACE, owner="c")
+
+
+def test_refused_rows_keep_their_objects(index: sonicpy.Index) -> None:
+    index.mirror([("1", "one"), ("2", "two")], **PLACE)
+    report = index.mirror([("1", None), ("2", "two"), (None, "x")], **PLACE)
+    assert (report.refused_count, report.gone) == (2, 0)
+    assert held(index).keys() == {"1", "2"}
+
+
+def test_a_part_of_the_rows_erases_nothing(index: sonicpy.Index) -> None:
+    index.mirror([("1", "one"), ("2", "two")], **PLACE)
+    assert index.mirror([("2", "new")], **PLACE, whole=False).gone == 0
+    assert held(index) == {"1": {"one"}, "2": {"new"}}
+
+
+class Table:
+    """A table of SQLite, and what `sonicpy mirror` says about it."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.database = sqlite3.connect(folder / "shop.db")
+        self.database.execute(
+            "CREATE TABLE p (id INTEGER PRIMARY KEY, title TEXT, body TEXT, at INTEGER, gone INTEGER)"
+        )
+        self.url = f"sqlite:///{folder / 'shop.db'}?table=p"
+        self.folder = folder / "index"
+        self._capsys = capsys
+
+    def set(self, number: int, title: str | None, at: int, *, gone: int = 0) -> None:
+        self.database.execute("REPLACE INTO p VALUES (?, ?, 'body', ?, ?)", (number, title, at, gone))
+        self.database.commit()
+
+    def mirror(self, *flags: str, status: int = 0) -> dict[str, Any]:
+        at = ["--collection", C, "--bucket", B, "--text", "title,body", "--data", str(self.folder), "--json"]
+        assert main(["mirror", self.url, *at, *flags]) == status
+        said: dict[str, Any] = json.loads(self._capsys.readouterr().out)
+        return {name: value for name, value in said.items() if value and name != "seconds"}
+
+
+@pytest.fixture
+def table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Table:
+    return Table(tmp_path, capsys)
+
+
+def test_the_verb_follows_a_database(table: Table) -> None:
+    for number in range(5):
+        table.set(number, f"title{number}", number)
+    assert table.mirror() == {"rows": 5, "changed": 5}
+    assert table.mirror() == {"rows": 5, "unchanged": 5}
+    table.set(1, "other", 1)
+    table.set(2, None, 2)
+    table.database.execute("DELETE FROM p WHERE id = 3")
+    table.database.commit()
+    drift = table.mirror("--check", status=1)
+    assert (drift["changed"], drift["extra"], drift["samples"]["extra"]) == (2, 1, ["3"])
+    assert table.mirror() == {"rows": 4, "changed": 2, "unchanged": 2, "gone": 1}
+    assert table.mirror("--check") == {"rows": 4, "samples": {"missing": [], "changed": [], "extra": []}}
+    with sonicpy.open(table.folder) as index:
+        assert held(index)["2"] == {"body"}, "a title that is gone"
+
+
+def test_a_watermark_reads_new_rows_alone(table: Table) -> None:
+    grows = ("--watermark", "at", "--deleted", "gone")
+    for number in range(5):
+        table.set(number, f"title{number}", number)
+    assert table.mirror(*grows) == {"rows": 5, "changed": 5}
+    table.set(1, "other", 7)
+    table.set(2, "title2", 8, gone=1)
+    table.database.execute("DELETE FROM p WHERE id = 3")
+    table.database.commit()
+    assert table.mirror(*grows) == {"rows": 2, "changed": 1, "unchanged": 1, "gone": 1}, "4 has the watermark"
+    assert table.mirror(*grows, "--check", status=1)["extra"] == 1, "a row that is not marked as deleted"
+    assert table.mirror(*grows, "--whole") == {"rows": 3, "unchanged": 3, "gone": 1}
+    table.mirror(*grows, "--check")
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("sqlite:///nowhere.db?table=p", "there is no file nowhere.db"),
+        ("sqlite:///{}", "has to name one of ?table=NAME and ?query=SELECT"),
+        ("sqlite:///{}?table=absent", "cannot be read: no such table: absent"),
+        ("sqlite:///{}?query=SELECT FROM", "syntax error"),
+        ("-", "the standard input cannot be"),
+        ("nodialect://user:secret@host/db?table=p", "nodialect"),
+    ],
+)
+def test_sources_that_cannot_be_read(
+    table: Table, capsys: pytest.CaptureFixture[str], source: str, sentence: str
+) -> None:
+    source = source.format(table.folder.parent / "shop.db")
+    assert main(["mirror", source, "--collection", C, "--data", str(table.folder)]) in (1, 2)
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert "secret" not in said
+
+
+def test_files_and_other_databases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, at = tmp_path / "rows.jsonl", ["--collection", C, "--data", str(tmp_path / "index")]
+    path.write_text('{"id": 1, "text": "one"}\n{"id": 2, "text": "two"}\n')
+    assert main(["mirror", str(path), *at]) == 0
+    path.write_text('{"id": 2, "text": "two"}\n')
+    assert main(["mirror", str(path), *at]) == 0
+    assert "1 rows in" in (said := capsys.readouterr().out) and "1 gone" in said
+    path.write_text('{"id": 2, "text": "two"}\n{"id": 3, "te')
+    assert main(["mirror", str(path), *at]) == 1
+    assert "row 2 cannot be read" in capsys.readouterr().err
+    pytest.importorskip("sqlalchemy", reason="needs SQLAlchemy")
+    database = sqlite3.connect(tmp_path / "a.db")
+    database.execute("CREATE TABLE t (id INTEGER, text TEXT, at TEXT)")
+    database.execute("INSERT INTO t VALUES (7, 'seven', '2026-01-01 10:00:00')")
+    database.commit()
+    url = f"sqlite+pysqlite:///{tmp_path / 'a.db'}"
+    other = ["--bucket", "other", "--watermark", "at"]
+    for rows in ("1 rows", "1 rows"):
+        assert main(["mirror", f"{url}?table=t", *at, *other]) == 0
+        assert rows in capsys.readouterr().out
+    assert main(["mirror", f"{url}?query=SELECT id, 'a:b' AS text FROM t", *at, "--bucket", "third"]) == 0
+
+
+@pytest.mark.full
+def test_a_table_whose_mirror_is_killed_again_and_again(table: Table) -> None:
+    """Changes of the table, and passes that are killed at random: the next whole pass leaves no difference."""
+    chance, at = random.Random(9), 0
+    command = [sys.executable, "-m", "sonicpy", "mirror", table.url, "--collection", C, "--bucket", B]
+    command += ["--text", "title,body", "--data", str(table.folder)]
+    for number in range(20_000):
+        table.database.execute("INSERT INTO p VALUES (?, ?, 'body', 0, 0)", (number, chance.choice(WORDS)))
+    table.database.commit()
+    for _ in range(25):
+        running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(chance.randrange(20)):
+            at += 1
+            number = chance.randrange(25_000)
+            if chance.random() < 0.3:
+                table.database.execute("DELETE FROM p WHERE id = ?", (number,))
+                table.database.commit()
+            else:
+                table.set(number, " ".join(chance.choices(WORDS, k=3)), at)
+        time.sleep(chance.random() * 1.5)
+        running.kill()
+        running.wait()
+    table.mirror()
+    rows = table.database.execute("SELECT id, title || ' body' FROM p").fetchall()
+    with sonicpy.open(table.folder) as index:
+        assert held(index) == wanted({str(name): text for name, text in rows})
+        assert index.verify() == []
+    table.mirror("--check")
