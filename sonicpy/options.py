@@ -7,21 +7,27 @@ documentation are made from it; `tests/test_options.py` compares the rest with i
 """
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from sonicpy.arguments import language_of, number_of, switch_of, text_of
+from sonicpy.arguments import language_of, number_of, share_of, switch_of, text_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.langcodes import NO_LANGUAGE, language_code
+from sonicpy.vectors import bits_of, numbers_of, read_bits, read_numbers
 
 LIMIT_CEILING = 2**16 - 1
 OFFSET_CEILING = 2**32 - 1
+DEPTH_CEILING = 1_000
+MEANING_CEILING = 100.0
 POSITION_CEILING = 2**53 - 1
 """The largest whole number that every reader of JSON takes: positions occur in JSON."""
 
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
 """The escapes of characters in a quoted value."""
 _ESCAPED = str.maketrans(ESCAPES)
+
+_DECIMAL = re.compile(r"(?=[.\d])\d{0,4}(?:\.\d{0,6})?", re.ASCII)
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -144,6 +150,66 @@ class Name(NamedTuple):
         return text_of(name, value)
 
 
+class Share(NamedTuple):
+    """A number from 0 to a ceiling, with decimals."""
+
+    ceiling: float
+    is_text: bool = False
+
+    def read(self, value: str, languages: Languages) -> float:
+        """Return the number."""
+        number = float(value) if _DECIMAL.fullmatch(value) else -1.0
+        if not 0 <= number <= self.ceiling:
+            raise ValueError(value)
+        return number
+
+    def write(self, value: float) -> str:
+        """Return its decimals."""
+        return f"{value:.6f}".rstrip("0").rstrip(".")
+
+    def check(self, name: str, value: Any) -> float:
+        """Return a number from 0 to the ceiling, of six decimals."""
+        return share_of(name, value, self.ceiling)
+
+
+class VectorBits(NamedTuple):
+    """The vectors of an object, in the form of `sonicpy.vectors`."""
+
+    is_text: bool = False
+
+    def read(self, value: str, languages: Languages) -> str:
+        """Return the vectors."""
+        read_bits(value)
+        return value
+
+    def write(self, value: str) -> str:
+        """Return the vectors."""
+        return value
+
+    def check(self, name: str, value: Any) -> str | None:
+        """Return the bits of vectors."""
+        return bits_of(name, value)
+
+
+class VectorNumbers(NamedTuple):
+    """The vector of a query, in the form of `sonicpy.vectors`."""
+
+    is_text: bool = False
+
+    def read(self, value: str, languages: Languages) -> str:
+        """Return the vector."""
+        read_numbers(value)
+        return value
+
+    def write(self, value: str) -> str:
+        """Return the vector."""
+        return value
+
+    def check(self, name: str, value: Any) -> str | None:
+        """Return the numbers of a vector."""
+        return numbers_of(name, value)
+
+
 class Option(NamedTuple):
     """An option of a command.
 
@@ -205,17 +271,30 @@ POSITION = Option(
     is_ours=True, is_argument=False,
 )  # fmt: skip
 
+VECTOR = Option(
+    "vector", VectorNumbers(), None, "VECTOR(<column>:<base64>)",
+    "the vector of the text, which puts the first `depth` objects in order, where objects have vectors", is_ours=True,
+)  # fmt: skip
+MEANING = Option(
+    "meaning", Share(MEANING_CEILING), 0.5, "MEANING(<weight>)", "how much likeness to `vector` adds to a score",
+    is_ours=True,
+)  # fmt: skip
+DEPTH = Option(
+    "depth", Number(DEPTH_CEILING), 50, "DEPTH(<count>)", "how many of the first objects `vector` puts in order",
+    is_ours=True,
+)  # fmt: skip
+
 PAGE = LIMIT._replace(default=100)
 
 OPTIONS: dict[str, tuple[Option, ...]] = {
-    "QUERY": (LIMIT, OFFSET, LANG, SCORES, STEM, TOTAL, COMPLETE, WHOLE),
-    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE),
+    "QUERY": (LIMIT, OFFSET, LANG, SCORES, STEM, TOTAL, COMPLETE, WHOLE, VECTOR, MEANING, DEPTH),
+    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, VECTOR, MEANING, DEPTH),
     "SUGGEST": (LIMIT._replace(default=5),),
     "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)")),
     "COLLECTIONS": (PAGE, AFTER._replace(usage="AFTER(<collection>)")),
     "BUCKETS": (PAGE, AFTER._replace(usage="AFTER(<bucket>)")),
     "OBJECTS": (PAGE, PREFIX, AFTER._replace(usage="AFTER(<object>)"), POSITION),
-    "PUSH": (LANG,),
+    "PUSH": (LANG, VECTOR._replace(kind=VectorBits(), sentence="bits of vectors of the object")),
 }
 """The options of each command, in the order of its fields."""
 

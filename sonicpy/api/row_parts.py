@@ -20,8 +20,8 @@ from sonicpy.api.shape import Shape
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import object_name, shown
 
-RowParts = tuple[Any, Any, Any, Any, Any]
-"""Collection, bucket, object, text and language of a row."""
+RowParts = tuple[Any, ...]
+"""Collection, bucket, object, text and language of a row; and its vectors by column, if rows have such columns."""
 
 COLUMNS_SHOWN = 20
 """Names of columns that the reason of one refused row lists, at most."""
@@ -138,6 +138,7 @@ def _parts(row: Mapping[Any, Any], shape: Shape, needed: Iterable[str]) -> RowPa
         row[column],
         row[shape.text] if isinstance(shape.text, str) else joined(row.get(name) for name in shape.text),
         row.get("lang") if shape.lang is None else shape.lang,
+        *([{name: row.get(column) for name, column in shape.vectors}] if shape.vectors else ()),
     )
 
 

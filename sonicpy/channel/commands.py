@@ -100,6 +100,8 @@ class Push(NamedTuple):
     text: str
     lang: str | None
     """A code in lower case; "none": the text is in no language; None: guess."""
+    vector: str | None = None
+    """Bits of vectors, in the form of `sonicpy.vectors`; None: there are none."""
 
 
 class Pop(NamedTuple):

@@ -6,20 +6,41 @@ from sonicpy._native.ids import SAMPLED_NAMES, is_sampled, push_names
 from sonicpy._native.terms import Terms
 from sonicpy.api.counted import need_no
 from sonicpy.arguments import language_of, not_unicode, text_of
-from sonicpy.errors import StoreError
+from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, check_collection, check_names, object_name
+from sonicpy.index.ingest.given_vectors import IN_COMPAT, Embed, embedded, fields_of
 from sonicpy.index.ingest.terms import NO_TERMS, check_rules, packed_terms
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.index.texts import lexed
-from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, PopTerms, RulesDiffer
+from sonicpy.store.changing.mutations import (
+    ChangeFields,
+    FlushBucket,
+    FlushCollection,
+    FlushObject,
+    PopTerms,
+    PushWith,
+    RulesDiffer,
+)
+from sonicpy.store.fields.all_fields import VECTORS
+from sonicpy.store.fields.field import FieldMode
+from sonicpy.vectors import COLUMN, Vector, bits_of
 
 
 class Changing:
     """The methods of an index that change something."""
 
     _engine: TextEngine
+    _embed: Embed | None = None
 
-    def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:
+    def push(
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        vector: Vector = None,
+    ) -> None:
         """Add a text to an object. Texts add up; the same text again changes nothing.
 
         A text may hold no word at all: the object exists then, and no query finds it.
@@ -30,15 +51,21 @@ class Changing:
                 are the name, or a UUID.
             lang: language of the text as ISO 639-1, ISO 639-3 or BCP 47 (`en`, `eng`, `en-GB`); None: guess; "none": no
                 language.
+            vector: a vector of the object, of which the signs are kept; it replaces the one before. See
+                [vectors](#vectors). None: the object keeps the one it has, or `embed` of the index makes one.
 
         Raises:
-            InvalidArgument: an argument has a type or a value that is not allowed.
+            InvalidArgument: an argument has a type or a value that is not allowed; the vectors of the bucket have
+                another length.
             StoreError: the text was not stored.
         """
         oid = object if type(object) is str else object_name(object)
         names = push_names(collection, bucket, oid)
         if not names:
             check_names(collection, bucket, oid, compat=self._engine.is_compat, new=True)
+        if vector is not None or (self._embed is not None and text):
+            self._push_with(collection, bucket, oid, text, lang, vector)
+            return
         is_counted = lang is not None or names == SAMPLED_NAMES or (not names and is_sampled(oid))
         engine = self._engine
         while True:
@@ -52,6 +79,35 @@ class Changing:
                 engine.note_rules(other)
             else:
                 return
+
+    def _push_with(
+        self, collection: str, bucket: str, oid: str, text: str, lang: str | None, vector: Vector
+    ) -> None:
+        engine, given = self._engine, bits_of("vector", vector)
+        if engine.is_compat:
+            raise InvalidArgument(IN_COMPAT)
+        if given is None and self._embed is not None:
+            (given,) = embedded(self._embed, [text_of("text", text)])
+        while True:
+            lexer = engine.lexer_of(collection, bucket)
+            terms = self._lex(lexer.lex_push, text, lang)
+            if lang is not None or is_sampled(oid):
+                lexer.note_language(terms, text, language_of(lang))
+            try:
+                engine.push_with(PushWith(collection, bucket, oid, terms, fields_of(str(given)), lexer.rules))
+            except RulesDiffer as other:
+                engine.note_rules(other)
+            else:
+                return
+
+    def drop_vectors(self, collection: str, bucket: str, column: str = "") -> None:
+        """Take the vectors of a column from all objects of a bucket; "": of all columns. Raises like `push`."""
+        check_names(collection, bucket)
+        name = text_of("column", column)
+        if name and not COLUMN.fullmatch(name):
+            raise InvalidArgument(f"column is {name!r}; allowed is the name of a column of vectors")
+        fields = ((VECTORS.id, name.encode()),)
+        self._engine.apply(ChangeFields(collection, bucket, "", FieldMode.REPLACE, fields))
 
     def push_terms(
         self,

@@ -6,7 +6,7 @@ server does.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from sonicpy.index.answers import Answers
 from sonicpy.index.changing import Changing
 from sonicpy.index.engine import Engine
 from sonicpy.index.given_settings import Settings, config_of
+from sonicpy.index.ingest.given_vectors import IN_COMPAT, ColumnCheck, Embed
 from sonicpy.index.ingest.push_many import Chunk, push_rows
 from sonicpy.index.listing import Listing
 from sonicpy.index.maintenance.maintainer import Maintainer
@@ -33,7 +34,7 @@ from sonicpy.index.report.export import ExportedObject
 from sonicpy.index.report.stats import Figures
 from sonicpy.index.report.term_stats import ObjectStats, TermStats
 from sonicpy.index.search.answer_cache import AnswerCache
-from sonicpy.store.changing.mutations import RulesDiffer
+from sonicpy.store.changing.mutations import Push, RulesDiffer
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +60,7 @@ class Index(Answers, Listing, Changing):
         config: the settings, as a Config or a mapping such as `{"search": {"ranking": "newest"}}`; None: the defaults.
         autocommit: commit every change before its method returns.
         temporary: delete the folder on close.
+        embed: makes the vectors of texts and questions that are given without one; see `sonicpy.open`.
 
     Attributes:
         folder: the folder as it was given.
@@ -83,6 +85,7 @@ class Index(Answers, Listing, Changing):
         *,
         autocommit: bool = True,
         temporary: bool = False,
+        embed: Embed | None = None,
     ) -> None:
         folder = None if path is None else path_of("path", path)
         engine = self._engine = self._engine_class(
@@ -93,6 +96,7 @@ class Index(Answers, Listing, Changing):
             self.config = engine.config
             self.maintainer = Maintainer(engine)
             self._kept = AnswerCache()
+            self._embed = embed
             if engine.was_converted:
                 self._build_graphs()
         except BaseException:
@@ -115,6 +119,7 @@ class Index(Answers, Listing, Changing):
         lang: str | None = None,
         new: bool = False,
         progress: OnProgress | None = None,
+        vector: str | Mapping[str, str] | None = None,
         report: PushReport | None = None,
     ) -> PushReport:
         """Push many texts, thousands to a commit; return how many were indexed, and which were refused and why.
@@ -133,13 +138,17 @@ class Index(Answers, Listing, Changing):
             lang: as in `push`, of all rows; None: each row's column `lang`, if there is one.
             new: refuse rows whose object exists already.
             progress: called after each chunk with the number of rows that are done.
+            vector: the column with the vector, or those of several by the names of their columns of vectors; see `push`.
+                Rows without one keep theirs, or `embed` of the index makes one.
             report: a new PushReport, which is filled chunk by chunk and returned.
 
         Raises:
             InvalidArgument: an argument is not valid, `rows` is not of these types, or a table lacks a column.
             StoreError: rows could not be stored; a note gives the number of stored rows.
         """
-        shape = Shape(collection, bucket, object, text, lang, compat=self._engine.is_compat)
+        shape = Shape(collection, bucket, object, text, lang, compat=self._engine.is_compat, vector=vector)
+        if shape.vectors and self._engine.is_compat:
+            raise InvalidArgument(IN_COMPAT)
         new = switch_of("new", new)
         report = PushReport() if report is None else report
         touched: set[Scope] = set()
@@ -151,9 +160,15 @@ class Index(Answers, Listing, Changing):
             report,
             new=new,
             progress=progress,
+            refuses=self._refusal,
+            embed=self._embed,
         )
         self.maintainer.consolidate_backlogged(touched)
         return report
+
+    def _refusal(self) -> Callable[[Push], str | None]:
+        with self._engine.read() as view:
+            return ColumnCheck(view).refusal
 
     def _push_chunk(self, touched: set[Scope], chunk: Chunk, *, new: bool) -> None:
         try:

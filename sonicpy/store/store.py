@@ -27,7 +27,15 @@ from sonicpy.rules import FIRST
 from sonicpy.store.care.convert import bring_up_to_date, is_convertible
 from sonicpy.store.care.startup import prepare
 from sonicpy.store.changing.apply import apply_all
-from sonicpy.store.changing.mutations import Mutation, PushTerms, RulesDiffer, pack_mutation, pack_push
+from sonicpy.store.changing.mutations import (
+    Mutation,
+    Push,
+    PushTerms,
+    PushWith,
+    RulesDiffer,
+    pack_mutation,
+    pack_push,
+)
 from sonicpy.store.disk import folder as store_folder
 from sonicpy.store.disk.background_sync import BackgroundSync
 from sonicpy.store.disk.boot_mark import note_boot
@@ -126,7 +134,7 @@ class Store(RecoveringStore):
             StoreError: it was not carried out; everything applied before it is.
             RulesDiffer: a PUSH whose bucket has other rules than the text; nothing was changed.
         """
-        if isinstance(mutation, PushTerms):
+        if isinstance(mutation, PushTerms | PushWith):
             self._check_accepting()
             self._check_rules((mutation,))
         work = partial(apply_all, in_steps=True) if in_steps else apply_all
@@ -206,7 +214,7 @@ class Store(RecoveringStore):
             self._mark(self._board, change)
         return answer
 
-    def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool = False) -> list[int]:
+    def apply_pushes(self, pushes: Sequence[Push], *, new: bool = False) -> list[int]:
         """Carry out many PUSHes as one change; return the places of the PUSHes left out.
 
         Args:
@@ -236,7 +244,7 @@ class Store(RecoveringStore):
                 self._mark(self._board, push)
         return left_out
 
-    def _check_rules(self, pushes: Sequence[PushTerms]) -> None:
+    def _check_rules(self, pushes: Sequence[Push]) -> None:
         """Raise RulesDiffer if a bucket exists and has other rules than a text."""
         view = self._writing()
         seen: dict[tuple[str, str], int] = {}

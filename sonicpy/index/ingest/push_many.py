@@ -15,8 +15,9 @@ from sonicpy._native.held import insist
 from sonicpy._native.ids import is_sampled
 from sonicpy.api.rows import REFUSED_MAX, OnProgress, PushReport, Refused, Row
 from sonicpy.errors import StoreError
+from sonicpy.index.ingest.given_vectors import Embed, embedded, fields_of
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.store.changing.mutations import PushTerms, RulesDiffer
+from sonicpy.store.changing.mutations import Push, PushTerms, PushWith, RulesDiffer
 from sonicpy.store.disk.log import RECORD_MAX_BYTES
 
 CHUNK_ROWS = 4_096
@@ -43,13 +44,17 @@ class Chunk:
     first: int
     rows: list[Row | Refused]
     places: list[int] = field(default_factory=list)
-    pushes: list[PushTerms] = field(default_factory=list)
+    pushes: list[Push] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     there: list[int] | None = None
 
 
 LexerOf = Callable[[str, str], Lexer]
 """Returns the lexer of the rules of a bucket, as far as they are known."""
+
+
+RefusalOf = Callable[[], Callable[[Push], str | None]]
+"""Returns a function that returns the reason why a bucket does not take a PUSH, or None."""
 
 
 class ChunkTaker(Protocol):
@@ -67,6 +72,8 @@ def push_rows(
     *,
     new: bool,
     progress: OnProgress | None,
+    refuses: RefusalOf | None = None,
+    embed: Embed | None = None,
 ) -> None:
     """Push all rows, chunk by chunk.
 
@@ -77,6 +84,8 @@ def push_rows(
         report: gets the outcome of each chunk, including one that was stored when an exception came.
         new: refuse rows whose object exists already.
         progress: called after each chunk with the number of rows that are done.
+        refuses: returns, once a chunk, the function that says why a bucket does not take a PUSH; None: it takes all.
+        embed: makes the vectors of texts without one; None: they have none.
 
     Raises:
         StoreError: rows could not be stored; its note gives the number of stored rows.
@@ -85,7 +94,9 @@ def push_rows(
         chunk = Chunk(report.rows, rows_of_chunk)
         note_it = partial(_note_interrupted, chunk, report, settle)
         try:
-            _push(chunk, lexer_of, take, new=new)
+            if embed is not None:
+                _embed(chunk.rows, embed)
+            _push(chunk, lexer_of, take, refuses, new=new)
             _note(chunk, report)
         except BaseException as error:
             insist(note_it)
@@ -95,12 +106,16 @@ def push_rows(
             progress(report.rows)
 
 
-def _push(chunk: Chunk, lexer_of: LexerOf, take: ChunkTaker, *, new: bool) -> None:
+def _push(
+    chunk: Chunk, lexer_of: LexerOf, take: ChunkTaker, refuses: "RefusalOf | None", *, new: bool
+) -> None:
     was_on = gc.isenabled()
     try:
         gc.disable()  # the collector of garbage cycles would traverse thousands of live terms again and again
         while True:
             _analyze(chunk, lexer_of)
+            if refuses is not None:
+                _refuse(chunk, refuses)
             try:
                 take(chunk, new=new)
             except RulesDiffer:  # whoever takes them has noted the rules of the bucket
@@ -151,6 +166,28 @@ def _analyze(chunk: Chunk, lexer_of: LexerOf) -> None:
         chunk.places.append(place)
 
 
+def _embed(rows: list[Row | Refused], embed: Embed) -> None:
+    """Give rows without a vector the one that an embedder makes of their text."""
+    places = [place for place, row in enumerate(rows) if isinstance(row, Row) and row.vector is None and row.text]
+    vectors = embedded(embed, [rows[place].text for place in places]) if places else []  # type: ignore[union-attr]
+    for place, vector in zip(places, vectors, strict=True):
+        rows[place] = rows[place]._replace(vector=vector)  # type: ignore[call-arg]
+
+
+def _refuse(chunk: Chunk, refuses: RefusalOf) -> None:
+    """Refuse the rows whose bucket does not take them."""
+    if all(type(push) is PushTerms for push in chunk.pushes):
+        return
+    refusal, kept = refuses(), []
+    for place, push in zip(chunk.places, chunk.pushes, strict=True):
+        reason = refusal(push)
+        if reason is None:
+            kept.append((place, push))
+        else:
+            chunk.refused.append(Refused(place, push.oid, reason))
+    chunk.places, chunk.pushes = [place for place, _ in kept], [push for _, push in kept]
+
+
 def _next_chunk(rows: Iterator[Row | Refused]) -> list[Row | Refused]:
     chunk = []
     characters = 0
@@ -163,7 +200,7 @@ def _next_chunk(rows: Iterator[Row | Refused]) -> list[Row | Refused]:
     return chunk
 
 
-def _analyzed(row: Row, lexer: Lexer) -> PushTerms | str:
+def _analyzed(row: Row, lexer: Lexer) -> Push | str:
     """Return the PUSH of a row, or its refusal."""
     try:
         terms = lexer.lex_push(row.text, row.lang)
@@ -174,4 +211,7 @@ def _analyzed(row: Row, lexer: Lexer) -> PushTerms | str:
     # A text gives at most about three times its bytes of terms; only what may be too long is measured.
     if 16 * len(row.text) > RECORD_MAX_BYTES and sum(map(len, terms.words)) + 12 * len(terms) > RECORD_MAX_BYTES:
         return f"its terms take more than {RECORD_MAX_BYTES} bytes: split the text"
+    if row.vector is not None:
+        fields = fields_of(row.vector)
+        return PushWith(row.collection, row.bucket, row.object, terms, fields, lexer.rules)
     return PushTerms(row.collection, row.bucket, row.object, terms, rules=lexer.rules)

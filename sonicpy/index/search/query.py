@@ -5,6 +5,7 @@ from sonicpy.api.hits import Hits
 from sonicpy.config import Config
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.meaning import find_meant
 from sonicpy.index.search.parts import Part, merge
 from sonicpy.index.search.ranking import carry_out, count_whole
 from sonicpy.search import Search
@@ -22,6 +23,8 @@ def query(
     """
     if not len(terms):
         return []
+    if search.vector is not None:
+        return find_meant(lexicon, terms, config, search, matching).page(search.offset, search.limit)[0]
     _, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit)
     return part.page(search.offset, search.limit)[0]
 
@@ -32,6 +35,10 @@ def query_hits(
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
     if not len(terms):
         return Hits(total=0, whole=0) if search.total else Hits()
+    if search.vector is not None:
+        meant = find_meant(lexicon, terms, config, search, matching, total=search.total)
+        whole = count_whole(lexicon, meant.plan, meant.part, config)
+        return Hits(*meant.page(search.offset, search.limit), meant.part.total, whole)
     plan, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit, total=search.total)
     if not isinstance(part, Part):
         names, found = part.page(search.offset, search.limit)

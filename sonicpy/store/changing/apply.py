@@ -14,9 +14,10 @@ from sonicpy.store.changing.mutations import (
     Mutation,
     PopTerms,
     PushTerms,
+    PushWith,
     names_of,
 )
-from sonicpy.store.changing.remove_steps import flush_collection, flush_object, settle, step
+from sonicpy.store.changing.remove_steps import drop_vectors, flush_collection, flush_object, settle, step
 from sonicpy.store.fields.all_fields import FIELDS
 from sonicpy.store.fields.field import FieldMode
 
@@ -42,6 +43,9 @@ def apply_all(
         for mutation in mutations:
             if type(mutation) is PushTerms:
                 answers.append(_push(view, mutation, new))
+                continue
+            if type(mutation) is PushWith:
+                answers.append(_push_with(view, mutation, new))
                 continue
             if view.removals:
                 settle(view, *names_of(mutation))
@@ -76,6 +80,17 @@ def _push(view: "WriteView", mutation: PushTerms, new: bool) -> int:
     return 0
 
 
+def _push_with(view: "WriteView", mutation: PushWith, new: bool) -> int:
+    """Carry out a PUSH and change the other fields of its object; nothing of it if the PUSH is left out."""
+    collection, bucket, oid, terms, fields, rules = mutation
+    if _push(view, PushTerms(collection, bucket, oid, terms, rules=rules), new):
+        return 1
+    writer = writer_of(view, collection, bucket)
+    for id, value in fields:
+        FIELDS[id].apply(writer, oid, FieldMode.ADD, value)
+    return 0
+
+
 def _pop(view: "WriteView", mutation: PopTerms, in_steps: bool) -> int:
     collection, bucket, oid, terms = mutation
     if view.bucket(collection, bucket) is None:
@@ -105,6 +120,8 @@ def _change_fields(view: "WriteView", mutation: ChangeFields, in_steps: bool) ->
     writer, mode = writer_of(view, mutation.collection, mutation.bucket), FieldMode(mutation.mode)
     for id, value in mutation.fields:
         FIELDS[id].apply(writer, mutation.oid, mode, value)
+    if view.removals.vectors and not in_steps:
+        drop_vectors(view)
     return 0
 
 

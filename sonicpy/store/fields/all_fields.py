@@ -6,11 +6,13 @@ from typing import Final
 from sonicpy.store.fields.facts import Facts
 from sonicpy.store.fields.field import Field
 from sonicpy.store.fields.term_field import Terms
+from sonicpy.store.fields.vector_field import Vectors
 
 TERMS: Final = Terms()
 FACTS: Final = Facts()
+VECTORS: Final = Vectors()
 
-FIELDS: Final[dict[int, Field]] = {field.id: field for field in (TERMS, FACTS)}
+FIELDS: Final[dict[int, Field]] = {field.id: field for field in (TERMS, FACTS, VECTORS)}
 """By the number in records; terms come first."""
 
 

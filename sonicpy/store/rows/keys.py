@@ -14,6 +14,7 @@
     pending    as words
     removed    bucket u32 | IID u40 | number of the part u32
     facts      bucket u32 | kind u8
+    vectors    bucket u32 | column u8 | number of the row u40
     doomed     bucket u32        (dropped buckets whose rows are still to be deleted)
 
 The packers of the hot path are native (sonicpy._native.keys); the others are here.
@@ -44,6 +45,8 @@ __all__ = [
     "scope_key",
     "scope_of",
     "term_key",
+    "vector_key",
+    "vector_prefix",
     "word_key",
 ]
 
@@ -103,6 +106,16 @@ def fact_key(bucket: int, kind: int) -> bytes:
 def fact_kind(key: bytes) -> int:
     """Return the kind that a key of `facts` names."""
     return key[4]
+
+
+def vector_prefix(bucket: int, column: int) -> bytes:
+    """Return the prefix of the keys of a column of vectors."""
+    return bucket_key(bucket) + bytes((column,))
+
+
+def vector_key(bucket: int, column: int, row: int) -> bytes:
+    """Return the key of a row of vectors."""
+    return vector_prefix(bucket, column) + row.to_bytes(5, "big")
 
 
 def block_position(key: bytes) -> int:

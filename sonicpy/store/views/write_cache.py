@@ -63,13 +63,15 @@ class BucketWriteCache:
 
     Attributes:
         facts: those that no row holds yet, by kind; None: the row is to go.
+        vectors: rows of vectors that the table does not hold yet, by key; b"": the row is to go.
         languages: texts that the fact of the languages does not count yet, by `Terms.languages`.
     """
 
-    __slots__ = ("facts", "languages", "lengths", "names", "newest")
+    __slots__ = ("facts", "languages", "lengths", "names", "newest", "vectors")
 
     def __init__(self) -> None:
         self.facts: dict[int, bytes | None] = {}
+        self.vectors: dict[bytes, bytes] = {}
         self.languages: dict[bytes, int] = {}
         self.lengths: Lengths | None = None
         self.newest: NewestRow | None = None

@@ -1,0 +1,94 @@
+"""The vectors of texts on their way to the store: given, or made by the embedder of an index, and checked there."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from sonicpy.errors import InvalidArgument
+from sonicpy.store.changing.mutations import Push, PushWith
+from sonicpy.store.fields.all_fields import VECTORS
+from sonicpy.store.rows.vector_columns import (
+    UNNAMED,
+    VECTOR_COLUMNS,
+    Column,
+    column_for,
+    live_columns,
+    pack_vectors,
+    unpack_vectors,
+)
+from sonicpy.store.views.view import View
+from sonicpy.vectors import bits_of, numbers_of, read_bits
+
+Embed = Callable[[list[str]], Sequence[Any]]
+"""Returns a vector for each text. An attribute `column` names the column; `question`, a function of the same kind, makes the
+vectors of queries."""
+
+IN_COMPAT = "vector is refused: compat mode has no vectors"
+
+Scoped = tuple[str, str]
+
+
+def fields_of(vector: str) -> tuple[tuple[int, bytes], ...]:
+    """Return the fields of a PUSH with vectors, given in the form of `sonicpy.vectors`."""
+    return ((VECTORS.id, pack_vectors(read_bits(vector))),)
+
+
+class ColumnCheck:
+    """Tells whether buckets take vectors; those that take the first one get a column by it.
+
+    Args:
+        view: of the buckets.
+    """
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._columns: dict[Scoped, tuple[Column, ...]] = {}
+
+    def refusal(self, push: Push) -> str | None:
+        """Return the reason why a bucket does not take the vectors of a PUSH, as half a sentence; None: it takes them."""
+        if not isinstance(push, PushWith):
+            return None
+        scope = push.collection, push.bucket
+        columns = self._columns[scope] if scope in self._columns else self._stored(scope)
+        for id, value in push.fields:
+            for name, bits in unpack_vectors(value) if id == VECTORS.id else ():
+                found = column_for(columns, name, 8 * len(bits))
+                if isinstance(found, str):
+                    return f"the vector is refused: {found}"
+                if found is None:
+                    columns = (*columns, Column(name or UNNAMED, 8 * len(bits), 0))
+        self._columns[scope] = columns
+        return None
+
+    def check(self, pushes: Iterable[Push]) -> None:
+        """Raise InvalidArgument if a bucket does not take the vectors of a PUSH."""
+        for push in pushes:
+            reason = self.refusal(push)
+            if reason is not None:
+                raise InvalidArgument(reason, "invalid_meta_value", reason)
+
+    def _stored(self, scope: Scoped) -> tuple[Column, ...]:
+        state = self._view.bucket(*scope)
+        return () if state is None else live_columns(self._view.fact(state.bucket, VECTOR_COLUMNS))
+
+
+def embedded(embed: Embed, texts: list[str]) -> list[str]:
+    """Return the vectors of texts, in the form for PUSH. Raises InvalidArgument if the embedder gives no vectors."""
+    return [str(bits_of("embed", _named(embed, vector))) for vector in _of_all(embed, texts)]
+
+
+def embedded_question(embed: Embed, text: str) -> str:
+    """Return the vector of the text of a query, in the form for QUERY. Raises as `embedded`."""
+    (vector,) = _of_all(getattr(embed, "question", embed), [text])
+    return str(numbers_of("embed", _named(embed, vector)))
+
+
+def _of_all(embed: Embed, texts: list[str]) -> list[Any]:
+    made = list(embed(texts))
+    if len(made) != len(texts):
+        raise InvalidArgument(f"embed is refused: it made {len(made)} vectors of {len(texts)} texts")
+    return made
+
+
+def _named(embed: Embed, vector: Any) -> Any:
+    column = getattr(embed, "column", "")
+    return {column: vector} if column else vector

@@ -1,0 +1,143 @@
+"""The columns of vectors of a bucket: a fact with the name, the number of bits and the number in keys of each.
+
+A column without a name was dropped: its rows are being removed.
+"""
+
+import json
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
+from sonicpy._native.vectors import BITS_MAX, places_in_row
+from sonicpy.store.disk.transaction import FACTS, Transaction
+from sonicpy.store.rows.keys import BUCKET_MAX, bucket_key, bucket_of, fact_key, vector_key
+
+VECTOR_COLUMNS: Final = 48
+"""The kind of the fact."""
+COLUMNS_MAX: Final = 2
+"""Two, so that a new model runs beside the old one."""
+UNNAMED: Final = "vector"
+"""The name of a column that was made by a vector without a name."""
+NUMBERS: Final = 256
+"""A number of a column is a byte of its keys."""
+
+
+class Column(NamedTuple):
+    """A column of vectors.
+
+    Attributes:
+        name: "": it was dropped.
+        number: in keys.
+    """
+
+    name: str
+    bits: int
+    number: int
+
+    @property
+    def size(self) -> int:
+        """The bytes of a vector."""
+        return self.bits // 8
+
+    def place(self, bucket: int, iid: int) -> tuple[bytes, int]:
+        """Return the key of the row of an object, and its place there."""
+        row, place = divmod(iid, places_in_row(self.size))
+        return vector_key(bucket, self.number, row), place
+
+
+Given = tuple[tuple[str, bytes], ...]
+"""Vectors of an object, as bits: the name of the column of each; "": the only one."""
+
+
+def pack_columns(columns: tuple[Column, ...]) -> bytes:
+    """Return the fact of some columns."""
+    return json.dumps(columns, separators=(",", ":")).encode()
+
+
+def live_columns(fact: bytes | None) -> tuple[Column, ...]:
+    """Return the columns of a fact that were not dropped; None: there are none. Raises DamagedBytes."""
+    return tuple(column for column in unpack_columns(fact) if column.name)
+
+
+def dropped_columns(transaction: Transaction) -> Iterator[tuple[int, int]]:
+    """Yield (number of the bucket, number of the column) of every column that is being removed. Raises DamagedBytes."""
+    row = transaction.first(FACTS, b"")
+    while row is not None:
+        key = fact_key(bucket := bucket_of(row[0]), VECTOR_COLUMNS)
+        for column in unpack_columns(transaction.get(FACTS, key)):
+            if not column.name:
+                yield bucket, column.number
+        row = transaction.first(FACTS, bucket_key(bucket + 1)) if bucket < BUCKET_MAX else None
+
+
+@lru_cache(maxsize=256)
+def unpack_columns(fact: bytes | None) -> tuple[Column, ...]:
+    """Return the columns of a fact, dropped ones too; None: there are none. Raises DamagedBytes."""
+    if fact is None:
+        return ()
+    try:
+        return tuple(Column(str(name), int(bits), int(number)) for name, bits, number in json.loads(fact))
+    except (ValueError, TypeError) as error:
+        raise DamagedBytes(f"the columns of vectors cannot be read: {error}") from error
+
+
+def column_for(columns: tuple[Column, ...], name: str, bits: int) -> Column | None | str:
+    """Return the column that takes a vector; None: a new one; or the reason why none does, as half a sentence.
+
+    Args:
+        name: "": the only column.
+    """
+    found = column_named(columns, name)
+    if isinstance(found, Column) and found.bits != bits:
+        return f"it has {bits} bits, those of {found.name} have {found.bits}"
+    if isinstance(found, str) and name and len(columns) < COLUMNS_MAX:
+        return None
+    return found
+
+
+def column_named(columns: tuple[Column, ...], name: str) -> Column | None | str:
+    """Return a column by its name; None: there are no columns; or the reason why none is meant, as half a sentence.
+
+    Args:
+        name: "": the only one.
+    """
+    if not columns:
+        return None
+    names = " and ".join(column.name for column in columns)
+    if not name:
+        return columns[0] if len(columns) == 1 else f"it names no column, the bucket has {names}"
+    found = next((column for column in columns if column.name == name), None)
+    return found or f"its column is {name}, the bucket has {names}"
+
+
+def pack_vectors(given: Given) -> bytes:
+    """Return vectors as a record holds them: of each v(size of the name), the name, v(bytes), bits."""
+    return b"".join(
+        pack_varints((len(label := name.encode()),)) + label + pack_varints((len(bits),)) + bits for name, bits in given
+    )
+
+
+def unpack_vectors(packed: bytes) -> Given:
+    """Return the vectors that `pack_vectors` packed. Raises DamagedBytes."""
+    given: list[tuple[str, bytes]] = []
+    parts: list[bytes] = []
+    at = 0
+    while at < len(packed):
+        end = at + 1
+        while end < len(packed) and packed[end - 1] & 0x80:
+            end += 1
+        (size,) = unpack_varints(packed[at:end])
+        at = end + size
+        if at > len(packed):
+            break
+        parts.append(packed[end:at])
+        if len(parts) == 2:  # noqa: PLR2004 - a name and bits
+            name, bits = parts
+            if not 0 < 8 * len(bits) <= BITS_MAX:
+                raise DamagedBytes(f"a vector has {8 * len(bits)} bits")
+            given.append((name.decode("ascii", "replace"), bits))
+            parts = []
+    if at != len(packed) or parts:
+        raise DamagedBytes("a list of vectors is cut off")
+    return tuple(given)
