@@ -51,9 +51,7 @@ class Search(NamedTuple):
     @property
     def question(self) -> "Search":
         """The search without its page and the requested extras: searches with one question have one plan."""
-        return self._replace(
-            limit=0, offset=0, scores=False, total=False, vector=None, meaning=0.5, depth=50
-        )
+        return self._replace(limit=0, offset=0, scores=False, total=False, vector=None, meaning=0.5, depth=50)
 
 
 class ExplainOptions(TypedDict, total=False):

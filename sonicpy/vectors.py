@@ -3,8 +3,8 @@
     PUSH     <name>:<base 64 of bits>, several of them with commas between; the bits are those of `numpy.packbits`
     QUERY    <name>:<base 64 of numbers from -127 to 127, a byte each>
 
-The name of the column may be left out where a bucket has one. These forms are what commands, caches and questions between
-nodes hold, so a vector is one str everywhere behind its check.
+The name of the column may be left out where a bucket has one. Commands, caches and questions between nodes hold these
+forms, so a vector is one str everywhere behind its check.
 """
 
 import re
@@ -17,12 +17,12 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
 
 Vector = Any
-"""Numbers (a list, an array of NumPy, a value of Arrow, ...), int8, packed bits as bytes, or one of these by the name of its
-column."""
+"""Numbers (a list, an array of NumPy, a value of Arrow), int8, packed bits as bytes; or these by names of columns."""
 
 COLUMN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}")
 """The name of a column, such as that of a model."""
 COLUMNS_MAX = 2
+NUMBERS_MAX = native.BITS_MAX
 ALLOWED = "numbers, int8 or packed bits, perhaps by the name of a column"
 BITS_FORMAT = "B"
 

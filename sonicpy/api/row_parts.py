@@ -63,7 +63,9 @@ def _by_position(row: Sequence[Any], shape: Shape) -> RowParts | NoParts:
             return (row[0], row[1], row[2], row[3], shape.lang)
         case 5:
             return (row[0], row[1], row[2], row[3], row[4])
-    return NoParts(f"a row of {len(row)} values instead of 2 to 5")
+        case 6:
+            return (row[0], row[1], row[2], row[3], row[4], {"": row[5]})
+    return NoParts(f"a row of {len(row)} values instead of 2 to 6")
 
 
 def _by_key(row: Mapping[Any, Any], shape: Shape) -> RowParts | NoParts:

@@ -107,7 +107,9 @@ def _rows(rows: Iterable[Any], shape: Shape) -> Iterator[RowParts | NoParts]:
         if kind not in readers:
             readers[kind] = None if is_table(kind) else reader_of(kind)
         reader = readers[kind]
-        if reader is not None:
+        if kind is Row and row.vector is not None and reader is not None:  # of the batch of a client
+            yield (*reader(row, shape)[:5], {"": row.vector})  # type: ignore[index]
+        elif reader is not None:
             yield reader(row, shape)
         elif (table := batches(row)) is not None:
             yield from _table_rows(table, shape)

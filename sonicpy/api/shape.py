@@ -53,8 +53,12 @@ class Shape:
         if not isinstance(self.text, str) and not _are_columns(self.text):
             raise InvalidArgument(f"text is {shown(self.text)}; allowed are the name of a column, and several names")
         vectors = {"": self.vector} if isinstance(self.vector, str) else self.vector or {}
-        if not isinstance(vectors, Mapping) or not all(isinstance(name, str) for pair in vectors.items() for name in pair):
-            raise InvalidArgument(f"vector is {shown(self.vector)}; allowed are the name of a column, and names by name")
+        if not isinstance(vectors, Mapping) or not all(
+            isinstance(name, str) for pair in vectors.items() for name in pair
+        ):
+            raise InvalidArgument(
+                f"vector is {shown(self.vector)}; allowed are the name of a column, and names by name"
+            )
         given = {"collection": self.collection, "bucket": self.bucket}
         for name, value in {
             "lang": language_of(self.lang),

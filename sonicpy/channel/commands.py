@@ -163,6 +163,14 @@ class FlushO(NamedTuple):
     object: str
 
 
+class FlushV(NamedTuple):
+    """Take a column of vectors, or all columns, from the objects of a bucket."""
+
+    collection: str
+    bucket: str
+    column: str = ""
+
+
 class Trigger(NamedTuple):
     """Start maintenance: `action` is a key of ACTIONS, `argument` the path that backup and restore take."""
 
@@ -225,6 +233,7 @@ Command = (
     | Explain
     | Stats
     | Verify
+    | FlushV
 )
 """The commands that a session leaves to the server."""
 

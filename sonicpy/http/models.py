@@ -10,7 +10,18 @@ from pydantic_core import PydanticCustomError
 
 from sonicpy.ids import EXACT_MAX
 from sonicpy.langcodes import TAG_MAX
-from sonicpy.options import ARGUMENTS, LanguageCode, Name, Number, Switch
+from sonicpy.options import (
+    ARGUMENTS,
+    DEPTH_CEILING,
+    MEANING_CEILING,
+    LanguageCode,
+    Name,
+    Number,
+    Share,
+    Switch,
+    VectorNumbers,
+)
+from sonicpy.vectors import NUMBERS_MAX
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -23,6 +34,8 @@ QUERY_TEXT_MAX = 10_000
 QUERY_BODY_MAX = 20_000
 """As long as a line of the channel."""
 NAME_MAX = 128
+VECTOR_MAX = 3_000
+"""Of a vector in base 64, or two of them, with names."""
 
 
 def _named(value: object) -> object:
@@ -52,9 +65,11 @@ BOUNDS: dict[type, tuple[Any, dict[str, Any]]] = {
     Switch: (bool, {}),
     LanguageCode: (str | None, {"max_length": TAG_MAX}),
     Name: (str | None, {"max_length": NAME_MAX}),
+    Share: (float, {"ge": 0, "le": MEANING_CEILING}),
+    VectorNumbers: (str | None, {"max_length": VECTOR_MAX}),
 }
 """The type of an option in JSON, and its bounds, by its kind."""
-LIMITED = {"limit": {"le": LIMIT_MAX}}
+LIMITED = {"limit": {"le": LIMIT_MAX}, "depth": {"le": DEPTH_CEILING}}
 """Bounds of one option alone."""
 
 
@@ -222,11 +237,16 @@ class LongText(Strict):
     text: str = Field(max_length=QUERY_BODY_MAX)
 
 
+OneVector = Annotated[str, Field(max_length=VECTOR_MAX)] | Annotated[list[float], Field(max_length=NUMBERS_MAX)]
+VectorJson = OneVector | dict[str, OneVector] | None
+"""Numbers, or bits or int8 in base 64; perhaps by the name of the column."""
+
 QueryBody: Any = create_model(
     "QueryBody",
     __base__=LongText,
     __doc__="A query whose text is too long for an address.",
-    **parameters_of("QUERY", Field),  # type: ignore[call-overload]
+    **parameters_of("QUERY", Field)  # type: ignore[call-overload]
+    | {"vector": (VectorJson, Field(None, description=ARGUMENTS["QUERY"]["vector"].sentence))},
 )
 
 
@@ -238,6 +258,7 @@ class PushBody(Strict):
     object: FieldOfObject
     text: str = Field(max_length=TEXT_MAX)
     lang: str | None = Field(default=None, max_length=TAG_MAX)
+    vector: VectorJson = Field(default=None, description="numbers, or bits in base 64; perhaps by column")
 
 
 class PopBody(Strict):

@@ -1,6 +1,8 @@
 """Changing: the methods of Index that change one object, a bucket or a collection, from arguments to a mutation."""
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
 
 from sonicpy._native.ids import SAMPLED_NAMES, is_sampled, push_names
 from sonicpy._native.terms import Terms
@@ -8,7 +10,8 @@ from sonicpy.api.counted import need_no
 from sonicpy.arguments import language_of, not_unicode, text_of
 from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, check_collection, check_names, object_name
-from sonicpy.index.ingest.given_vectors import IN_COMPAT, Embed, embedded, fields_of
+from sonicpy.index.ingest.exported import OTHER_FIELDS
+from sonicpy.index.ingest.given_vectors import IN_COMPAT, Embed, embedded, fields_of, vectors_of_export
 from sonicpy.index.ingest.terms import NO_TERMS, check_rules, packed_terms
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.index.texts import lexed
@@ -23,7 +26,10 @@ from sonicpy.store.changing.mutations import (
 )
 from sonicpy.store.fields.all_fields import VECTORS
 from sonicpy.store.fields.field import FieldMode
+from sonicpy.store.rows.uses import check_known
 from sonicpy.vectors import COLUMN, Vector, bits_of
+
+NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Changing:
@@ -80,9 +86,7 @@ class Changing:
             else:
                 return
 
-    def _push_with(
-        self, collection: str, bucket: str, oid: str, text: str, lang: str | None, vector: Vector
-    ) -> None:
+    def _push_with(self, collection: str, bucket: str, oid: str, text: str, lang: str | None, vector: Vector) -> None:
         engine, given = self._engine, bits_of("vector", vector)
         if engine.is_compat:
             raise InvalidArgument(IN_COMPAT)
@@ -100,14 +104,17 @@ class Changing:
             else:
                 return
 
-    def drop_vectors(self, collection: str, bucket: str, column: str = "") -> None:
-        """Take the vectors of a column from all objects of a bucket; "": of all columns. Raises like `push`."""
+    def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int:
+        """Take the vectors of a column, or of all ("") from every object of a bucket; return how many columns went.
+
+        Raises like `push`.
+        """
         check_names(collection, bucket)
         name = text_of("column", column)
         if name and not COLUMN.fullmatch(name):
             raise InvalidArgument(f"column is {name!r}; allowed is the name of a column of vectors")
         fields = ((VECTORS.id, name.encode()),)
-        self._engine.apply(ChangeFields(collection, bucket, "", FieldMode.REPLACE, fields))
+        return self._engine.apply(ChangeFields(collection, bucket, "", FieldMode.REPLACE, fields))
 
     def push_terms(
         self,
@@ -118,6 +125,7 @@ class Changing:
         hidden: Mapping[str, int] = NO_TERMS,
         rules: int | None = None,
         languages: str = "",
+        fields: Mapping[str, Any] = NO_FIELDS,
     ) -> None:
         """Add the terms to an object that `holdings` of another index returned for it.
 
@@ -128,6 +136,7 @@ class Changing:
             rules: by which the text was cut, as `holdings` returned them; exports of version 1.0 do not name them,
                 and mean 1. None: those of the bucket.
             languages: texts of the bucket by language, as `holdings` returned them with its first object.
+            fields: other values of the object, as `holdings` returned them.
 
         Raises:
             CommandError: a name, a term, a frequency or the rules are not valid.
@@ -138,11 +147,23 @@ class Changing:
         engine = self._engine
         if rules is not None:
             check_rules(rules, compat=engine.is_compat)
+        check_known(fields.keys() - OTHER_FIELDS, "the object")
+        vectors = vectors_of_export(fields)
+        if vectors is not None and engine.is_compat:
+            raise InvalidArgument(IN_COMPAT)
+        more = () if vectors is None else fields_of(vectors)
+
+        def push(rules: int) -> None:
+            if more:
+                engine.push_with(PushWith(collection, bucket, oid, packed, more, rules))
+            else:
+                engine.push(collection, bucket, oid, packed, rules)
+
         try:
-            engine.push(collection, bucket, oid, packed, engine.lexer.rules if rules is None else rules)
+            push(engine.lexer.rules if rules is None else rules)
         except RulesDiffer as other:
             if rules is None:
-                engine.push(collection, bucket, oid, packed, other.rules)
+                push(other.rules)
                 return
             raise StoreError(
                 f"the bucket {bucket} of {collection} has the rules {other.rules}, the terms of {oid} were cut by the "

@@ -22,8 +22,8 @@ def open_index(
         path: a folder, created if it is missing; or ":memory:", a temporary index that `close` deletes.
         config: the settings, as a Config or a mapping such as `{"search": {"ranking": "newest"}}`; None: the defaults.
         read_only: read a folder that another process writes; every call shows the last commit.
-        embed: a function that returns a vector for each text of a list: it makes the vectors of texts that are pushed, and
-            of questions, where none is given. Its attribute `column` may name the column, its attribute `question` be a
+        embed: a function that returns a vector for each text of a list: it makes the vectors of pushed texts and of
+            questions, where none is given. Its attribute `column` may name the column, its attribute `question` be a
             function for questions; `sonicpy.embedders` has some.
 
     Raises:

@@ -24,6 +24,7 @@ from sonicpy.channel.commands import (
     FlushB,
     FlushC,
     FlushO,
+    FlushV,
     Info,
     List,
     Objects,
@@ -41,7 +42,7 @@ from sonicpy.cluster.node.spread import Spread
 from sonicpy.cluster.node.writers import Writers
 from sonicpy.cluster.peers.questions import Question, question_of
 from sonicpy.config import Config
-from sonicpy.errors import StoreError
+from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.ids import check_collection
 from sonicpy.index.engine import Engine
 from sonicpy.server.connections.dispatch import CALLS, Postponed
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
 def push(node: "Node", command: Push) -> bytes:
     """Add the record of a PUSH to the next batch."""
     rules = node.desk.rules.at_once(command.collection, command.bucket)
-    if rules is None:
+    if rules is None or command.vector is not None:
         raise Postponed
     node.writers.add_in_turn(*cut(node, command, rules))
     return replies.OK
@@ -66,9 +67,9 @@ def push(node: "Node", command: Push) -> bytes:
 
 def cut(node: "Node", command: Push, rules: int) -> tuple[int, bytes]:
     """Return the partition of a PUSH, and its record, whose text is cut by the rules of the bucket."""
-    collection, bucket, oid, text, lang = command
+    collection, bucket, oid, text, lang, vector = command
     node.recorder.cut_by(rules)
-    node.recorder.push(collection, bucket, oid, text, lang)
+    node.recorder.push(collection, bucket, oid, text, lang, vector)
     return node.places.partition_of(collection, bucket, oid), node.recorder.take_record()
 
 
@@ -112,7 +113,7 @@ NODE_CALLS: dict[type, Callable[[Any, Any], bytes]] = {
 }
 
 
-CHANGES = (Push, Pop, FlushB, FlushC, FlushO)
+CHANGES = (Push, Pop, FlushB, FlushC, FlushO, FlushV)
 
 
 def limit_of(command: Command) -> float:
@@ -206,7 +207,7 @@ class NodeService(BaseService):
             case FlushC(collection):
                 check_collection(collection)
                 return replies.result(int(any(await self._ask_all("FlushC", collection))))
-            case Pop() | FlushB() | FlushO():
+            case Pop() | FlushB() | FlushO() | FlushV():
                 return replies.result(int(await self._ask(command)))
             case Stats(str(collection), str(bucket)):
                 partition = self.node.places.partition_of(collection, bucket)
@@ -229,10 +230,21 @@ class NodeService(BaseService):
         return await self._ask(command)
 
     async def _push(self, command: Push) -> bytes:
-        """Carry out a PUSH into a bucket whose rules another node knows."""
+        """Carry out a PUSH into a bucket whose rules, or columns of vectors, another node knows."""
+        if command.vector is not None:
+            await self._check_vector(command, command.vector)
         rules = await self.node.desk.rules.find(command.collection, command.bucket)
         await asyncio.shield(self.node.writers.add(*cut(self.node, command, rules)).done)
         return replies.OK
+
+    async def _check_vector(self, command: Push, vector: str) -> None:
+        """Raise InvalidArgument if the bucket does not take vectors, as far as its replicas know by now."""
+        collection, bucket, oid = command[:3]
+        partition = self.node.places.partition_of(collection, bucket, oid)
+        question = Question("vector_refusal", (collection, bucket, vector))
+        reason = json.loads(await self.node.desk.ask(partition, question))
+        if reason is not None:
+            raise InvalidArgument(reason, "invalid_meta_value", reason)
 
     async def _count_spread(self, collection: str) -> int:
         """Return the number of buckets in a spread collection; each is in several partitions."""

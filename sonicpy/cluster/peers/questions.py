@@ -22,6 +22,7 @@ from sonicpy.channel.commands import (
     FlushB,
     FlushC,
     FlushO,
+    FlushV,
     List,
     Objects,
     Pop,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, Any] = {
     **{
         kind.__name__: kind
-        for kind in (Count, CountB, CountO, Exists, FlushB, FlushC, FlushO, List, Objects, Pop, Query, Suggest)
+        for kind in (Count, CountB, CountO, Exists, FlushB, FlushC, FlushO, FlushV, List, Objects, Pop, Query, Suggest)
     },
     "Reasons": Explain,
 }
@@ -50,13 +51,14 @@ DEFAULTS: dict[str, tuple[Any, ...]] = {
     name: tuple(reversed(kind._field_defaults.values())) for name, kind in COMMANDS.items()
 }
 """The defaults of the fields of each command, the last one first."""
-CHANGES = frozenset({"Pop", "FlushB", "FlushC", "FlushO"})
+CHANGES = frozenset({"Pop", "FlushB", "FlushC", "FlushO", "FlushV"})
 # A method whose arguments change gets another name, so that nodes of other versions refuse it.
 METHODS = frozenset(
     {
         *("bucket_rules", "buckets_after", "collections_after"),
         *("count_buckets", "count_objects", "position_after", "stats"),
         *("spread_completions", "spread_find", "spread_list", "spread_terms", "spread_word"),
+        *("spread_meant", "vector_refusal"),
     }
 )
 COMMIT_BEFORE = frozenset({"stats"})

@@ -1,9 +1,10 @@
 """The vectors of texts on their way to the store: given, or made by the embedder of an index, and checked there."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from sonicpy.errors import InvalidArgument
+from sonicpy.ids import shown
 from sonicpy.store.changing.mutations import Push, PushWith
 from sonicpy.store.fields.all_fields import VECTORS
 from sonicpy.store.rows.vector_columns import (
@@ -19,8 +20,8 @@ from sonicpy.store.views.view import View
 from sonicpy.vectors import bits_of, numbers_of, read_bits
 
 Embed = Callable[[list[str]], Sequence[Any]]
-"""Returns a vector for each text. An attribute `column` names the column; `question`, a function of the same kind, makes the
-vectors of queries."""
+"""Returns a vector for each text. An attribute `column` names the column; `question`, a function of the same kind, makes
+the vectors of queries."""
 
 IN_COMPAT = "vector is refused: compat mode has no vectors"
 
@@ -32,8 +33,22 @@ def fields_of(vector: str) -> tuple[tuple[int, bytes], ...]:
     return ((VECTORS.id, pack_vectors(read_bits(vector))),)
 
 
+def vectors_of_export(fields: Mapping[str, Any]) -> str | None:
+    """Return the vectors of an object of an export, in the form for PUSH; None: it has none.
+
+    Raises:
+        InvalidArgument: they have another form.
+    """
+    given = fields.get(VECTORS.name)
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or not all(isinstance(bits, str) for bits in given.values()):
+        raise InvalidArgument(f"vectors is {shown(given)}; allowed is base 64 by column")
+    return bits_of(VECTORS.name, ",".join(f"{name}:{bits}" for name, bits in given.items()))
+
+
 class ColumnCheck:
-    """Tells whether buckets take vectors; those that take the first one get a column by it.
+    """The columns of buckets, with those that a first vector makes.
 
     Args:
         view: of the buckets.
@@ -44,18 +59,21 @@ class ColumnCheck:
         self._columns: dict[Scoped, tuple[Column, ...]] = {}
 
     def refusal(self, push: Push) -> str | None:
-        """Return the reason why a bucket does not take the vectors of a PUSH, as half a sentence; None: it takes them."""
+        """Return the reason why a bucket does not take the vectors of a PUSH; None: it takes them."""
         if not isinstance(push, PushWith):
             return None
-        scope = push.collection, push.bucket
+        given = [one for id, value in push.fields if id == VECTORS.id for one in unpack_vectors(value)]
+        return self.refusal_of((push.collection, push.bucket), given)
+
+    def refusal_of(self, scope: Scoped, given: Iterable[tuple[str, bytes]]) -> str | None:
+        """Return the same about the vectors of an object of a bucket, by column."""
         columns = self._columns[scope] if scope in self._columns else self._stored(scope)
-        for id, value in push.fields:
-            for name, bits in unpack_vectors(value) if id == VECTORS.id else ():
-                found = column_for(columns, name, 8 * len(bits))
-                if isinstance(found, str):
-                    return f"the vector is refused: {found}"
-                if found is None:
-                    columns = (*columns, Column(name or UNNAMED, 8 * len(bits), 0))
+        for name, bits in given:
+            found = column_for(columns, name, 8 * len(bits))
+            if isinstance(found, str):
+                return f"the vector is refused: {found}"
+            if found is None:
+                columns = (*columns, Column(name or UNNAMED, 8 * len(bits), 0))
         self._columns[scope] = columns
         return None
 

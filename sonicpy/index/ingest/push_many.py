@@ -106,9 +106,7 @@ def push_rows(
             progress(report.rows)
 
 
-def _push(
-    chunk: Chunk, lexer_of: LexerOf, take: ChunkTaker, refuses: "RefusalOf | None", *, new: bool
-) -> None:
+def _push(chunk: Chunk, lexer_of: LexerOf, take: ChunkTaker, refuses: "RefusalOf | None", *, new: bool) -> None:
     was_on = gc.isenabled()
     try:
         gc.disable()  # the collector of garbage cycles would traverse thousands of live terms again and again

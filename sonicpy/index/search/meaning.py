@@ -1,7 +1,7 @@
 """Meaning: the vector of a query puts the first objects that words found in order; it finds none itself.
 
-The score of an object is that of the words plus the weight times its likeness: the cosine of the query's numbers and the
-object's signs. Sums are of whole numbers, so all nodes of a cluster agree. Objects without a vector get the mean of the
+The score of an object is that of the words plus the weight times its likeness: the cosine of the query's numbers and
+the object's signs. Sums are of whole numbers, so all nodes of a cluster agree. Objects without a vector get the mean of the
 others, so they stand neither before nor behind these for it. Objects behind the first `depth` keep their places.
 """
 
@@ -53,20 +53,18 @@ class Reordered(NamedTuple):
     likeness: list[Likeness]
 
 
-def sums_of(reader: BucketReader, vector: str, iids: Sequence[int]) -> Sums:
-    """Return the likeness of objects of a bucket to the vector of a query.
-
-    Raises:
-        InvalidArgument: the bucket has vectors of another length, or not in this column.
+def sums_of(reader: BucketReader, vector: str, iids: Sequence[int]) -> Sums | str:
+    """Return the likeness of objects of a bucket to the vector of a query; or the reason why it is refused, because the
+    bucket has vectors of another length, or not in this column.
     """
     name, query = read_numbers(vector)
     column = column_named(live_columns(reader.fact(VECTOR_COLUMNS)), name)
     if column is None:
         return [None] * len(iids)
     if isinstance(column, str):
-        raise refused_vector(column)
+        return column
     if column.bits != len(query):
-        raise refused_vector(f"it has {len(query)} numbers, the vectors {column.name} of the bucket {column.bits}")
+        return f"it has {len(query)} numbers, the vectors {column.name} of the bucket {column.bits}"
     places = [column.place(reader.state.bucket, iid) for iid in iids]
     rows = reader.vector_rows(list(dict.fromkeys(key for key, _ in places)))
     return likenesses(query, [(rows.get(key), place) for key, place in places])
@@ -137,7 +135,7 @@ def find_meant(
     """Return the objects that answer a search with a vector, in the order of words and meaning.
 
     Raises:
-        InvalidArgument: as `sums_of`; or the ranking has no scores to add to.
+        InvalidArgument: the bucket has other vectors, see `sums_of`; or the ranking has no scores to add to.
     """
     check_ranking(config)
     wanted = max(search.depth, search.offset + search.limit)
@@ -145,6 +143,8 @@ def find_meant(
     assert isinstance(part, Part)
     scores = merge([part], plan, len(part.found), 0).scores
     sums = sums_of(lexicon.reader, str(search.vector), [iid for iid, _, _ in part.found[: search.depth]])
+    if isinstance(sums, str):
+        raise refused_vector(sums)
     order = reordered(scores, sums, search)
     return Meant(plan, part, [part.found[place] for place in order.places], order)
 
@@ -171,5 +171,3 @@ def merge_meant(parts: Sequence[MeantRows], plan: Plan, search: Search) -> tuple
     order = reordered(page.scores, [sums.get(name) for name in page.names[: search.depth]], search)
     some = slice(search.offset, search.offset + search.limit)
     return [page.names[place] for place in order.places[some]], order.scores[some], page.total
-
-

@@ -118,11 +118,13 @@ def _flush_collection(view: "WriteView", mutation: FlushCollection, in_steps: bo
 
 def _change_fields(view: "WriteView", mutation: ChangeFields, in_steps: bool) -> int:
     writer, mode = writer_of(view, mutation.collection, mutation.bucket), FieldMode(mutation.mode)
+    before = len(view.removals.vectors)
     for id, value in mutation.fields:
         FIELDS[id].apply(writer, mutation.oid, mode, value)
-    if view.removals.vectors and not in_steps:
+    dropped = len(view.removals.vectors) - before
+    if dropped and not in_steps:
         drop_vectors(view)
-    return 0
+    return dropped
 
 
 APPLY: "dict[type[Mutation], Callable[[WriteView, Any, bool], int]]" = {

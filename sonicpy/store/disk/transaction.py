@@ -41,7 +41,20 @@ TABLE_NAMES: Final = (
 )  # fmt: skip
 
 # The tables whose keys begin with a bucket id: what goes when a bucket is flushed.
-BUCKET_TABLES: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTHS, OIDS, PENDING, REMOVED, FACTS, VECTORS)
+BUCKET_TABLES: Final = (
+    WORDS,
+    COMMON,
+    TERMS,
+    POSTINGS,
+    IMPACTS,
+    OBJECTS,
+    LENGTHS,
+    OIDS,
+    PENDING,
+    REMOVED,
+    FACTS,
+    VECTORS,
+)
 
 CLOSED: Final = "closed/deleted/dropped"  # in lmdb's message for a transaction that was open when all was closed
 

@@ -151,9 +151,7 @@ def _drop(view: "WriteView", bucket: int, columns: tuple[Column, ...], name: str
         view.set_fact(bucket, VECTOR_COLUMNS, pack_columns(left))
 
 
-def _row_faults(
-    transaction: Transaction, bucket: int, column: Column, key: bytes, row: bytes
-) -> Iterator[str]:
+def _row_faults(transaction: Transaction, bucket: int, column: Column, key: bytes, row: bytes) -> Iterator[str]:
     number = int.from_bytes(key[5:], "big")
     try:
         places = held_places(row, column.size)
