@@ -28,7 +28,7 @@ def number_of(argument: str, value: Any) -> int:
     return min(value.__index__(), NUMBER_MAX)
 
 
-def share_of(argument: str, value: Any, ceiling: float) -> float:
+def decimals_of(argument: str, value: Any, ceiling: float) -> float:
     """Return a number from 0 to a ceiling, rounded to six decimals."""
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= ceiling:
         return round(float(value), 6)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from sonicpy.arguments import language_of, number_of, share_of, switch_of, text_of
+from sonicpy.arguments import decimals_of, language_of, number_of, switch_of, text_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.langcodes import NO_LANGUAGE, language_code
 from sonicpy.vectors import bits_of, numbers_of, read_bits, read_numbers
@@ -150,7 +150,7 @@ class Name(NamedTuple):
         return text_of(name, value)
 
 
-class Share(NamedTuple):
+class Decimals(NamedTuple):
     """A number from 0 to a ceiling, with decimals."""
 
     ceiling: float
@@ -169,7 +169,7 @@ class Share(NamedTuple):
 
     def check(self, name: str, value: Any) -> float:
         """Return a number from 0 to the ceiling, of six decimals."""
-        return share_of(name, value, self.ceiling)
+        return decimals_of(name, value, self.ceiling)
 
 
 class VectorBits(NamedTuple):
@@ -276,7 +276,7 @@ VECTOR = Option(
     "the vector of the text, which puts the first `depth` objects in order, where objects have vectors", is_ours=True,
 )  # fmt: skip
 MEANING = Option(
-    "meaning", Share(MEANING_CEILING), 0.5, "MEANING(<weight>)", "how much likeness to `vector` adds to a score",
+    "meaning", Decimals(MEANING_CEILING), 0.5, "MEANING(<weight>)", "how much likeness to `vector` adds to a score",
     is_ours=True,
 )  # fmt: skip
 DEPTH = Option(

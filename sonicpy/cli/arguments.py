@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, TypeAlias
 from sonicpy.errors import CommandError, ConfigError, SonicError
 from sonicpy.ids import check_bucket, check_collection, check_object
 from sonicpy.langcodes import language_code
-from sonicpy.options import ARGUMENTS, LanguageCode, Number, Option, Share, Switch, VectorNumbers
+from sonicpy.options import ARGUMENTS, Decimals, LanguageCode, Number, Option, Switch, VectorNumbers
 
 STDIN = "-"
 LANGUAGES = "a code or tag such as en, eng or en-GB, and none"
@@ -98,7 +98,7 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
         case Number():
             said += f" (default: {option.default})"
             parser.add_argument(f"--{option.name}", metavar="N", type=number, default=option.default, help=said)
-        case Share():
+        case Decimals():
             said += f" (default: {option.default:g})"
             parser.add_argument(f"--{option.name}", metavar="N", type=float, default=option.default, help=said)
         case VectorNumbers():

@@ -27,9 +27,7 @@ def add_verbs(verbs: Verbs) -> None:
     )
     add_scoped(parser, "object", "text")
     add_lang(parser)
-    parser.add_argument(
-        "--vector", metavar="NUMBERS", type=vector, help="its vector, such as [0.1, -0.2, ...]"
-    )
+    parser.add_argument("--vector", metavar="NUMBERS", type=vector, help="its vector, such as [0.1, -0.2, ...]")
     add_target_flags(parser)
     parser.set_defaults(run=push)
     parser = verbs.add_parser(

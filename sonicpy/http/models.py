@@ -14,10 +14,10 @@ from sonicpy.options import (
     ARGUMENTS,
     DEPTH_CEILING,
     MEANING_CEILING,
+    Decimals,
     LanguageCode,
     Name,
     Number,
-    Share,
     Switch,
     VectorNumbers,
 )
@@ -65,7 +65,7 @@ BOUNDS: dict[type, tuple[Any, dict[str, Any]]] = {
     Switch: (bool, {}),
     LanguageCode: (str | None, {"max_length": TAG_MAX}),
     Name: (str | None, {"max_length": NAME_MAX}),
-    Share: (float, {"ge": 0, "le": MEANING_CEILING}),
+    Decimals: (float, {"ge": 0, "le": MEANING_CEILING}),
     VectorNumbers: (str | None, {"max_length": VECTOR_MAX}),
 }
 """The type of an option in JSON, and its bounds, by its kind."""

@@ -24,7 +24,7 @@ from sonicpy.index.text_engine import TextEngine
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care.restore import drop_staged
 from sonicpy.store.changing.any_store import AnyStore, ClosedStore, EndedStore
-from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, Mutation, Push, PushWith
+from sonicpy.store.changing.mutations import AnyPush, FlushBucket, FlushCollection, Mutation, PushWith
 from sonicpy.store.disk.environment import ReaderSlot as ReaderSlot
 from sonicpy.store.disk.open_folders import FolderClaim, guard
 from sonicpy.store.store import Store
@@ -377,7 +377,7 @@ class PushGroup(Protocol):
     there: list[int] | None
 
     @property
-    def pushes(self) -> Sequence[Push]: ...
+    def pushes(self) -> Sequence[AnyPush]: ...
 
 
 def sync_names(folder: Path) -> None:

@@ -34,7 +34,7 @@ from sonicpy.index.report.export import ExportedObject
 from sonicpy.index.report.stats import Figures
 from sonicpy.index.report.term_stats import ObjectStats, TermStats
 from sonicpy.index.search.answer_cache import AnswerCache
-from sonicpy.store.changing.mutations import Push, RulesDiffer
+from sonicpy.store.changing.mutations import AnyPush, RulesDiffer
 
 logger = logging.getLogger(__name__)
 
@@ -138,8 +138,8 @@ class Index(Answers, Listing, Changing):
             lang: as in `push`, of all rows; None: each row's column `lang`, if there is one.
             new: refuse rows whose object exists already.
             progress: called after each chunk with the number of rows that are done.
-            vector: the column with the vector, or those of several by the names of their columns of vectors; see `push`.
-                Rows without one keep theirs, or `embed` of the index makes one.
+            vector: the column with the vector, or those of several by the names of their columns of vectors (see
+                `push`). Rows without one keep theirs, or `embed` of the index makes one.
             report: a new PushReport, which is filled chunk by chunk and returned.
 
         Raises:
@@ -166,7 +166,7 @@ class Index(Answers, Listing, Changing):
         self.maintainer.consolidate_backlogged(touched)
         return report
 
-    def _refusal(self) -> Callable[[Push], str | None]:
+    def _refusal(self) -> Callable[[AnyPush], str | None]:
         with self._engine.read() as view:
             return ColumnCheck(view).refusal
 

@@ -28,8 +28,8 @@ from sonicpy.store.care.convert import bring_up_to_date, is_convertible
 from sonicpy.store.care.startup import prepare
 from sonicpy.store.changing.apply import apply_all
 from sonicpy.store.changing.mutations import (
+    AnyPush,
     Mutation,
-    Push,
     PushTerms,
     PushWith,
     RulesDiffer,
@@ -214,7 +214,7 @@ class Store(RecoveringStore):
             self._mark(self._board, change)
         return answer
 
-    def apply_pushes(self, pushes: Sequence[Push], *, new: bool = False) -> list[int]:
+    def apply_pushes(self, pushes: Sequence[AnyPush], *, new: bool = False) -> list[int]:
         """Carry out many PUSHes as one change; return the places of the PUSHes left out.
 
         Args:
@@ -244,7 +244,7 @@ class Store(RecoveringStore):
                 self._mark(self._board, push)
         return left_out
 
-    def _check_rules(self, pushes: Sequence[Push]) -> None:
+    def _check_rules(self, pushes: Sequence[AnyPush]) -> None:
         """Raise RulesDiffer if a bucket exists and has other rules than a text."""
         view = self._writing()
         seen: dict[tuple[str, str], int] = {}

@@ -5,7 +5,7 @@ from typing import Any
 
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import shown
-from sonicpy.store.changing.mutations import Push, PushWith
+from sonicpy.store.changing.mutations import AnyPush, PushWith
 from sonicpy.store.fields.all_fields import VECTORS
 from sonicpy.store.rows.vector_columns import (
     UNNAMED,
@@ -20,8 +20,7 @@ from sonicpy.store.views.view import View
 from sonicpy.vectors import bits_of, numbers_of, read_bits
 
 Embed = Callable[[list[str]], Sequence[Any]]
-"""Returns a vector for each text. An attribute `column` names the column; `question`, a function of the same kind, makes
-the vectors of queries."""
+"""Returns a vector for each text; see `embed` of `sonicpy.open`."""
 
 IN_COMPAT = "vector is refused: compat mode has no vectors"
 
@@ -58,7 +57,7 @@ class ColumnCheck:
         self._view = view
         self._columns: dict[Scoped, tuple[Column, ...]] = {}
 
-    def refusal(self, push: Push) -> str | None:
+    def refusal(self, push: AnyPush) -> str | None:
         """Return the reason why a bucket does not take the vectors of a PUSH; None: it takes them."""
         if not isinstance(push, PushWith):
             return None
@@ -77,7 +76,7 @@ class ColumnCheck:
         self._columns[scope] = columns
         return None
 
-    def check(self, pushes: Iterable[Push]) -> None:
+    def check(self, pushes: Iterable[AnyPush]) -> None:
         """Raise InvalidArgument if a bucket does not take the vectors of a PUSH."""
         for push in pushes:
             reason = self.refusal(push)

@@ -17,7 +17,7 @@ from sonicpy.api.rows import REFUSED_MAX, OnProgress, PushReport, Refused, Row
 from sonicpy.errors import StoreError
 from sonicpy.index.ingest.given_vectors import Embed, embedded, fields_of
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.store.changing.mutations import Push, PushTerms, PushWith, RulesDiffer
+from sonicpy.store.changing.mutations import AnyPush, PushTerms, PushWith, RulesDiffer
 from sonicpy.store.disk.log import RECORD_MAX_BYTES
 
 CHUNK_ROWS = 4_096
@@ -44,7 +44,7 @@ class Chunk:
     first: int
     rows: list[Row | Refused]
     places: list[int] = field(default_factory=list)
-    pushes: list[Push] = field(default_factory=list)
+    pushes: list[AnyPush] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     there: list[int] | None = None
 
@@ -53,7 +53,7 @@ LexerOf = Callable[[str, str], Lexer]
 """Returns the lexer of the rules of a bucket, as far as they are known."""
 
 
-RefusalOf = Callable[[], Callable[[Push], str | None]]
+RefusalOf = Callable[[], Callable[[AnyPush], str | None]]
 """Returns a function that returns the reason why a bucket does not take a PUSH, or None."""
 
 
@@ -198,7 +198,7 @@ def _next_chunk(rows: Iterator[Row | Refused]) -> list[Row | Refused]:
     return chunk
 
 
-def _analyzed(row: Row, lexer: Lexer) -> Push | str:
+def _analyzed(row: Row, lexer: Lexer) -> AnyPush | str:
     """Return the PUSH of a row, or its refusal."""
     try:
         terms = lexer.lex_push(row.text, row.lang)

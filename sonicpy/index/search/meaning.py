@@ -1,8 +1,8 @@
 """Meaning: the vector of a query puts the first objects that words found in order; it finds none itself.
 
 The score of an object is that of the words plus the weight times its likeness: the cosine of the query's numbers and
-the object's signs. Sums are of whole numbers, so all nodes of a cluster agree. Objects without a vector get the mean of the
-others, so they stand neither before nor behind these for it. Objects behind the first `depth` keep their places.
+the object's signs. Sums are of whole numbers, so all nodes of a cluster agree. Objects without a vector get the mean of
+the others, so they stand neither before nor behind these for it. Objects behind the first `depth` keep their places.
 """
 
 from collections.abc import Sequence

@@ -52,6 +52,15 @@ class BucketWriter:
                 self.view.note_languages_wait(self.state.bucket)
             waiting[languages] = waiting.get(languages, 0) + 1
 
+    def number_of(self, oid: str) -> int | None:
+        """Return the IID of an object, mostly the newest one; None: there is none."""
+        newest = self.state.next_iid - 1
+        packed = self.view.record(self.state.bucket, newest) if newest >= 0 else None
+        if packed is not None and ObjectRecord.oid_of(packed) == oid.encode():
+            return newest
+        found = find_object(self.view, self.state, oid)
+        return None if found is None else found[0]
+
     def replace(self, oid: str, terms: Terms) -> None:
         """Give an object (created if it is missing) these terms, and take away all others; it keeps its IID."""
         self.view.flush_term_rows()

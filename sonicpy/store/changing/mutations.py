@@ -113,7 +113,7 @@ class PushWith(NamedTuple):
     rules: int = FIRST
 
 
-Push = PushTerms | PushWith
+AnyPush = PushTerms | PushWith
 Mutation = PushTerms | PopTerms | FlushObject | FlushBucket | FlushCollection | ChangeFields | PushWith
 
 FIELD_KIND = 6

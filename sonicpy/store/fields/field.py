@@ -28,6 +28,7 @@ class FieldWriter(Protocol):
         push: gives an object the terms of a text; creates the object if it is missing.
         view: of the open write transaction.
         state: of the bucket.
+        number_of: returns the IID of an object; None: there is none.
     """
 
     @property
@@ -36,6 +37,7 @@ class FieldWriter(Protocol):
     def view(self) -> "WriteView": ...
     @property
     def state(self) -> BucketState: ...
+    def number_of(self, oid: str) -> int | None: ...
     def replace(self, oid: str, terms: Terms) -> None: ...
 
 

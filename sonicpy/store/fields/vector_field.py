@@ -25,7 +25,6 @@ from sonicpy.store.rows.vector_columns import (
     unpack_columns,
     unpack_vectors,
 )
-from sonicpy.store.views.bucket_reader import find_object
 
 if TYPE_CHECKING:
     from sonicpy.store.views.bucket_reader import BucketReader
@@ -53,7 +52,7 @@ class Vectors:
             _drop(view, bucket, columns, value.decode("ascii", "replace"))
             return
         given = unpack_vectors(value)
-        iid = _iid(writer, oid)
+        iid = writer.number_of(oid)
         if iid is None:
             return
         if mode is FieldMode.REPLACE:
@@ -66,7 +65,8 @@ class Vectors:
                 column = _new_column(view, bucket, columns, name, 8 * len(bits))
                 columns = (*columns, column)
             key, place = column.place(bucket, iid)
-            view.put_vector_row(bucket, key, with_vector(view.vector_row(bucket, key), place, bits))
+            rows = view.vectors_to_change(bucket)
+            rows.waiting[key] = with_vector(rows.get(view.transaction, key), place, bits)
 
     def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
         """Take the vectors from an object that goes."""
@@ -77,9 +77,10 @@ class Vectors:
     def _take(self, view: "WriteView", bucket: int, columns: tuple[Column, ...], iid: int) -> None:
         for column in columns:
             key, place = column.place(bucket, iid)
-            row = view.vector_row(bucket, key)
-            if row is not None and vector_at(row, place, column.size) is not None:
-                view.put_vector_row(bucket, key, without_vector(row, place, column.size))
+            rows = view.vectors_to_change(bucket)
+            row = rows.get(view.transaction, key)
+            if column.name and row is not None and vector_at(row, place, column.size) is not None:
+                rows.waiting[key] = without_vector(row, place, column.size)
 
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
         """Yield the errors of the vectors of a bucket; see `Field`."""
@@ -120,16 +121,6 @@ def _is_live(column: Column) -> bool:
     return bool(column.name)
 
 
-def _iid(writer: FieldWriter, oid: str) -> int | None:
-    """Return the number of an object, mostly the newest one; None: it does not exist."""
-    newest = writer.state.next_iid - 1
-    packed = writer.view.record(writer.state.bucket, newest) if newest >= 0 else None
-    if packed is not None and ObjectRecord.oid_of(packed) == oid.encode():
-        return newest
-    found = find_object(writer.view, writer.state, oid)
-    return None if found is None else found[0]
-
-
 def _new_column(view: "WriteView", bucket: int, columns: tuple[Column, ...], name: str, bits: int) -> Column:
     """Make a column with a number that no row has."""
     taken = {column.number for column in columns}
@@ -144,7 +135,7 @@ def _drop(view: "WriteView", bucket: int, columns: tuple[Column, ...], name: str
     """Forget a column, by its name, or all of them (""); the steps of removals take its rows away."""
     gone = [column for column in columns if column.name and name in ("", column.name)]
     for column in gone:
-        view.forget_vector_rows(bucket, vector_prefix(bucket, column.number))
+        view.vectors_to_change(bucket).forget(vector_prefix(bucket, column.number))
         view.removals.vectors[bucket, column.number] = None
     if gone:
         left = tuple(column._replace(name="") if column in gone else column for column in columns)

@@ -46,7 +46,7 @@ class Column(NamedTuple):
         return vector_key(bucket, self.number, row), place
 
 
-Given = tuple[tuple[str, bytes], ...]
+ColumnBits = tuple[tuple[str, bytes], ...]
 """Vectors of an object, as bits: the name of the column of each; "": the only one."""
 
 
@@ -111,14 +111,14 @@ def column_named(columns: tuple[Column, ...], name: str) -> Column | None | str:
     return found or f"its column is {name}, the bucket has {names}"
 
 
-def pack_vectors(given: Given) -> bytes:
+def pack_vectors(given: ColumnBits) -> bytes:
     """Return vectors as a record holds them: of each v(size of the name), the name, v(bytes), bits."""
     return b"".join(
         pack_varints((len(label := name.encode()),)) + label + pack_varints((len(bits),)) + bits for name, bits in given
     )
 
 
-def unpack_vectors(packed: bytes) -> Given:
+def unpack_vectors(packed: bytes) -> ColumnBits:
     """Return the vectors that `pack_vectors` packed. Raises DamagedBytes."""
     given: list[tuple[str, bytes]] = []
     parts: list[bytes] = []

@@ -27,7 +27,6 @@ from sonicpy.store.disk.transaction import (
     OBJECTS,
     PENDING,
     SCOPES,
-    VECTORS,
     WORDS,
     StoredRow,
     Transaction,
@@ -45,6 +44,7 @@ from sonicpy.store.rows.names import NewNames, new_names, stored_names
 from sonicpy.store.rows.numbered_terms import put_terms
 from sonicpy.store.rows.removals import Removals
 from sonicpy.store.views.cached_reader import CachedReader
+from sonicpy.store.views.vector_rows import VectorRows
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_cache import NewestRow, WriteCache
 
@@ -265,29 +265,15 @@ class WriteView(View):
         self._changed_buckets.add(bucket)
         self._write_cache.of(bucket).facts[kind] = value
 
-    def vector_row(self, bucket: int, key: bytes) -> bytes | None:
-        """Return a row of vectors of a bucket, by its number, or None."""
-        waiting = self._write_cache.of(bucket).vectors.get(key)
-        return self.transaction.get(VECTORS, key) if waiting is None else waiting or None
-
     def vector_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
         """Return rows of vectors, by their keys, without the keys that have no row."""
-        return {key: row for key in keys if (row := self.vector_row(bucket_of(key), key)) is not None}
+        found = ((key, self._write_cache.of(bucket_of(key)).vectors.get(self.transaction, key)) for key in keys)
+        return {key: row for key, row in found if row is not None}
 
-    def put_vector_row(self, bucket: int, key: bytes, row: bytes) -> None:
-        """Change a row of vectors of a bucket, by its number; it is written at the commit.
-
-        Args:
-            row: b"": none of its objects has a vector any more.
-        """
+    def vectors_to_change(self, bucket: int) -> VectorRows:
+        """Return the rows of vectors of a bucket, by its number, to be changed until the commit."""
         self._changed_buckets.add(bucket)
-        self._write_cache.of(bucket).vectors[key] = row
-
-    def forget_vector_rows(self, bucket: int, prefix: bytes) -> None:
-        """Drop the rows of a column that wait for the commit."""
-        waiting = self._write_cache.of(bucket).vectors
-        for key in [key for key in waiting if key.startswith(prefix)]:
-            del waiting[key]
+        return self._write_cache.of(bucket).vectors
 
     def languages_waiting(self, bucket: int) -> dict[bytes, int]:
         """Return the languages of texts that the fact does not count yet, see `Terms.languages`, to be added to. The
@@ -432,7 +418,7 @@ class WriteView(View):
         for bucket in changed:
             self._put_lengths(bucket)
             self._put_facts(bucket)
-            self._put_vectors(bucket)
+            self._write_cache.of(bucket).vectors.write(self.transaction)
         self._changed_buckets.clear()
         self._write_cache.shrink()
 
@@ -462,13 +448,6 @@ class WriteView(View):
             else:
                 self.transaction.put(FACTS, fact_key(bucket, kind), value)
         waiting.clear()
-
-    def _put_vectors(self, bucket: int) -> None:
-        waiting = self._write_cache.of(bucket).vectors
-        if waiting:
-            self.transaction.put_many(VECTORS, sorted(row for row in waiting.items() if row[1]))
-            self.transaction.delete_many(VECTORS, sorted(key for key, row in waiting.items() if not row))
-            waiting.clear()
 
     def _flush_states(self) -> None:
         self.transaction.put_many(
