@@ -25,6 +25,8 @@ COLUMNS_MAX = 2
 NUMBERS_MAX = native.BITS_MAX
 ALLOWED = "numbers, int8 or packed bits, perhaps by the name of a column"
 BITS_FORMAT = "B"
+NUMBERS_FORMATS = frozenset("fdb")
+"""Of buffers that are read as they are: floats and int8."""
 
 
 def bits_of(argument: str, given: Vector) -> str | None:
@@ -115,4 +117,6 @@ def _plain(given: Any) -> Any:
         return given
     if view.format == BITS_FORMAT:
         return bytes(view)
-    return view if view.format in ("f", "d", "b") and view.c_contiguous else view.tolist()
+    if view.format in NUMBERS_FORMATS and view.c_contiguous:
+        return view
+    return given.tolist() if hasattr(given, "tolist") else view.tolist()
