@@ -30,6 +30,7 @@ ALLOWED = {
     "config": EVERYBODY,
     "data": set(),
     "disk": set(),
+    "embedders": set(),
     "errors": set(),
     "evaluation": EVERYBODY | {"lexer"},
     "explore": EVERYBODY | {"index"},

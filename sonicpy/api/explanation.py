@@ -126,9 +126,9 @@ class ExplainedHit:
         parts: the parts of the words, the largest ones.
         more: how many more words add to the score.
         more_score: the sum of their parts.
-        likeness: how alike its vector and that of the query are, from -1 to 1; None: it has none, or the query has none.
-        meaning: the part of the score for that, of an object without a vector the mean of the others; None: the query has
-            no vector, or the object is behind those that it puts in order.
+        likeness: how alike its vector and that of the query are, from -1 to 1; None: one of them has none.
+        meaning: the part of the score for that, of an object without a vector the mean of the others; None: the query
+            has no vector, or the object is behind those that it puts in order.
     """
 
     object: str

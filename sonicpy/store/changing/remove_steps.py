@@ -17,9 +17,9 @@ from sonicpy.store.changing.bucket_writer import writer_of
 from sonicpy.store.changing.part_sorter import PartSorter, wants_sorting
 from sonicpy.store.disk.transaction import META, SCOPES, VECTORS, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.keys import collection_prefix, scope_of, vector_prefix
+from sonicpy.store.rows.keys import collection_prefix, scope_of
 from sonicpy.store.rows.meta import NEXT_BUCKET, flushing
-from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, pack_columns, unpack_columns
+from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, pack_columns, unpack_columns, vector_prefix
 
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView

@@ -12,7 +12,7 @@ from sonicpy.store.disk.transaction import FACTS, OBJECTS, VECTORS, Transaction
 from sonicpy.store.fields.field import FieldMode, FieldWriter
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.keys import bucket_key, fact_key, object_key, vector_prefix
+from sonicpy.store.rows.keys import bucket_key, fact_key, object_key
 from sonicpy.store.rows.meta import uses_of
 from sonicpy.store.rows.vector_columns import (
     NUMBERS,
@@ -24,6 +24,7 @@ from sonicpy.store.rows.vector_columns import (
     pack_columns,
     unpack_columns,
     unpack_vectors,
+    vector_prefix,
 )
 
 if TYPE_CHECKING:

@@ -45,8 +45,6 @@ __all__ = [
     "scope_key",
     "scope_of",
     "term_key",
-    "vector_key",
-    "vector_prefix",
     "word_key",
 ]
 
@@ -106,16 +104,6 @@ def fact_key(bucket: int, kind: int) -> bytes:
 def fact_kind(key: bytes) -> int:
     """Return the kind that a key of `facts` names."""
     return key[4]
-
-
-def vector_prefix(bucket: int, column: int) -> bytes:
-    """Return the prefix of the keys of a column of vectors."""
-    return bucket_key(bucket) + bytes((column,))
-
-
-def vector_key(bucket: int, column: int, row: int) -> bytes:
-    """Return the key of a row of vectors."""
-    return vector_prefix(bucket, column) + row.to_bytes(5, "big")
 
 
 def block_position(key: bytes) -> int:

@@ -4,14 +4,12 @@ A column without a name was dropped: its rows are being removed.
 """
 
 import json
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from sonicpy._native.keys import bucket_key
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy._native.vectors import BITS_MAX, places_in_row
-from sonicpy.store.disk.transaction import FACTS, Transaction
-from sonicpy.store.rows.keys import BUCKET_MAX, bucket_key, bucket_of, fact_key, vector_key
 
 VECTOR_COLUMNS: Final = 48
 """The kind of the fact."""
@@ -43,7 +41,12 @@ class Column(NamedTuple):
     def place(self, bucket: int, iid: int) -> tuple[bytes, int]:
         """Return the key of the row of an object, and its place there."""
         row, place = divmod(iid, places_in_row(self.size))
-        return vector_key(bucket, self.number, row), place
+        return vector_prefix(bucket, self.number) + row.to_bytes(5, "big"), place
+
+
+def vector_prefix(bucket: int, column: int) -> bytes:
+    """Return the prefix of the keys of a column of vectors."""
+    return bucket_key(bucket) + bytes((column,))
 
 
 ColumnBits = tuple[tuple[str, bytes], ...]
@@ -58,17 +61,6 @@ def pack_columns(columns: tuple[Column, ...]) -> bytes:
 def live_columns(fact: bytes | None) -> tuple[Column, ...]:
     """Return the columns of a fact that were not dropped; None: there are none. Raises DamagedBytes."""
     return tuple(column for column in unpack_columns(fact) if column.name)
-
-
-def dropped_columns(transaction: Transaction) -> Iterator[tuple[int, int]]:
-    """Yield (number of the bucket, number of the column) of every column that is being removed. Raises DamagedBytes."""
-    row = transaction.first(FACTS, b"")
-    while row is not None:
-        key = fact_key(bucket := bucket_of(row[0]), VECTOR_COLUMNS)
-        for column in unpack_columns(transaction.get(FACTS, key)):
-            if not column.name:
-                yield bucket, column.number
-        row = transaction.first(FACTS, bucket_key(bucket + 1)) if bucket < BUCKET_MAX else None
 
 
 @lru_cache(maxsize=256)
