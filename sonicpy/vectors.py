@@ -45,6 +45,10 @@ def numbers_of(argument: str, given: Vector) -> str | None:
 
 def read_bits(text: str) -> tuple[tuple[str, bytes], ...]:
     """Return (column, bits) of each vector of a PUSH. Raises ValueError if the text has another form."""
+    if "," not in text:  # most of them
+        one = _read_one(text)
+        _check_length(8 * len(one[1]))
+        return (one,)
     given = tuple(map(_read_one, text.split(",")))
     if len(given) > COLUMNS_MAX or len({name for name, _ in given}) < len(given):
         raise ValueError(f"it has {len(given)} columns; allowed are {COLUMNS_MAX} different ones")
@@ -61,7 +65,7 @@ def read_numbers(text: str) -> tuple[str, bytes]:
 
 
 def _read_one(text: str) -> tuple[str, bytes]:
-    name, colon, packed = text.rpartition(":")
+    name, colon, packed = text.rpartition(":") if ":" in text else ("", "", text)
     if colon and not COLUMN.fullmatch(name):
         raise ValueError(f"the column is {shown(name)}; allowed are 1 to 64 letters, digits and . _ / -")
     try:

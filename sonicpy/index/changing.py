@@ -11,7 +11,7 @@ from sonicpy.arguments import language_of, not_unicode, text_of
 from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, check_collection, check_names, object_name
 from sonicpy.index.ingest.exported import OTHER_FIELDS
-from sonicpy.index.ingest.given_vectors import IN_COMPAT, Embed, embedded, fields_of, vectors_of_export
+from sonicpy.index.ingest.given_vectors import IN_COMPAT, Embed, embedded, fields_of, packed_fields, vectors_of_export
 from sonicpy.index.ingest.terms import NO_TERMS, check_rules, packed_terms
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.index.texts import lexed
@@ -27,7 +27,7 @@ from sonicpy.store.changing.mutations import (
 from sonicpy.store.fields.all_fields import VECTORS
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows.uses import check_known
-from sonicpy.vectors import COLUMN, Vector, bits_of
+from sonicpy.vectors import COLUMN, Vector
 
 NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
 
@@ -87,18 +87,19 @@ class Changing:
                 return
 
     def _push_with(self, collection: str, bucket: str, oid: str, text: str, lang: str | None, vector: Vector) -> None:
-        engine, given = self._engine, bits_of("vector", vector)
+        engine = self._engine
+        if vector is None and self._embed is not None:
+            (vector,) = embedded(self._embed, [text_of("text", text)])
+        fields = packed_fields("vector", vector)
         if engine.is_compat:
             raise InvalidArgument(IN_COMPAT)
-        if given is None and self._embed is not None:
-            (given,) = embedded(self._embed, [text_of("text", text)])
         while True:
             lexer = engine.lexer_of(collection, bucket)
             terms = self._lex(lexer.lex_push, text, lang)
             if lang is not None or is_sampled(oid):
                 lexer.note_language(terms, text, language_of(lang))
             try:
-                engine.push_with(PushWith(collection, bucket, oid, terms, fields_of(str(given)), lexer.rules))
+                engine.push_with(PushWith(collection, bucket, oid, terms, fields, lexer.rules))
             except RulesDiffer as other:
                 engine.note_rules(other)
             else:

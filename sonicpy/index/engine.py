@@ -24,6 +24,7 @@ from sonicpy.index.text_engine import TextEngine
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care.restore import drop_staged
 from sonicpy.store.changing.any_store import AnyStore, ClosedStore, EndedStore
+from sonicpy.store.changing.apply import is_vector
 from sonicpy.store.changing.mutations import AnyPush, FlushBucket, FlushCollection, Mutation, PushWith
 from sonicpy.store.disk.environment import ReaderSlot as ReaderSlot
 from sonicpy.store.disk.open_folders import FolderClaim, guard
@@ -198,9 +199,13 @@ class Engine(TextEngine):
             InvalidArgument: the bucket does not take a field; nothing was changed.
         """
         with self.changing():
-            with self.read() as view:
-                ColumnCheck(view).check((push,))
-            self.store.apply(push)
+            store = self.store
+            collection, bucket, oid, terms, fields, rules = push
+            is_short = is_vector(fields)
+            if not is_short or not store.push_with_vector(collection, bucket, oid, terms, fields[0][1], rules):
+                with self.read() as view:
+                    ColumnCheck(view).check((push,))
+                store.apply(push)
             self._finish_change()
 
     def apply(self, mutation: Mutation) -> int:

@@ -20,7 +20,6 @@ from typing import Any
 from sonicpy._native.held import Held, insist
 from sonicpy._native.terms import Terms
 from sonicpy._native.turn import Turn
-from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.files import PRIVATE, Access
 from sonicpy.rules import FIRST
@@ -46,6 +45,7 @@ from sonicpy.store.disk.log import RECORD_MAX_BYTES, Log, Records
 from sonicpy.store.recovery import Item, RecoveringStore, Value
 from sonicpy.store.refused_changes import Refusals
 from sonicpy.store.rows.meta import OLDER_FORMATS, read_position
+from sonicpy.store.vector_pushes import TRIED_AGAIN, VectorPushes
 from sonicpy.store.views.open_cache import OpenCache
 from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
 from sonicpy.store.views.view import View
@@ -56,11 +56,9 @@ logger = logging.getLogger(__name__)
 SEGMENT_BYTES = 2 << 20  # a segment of the log; older ones go once a sync covers them
 HOLES_S = 0.001  # so long a change may wait for them
 HOLES_AT_CLOSE_S = 0.5
-TRIED_AGAIN = (StoreError, DamagedBytes, OverflowError)
-"""Errors after which a PUSH is repeated once, in a recovered transaction."""
 
 
-class Store(RecoveringStore):
+class Store(VectorPushes, RecoveringStore):
     """A folder that one process writes.
 
     Args:

@@ -105,7 +105,7 @@ cdef class RecordCodec:
         if kind == FIELDS:
             return packed(kind, mutation) + packed_fields(mutation[3], mutation[4])
         if kind == PUSH_WITH:
-            return packed_push_with(self.pack_push(*mutation[:4], mutation[5]), mutation[4])
+            return self.pack_push_with(*mutation)
         if kind == PUSH and <object> PyTuple_GET_ITEM(mutation, LAYOUTS[PUSH].fields - 1) != 1:
             kind = RULED_PUSH
         return packed(kind, mutation)
@@ -115,6 +115,13 @@ cdef class RecordCodec:
     ) -> bytes:
         """Return the record of a PUSH as `pack` does, without making the mutation."""
         return packed(RULED_PUSH if rules > 1 else PUSH, (collection, bucket, oid, terms, 0, rules))
+
+    def pack_push_with(
+        self, str collection not None, str bucket not None, str oid not None, Terms terms not None,
+        tuple fields not None, int rules=1,
+    ) -> bytes:
+        """Return the record of a PUSH with fields as `pack` does, without making the mutation."""
+        return packed_push_with(self.pack_push(collection, bucket, oid, terms, rules), fields)
 
     def unpack(self, bytes record not None):
         """Return the mutation of a record.

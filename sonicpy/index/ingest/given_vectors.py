@@ -27,6 +27,15 @@ IN_COMPAT = "vector is refused: compat mode has no vectors"
 Scoped = tuple[str, str]
 
 
+def packed_fields(argument: str, given: Any) -> tuple[tuple[int, bytes], ...]:
+    """Return the fields of a PUSH with vectors that a program gave. Raises InvalidArgument as `bits_of`."""
+    try:
+        read = read_bits(given) if type(given) is str else None
+    except ValueError:
+        read = None
+    return fields_of(str(bits_of(argument, given))) if read is None else ((VECTORS.id, pack_vectors(read)),)
+
+
 def fields_of(vector: str) -> tuple[tuple[int, bytes], ...]:
     """Return the fields of a PUSH with vectors, given in the form of `sonicpy.vectors`."""
     return ((VECTORS.id, pack_vectors(read_bits(vector))),)

@@ -18,7 +18,7 @@ from sonicpy.store.changing.mutations import (
     names_of,
 )
 from sonicpy.store.changing.remove_steps import drop_vectors, flush_collection, flush_object, settle, step
-from sonicpy.store.fields.all_fields import FIELDS
+from sonicpy.store.fields.all_fields import FIELDS, VECTORS
 from sonicpy.store.fields.field import FieldMode
 
 if TYPE_CHECKING:
@@ -83,12 +83,24 @@ def _push(view: "WriteView", mutation: PushTerms, new: bool) -> int:
 def _push_with(view: "WriteView", mutation: PushWith, new: bool) -> int:
     """Carry out a PUSH and change the other fields of its object; nothing of it if the PUSH is left out."""
     collection, bucket, oid, terms, fields, rules = mutation
-    if _push(view, PushTerms(collection, bucket, oid, terms, rules=rules), new):
+    if view.removals:
+        settle(view, collection, bucket, oid)
+    writer = view.writer_cache.get((collection, bucket)) or writer_of(view, collection, bucket, rules)
+    is_done = writer.push_with_vector(oid, terms, fields[0][1], new=new) if is_vector(fields) else None
+    if is_done is None and not writer.push(oid, terms, new=new) or is_done is False:
         return 1
-    writer = writer_of(view, collection, bucket)
+    if terms.languages:
+        writer.count_languages(terms.languages)
+    if is_done:
+        return 0
     for id, value in fields:
         FIELDS[id].apply(writer, oid, FieldMode.ADD, value)
     return 0
+
+
+def is_vector(fields: tuple[tuple[int, bytes], ...]) -> bool:
+    """Return whether fields are vectors alone."""
+    return len(fields) == 1 and fields[0][0] == VECTORS.id and bool(fields[0][1])
 
 
 def _pop(view: "WriteView", mutation: PopTerms, in_steps: bool) -> int:

@@ -145,6 +145,10 @@ pack_push: Callable[[str, str, str, Terms, int], bytes] = _CODEC.pack_push
 """Return the log record of PushTerms(collection, bucket, oid, terms, rules=rules)."""
 
 
+pack_push_with: Callable[[str, str, str, Terms, tuple[tuple[int, bytes], ...], int], bytes] = _CODEC.pack_push_with
+"""Return the log record of PushWith(collection, bucket, oid, terms, fields, rules)."""
+
+
 def unpack_mutation(record: bytes) -> Mutation:
     """Return the mutation of a log record.
 

@@ -51,6 +51,7 @@ class Vectors:
         columns = unpack_columns(view.fact(bucket, VECTOR_COLUMNS))
         if not oid:
             _drop(view, bucket, columns, value.decode("ascii", "replace"))
+            writer.forget_columns()
             return
         given = unpack_vectors(value)
         iid = writer.number_of(oid)
@@ -65,6 +66,7 @@ class Vectors:
             if column is None:
                 column = _new_column(view, bucket, columns, name, 8 * len(bits))
                 columns = (*columns, column)
+                writer.forget_columns()
             key, place = column.place(bucket, iid)
             rows = view.vectors_to_change(bucket)
             rows.waiting[key] = with_vector(rows.get(view.transaction, key), place, bits)

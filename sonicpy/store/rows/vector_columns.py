@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from sonicpy._native.keys import bucket_key
-from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
+from sonicpy._native.varint import DamagedBytes
 from sonicpy._native.vectors import BITS_MAX, places_in_row
 
 VECTOR_COLUMNS: Final = 48
@@ -104,32 +104,19 @@ def column_named(columns: tuple[Column, ...], name: str) -> Column | None | str:
 
 
 def pack_vectors(given: ColumnBits) -> bytes:
-    """Return vectors as a record holds them: of each v(size of the name), the name, v(bytes), bits."""
-    return b"".join(
-        pack_varints((len(label := name.encode()),)) + label + pack_varints((len(bits),)) + bits for name, bits in given
-    )
+    """Return vectors as a record holds them: of each length of the name u8, the name, number of bytes u8, bits."""
+    return b"".join(b"%c%b%c%b" % (len(name), name.encode("ascii"), len(bits), bits) for name, bits in given)
 
 
 def unpack_vectors(packed: bytes) -> ColumnBits:
     """Return the vectors that `pack_vectors` packed. Raises DamagedBytes."""
     given: list[tuple[str, bytes]] = []
-    parts: list[bytes] = []
     at = 0
     while at < len(packed):
-        end = at + 1
-        while end < len(packed) and packed[end - 1] & 0x80:
-            end += 1
-        (size,) = unpack_varints(packed[at:end])
-        at = end + size
-        if at > len(packed):
-            break
-        parts.append(packed[end:at])
-        if len(parts) == 2:  # noqa: PLR2004 - a name and bits
-            name, bits = parts
-            if not 0 < 8 * len(bits) <= BITS_MAX:
-                raise DamagedBytes(f"a vector has {8 * len(bits)} bits")
-            given.append((name.decode("ascii", "replace"), bits))
-            parts = []
-    if at != len(packed) or parts:
-        raise DamagedBytes("a list of vectors is cut off")
+        end = at + 1 + packed[at]
+        bits = packed[end + 1 : end + 1 + packed[end]] if end < len(packed) else b""
+        if not 0 < 8 * len(bits) <= BITS_MAX or len(bits) != packed[end]:
+            raise DamagedBytes("a list of vectors is cut off")
+        given.append((packed[at + 1 : end].decode("ascii", "replace"), bits))
+        at = end + 1 + len(bits)
     return tuple(given)
