@@ -13,6 +13,7 @@ from sonicpy.config.kinds import (
     Durability,
     FileOrNone,
     Folder,
+    FunctionOrNone,
     GroupAccess,
     HostNames,
     InetOrNone,
@@ -56,6 +57,8 @@ class ServerConfig(Section):
     slow_command_ms: Number32 = 0
     worker_time_limit: Seconds = 3600
     search_processes: ProcessesOrAuto = 0
+    embed: FunctionOrNone = None
+    embed_required: TrueOrFalse = True
 
 
 class ChannelConfig(Section):

@@ -159,7 +159,7 @@ class _BucketCheck:
         yield from self._vector_faults()
 
     def _vector_faults(self) -> Iterator[str]:
-        """Vectors are of objects that exist, in columns that the bucket has, and rows are as long as their heads say."""
+        """Vectors are of objects that exist, in columns of the bucket, and rows are as long as their heads say."""
         columns = {column: bits // 8 for _, bits, column in json.loads(self._rows[tables.FACTS].get(b"\x30", b"[]"))}
         for key, row in self._rows[tables.VECTORS].items():
             size = columns[key[0]]

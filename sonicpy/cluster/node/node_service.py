@@ -164,7 +164,9 @@ class NodeService(BaseService):
             replica.index.engine.store.note_server(url)
 
     async def finish(self, seconds: float) -> None:
-        """Do nothing: closing the node ends its work."""
+        """End the embedder: closing the node ends its other work."""
+        if self.embedding is not None:
+            self.embedding.stop()
 
     async def execute(self, command: Command) -> bytes:
         """Carry out a command that has to wait or that other nodes answer; see `BaseService.execute`."""
@@ -184,6 +186,8 @@ class NodeService(BaseService):
         return isinstance(command, Verify | Trigger) or (is_count and command.collection in self.node.places.spread)
 
     async def _execute(self, command: Command) -> bytes:
+        if self.embedding is not None:
+            command = await self.embedding.with_vector(command)
         if isinstance(command, Push):
             return await self._push(command)
         if isinstance(command, FlushB | FlushC):
