@@ -41,8 +41,8 @@ Value = TypeVar("Value")
 
 CHANGES = frozenset({"push", "pop", "flush"})
 TEXTUAL = frozenset({"push", "pop"})
-TEXTS = frozenset({"push", "query", "explain"})
-"""Methods whose text may get a vector."""
+TEXT_PLACES = {"push": 3, "query": 2, "explain": 2}
+"""Methods whose text may get a vector, and its place among their arguments."""
 VECTOR_PLACE = 5
 """Of a vector among the arguments of push."""
 PIECE_CHARACTERS = 10_000
@@ -98,13 +98,13 @@ class ServerBackend:
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments of a call with the vector of its text, if the server makes one."""
         embedding = self._service.embedding
-        if embedding is None or method not in TEXTS:
+        if embedding is None or method not in TEXT_PLACES:
             return args, options
-        is_push = method == "push"
+        is_push, text = method == "push", args[TEXT_PLACES[method]]
         given = args[VECTOR_PLACE] if is_push and len(args) > VECTOR_PLACE else options.get("vector")
-        if given is not None or not args[3]:
+        if given is not None or not text:
             return args, options
-        vector = await embedding.vector_of(args[3], is_question=not is_push)
+        vector = await embedding.vector_of(text, is_question=not is_push)
         return ((*args[:VECTOR_PLACE], vector), options) if is_push else (args, {**options, "vector": vector})
 
     def _long(self, method: str, *args: Any, **options: Any) -> Any:
