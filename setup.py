@@ -44,7 +44,7 @@ MODULES = [
     "object_table", "objects", "parts", "plain", "plan", "postings", "query_state", "quoting", "readers", "records",
     "remove_terms", "replies", "score_bounds", "slot_scores", "sonic_table", "stem_ends", "stop_set",
     "stop_votes", "stored_postings", "term_cache", "term_rows", "term_windows", "terms", "together", "turn", "varint",
-    "walk", "walk_choice", "wanted_blocks", "window_bounds", "window_choice", "window_scores", "word_break",
+    "vectors", "walk", "walk_choice", "wanted_blocks", "window_bounds", "window_choice", "window_scores", "word_break",
     "word_range", "word_source", "word_text", "word_walks",
 ]  # fmt: skip
 DIRECTIVES = {

@@ -33,6 +33,7 @@ from sonicpy.version import VERSION as __version__  # noqa: E402
 if TYPE_CHECKING:
     from sonicpy.api.bucket import Bucket
     from sonicpy.api.explanation import Explanation
+    from sonicpy.api.fusion import fuse
     from sonicpy.api.highlighting import highlight
     from sonicpy.api.hits import Hit, Hits
     from sonicpy.api.rows import PushReport, Refused
@@ -70,6 +71,7 @@ __all__ = [
     "__version__",
     "connect",
     "connect_async",
+    "fuse",
     "highlight",
     "open",
 ]
@@ -89,6 +91,7 @@ _LATE = {
     "Refused": ("sonicpy.api.rows", "Refused"),
     "connect": ("sonicpy.client.blocking.connect", "connect"),
     "connect_async": ("sonicpy.client.aio.connect", "connect_async"),
+    "fuse": ("sonicpy.api.fusion", "fuse"),
     "highlight": ("sonicpy.api.highlighting", "highlight"),
     "open": ("sonicpy.index.open", "open_index"),
 }

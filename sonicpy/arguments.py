@@ -29,6 +29,13 @@ def number_of(argument: str, value: Any) -> int:
     return min(value.__index__(), NUMBER_MAX)
 
 
+def decimals_of(argument: str, value: Any, ceiling: float) -> float:
+    """Return a number from 0 to a ceiling, rounded to six decimals."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= ceiling:
+        return round(float(value), 6)
+    raise InvalidArgument(f"{argument} is {shown(value)}; allowed is a number from 0 to {ceiling:g}")
+
+
 def nothing_behind(bucket: str, object: str) -> InvalidArgument:
     """Return the error for a page that follows an object that does not exist."""
     return InvalidArgument(

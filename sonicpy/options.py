@@ -7,21 +7,27 @@ documentation are made from it; `tests/test_options.py` compares the rest with i
 """
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from sonicpy.arguments import choice_of, language_of, number_of, switch_of, text_of
+from sonicpy.arguments import choice_of, decimals_of, language_of, number_of, switch_of, text_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.langcodes import NO_LANGUAGE, language_code
+from sonicpy.vectors import bits_of, numbers_of, read_bits, read_numbers
 
 LIMIT_CEILING = 2**16 - 1
 OFFSET_CEILING = 2**32 - 1
+DEPTH_CEILING = 1_000
+MEANING_CEILING = 100.0
 POSITION_CEILING = 2**53 - 1
 """The largest whole number that every reader of JSON takes: positions occur in JSON."""
 
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}
 """The escapes of characters in a quoted value."""
 _ESCAPED = str.maketrans(ESCAPES)
+
+_DECIMAL = re.compile(r"(?=[.\d])\d{0,4}(?:\.\d{0,6})?", re.ASCII)
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -165,6 +171,66 @@ class Choice(NamedTuple):
         return choice_of(name, value, self.words)
 
 
+class Decimals(NamedTuple):
+    """A number from 0 to a ceiling, with decimals."""
+
+    ceiling: float
+    is_text: bool = False
+
+    def read(self, value: str, languages: Languages) -> float:
+        """Return the number."""
+        number = float(value) if _DECIMAL.fullmatch(value) else -1.0
+        if not 0 <= number <= self.ceiling:
+            raise ValueError(value)
+        return number
+
+    def write(self, value: float) -> str:
+        """Return its decimals."""
+        return f"{value:.6f}".rstrip("0").rstrip(".")
+
+    def check(self, name: str, value: Any) -> float:
+        """Return a number from 0 to the ceiling, of six decimals."""
+        return decimals_of(name, value, self.ceiling)
+
+
+class VectorBits(NamedTuple):
+    """The vectors of an object, in the form of `sonicpy.vectors`."""
+
+    is_text: bool = False
+
+    def read(self, value: str, languages: Languages) -> str:
+        """Return the vectors."""
+        read_bits(value)
+        return value
+
+    def write(self, value: str) -> str:
+        """Return the vectors."""
+        return value
+
+    def check(self, name: str, value: Any) -> str | None:
+        """Return the bits of vectors."""
+        return bits_of(name, value)
+
+
+class VectorNumbers(NamedTuple):
+    """The vector of a query, in the form of `sonicpy.vectors`."""
+
+    is_text: bool = False
+
+    def read(self, value: str, languages: Languages) -> str:
+        """Return the vector."""
+        read_numbers(value)
+        return value
+
+    def write(self, value: str) -> str:
+        """Return the vector."""
+        return value
+
+    def check(self, name: str, value: Any) -> str | None:
+        """Return the numbers of a vector."""
+        return numbers_of(name, value)
+
+
 class Option(NamedTuple):
     """An option of a command.
 
@@ -253,17 +319,46 @@ MORE = Option(
     is_ours=True, is_argument=False,
 )  # fmt: skip
 
+VECTOR = Option(
+    "vector", VectorNumbers(), None, "VECTOR(<column>:<base64>)",
+    "the vector of the text, which puts the first `depth` objects in order, where objects have vectors", is_ours=True,
+)  # fmt: skip
+MEANING = Option(
+    "meaning", Decimals(MEANING_CEILING), 0.5, "MEANING(<weight>)", "how much likeness to `vector` adds to a score",
+    is_ours=True,
+)  # fmt: skip
+DEPTH = Option(
+    "depth", Number(DEPTH_CEILING), 50, "DEPTH(<count>)", "how many of the first objects `vector` puts in order",
+    is_ours=True,
+)  # fmt: skip
+
 PAGE = LIMIT._replace(default=100)
 
 OPTIONS: dict[str, tuple[Option, ...]] = {
-    "QUERY": (LIMIT, OFFSET, LANG, SCORES, STEM, TOTAL, COMPLETE, WHOLE, SYNTAX, MATCH, FUZZY, HOW),
-    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, SYNTAX, MATCH, FUZZY),
+    "QUERY": (
+        LIMIT,
+        OFFSET,
+        LANG,
+        SCORES,
+        STEM,
+        TOTAL,
+        COMPLETE,
+        WHOLE,
+        SYNTAX,
+        MATCH,
+        FUZZY,
+        HOW,
+        VECTOR,
+        MEANING,
+        DEPTH,
+    ),
+    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, SYNTAX, MATCH, FUZZY, VECTOR, MEANING, DEPTH),
     "SUGGEST": (LIMIT._replace(default=5),),
     "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)")),
     "COLLECTIONS": (PAGE, AFTER._replace(usage="AFTER(<collection>)")),
     "BUCKETS": (PAGE, AFTER._replace(usage="AFTER(<bucket>)")),
     "OBJECTS": (PAGE, PREFIX, AFTER._replace(usage="AFTER(<object>)"), POSITION),
-    "PUSH": (LANG,),
+    "PUSH": (LANG, VECTOR._replace(kind=VectorBits(), sentence="bits of vectors of the object")),
     "UPSERT": (LANG, MORE),
 }
 """The options of each command, in the order of its fields."""

@@ -22,6 +22,9 @@ class Search(NamedTuple):
         stem: words also match their other forms, where search.stemming allows it.
         total: the number of all objects that answer is wanted, too.
         complete: the last word also finds the words that begin so, where search.complete allows it.
+        vector: the vector of the text, in the form of `sonicpy.vectors`; None: the order is that of the words.
+        meaning: how much likeness to the vector adds to a score.
+        depth: how many of the first objects the vector puts in order.
         whole: with `total`, the number of those that hold whole words is wanted, too.
         syntax: "web": signs of search boxes count, see `sonicpy.index.search.web_syntax`; "plain": all are words.
         match: "all": an object has to hold every word; "any": one is enough; "auto": the ranking decides.
@@ -44,6 +47,9 @@ class Search(NamedTuple):
     match: str = "auto"
     fuzzy: str = "auto"
     how: bool = False
+    vector: str | None = None
+    meaning: float = 0.5
+    depth: int = 50
 
     @property
     def scope(self) -> Scope:
@@ -53,7 +59,9 @@ class Search(NamedTuple):
     @property
     def question(self) -> "Search":
         """The search without its page and the requested extras: searches with one question have one plan."""
-        return self._replace(limit=0, offset=0, scores=False, total=False, how=False)
+        return self._replace(
+            limit=0, offset=0, scores=False, total=False, how=False, vector=None, meaning=0.5, depth=50
+        )
 
 
 class ExplainOptions(TypedDict, total=False):
@@ -66,6 +74,9 @@ class ExplainOptions(TypedDict, total=False):
     syntax: str
     match: str
     fuzzy: int | str
+    vector: Any
+    meaning: float
+    depth: int
 
 
 class QueryOptions(ExplainOptions, total=False):

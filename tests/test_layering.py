@@ -12,7 +12,7 @@ import sonicpy
 
 PACKAGE = Path(sonicpy.__file__).parent
 
-EVERYBODY = {"arguments", "errors", "ids", "langcodes", "options", "rules", "search", "version"}
+EVERYBODY = {"arguments", "errors", "ids", "langcodes", "options", "rules", "search", "vectors", "version"}
 SYSTEM = {"children", "disk", "files", "interpreter"}
 """Modules with parts that depend on the operating system."""
 ALLOWED = {
@@ -31,6 +31,7 @@ ALLOWED = {
     "config": EVERYBODY,
     "data": set(),
     "disk": set(),
+    "embedders": set(),
     "errors": set(),
     "evaluation": EVERYBODY | {"lexer"},
     "explore": EVERYBODY | {"index"},
@@ -44,12 +45,13 @@ ALLOWED = {
     "langcodes": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
-    "options": {"arguments", "errors", "langcodes"},
+    "options": {"arguments", "errors", "langcodes", "vectors"},
     "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},
     "rules": set(),
     "search": {"ids", "options"},
     "server": EVERYBODY | SYSTEM | {"access", "channel", "config", "http", "index"},
     "store": EVERYBODY | SYSTEM | {"_native"},
+    "vectors": {"_native", "errors", "ids"},
     "version": set(),
 }
 """The rooms that the files of a room may import."""

@@ -7,6 +7,7 @@ HTTP, the command line, EXPLAIN, a cluster, or a spread bucket.
 import asyncio
 import contextlib
 import json
+from binascii import b2a_base64
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,13 +48,19 @@ class Example(NamedTuple):
     Attributes:
         value: another one than the default.
         text: is asked about the objects of TEXTS.
+        beside: other options that it needs.
         is_shown: EXPLAIN has the option, too; otherwise it chooses what to show of an answer.
     """
 
     value: Any
     text: str = "engines boat"
     is_shown: bool = True
+    beside: dict[str, Any] = {}  # noqa: RUF012 - never changed
 
+
+LIKE_ONE = b2a_base64(bytes([127] * 8), newline=False).decode()
+"""As the vector of "one", and unlike that of "longer"."""
+BITS = {"one": b"\xff", "form": b"\x0f", "longer": b"\x00"}
 
 EXAMPLES: dict[str, Example] = {
     "limit": Example(1),
@@ -66,6 +73,9 @@ EXAMPLES: dict[str, Example] = {
     "match": Example("all", "engines boat"),
     "fuzzy": Example(0, "engien"),
     "how": Example(True, is_shown=False),
+    "vector": Example(LIKE_ONE),
+    "meaning": Example(9.0, beside={"vector": LIKE_ONE}),
+    "depth": Example(2, beside={"vector": LIKE_ONE, "meaning": 9}),
 }
 
 
@@ -120,8 +130,8 @@ def every_way(folder: Path, opened: contextlib.ExitStack) -> Iterator[tuple[str,
     index = opened.enter_context(Part(folder / "one"))
     parts = [opened.enter_context(Part(folder / f"part{number}")) for number in range(2)]
     for oid, text in TEXTS.items():
-        index.push(C, B, oid, text, lang="eng")
-        parts[part_of(oid, len(parts))].push(C, B, oid, text, lang="eng")
+        index.push(C, B, oid, text, lang="eng", vector=BITS.get(oid))
+        parts[part_of(oid, len(parts))].push(C, B, oid, text, lang="eng", vector=BITS.get(oid))
     yield "library", lambda text, options: of_hits(index.query(C, B, text, **options))
     yield "cache of answers", lambda text, options: Answer(index.query_ids(C, B, text, **options), None)
     yield "cluster", lambda text, options: of_replica(index, text, options)
@@ -138,7 +148,7 @@ def every_way(folder: Path, opened: contextlib.ExitStack) -> Iterator[tuple[str,
         client = opened.enter_context(connect(url))
         yield f"client, {name}", lambda text, options, client=client: of_hits(client.query(C, B, text, **options))
     for oid, text in TEXTS.items():
-        client.push(C, B, oid, text, lang="eng")
+        client.push(C, B, oid, text, lang="eng", vector=BITS.get(oid))
     yield "command line", lambda text, options: of_command_line(folder, url, text, options)
     yield from ways_of_http(index)
 
@@ -199,11 +209,12 @@ def test_every_option_has_an_example() -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_option_means_the_same_everywhere(ways: dict[str, Way], name: str) -> None:
-    value, text, _ = EXAMPLES[name]
-    plain, wanted = (ways["library"](text, given) for given in ({}, {name: value}))
+    value, text, _, beside = EXAMPLES[name]
+    without, given_it = dict(beside), {**beside, name: value}
+    plain, wanted = (ways["library"](text, given) for given in (without, given_it))
     assert plain != wanted, "the example has to change the answer"
     for way, ask in ways.items():
-        for given, expected in (({}, plain), ({name: value}, wanted), ({}, plain), ({name: value}, wanted)):
+        for given, expected in ((without, plain), (given_it, wanted), (without, plain), (given_it, wanted)):
             found = ask(text, given)
             assert found.names == expected.names, (way, given)
             assert found[1:] == expected[1:] or way == "cache of answers", (way, given)
@@ -211,15 +222,15 @@ def test_an_option_means_the_same_everywhere(ways: dict[str, Way], name: str) ->
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_explain_knows_what_decides_an_answer(name: str) -> None:
-    value, text, is_shown = EXAMPLES[name]
+    value, text, is_shown, beside = EXAMPLES[name]
     assert (name in ARGUMENTS["EXPLAIN"]) == is_shown
     search = asked("QUERY", C, B, text, {name: value})
     assert is_page_alone(search) or is_shown, "EXPLAIN has to take it"
     if not is_shown:
         return
     with sonicpy.open(":memory:") as index:
-        index.push_many([(oid, text, "eng") for oid, text in TEXTS.items()], collection=C, bucket=B)
-        for options in ({}, {name: value}):
+        index.push_many([(C, B, oid, text, "eng", BITS.get(oid)) for oid, text in TEXTS.items()])
+        for options in (dict(beside), {**beside, name: value}):
             explained = index.explain(C, B, text, **options)
             assert [hit.object for hit in explained.hits] == index.query(C, B, text, **options)
 

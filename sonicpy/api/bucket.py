@@ -1,6 +1,6 @@
 """Bucket: the methods of an index or a client, without the names of collection and bucket."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, Unpack
 
 from sonicpy.api.counted import Counted
@@ -13,12 +13,22 @@ from sonicpy.errors import SonicError
 from sonicpy.ids import ObjectName, check_bucket, check_collection
 from sonicpy.options import with_options
 from sonicpy.search import ExplainOptions, QueryOptions
+from sonicpy.vectors import Vector
 
 
 class Searchable(Protocol):
     """The methods that a bucket calls on its index; `Index` documents them."""
 
-    def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None: ...
+    def push(
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        vector: Vector = None,
+    ) -> None: ...
+    def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int: ...
     def push_many(
         self,
         rows: Any,
@@ -30,6 +40,7 @@ class Searchable(Protocol):
         lang: str | None = None,
         new: bool = False,
         progress: OnProgress | None = None,
+        vector: str | Mapping[str, str] | None = None,
     ) -> PushReport: ...
     def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int: ...
     def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits: ...
@@ -91,9 +102,9 @@ class Bucket:
         self.collection = collection
         self.bucket = bucket
 
-    def push(self, object: ObjectName, text: str, lang: str | None = None) -> None:
+    def push(self, object: ObjectName, text: str, lang: str | None = None, vector: Vector = None) -> None:
         """Add a text to an object; see `Index.push`."""
-        self._index.push(self.collection, self.bucket, object, text, lang)
+        self._index.push(self.collection, self.bucket, object, text, lang, vector)
 
     def push_many(
         self,
@@ -104,6 +115,7 @@ class Bucket:
         lang: str | None = None,
         new: bool = False,
         progress: OnProgress | None = None,
+        vector: str | Mapping[str, str] | None = None,
     ) -> PushReport:
         """Push many texts; return how many were indexed, and which were refused. See `Index.push_many`."""
         return self._index.push_many(
@@ -115,7 +127,12 @@ class Bucket:
             lang=lang,
             new=new,
             progress=progress,
+            vector=vector,
         )
+
+    def drop_vectors(self, column: str = "") -> int:
+        """Take the vectors of a column, or of all (""), from every object; return how many columns went."""
+        return self._index.drop_vectors(self.collection, self.bucket, column)
 
     def pop(self, object: ObjectName, text: str) -> int:
         """Remove the words of a text from an object; return how many were removed."""

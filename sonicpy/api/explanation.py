@@ -127,6 +127,9 @@ class ExplainedHit:
         parts: the parts of the words, the largest ones.
         more: how many more words add to the score.
         more_score: the sum of their parts.
+        likeness: how alike its vector and that of the query are, from -1 to 1; None: one of them has none.
+        meaning: the part of the score for that, of an object without a vector the mean of the others; None: the query
+            has no vector, or the object is behind those that it puts in order.
     """
 
     object: str
@@ -136,6 +139,8 @@ class ExplainedHit:
     parts: tuple[ScorePart, ...]
     more: int
     more_score: float | None
+    likeness: float | None = None
+    meaning: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +185,9 @@ class Explanation:
         shown = asdict(self) | {"advice": self.advice}
         if not self.notes:
             del shown["notes"]
+        for hit in shown["hits"]:
+            if hit["meaning"] is None:  # older clients read it, too
+                del hit["meaning"], hit["likeness"]
         return json.dumps(shown, separators=(",", ":"))
 
     @classmethod
@@ -241,6 +249,9 @@ def _advice(explained: Explanation) -> Iterator[str]:
         yield "The text holds no word: only letters and digits make words."
         return
     yield from _advice_on_words(explained)
+    meant = sum(hit.meaning is not None for hit in explained.hits)
+    if meant:
+        yield "The vector puts the first objects that words find in order; it finds none itself."
     if explained.total:
         return
     required = [term for term in explained.terms if term.role == "required"]
@@ -351,6 +362,9 @@ def _sums(hit: ExplainedHit) -> list[str]:
         times = f" {part.times} times" if part.times > 1 else ""
         stands = "" if part.word == part.term else f" for {part.term}"
         sums.append(f"{score}{part.word}{stands}{times}")
+    if hit.meaning is not None:
+        alike = "without a vector, the mean of the others" if hit.likeness is None else f"likeness {hit.likeness:.4f}"
+        sums.append(f"{_number(hit.meaning)} for its vector ({alike})")
     if hit.more:
         sums.append(f"{'' if hit.more_score is None else f'{_number(hit.more_score)} '}{hit.more} more words")
     return sums

@@ -20,8 +20,8 @@ from sonicpy.api.shape import Shape
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import object_name, shown
 
-RowParts = tuple[Any, Any, Any, Any, Any]
-"""Collection, bucket, object, text and language of a row."""
+RowParts = tuple[Any, ...]
+"""Collection, bucket, object, text and language of a row; and its vectors by column, if rows have such columns."""
 
 COLUMNS_SHOWN = 20
 """Names of columns that the reason of one refused row lists, at most."""
@@ -63,7 +63,9 @@ def _by_position(row: Sequence[Any], shape: Shape) -> RowParts | NoParts:
             return (row[0], row[1], row[2], row[3], shape.lang)
         case 5:
             return (row[0], row[1], row[2], row[3], row[4])
-    return NoParts(f"a row of {len(row)} values instead of 2 to 5")
+        case 6:
+            return (row[0], row[1], row[2], row[3], row[4], {"": row[5]})
+    return NoParts(f"a row of {len(row)} values instead of 2 to 6")
 
 
 def _by_key(row: Mapping[Any, Any], shape: Shape) -> RowParts | NoParts:
@@ -138,6 +140,7 @@ def _parts(row: Mapping[Any, Any], shape: Shape, needed: Iterable[str]) -> RowPa
         row[column],
         row[shape.text] if isinstance(shape.text, str) else joined(row.get(name) for name in shape.text),
         row.get("lang") if shape.lang is None else shape.lang,
+        *([{name: row.get(column) for name, column in shape.vectors}] if shape.vectors else ()),
     )
 
 

@@ -15,6 +15,7 @@ from sonicpy.api.tables import Columns, batches, is_table
 from sonicpy.arguments import language_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_names, object_name
+from sonicpy.vectors import bits_of
 
 __all__ = ["OBJECT_COLUMNS", "TEXT_COLUMN", "OnProgress", "PushReport", "Refused", "Row", "Shape", "read_rows"]
 
@@ -33,6 +34,8 @@ class Row(NamedTuple):
     object: str
     text: str
     lang: str | None
+    vector: str | None = None
+    """Bits of vectors, in the form of `sonicpy.vectors`."""
 
 
 class Refused(NamedTuple):
@@ -106,7 +109,9 @@ def _rows(rows: Iterable[Any], shape: Shape) -> Iterator[RowParts | NoParts]:
         if kind not in readers:
             readers[kind] = None if is_table(kind) else reader_of(kind)
         reader = readers[kind]
-        if reader is not None:
+        if kind is Row and row.vector is not None and reader is not None:  # of the batch of a client
+            yield (*reader(row, shape)[:5], {"": row.vector})  # type: ignore[index]
+        elif reader is not None:
             yield reader(row, shape)
         elif (table := batches(row)) is not None:
             yield from _table_rows(table, shape)
@@ -120,7 +125,7 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
         if isinstance(parts, NoParts):
             yield Refused(number, parts.object, parts.reason)
             continue
-        collection, bucket, oid, text, lang = parts
+        collection, bucket, oid, text, lang, *more = parts
         try:
             name = oid if type(oid) is str else object_name(oid)
             if not are_names(collection, bucket, name):
@@ -136,7 +141,21 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
                 yield Refused(number, name, _wrong_text(text))
                 continue
             text = str(text)
-        yield Row(collection, bucket, name, text, lang)
+        if not more:
+            yield Row(collection, bucket, name, text, lang)
+            continue
+        try:
+            vector = bits_of("vector", vectors_of(more[0]))
+        except InvalidArgument as error:
+            yield Refused(number, name, str(error))
+            continue
+        yield Row(collection, bucket, name, text, lang, vector)
+
+
+def vectors_of(given: Mapping[str, Any]) -> Any:
+    """Return the vectors of a row by column, as `bits_of` takes them; None: all are missing."""
+    there = {name: vector for name, vector in given.items() if vector is not None}
+    return there.get("", there or None)
 
 
 def _wrong_text(text: object) -> str:
@@ -152,12 +171,16 @@ def _table_rows(table: Iterator[Columns], shape: Shape) -> Iterator[RowParts]:
             several = [_column(columns, (name,)) for name in shape.text]
             texts = map(joined, zip(*several, strict=True))
         count = len(oids)
+        vectors = [_column(columns, (column,)) for _, column in shape.vectors]
+        names = [name for name, _ in shape.vectors]
+        more = [[dict(zip(names, some, strict=True)) for some in zip(*vectors, strict=True)]] if vectors else []
         yield from zip(
             _all(columns, "collection", shape.collection, count),
             _all(columns, "bucket", shape.bucket, count),
             oids,
             texts,
             _all(columns, "lang", shape.lang, count) if "lang" in columns else [shape.lang] * count,
+            *more,
             strict=True,
         )
 

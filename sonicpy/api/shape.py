@@ -1,6 +1,6 @@
 """Shape: the places of the parts of a row, as the arguments of `push_many` name them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sonicpy.arguments import language_of
@@ -22,6 +22,7 @@ class Shape:
         text: the column with the text, or several whose texts are joined.
         lang: of all rows; None: each row's column `lang`, or a guess if there is none.
         compat: names of objects are those of compat mode.
+        vector: the column with the vector, or those of several columns of vectors by their names; None: rows have none.
         object_columns: the columns that may hold the name of the object; the first that exists is used.
         text_columns: the columns whose texts are joined.
         scope_columns: the columns that every row needs, because no argument gives that name for all rows.
@@ -36,9 +37,11 @@ class Shape:
     text: str | Sequence[str] = TEXT_COLUMN
     lang: str | None = None
     compat: bool = False
+    vector: str | Mapping[str, str] | None = None
     object_columns: tuple[str, ...] = field(init=False, repr=False)
     text_columns: tuple[str, ...] = field(init=False, repr=False)
     scope_columns: tuple[str, ...] = field(init=False, repr=False)
+    vectors: tuple[tuple[str, str], ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.collection is not None:
@@ -49,11 +52,19 @@ class Shape:
             raise InvalidArgument(f"object is {shown(self.object)}; allowed is the name of a column")
         if not isinstance(self.text, str) and not _are_columns(self.text):
             raise InvalidArgument(f"text is {shown(self.text)}; allowed are the name of a column, and several names")
+        vectors = {"": self.vector} if isinstance(self.vector, str) else self.vector or {}
+        if not isinstance(vectors, Mapping) or not all(
+            isinstance(name, str) for pair in vectors.items() for name in pair
+        ):
+            raise InvalidArgument(
+                f"vector is {shown(self.vector)}; allowed are the name of a column, and names by name"
+            )
         given = {"collection": self.collection, "bucket": self.bucket}
         for name, value in {
             "lang": language_of(self.lang),
             "object_columns": OBJECT_COLUMNS if self.object is None else (self.object,),
             "text_columns": (self.text,) if isinstance(self.text, str) else tuple(self.text),
+            "vectors": tuple(vectors.items()),
             "scope_columns": tuple(name for name, value in given.items() if value is None),
         }.items():
             object.__setattr__(self, name, value)

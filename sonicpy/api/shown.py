@@ -135,7 +135,7 @@ READERS: dict[str, Callable[[Any], Iterator[Any]]] = {".jsonl": _json_rows, ".cs
 def _function(setting: str) -> Show:
     place, _, name = setting.rpartition(":")
     try:
-        call = getattr(_module(place), name)
+        call = getattr(module_at(place), name)
     except (ImportError, AttributeError, OSError, ValueError) as error:
         raise ConfigError(f"{setting!r}, which shows objects, cannot be imported: {error}.") from error
     return _calling(call)
@@ -149,7 +149,8 @@ def _calling(call: Function) -> Show:
     return show
 
 
-def _module(place: str) -> Any:
+def module_at(place: str) -> Any:
+    """Return a module by its name, or by the absolute path of its file. Raises ImportError, and what it raises."""
     if not place.startswith("/"):
         return importlib.import_module(place)
     spec = importlib.util.spec_from_file_location(Path(place).stem, place)

@@ -100,6 +100,8 @@ class Push(NamedTuple):
     text: str
     lang: str | None
     """A code in lower case; "none": the text is in no language; None: guess."""
+    vector: str | None = None
+    """Bits of vectors, in the form of `sonicpy.vectors`; None: there are none."""
 
 
 class Upsert(NamedTuple):
@@ -179,6 +181,14 @@ class FlushO(NamedTuple):
     object: str
 
 
+class FlushV(NamedTuple):
+    """Take a column of vectors, or all columns, from the objects of a bucket."""
+
+    collection: str
+    bucket: str
+    column: str = ""
+
+
 class Trigger(NamedTuple):
     """Start maintenance: `action` is a key of ACTIONS, `argument` the path that backup and restore take."""
 
@@ -242,6 +252,7 @@ Command = (
     | Stats
     | Verify
     | Upsert
+    | FlushV
 )
 """The commands that a session leaves to the server."""
 

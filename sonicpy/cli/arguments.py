@@ -1,6 +1,7 @@
 """Arguments that several verbs take: names, languages, numbers, texts; and how verbs read the standard input."""
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO, TypeAlias
@@ -8,7 +9,7 @@ from typing import Any, BinaryIO, TypeAlias
 from sonicpy.errors import CommandError, ConfigError, SonicError
 from sonicpy.ids import check_bucket, check_collection, check_object
 from sonicpy.langcodes import language_code
-from sonicpy.options import ARGUMENTS, Choice, LanguageCode, Number, Option, Switch
+from sonicpy.options import ARGUMENTS, Choice, Decimals, LanguageCode, Number, Option, Switch, VectorNumbers
 
 STDIN = "-"
 LANGUAGES = "a code or tag such as en, eng or en-GB, and none"
@@ -47,6 +48,19 @@ def number(text: str) -> int:
     if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(f"{ascii(text)} is not a number from 0 on")
     return int(text)
+
+
+def vector(text: str) -> Any:
+    """Return a vector: the numbers of a JSON list, by column in a JSON object, or base 64 as on the wire.
+
+    Raises ArgumentTypeError for JSON that cannot be read.
+    """
+    if not text.startswith(("[", "{")):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"the vector is no JSON: {error}") from error
 
 
 def add_names(parser: argparse.ArgumentParser) -> None:
@@ -90,6 +104,11 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
             choices = f"{{{','.join(words)}}}"
             said += f" (default: {option.default})"
             parser.add_argument(f"--{option.name}", metavar=choices, choices=words, default=option.default, help=said)
+        case Decimals():
+            said += f" (default: {option.default:g})"
+            parser.add_argument(f"--{option.name}", metavar="N", type=float, default=option.default, help=said)
+        case VectorNumbers():
+            parser.add_argument(f"--{option.name}", metavar="NUMBERS", type=vector, default=option.default, help=said)
         case LanguageCode():
             parser.add_argument(f"--{option.name}", metavar="CODE", type=language, default=option.default, help=said)
         case _:

@@ -2,7 +2,7 @@
 
 import argparse
 
-from sonicpy.cli.arguments import Verbs, add_lang, add_names, has_words, text_given
+from sonicpy.cli.arguments import Verbs, add_lang, add_names, has_words, text_given, vector
 from sonicpy.cli.output import remark, show
 from sonicpy.cli.scoped import add_scoped
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_target
@@ -27,6 +27,7 @@ def add_verbs(verbs: Verbs) -> None:
     )
     add_scoped(parser, "object", "text")
     add_lang(parser)
+    parser.add_argument("--vector", metavar="NUMBERS", type=vector, help="its vector, such as [0.1, -0.2, ...]")
     add_target_flags(parser)
     parser.set_defaults(run=push)
     parser = verbs.add_parser(
@@ -45,7 +46,7 @@ def push(arguments: argparse.Namespace) -> int:
     """Push a text. Raises SonicError if that fails."""
     text = text_given(arguments.text)
     with open_target(arguments, Purpose.CREATE) as index:
-        index.push(arguments.collection, arguments.bucket, arguments.object, text, arguments.lang)
+        index.push(arguments.collection, arguments.bucket, arguments.object, text, arguments.lang, arguments.vector)
     if not has_words(text):
         remark(f"the text holds no letter and no digit, so it adds no words to {arguments.object}")
     show(arguments, {"object": arguments.object})

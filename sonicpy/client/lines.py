@@ -51,12 +51,20 @@ def check_scope(collection: Any, bucket: Any) -> None:
     check_bucket(bucket)
 
 
-def push_lines(server: ServerInfo, collection: str, bucket: str, object: str, text: str, lang: str | None) -> list[str]:
+def push_lines(
+    server: ServerInfo,
+    collection: str,
+    bucket: str,
+    object: str,
+    text: str,
+    lang: str | None,
+    vector: str | None = None,
+) -> list[str]:
     """Return the lines that push a text; one line for a text of only white space, which creates an object, too.
 
-    Raises as `text_lines`.
+    Each line has the vector, of which the last one counts. Raises as `text_lines`.
     """
-    head, tail = f"PUSH {collection} {bucket} {object} ", meta("PUSH", {"lang": lang})
+    head, tail = f"PUSH {collection} {bucket} {object} ", meta("PUSH", {"lang": lang, "vector": vector})
     return text_lines(server, head, text, tail) or [f"{head}{NO_WORDS}{tail}"]
 
 

@@ -33,6 +33,7 @@ from sonicpy.errors import CommandError, InvalidArgument, NotOffered
 from sonicpy.ids import ObjectName, check_collection, shown
 from sonicpy.options import LIMIT_CEILING
 from sonicpy.search import Search
+from sonicpy.vectors import COLUMN, Vector, bits_of
 
 Value = TypeVar("Value")
 Item = TypeVar("Item")
@@ -55,12 +56,18 @@ _FIGURE = re.compile(r"(\w+)\((\d+)\)")
 # -- ingest ------------------------------------------------------------------------------------------------------
 
 
-def push(collection: str, bucket: str, object: ObjectName, text: str, lang: str | None) -> CallPlan[None]:
+def push(
+    collection: str, bucket: str, object: ObjectName, text: str, lang: str | None, vector: Vector = None
+) -> CallPlan[None]:
     """Plan PUSH, with as many lines as the text needs."""
     check_scope(collection, bucket)
     oid, code, given = object_word(object, new=True), language_of(lang), text_of("text", text)
+    bits = bits_of("vector", vector)
     yield Exchange(
-        Mode.INGEST, "PUSH", AnswerKind.OK, lambda server: push_lines(server, collection, bucket, oid, given, code)
+        Mode.INGEST,
+        "PUSH",
+        AnswerKind.OK,
+        lambda server: push_lines(server, collection, bucket, oid, given, code, bits),
     )
 
 
@@ -82,6 +89,17 @@ def flush(collection: str, bucket: str | None, object: ObjectName | None) -> Cal
     if object is None:
         return number("FLUSHB", collection, bucket, changes=True)
     return number("FLUSHO", collection, bucket, object, changes=True)
+
+
+def drop_vectors(collection: str, bucket: str, column: str) -> CallPlan[int]:
+    """Plan FLUSHV."""
+    check_scope(collection, bucket)
+    name = text_of("column", column)
+    if name and not COLUMN.fullmatch(name):
+        raise InvalidArgument(f"column is {name!r}; allowed is the name of a column of vectors")
+    line = f"FLUSHV {collection} {bucket} {name}".rstrip()
+    reply = yield Exchange(Mode.INGEST, "FLUSHV", AnswerKind.RESULT, lambda server: [line], changes=True)
+    return int(reply.answers[0])
 
 
 # -- search ------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX
 from sonicpy.client.lines import check_push, push_lines
 from sonicpy.errors import CommandError, ConnectionLost, ShuttingDown, SonicError, TooLong
 from sonicpy.ids import ObjectName, object_name, shown
+from sonicpy.vectors import Vector, bits_of
 
 GROUPS_IN_FLIGHT_MAX = 8
 GROUP_BYTES_MAX = 1 << 16
@@ -115,7 +116,7 @@ class Pushes:
             self._on_done(place, row, None)
             return []
         try:
-            lines = push_lines(server, row.collection, row.bucket, row.object, row.text, row.lang)
+            lines = push_lines(server, row.collection, row.bucket, row.object, row.text, row.lang, row.vector)
         except (CommandError, TooLong) as refusal:
             self._on_done(place, row, refusal)
             return []
@@ -191,10 +192,13 @@ class WaitingPushes:
         """All of them, in their order."""
         return list(self._rows.values())
 
-    def add(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None) -> bool:
+    def add(
+        self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None, vector: Vector = None
+    ) -> bool:
         """Append a push; return whether it is time to send the batch."""
         check_push(collection, bucket, object, text, lang)
-        self._rows[next(self._numbers)] = Row(collection, bucket, object_name(object), text, language_of(lang))
+        row = Row(collection, bucket, object_name(object), text, language_of(lang), bits_of("vector", vector))
+        self._rows[next(self._numbers)] = row
         return len(self._rows) >= BATCH_ROWS
 
     def pushes(self) -> Pushes:

@@ -148,6 +148,12 @@ TrueOrFalse = Annotated[bool, Allowed("true or false")]
 Text = Annotated[str, AfterValidator(_check_unicode), Allowed("text in quotes, in UTF-8")]
 Password = Annotated[Text | None, BeforeValidator(_empty_is_none), Allowed("text in quotes, in UTF-8", secret=True)]
 TextOrNone = Annotated[Text | None, BeforeValidator(_empty_is_none), Allowed("text in quotes, in UTF-8")]
+FUNCTION = 'module:function, or the absolute path of a file in the place of the module, such as "/srv/model.py:embed"'
+FunctionOrNone = Annotated[
+    Annotated[str, Field(pattern=r"^(/[^\x00]+|[A-Za-z_][\w.]*):[A-Za-z_]\w*$")] | None,
+    BeforeValidator(_empty_is_none),
+    Allowed(FUNCTION),
+]
 Words = Annotated[tuple[Text, ...], BeforeValidator(_split_words), Allowed("a list of words, in UTF-8")]
 Folder = Annotated[Path, BeforeValidator(_refuse_no_path), Allowed("the path of a folder")]
 FileOrNone = Annotated[

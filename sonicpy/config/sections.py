@@ -13,6 +13,7 @@ from sonicpy.config.kinds import (
     Durability,
     FileOrNone,
     Folder,
+    FunctionOrNone,
     GroupAccess,
     HostNames,
     InetOrNone,
@@ -58,6 +59,8 @@ class ServerConfig(Section):
     search_processes: ProcessesOrAuto = 0
     keys: FileOrNone = None
     secret: Password = Field(default=None, repr=False)
+    embed: FunctionOrNone = None
+    embed_required: TrueOrFalse = True
 
 
 class ChannelConfig(Section):

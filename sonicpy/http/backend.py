@@ -16,8 +16,8 @@ TURN_S = 0.0005
 STATS_SHARE = 20
 """Reading the figures of a whole index may take one STATS_SHARE-th of the time, for any number of buckets."""
 
-TextRow = tuple[str, str, str, str, str | None]
-"""Collection, bucket, object, text, language."""
+TextRow = tuple[Any, ...]
+"""Collection, bucket, object, text, language, and perhaps a vector."""
 RefusedPlace = tuple[int, str]
 """The place of a refused row, and the reason."""
 

@@ -1,4 +1,4 @@
-"""Reads the JSON of a body: one object whose values are strings, numbers, true, false or null.
+"""Reads the JSON of a body: one object whose values are strings, numbers, true, false, null, or short lists of numbers.
 
 No operation takes more, and building the deep or wide values of a hostile body would delay all other requests by
 milliseconds. Strings are read by the json module, at its speed.
@@ -19,6 +19,9 @@ SIMPLE = re.compile(
     r"(?:-?(?:0|[1-9]\d{0,18})(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?|true|false|null)(?![\w.+-])", re.ASCII
 )
 
+
+NUMBERS = re.compile(r"\[[-+.,\deE \t\r\n]{0,32000}\]", re.ASCII)
+"""A list of numbers, such as a vector."""
 
 UTF8_MARK = "\ufeff"
 """Programs of Windows begin UTF-8 with it."""
@@ -68,7 +71,7 @@ def _object(text: str) -> dict[str, Any]:
 def _value(text: str, place: int) -> tuple[Any, int]:
     if text[place : place + 1] == '"':
         return scanstring(text, place + 1, True)
-    found = SIMPLE.match(text, place)
+    found = (NUMBERS if text[place : place + 1] == "[" else SIMPLE).match(text, place)
     if found is None:
         raise json.JSONDecodeError("a value is none of string, number, true, false and null", text, place)
     return json.loads(found[0]), found.end()

@@ -39,7 +39,8 @@ class IngestOperations:
 
     async def push(self, body: PushBody) -> DoneJson:
         """Add a text to an object. Pushing the same text again changes nothing."""
-        await self._backend.call("push", body.collection, body.bucket, body.object, body.text, body.lang)
+        more = () if body.vector is None else (body.vector,)
+        await self._backend.call("push", body.collection, body.bucket, body.object, body.text, body.lang, *more)
         return DoneJson()
 
     async def pop(self, body: PopBody) -> RemovedJson:

@@ -20,11 +20,12 @@ from sonicpy.http.models import LIMIT_MAX, NAME_MAX, OFFSET_MAX, QUERY_TEXT_MAX
 from sonicpy.http.problems import refusal
 from sonicpy.http.search import more_of
 from sonicpy.langcodes import language_code
-from sonicpy.options import ARGUMENTS, Choice, LanguageCode, Number, Switch
+from sonicpy.options import ARGUMENTS, DEPTH_CEILING, Choice, LanguageCode, Number, Switch
 
 COMPRESSED_BYTES = 1000
 """Shorter answers are not worth compressing."""
 PLAIN = frozenset({"collection", "bucket", "text", *ARGUMENTS["QUERY"]})
+CEILINGS = {"limit": LIMIT_MAX, "depth": DEPTH_CEILING}
 SWITCHES = {"true": True, "false": False, "1": True, "0": False}
 VARY = (b"vary", b"Accept-Encoding")
 encode = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -89,7 +90,7 @@ def _plain(name: str, value: str) -> int | str | None:
     match kind:
         case Number():
             is_number = value.isascii() and value.isdigit() and len(value) <= 10
-            return int(value) if is_number and int(value) <= (LIMIT_MAX if name == "limit" else OFFSET_MAX) else None
+            return int(value) if is_number and int(value) <= CEILINGS.get(name, OFFSET_MAX) else None
         case Switch():
             return SWITCHES.get(value)
         case LanguageCode():

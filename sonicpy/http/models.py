@@ -10,7 +10,19 @@ from pydantic_core import PydanticCustomError
 
 from sonicpy.ids import EXACT_MAX
 from sonicpy.langcodes import TAG_MAX
-from sonicpy.options import ARGUMENTS, Choice, LanguageCode, Name, Number, Switch
+from sonicpy.options import (
+    ARGUMENTS,
+    DEPTH_CEILING,
+    MEANING_CEILING,
+    Choice,
+    Decimals,
+    LanguageCode,
+    Name,
+    Number,
+    Switch,
+    VectorNumbers,
+)
+from sonicpy.vectors import NUMBERS_MAX
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -23,6 +35,8 @@ QUERY_TEXT_MAX = 10_000
 QUERY_BODY_MAX = 20_000
 """As long as a line of the channel."""
 NAME_MAX = 128
+VECTOR_MAX = 3_000
+"""Of a vector in base 64, or two of them, with names."""
 
 
 def _named(value: object) -> object:
@@ -53,11 +67,13 @@ BOUNDS: dict[type, tuple[Any, dict[str, Any]]] = {
     LanguageCode: (str | None, {"max_length": TAG_MAX}),
     Name: (str | None, {"max_length": NAME_MAX}),
     Choice: (Annotated[str, BeforeValidator(lambda given: str(given) if type(given) is int else given)], {}),
+    Decimals: (float, {"ge": 0, "le": MEANING_CEILING}),
+    VectorNumbers: (str | None, {"max_length": VECTOR_MAX}),
 }
 """The type of an option in JSON, and its bounds, by its kind."""
 CORRECTED = "with how: the text with the likeliest words for those that no object holds"
 NOTES = "sentences about signs of the text that have another meaning here than elsewhere, or none"
-LIMITED = {"limit": {"le": LIMIT_MAX}}
+LIMITED = {"limit": {"le": LIMIT_MAX}, "depth": {"le": DEPTH_CEILING}}
 """Bounds of one option alone."""
 
 
@@ -240,11 +256,16 @@ class LongText(Strict):
     text: str = Field(max_length=QUERY_BODY_MAX)
 
 
+OneVector = Annotated[str, Field(max_length=VECTOR_MAX)] | Annotated[list[float], Field(max_length=NUMBERS_MAX)]
+VectorJson = OneVector | dict[str, OneVector] | None
+"""Numbers, or bits or int8 in base 64; perhaps by the name of the column."""
+
 QueryBody: Any = create_model(
     "QueryBody",
     __base__=LongText,
     __doc__="A query whose text is too long for an address.",
-    **parameters_of("QUERY", Field),  # type: ignore[call-overload]
+    **parameters_of("QUERY", Field)  # type: ignore[call-overload]
+    | {"vector": (VectorJson, Field(None, description=ARGUMENTS["QUERY"]["vector"].sentence))},
 )
 
 
@@ -256,6 +277,7 @@ class PushBody(Strict):
     object: FieldOfObject
     text: str = Field(max_length=TEXT_MAX)
     lang: str | None = Field(default=None, max_length=TAG_MAX)
+    vector: VectorJson = Field(default=None, description="numbers, or bits in base 64; perhaps by column")
 
 
 class PopBody(Strict):

@@ -9,6 +9,7 @@ from sonicpy.api.explanation import DetectedLanguage, Explanation
 from sonicpy.api.hits import Hits
 from sonicpy.arguments import language_of, not_unicode, number_of, text_of
 from sonicpy.ids import ObjectName, check_collection, check_names
+from sonicpy.index.ingest.given_vectors import Embed, embedded_question
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
 from sonicpy.index.search.explain import Analysed, explain
@@ -31,6 +32,7 @@ class Answers(TextReader):
 
     _engine: "Engine"
     _kept: AnswerCache
+    _embed: Embed | None = None
 
     @with_options("QUERY")
     def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits:
@@ -42,12 +44,12 @@ class Answers(TextReader):
         Raises:
             InvalidArgument: like `push`; an option has a value that is not allowed.
         """
-        return self.find_hits(asked("QUERY", collection, bucket, text, options))
+        return self.find_hits(self._with_vector(asked("QUERY", collection, bucket, text, options)))
 
     @with_options("EXPLAIN")
     def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
         """Return the reasons for the answer of `query` with the same arguments. Raises like `query`."""
-        return self.find_reasons(asked("EXPLAIN", collection, bucket, text, options))
+        return self.find_reasons(self._with_vector(asked("EXPLAIN", collection, bucket, text, options)))
 
     def find_hits(self, search: Search) -> Hits:
         """Return the answer to a search. Raises like `query`."""
@@ -80,7 +82,7 @@ class Answers(TextReader):
 
     def query_ids(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> list[str]:
         """Return the objects of `query` as a plain list of names."""
-        return self.find_ids(asked("QUERY", collection, bucket, text, options))
+        return self.find_ids(self._with_vector(asked("QUERY", collection, bucket, text, options)))
 
     def find_reasons(self, search: Search) -> Explanation:
         """Return the reasons for the answer to a search. Raises like `query`."""
@@ -202,6 +204,13 @@ class Answers(TextReader):
             return counting.count_object_words(view, collection, bucket, oid)
 
     # -- inside --------------------------------------------------------------------------------------------------------
+
+    def _with_vector(self, search: Search) -> Search:
+        """Return a search with the vector that the embedder makes of its text, unless it has one."""
+        embed = self._embed
+        if embed is None or search.vector is not None or not search.text or self.config.search.ranking != "bm25":
+            return search
+        return search._replace(vector=embedded_question(embed, text_of("text", search.text)))
 
     def _count_all_objects(self, collection: str) -> int:
         check_collection(collection)

@@ -1,6 +1,8 @@
 """Changing: the methods of Index that change one object, a bucket or a collection, from arguments to a mutation."""
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
 
 from sonicpy._native.digest import digest_of, normal_text
 from sonicpy._native.ids import SAMPLED_NAMES, is_sampled, push_names
@@ -9,26 +11,44 @@ from sonicpy.api.counted import need_no
 from sonicpy.arguments import language_of, not_unicode, text_of
 from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, check_collection, check_names, object_name
+from sonicpy.index.ingest.exported import OTHER_FIELDS
+from sonicpy.index.ingest.given_vectors import IN_COMPAT, Embed, embedded, fields_of, packed_fields, vectors_of_export
 from sonicpy.index.ingest.terms import NO_TERMS, check_rules, packed_terms
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.index.texts import lexed
 from sonicpy.store.changing.mutations import (
+    ChangeFields,
     FlushBucket,
     FlushCollection,
     FlushObject,
     PopTerms,
+    PushWith,
     RulesDiffer,
     UpsertTerms,
 )
-from sonicpy.store.fields.all_fields import DIGESTS
+from sonicpy.store.fields.all_fields import DIGESTS, VECTORS
+from sonicpy.store.fields.field import FieldMode
+from sonicpy.store.rows.uses import check_known
+from sonicpy.vectors import COLUMN, Vector
+
+NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Changing:
     """The methods of an index that change something."""
 
     _engine: TextEngine
+    _embed: Embed | None = None
 
-    def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:
+    def push(
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        vector: Vector = None,
+    ) -> None:
         """Add a text to an object. Texts add up; the same text again changes nothing.
 
         A text may hold no word at all: the object exists then, and no query finds it.
@@ -39,15 +59,21 @@ class Changing:
                 are the name, or a UUID.
             lang: language of the text as ISO 639-1, ISO 639-3 or BCP 47 (`en`, `eng`, `en-GB`); None: guess; "none": no
                 language.
+            vector: a vector of the object, of which the signs are kept; it replaces the one before. See
+                [vectors](#vectors). None: the object keeps the one it has, or `embed` of the index makes one.
 
         Raises:
-            InvalidArgument: an argument has a type or a value that is not allowed.
+            InvalidArgument: an argument has a type or a value that is not allowed; the vectors of the bucket have
+                another length.
             StoreError: the text was not stored.
         """
         oid = object if type(object) is str else object_name(object)
         names = push_names(collection, bucket, oid)
         if not names:
             check_names(collection, bucket, oid, compat=self._engine.is_compat, new=True)
+        if vector is not None or (self._embed is not None and text):
+            self._push_with(collection, bucket, oid, text, lang, vector)
+            return
         is_counted = lang is not None or names == SAMPLED_NAMES or (not names and is_sampled(oid))
         engine = self._engine
         while True:
@@ -95,6 +121,37 @@ class Changing:
             else:
                 return True
 
+    def _push_with(self, collection: str, bucket: str, oid: str, text: str, lang: str | None, vector: Vector) -> None:
+        engine = self._engine
+        if vector is None and self._embed is not None:
+            (vector,) = embedded(self._embed, [text_of("text", text)])
+        fields = packed_fields("vector", vector)
+        if engine.is_compat:
+            raise InvalidArgument(IN_COMPAT)
+        while True:
+            lexer = engine.lexer_of(collection, bucket)
+            terms = self._lex(lexer.lex_push, text, lang)
+            if lang is not None or is_sampled(oid):
+                lexer.note_language(terms, text, language_of(lang))
+            try:
+                engine.push_with(PushWith(collection, bucket, oid, terms, fields, lexer.rules))
+            except RulesDiffer as other:
+                engine.note_rules(other)
+            else:
+                return
+
+    def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int:
+        """Take the vectors of a column, or of all ("") from every object of a bucket; return how many columns went.
+
+        Raises like `push`.
+        """
+        check_names(collection, bucket)
+        name = text_of("column", column)
+        if name and not COLUMN.fullmatch(name):
+            raise InvalidArgument(f"column is {name!r}; allowed is the name of a column of vectors")
+        fields = ((VECTORS.id, name.encode()),)
+        return self._engine.apply(ChangeFields(collection, bucket, "", FieldMode.REPLACE, fields))
+
     def push_terms(
         self,
         collection: str,
@@ -104,6 +161,7 @@ class Changing:
         hidden: Mapping[str, int] = NO_TERMS,
         rules: int | None = None,
         languages: str = "",
+        fields: Mapping[str, Any] = NO_FIELDS,
     ) -> None:
         """Add the terms to an object that `holdings` of another index returned for it.
 
@@ -114,6 +172,7 @@ class Changing:
             rules: by which the text was cut, as `holdings` returned them; exports of version 1.0 do not name them,
                 and mean 1. None: those of the bucket.
             languages: texts of the bucket by language, as `holdings` returned them with its first object.
+            fields: other values of the object, as `holdings` returned them.
 
         Raises:
             CommandError: a name, a term, a frequency or the rules are not valid.
@@ -124,11 +183,23 @@ class Changing:
         engine = self._engine
         if rules is not None:
             check_rules(rules, compat=engine.is_compat)
+        check_known(fields.keys() - OTHER_FIELDS, "the object")
+        vectors = vectors_of_export(fields)
+        if vectors is not None and engine.is_compat:
+            raise InvalidArgument(IN_COMPAT)
+        more = () if vectors is None else fields_of(vectors)
+
+        def push(rules: int) -> None:
+            if more:
+                engine.push_with(PushWith(collection, bucket, oid, packed, more, rules))
+            else:
+                engine.push(collection, bucket, oid, packed, rules)
+
         try:
-            engine.push(collection, bucket, oid, packed, engine.lexer.rules if rules is None else rules)
+            push(engine.lexer.rules if rules is None else rules)
         except RulesDiffer as other:
             if rules is None:
-                engine.push(collection, bucket, oid, packed, other.rules)
+                push(other.rules)
                 return
             raise StoreError(
                 f"the bucket {bucket} of {collection} has the rules {other.rules}, the terms of {oid} were cut by the "

@@ -18,12 +18,14 @@ from sonicpy.disk import sync_folder
 from sonicpy.errors import StoreError
 from sonicpy.files import ACCESSES
 from sonicpy.graph.graph_pool import GraphName, GraphPool, graph_folder
+from sonicpy.index.ingest.given_vectors import ColumnCheck
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care.restore import drop_staged
 from sonicpy.store.changing.any_store import AnyStore, ClosedStore, EndedStore
-from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, Mutation, PushTerms, UpsertTerms
+from sonicpy.store.changing.apply import is_vector
+from sonicpy.store.changing.mutations import AnyPush, FlushBucket, FlushCollection, Mutation, PushWith
 from sonicpy.store.disk.environment import ReaderSlot as ReaderSlot
 from sonicpy.store.disk.open_folders import FolderClaim, guard
 from sonicpy.store.store import Store
@@ -194,6 +196,23 @@ class Engine(TextEngine):
         with self.changing():
             return self.store.has_digest(collection, bucket, oid, digest)
 
+    def push_with(self, push: PushWith) -> None:
+        """Carry out a PUSH of terms and other fields, as `push` does.
+
+        Raises:
+            RulesDiffer: as `push`.
+            InvalidArgument: the bucket does not take a field; nothing was changed.
+        """
+        with self.changing():
+            store = self.store
+            collection, bucket, oid, terms, fields, rules = push
+            is_short = is_vector(fields)
+            if not is_short or not store.push_with_vector(collection, bucket, oid, terms, fields[0][1], rules):
+                with self.read() as view:
+                    ColumnCheck(view).check((push,))
+                store.apply(push)
+            self._finish_change()
+
     def apply(self, mutation: Mutation) -> int:
         """Carry out a change, and commit it if this engine commits by itself; return its result.
 
@@ -219,6 +238,9 @@ class Engine(TextEngine):
         with self.changing():
             store = self.store
             before = store.log_position
+            if any(type(push) is PushWith for push in change.pushes):
+                with self.read() as view:
+                    ColumnCheck(view).check(change.pushes)
             change.there = store.apply_pushes(change.pushes, new=new)
             try:
                 self._finish_change()
@@ -365,7 +387,7 @@ class PushGroup(Protocol):
     there: list[int] | None
 
     @property
-    def pushes(self) -> Sequence[PushTerms | UpsertTerms]: ...
+    def pushes(self) -> Sequence[AnyPush]: ...
 
 
 def sync_names(folder: Path) -> None:

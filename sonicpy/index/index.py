@@ -6,7 +6,7 @@ server does.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from sonicpy.index.answers import Answers
 from sonicpy.index.changing import Changing
 from sonicpy.index.engine import Engine
 from sonicpy.index.given_settings import Settings, config_of
+from sonicpy.index.ingest.given_vectors import IN_COMPAT, ColumnCheck, Embed
 from sonicpy.index.ingest.push_many import Chunk, push_rows
 from sonicpy.index.listing import Listing
 from sonicpy.index.maintenance.maintainer import Maintainer
@@ -35,7 +36,7 @@ from sonicpy.index.report.stats import Figures
 from sonicpy.index.report.term_stats import ObjectStats, TermStats
 from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.index.text_digests import TextDigests
-from sonicpy.store.changing.mutations import RulesDiffer
+from sonicpy.store.changing.mutations import AnyPush, RulesDiffer
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +62,7 @@ class Index(Answers, Listing, Changing, TextDigests):
         config: the settings, as a Config or a mapping such as `{"search": {"ranking": "newest"}}`; None: the defaults.
         autocommit: commit every change before its method returns.
         temporary: delete the folder on close.
+        embed: makes the vectors of texts and questions that are given without one; see `sonicpy.open`.
 
     Attributes:
         folder: the folder as it was given.
@@ -85,6 +87,7 @@ class Index(Answers, Listing, Changing, TextDigests):
         *,
         autocommit: bool = True,
         temporary: bool = False,
+        embed: Embed | None = None,
     ) -> None:
         folder = None if path is None else path_of("path", path)
         engine = self._engine = self._engine_class(
@@ -95,6 +98,7 @@ class Index(Answers, Listing, Changing, TextDigests):
             self.config = engine.config
             self.maintainer = Maintainer(engine)
             self._kept = AnswerCache()
+            self._embed = embed
             if engine.was_converted:
                 self._build_graphs()
         except BaseException:
@@ -118,6 +122,7 @@ class Index(Answers, Listing, Changing, TextDigests):
         new: bool = False,
         upsert: bool = False,
         progress: OnProgress | None = None,
+        vector: str | Mapping[str, str] | None = None,
         report: PushReport | None = None,
     ) -> PushReport:
         """Push many texts, thousands to a commit; return how many were indexed, and which were refused and why.
@@ -137,13 +142,17 @@ class Index(Answers, Listing, Changing, TextDigests):
             new: refuse rows whose object exists already.
             upsert: each text replaces what its object held, see `upsert`; with several rows of one object the last.
             progress: called after each chunk with the number of rows that are done.
+            vector: the column with the vector, or those of several by the names of their columns of vectors (see
+                `push`). Rows without one keep theirs, or `embed` of the index makes one.
             report: a new PushReport, which is filled chunk by chunk and returned.
 
         Raises:
             InvalidArgument: an argument is not valid, `rows` is not of these types, or a table lacks a column.
             StoreError: rows could not be stored; a note gives the number of stored rows.
         """
-        shape = Shape(collection, bucket, object, text, lang, compat=self._engine.is_compat)
+        shape = Shape(collection, bucket, object, text, lang, compat=self._engine.is_compat, vector=vector)
+        if shape.vectors and self._engine.is_compat:
+            raise InvalidArgument(IN_COMPAT)
         new, upsert = switch_of("new", new), switch_of("upsert", upsert)
         if upsert and new:
             raise InvalidArgument("new and upsert are both given: allowed is one of them")
@@ -227,8 +236,14 @@ class Index(Answers, Listing, Changing, TextDigests):
             new=new,
             has_digest=self._engine.has_digest if upsert else None,
             progress=progress,
+            refuses=self._refusal,
+            embed=self._embed,
         )
         self.maintainer.consolidate_backlogged(touched)
+
+    def _refusal(self) -> Callable[[AnyPush], str | None]:
+        with self._engine.read() as view:
+            return ColumnCheck(view).refusal
 
     def _push_chunk(self, touched: set[Scope], chunk: Chunk, *, new: bool) -> None:
         try:

@@ -8,17 +8,23 @@ from sonicpy.arguments import path_of, switch_of
 from sonicpy.errors import StoreError
 from sonicpy.index.given_settings import Settings
 from sonicpy.index.index import Index
+from sonicpy.index.ingest.given_vectors import Embed
 from sonicpy.index.read_only_index import ReadOnlyIndex
 from sonicpy.store.disk.temporary import MEMORY, temporary_folder
 
 
-def open_index(path: str | os.PathLike[str], config: Settings = None, *, read_only: bool = False) -> Index:
+def open_index(
+    path: str | os.PathLike[str], config: Settings = None, *, read_only: bool = False, embed: Embed | None = None
+) -> Index:
     """Open an index. Any thread of this process may use it; close it at the end, best by `with`.
 
     Args:
         path: a folder, created if it is missing; or ":memory:", a temporary index that `close` deletes.
         config: the settings, as a Config or a mapping such as `{"search": {"ranking": "newest"}}`; None: the defaults.
         read_only: read a folder that another process writes; every call shows the last commit.
+        embed: a function that returns a vector for each text of a list: it makes the vectors of pushed texts and of
+            questions, where none is given. Its attribute `column` may name the column, its attribute `question` be a
+            function for questions; `sonicpy.embedders` has some.
 
     Raises:
         StoreLocked: another process has the folder open for writing, or this process has it open already.
@@ -29,12 +35,12 @@ def open_index(path: str | os.PathLike[str], config: Settings = None, *, read_on
     folder = path_of("path", path)
     read_only = switch_of("read_only", read_only)
     if folder != MEMORY:
-        return (ReadOnlyIndex if read_only else Index)(Path(folder), config)
+        return (ReadOnlyIndex if read_only else Index)(Path(folder), config, embed=embed)
     if read_only:
         raise StoreError("an index in memory begins empty: open it without read_only")
     temporary = temporary_folder()
     try:
-        return Index(temporary, config, temporary=True)
+        return Index(temporary, config, temporary=True, embed=embed)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise

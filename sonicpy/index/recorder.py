@@ -11,7 +11,7 @@ from sonicpy.index.texts import TextReader, check_scope
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.rules import FIRST
 from sonicpy.search import Search
-from sonicpy.store.changing.mutations import Mutation, UpsertTerms, pack_mutation, pack_push
+from sonicpy.store.changing.mutations import Mutation, PushWith, UpsertTerms, pack_mutation, pack_push
 
 RECORD_BYTES_MAX = 900 << 10
 """A broker takes messages of at most 1 MiB."""
@@ -39,6 +39,11 @@ class RecorderEngine(TextEngine):
         """
         self._check_rules(oid, rules)
         self._keep(pack_push(collection, bucket, oid, terms, rules))
+
+    def push_with(self, push: PushWith) -> None:
+        """Keep the record of a PUSH with other fields. Raises as `push`."""
+        self._check_rules(push.oid, push.rules)
+        self._keep(pack_mutation(push))
 
     def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
         """Return False: the replicas find out."""

@@ -5,14 +5,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from sonicpy.index.answers import Answers
+from sonicpy.index.ingest.given_vectors import ColumnCheck
 from sonicpy.index.search.fitting import count_in
 from sonicpy.index.search.how import WORDS_SHOWN
 from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.meaning import sums_of
 from sonicpy.index.search.packed_terms import unpack_matching, unpack_terms, unpack_typed
 from sonicpy.index.search.parts import NamedObject, Part, bind, find
 from sonicpy.index.search.plan import of_plain
 from sonicpy.index.search.sketch import pack_completions, sketch_query, sketch_suggest, sketch_typed
 from sonicpy.index.search.statistics import NO_SKETCH, Sketch
+from sonicpy.vectors import read_bits
 
 IS_ASCII, IS_GIVEN = 1, 2
 """How a query was typed, and whether its language was given: flags between nodes."""
@@ -78,6 +81,27 @@ class SpreadParts(Answers):
     def spread_list(self, collection: str, bucket: str, limit: int, prefix: str, after: str | None) -> list[str]:
         """Return words of this part in byte order. Raises as `words`."""
         return self.words(collection, bucket, limit=limit, prefix=prefix, after=after)
+
+    def vector_refusal(self, collection: str, bucket: str, vector: str) -> str | None:
+        """Return the reason why a bucket does not take vectors; None: it takes them."""
+        with self._engine.read() as view:
+            return ColumnCheck(view).refusal_of((collection, bucket), read_bits(vector))
+
+    def spread_meant(
+        self, collection: str, bucket: str, plan: Sequence[Any], wanted: int, total: bool, vector: str, depth: int
+    ) -> tuple[list[NamedObject], list[int | None], int | None, str | None]:
+        """Return the best objects of this part as `spread_find` does, how alike the first ones are to a vector, the
+        number of all, and the reason why the vector is refused (None: it is not).
+        """
+        with self._engine.read_words(collection, bucket) as lexicon:
+            if lexicon is None:
+                return [], [], 0 if total else None, None
+            window = self.config.store.kv.retain_word_objects
+            part = find(bind(of_plain(plan), lexicon.reader, window), wanted, total=total)
+            sums = sums_of(lexicon.reader, vector, [iid for iid, _, _ in part.found[:depth]])
+            if isinstance(sums, str):
+                return [], [], None, sums
+            return part.rows(), list(sums), part.total, None
 
     def spread_find(
         self, collection: str, bucket: str, plan: Sequence[Any], limit: int, total: bool

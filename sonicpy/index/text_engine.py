@@ -7,7 +7,7 @@ from sonicpy._native.terms import Terms
 from sonicpy.config import Config
 from sonicpy.ids import ObjectName, check_names, object_name
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.store.changing.mutations import Mutation, RulesDiffer
+from sonicpy.store.changing.mutations import Mutation, PushWith, RulesDiffer
 from sonicpy.store.rows.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
 
 OLDER_MAX = 10_000
@@ -69,6 +69,15 @@ class TextEngine(ABC):
     @abstractmethod
     def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
         """Return whether an object surely holds the text of a digest, so that an UPSERT of it changes nothing."""
+
+    @abstractmethod
+    def push_with(self, push: PushWith) -> None:
+        """Take a PUSH of terms and other fields, as one change.
+
+        Raises:
+            RulesDiffer: as `push`.
+            InvalidArgument: the bucket does not take a field; nothing was changed.
+        """
 
     @abstractmethod
     def apply(self, mutation: Mutation) -> int:

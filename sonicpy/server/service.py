@@ -13,11 +13,12 @@ from sonicpy.channel.commands import Command, Info, Stats, Trigger, Verify
 from sonicpy.channel.session import Session
 from sonicpy.config import Config
 from sonicpy.server.connections.descriptors import fits
-from sonicpy.server.connections.dispatch import CALLS
+from sonicpy.server.connections.dispatch import CALLS, CHANGES
 from sonicpy.server.connections.permits import keys_of
 from sonicpy.server.connections.pump import Pump
 from sonicpy.server.connections.serving import Serving
 from sonicpy.server.jobs.committer import Committer
+from sonicpy.server.jobs.embedding import Embedding
 from sonicpy.server.jobs.maintenance import Maintenance
 from sonicpy.server.jobs.readers import ReaderWatch
 from sonicpy.server.jobs.sealer import Sealer
@@ -81,7 +82,7 @@ class BaseService(Serving):
     @property
     def hands_over(self) -> bool:
         """Whether a search process is there."""
-        return self.search is not None and self.search.is_there
+        return self.search is not None and self.search.is_there and self.embedding is None
 
     def hand_over(self, descriptor: int, session: Session, unsent: bytes, peer: object) -> bool:
         """Hand a connection over to the search process with the least load; return whether one took it."""
@@ -188,12 +189,16 @@ class Service(BaseService):
 
     async def finish(self, seconds: float) -> None:
         """End the maintenance, then consolidate for at most `seconds`."""
+        if self.embedding is not None:
+            self.embedding.stop()
         await self.maintenance.stop()
         self.maintenance.consolidate_within(seconds)
         self.committer.stop()
 
     async def execute(self, command: Command) -> bytes:
         """Carry out a command that takes longer than a turn; see `Serving.execute`."""
+        if self.embedding is not None and isinstance(command, Embedding.KINDS):
+            return await self._answer_with_vector(await self.embedding.with_vector(command))
         match command:
             case Info():
                 await self.refresh_figures()
@@ -207,6 +212,8 @@ class Service(BaseService):
                 self.committer.commit()  # if that fails, the figures are those of the commit before
                 stats = self.index.stats
                 figures = await in_thread(stats, collection, bucket)
+                if collection is None and self.embedding is not None:
+                    figures["texts_without_vector"] = self.embedding.without
                 return replies.json_result(figures)
             case Verify():
                 return replies.json_result(await self.maintenance.verify())
@@ -220,3 +227,14 @@ class Service(BaseService):
                 await self.maintenance.restore(Path(folder))
                 return replies.OK
         raise AssertionError(f"{command} is carried out in a turn")
+
+    async def _answer_with_vector(self, command: Command) -> bytes:
+        """Carry out a command of a turn after its turn; a change is in the log before this returns."""
+        reply = CALLS[type(command)](self.index, command)
+        if type(command) in CHANGES:
+            synced = self.committer.seal(self)
+            if synced is not None:
+                await asyncio.shield(synced)
+        elif (undone := self.committer.note_turn_without_changes()) is not None:
+            raise undone
+        return reply

@@ -20,14 +20,20 @@ from typing import Any
 from sonicpy._native.held import Held, insist
 from sonicpy._native.terms import Terms
 from sonicpy._native.turn import Turn
-from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreError, StoreFull
 from sonicpy.files import PRIVATE, Access
 from sonicpy.rules import FIRST
 from sonicpy.store.care.convert import bring_up_to_date, is_convertible
 from sonicpy.store.care.startup import prepare
 from sonicpy.store.changing.apply import apply_all
-from sonicpy.store.changing.mutations import Mutation, PushTerms, RulesDiffer, UpsertTerms, pack_mutation, pack_push
+from sonicpy.store.changing.mutations import (
+    AnyPush,
+    Mutation,
+    PushTerms,
+    RulesDiffer,
+    pack_mutation,
+    pack_push,
+)
 from sonicpy.store.disk import folder as store_folder
 from sonicpy.store.disk.background_sync import BackgroundSync
 from sonicpy.store.disk.boot_mark import note_boot
@@ -38,6 +44,7 @@ from sonicpy.store.disk.log import RECORD_MAX_BYTES, Log, Records
 from sonicpy.store.recovery import Item, RecoveringStore, Value
 from sonicpy.store.refused_changes import Refusals
 from sonicpy.store.rows.meta import OLDER_FORMATS, read_position
+from sonicpy.store.vector_pushes import TRIED_AGAIN, VectorPushes
 from sonicpy.store.views.open_cache import OpenCache
 from sonicpy.store.views.read_cache import POSTINGS_MAX_BYTES
 from sonicpy.store.views.view import View
@@ -48,11 +55,9 @@ logger = logging.getLogger(__name__)
 SEGMENT_BYTES = 2 << 20  # a segment of the log; older ones go once a sync covers them
 HOLES_S = 0.001  # so long a change may wait for them
 HOLES_AT_CLOSE_S = 0.5
-TRIED_AGAIN = (StoreError, DamagedBytes, OverflowError)
-"""Errors after which a PUSH is repeated once, in a recovered transaction."""
 
 
-class Store(RecoveringStore):
+class Store(VectorPushes, RecoveringStore):
     """A folder that one process writes.
 
     Args:
@@ -126,7 +131,7 @@ class Store(RecoveringStore):
             StoreError: it was not carried out; everything applied before it is.
             RulesDiffer: a PUSH whose bucket has other rules than the text; nothing was changed.
         """
-        if isinstance(mutation, PushTerms | UpsertTerms):
+        if isinstance(mutation, AnyPush):
             self._check_accepting()
             self._check_rules((mutation,))
         work = partial(apply_all, in_steps=True) if in_steps else apply_all
@@ -206,7 +211,7 @@ class Store(RecoveringStore):
             self._mark(self._board, change)
         return answer
 
-    def apply_pushes(self, pushes: Sequence[PushTerms | UpsertTerms], *, new: bool = False) -> list[int]:
+    def apply_pushes(self, pushes: Sequence[AnyPush], *, new: bool = False) -> list[int]:
         """Carry out many PUSHes, or UPSERTs, as one change; return the places of the PUSHes left out.
 
         Args:
@@ -236,7 +241,7 @@ class Store(RecoveringStore):
                 self._mark(self._board, push)
         return left_out
 
-    def _check_rules(self, pushes: Sequence[PushTerms | UpsertTerms]) -> None:
+    def _check_rules(self, pushes: Sequence[AnyPush]) -> None:
         """Raise RulesDiffer if a bucket exists and has other rules than a text."""
         view = self._writing()
         seen: dict[tuple[str, str], int] = {}

@@ -63,6 +63,18 @@ READ = [
     ("FLUSHC c", commands.FlushC("c"), ""),
     ("FLUSHB c b", commands.FlushB("c", "b"), ""),
     ("FLUSHO c b o", commands.FlushO("c", "b", "o"), ""),
+    ("FLUSHV c b", commands.FlushV("c", "b"), "all columns"),
+    ("FLUSHV c b m/1", commands.FlushV("c", "b", "m/1"), "one column"),
+    (
+        'PUSH c b o "x" VECTOR(m/1:/w==,n:AAA=)',
+        commands.Push("c", "b", "o", "x", None, "m/1:/w==,n:AAA="),
+        "two vectors",
+    ),
+    (
+        'QUERY c b "x" VECTOR(AQIDBAUGBwg=) MEANING(.25) DEPTH(7)',
+        commands.Query("c", "b", "x", 9, 0, None, vector="AQIDBAUGBwg=", meaning=0.25, depth=7),
+        "a vector",
+    ),
     ("TRIGGER", commands.Actions(), "which actions there are"),
     ("TRIGGER consolidate", commands.Trigger("consolidate"), "no argument"),
     ("TRIGGER BackUp /Tmp/X", commands.Trigger("backup", "/Tmp/X"), "only the action may be in any case"),
@@ -94,6 +106,13 @@ REFUSED = [
     ("EXPLAIN c b", f"invalid_format({COMMANDS['EXPLAIN'].usage})", "the text is missing"),
     ('QUERY c b "x" SCORES(2)', "invalid_meta_value(SCORES[2])", "neither yes nor no"),
     ('QUERY c b "x" TOTAL(2)', "invalid_meta_value(TOTAL[2])", "neither yes nor no"),
+    ('QUERY c b "x" VECTOR(/w==)', "invalid_meta_value(VECTOR[/w==])", "a byte is one number, not eight"),
+    ('PUSH c b o "x" VECTOR(é:/w==)', "invalid_meta_value(VECTOR[é:/w==])", "the name of a column is ASCII"),
+    ('PUSH c b o "x" VECTOR(a:/w==,a:/w==)', "invalid_meta_value(VECTOR[a:/w==,a:/w==])", "the same column twice"),
+    ('PUSH c b o "x" VECTOR(/w=)', "invalid_meta_value(VECTOR[/w=])", "no base 64"),
+    ('QUERY c b "x" MEANING(-1)', "invalid_meta_value(MEANING[-1])", "below 0"),
+    ('QUERY c b "x" MEANING(.)', "invalid_meta_value(MEANING[.])", "no number"),
+    ('QUERY c b "x" DEPTH(1001)', "invalid_meta_value(DEPTH[1001])", "the maximum"),
     ('EXPLAIN c b "x" TOTAL(1)', "invalid_meta_key(TOTAL[1])", "not a key of EXPLAIN"),
     ('SUGGEST c b "x" SCORES(1)', "invalid_meta_key(SCORES[1])", "not a key of SUGGEST"),
     ('SUGGEST c b "x" LIMIT(8)', BOUNDS, "its own maximum"),
@@ -169,6 +188,7 @@ USAGES = {
     "EXPLAIN": (
         'EXPLAIN <collection> <bucket> "<terms>" [LIMIT(<count>)]? [LANG(<locale>)]? [STEM(0)]? [COMPLETE(0)]?'
         " [SYNTAX(web)]? [MATCH(<which>)]? [FUZZY(<edits>)]?"
+        " [VECTOR(<column>:<base64>)]? [MEANING(<weight>)]? [DEPTH(<count>)]?"
     ),
     "OBJECTS": "OBJECTS <collection> <bucket> [LIMIT(<count>)]? [PREFIX(<letters>)]? [AFTER(<object>)]?"
     " [POSITION(<number>)]?",

@@ -71,6 +71,9 @@ OF_A_BUCKET: list[tuple[str, Call, str, str]] = [
     ("count", lambda b: b.count(of="buckets"), "of", '"words" and "objects"'),
     ("count", lambda b: b.count("o", of="objects"), "of", '"words"'),
     ("flush", lambda b: b.flush([]), "object", OBJECT),
+    ("drop_vectors", lambda b: b.drop_vectors(5), "column", STR),
+    ("query", lambda b: b.query("x", meaning=-1), "meaning", "a number from 0 to 100"),
+    ("query", lambda b: b.query("x", depth=-1), "depth", NUMBER),
 ]
 """Method, call, argument that is wrong, and what is allowed; the same for Index, Client and AsyncClient by `bucket`."""
 
@@ -101,6 +104,7 @@ OF_AN_INDEX: list[tuple[str, Call, str, str]] = [
     ("push_many", lambda i: i.push_many([], bucket=b"b"), "bucket", SCOPE),
     ("count_object_words", lambda i: i.count_object_words("c", "b", None), "object", OBJECT),
     ("flush_object", lambda i: i.flush_object("c", "b", None), "object", OBJECT),
+    ("drop_vectors", lambda i: i.drop_vectors("c", "b", "a b"), "column", "the name of a column of vectors"),
     ("backup", lambda i: i.backup(5), "folder", "the path of a folder"),
     ("restore", lambda i: i.restore(None), "folder", "the path of a folder"),
 ]  # fmt: skip

@@ -26,6 +26,7 @@ WITHOUT_DEFAULT = {
     "channel.unix_socket",
     "http.hits",
     "http.inet",
+    "server.embed",
     "metrics.inet",
     "server.keys",
     "server.secret",

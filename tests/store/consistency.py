@@ -3,6 +3,7 @@
 `faults` returns a sentence for each fault; `check_consistent` is the assertion for tests.
 """
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from hashlib import blake2b
@@ -155,6 +156,20 @@ class _BucketCheck:
                 yield f"word {key!r}: {fault}"
         yield from self._pending_faults()
         yield from self._counter_faults()
+        yield from self._vector_faults()
+
+    def _vector_faults(self) -> Iterator[str]:
+        """Vectors are of objects that exist, in columns of the bucket, and rows are as long as their heads say."""
+        columns = {column: bits // 8 for _, bits, column in json.loads(self._rows[tables.FACTS].get(b"\x30", b"[]"))}
+        for key, row in self._rows[tables.VECTORS].items():
+            size = columns[key[0]]
+            places = 32640 // (8 * size + 1)
+            head = row[: -(-places // 8)]
+            held = [place for place in range(8 * len(head)) if head[place // 8] >> place % 8 & 1]
+            if not held or len(row) != len(head) + size * len(held):
+                yield f"a row of vectors has {len(row)} bytes for {len(held)} objects"
+            if missing := {number(key[1:]) * places + place for place in held} - self.records.keys():
+                yield f"the missing objects {missing} have vectors"
 
     def _object_faults(self) -> Iterator[str]:
         if len({record.oid for record in self.records.values()}) != len(self.records):

@@ -12,14 +12,16 @@ from sonicpy._native.postings import pack_block, unpack_block
 from sonicpy.errors import StoreError
 from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.changing import remove_steps
-from sonicpy.store.changing.mutations import FlushBucket, FlushObject, PopTerms
+from sonicpy.store.changing.mutations import FlushBucket, FlushObject, PopTerms, PushWith
 from sonicpy.store.disk import transaction as tables
 from sonicpy.store.disk.log import HEADER, RECORD, Log, log_faults
 from sonicpy.store.disk.transaction import TABLE_NAMES, Transaction
+from sonicpy.store.fields.all_fields import VECTORS
 from sonicpy.store.rows import names
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import term_key
 from sonicpy.store.rows.meta import BY_OBJECT
+from sonicpy.store.rows.vector_columns import pack_vectors
 from sonicpy.store.store import Store
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View
@@ -67,6 +69,10 @@ def use(store: Store) -> None:
             store.commit()  # so that names are stored
     for number in range(0, 300, 7):
         store.apply(push(f"many{number}", "many*2 late", bucket="b"))
+    for number in range(0, 300, 5):
+        store.apply(PushWith("c", "b", f"many{number}", terms("many"), vector("\1" * 16, "m")))
+        store.apply(FlushObject("c", "b", f"many{number + 1}"))
+    store.apply(FlushObject("c", "b", "many10"))
     huge = FlushObject("c", "b", "huge")
     store.apply(push("huge", " ".join(f"{word}*2" for word in WORDS)))
     with mock.patch.object(remove_steps, "TERMS_PER_STEP", 5):
@@ -79,6 +85,10 @@ def test_nothing_is_wrong_with_a_store_that_was_used(store: Store) -> None:
     with store.snapshot() as view:
         assert list(table_faults(view.transaction)) == []
         assert list(consistency.faults(view)) == []
+
+
+def vector(bits: str, column: str) -> tuple[tuple[int, bytes], ...]:
+    return ((VECTORS.id, pack_vectors(((column, bits.encode()),))),)
 
 
 def twin_finds_a_fault(transaction: Transaction) -> bool:

@@ -13,6 +13,7 @@ Layouts (v = varint of varint.pxd; numbers of fixed size are little-endian):
     fields   6: collection, bucket, oid, mode u8, then of each field id u8, v(size), bytes
     PUSH     7: as 1, v(rules) in place of the window, then the languages of the text as v(size) and ASCII
     UPSERT   8: as 7 up to the languages, then v(size) of all fields, fields as in 6, terms
+    PUSH     12: v(size of a record of kind 1 or 7), that record, then fields as in 6
 
     terms    v(number), then of each v(size), bytes, count u8, flags u8
 
@@ -41,7 +42,8 @@ cdef enum:
     FIELDS = 6  # the kind that ends with a mode and fields
     RULED_PUSH = 7
     UPSERT = 8
-    KINDS = 9  # one more than the largest
+    PUSH_WITH = 12  # a PUSH and fields
+    KINDS = 13  # one more than the largest
     NAMES_MAX = 3
     FRAME_BYTES = 8
     RECORD_MAX = 1 << 24
@@ -65,6 +67,7 @@ LAYOUTS[5] = Layout(1, 1, False, False)
 LAYOUTS[FIELDS] = Layout(5, 3, False, False)
 LAYOUTS[RULED_PUSH] = LAYOUTS[PUSH]
 LAYOUTS[UPSERT] = Layout(6, 3, True, True)
+LAYOUTS[PUSH_WITH] = Layout(6, 0, False, False)
 
 
 cdef class RecordCodec:
@@ -104,6 +107,8 @@ cdef class RecordCodec:
             raise TypeError(f"{mutation_class.__name__} has {LAYOUTS[kind].fields} fields")
         if kind == FIELDS:
             return packed(kind, mutation) + packed_fields(mutation[3], mutation[4])
+        if kind == PUSH_WITH:
+            return self.pack_push_with(*mutation)
         if kind == PUSH and <object> PyTuple_GET_ITEM(mutation, LAYOUTS[PUSH].fields - 1) != 1:
             kind = RULED_PUSH
         return packed(kind, mutation)
@@ -113,6 +118,13 @@ cdef class RecordCodec:
     ) -> bytes:
         """Return the record of a PUSH as `pack` does, without making the mutation."""
         return packed(RULED_PUSH if rules > 1 else PUSH, (collection, bucket, oid, terms, 0, rules))
+
+    def pack_push_with(
+        self, str collection not None, str bucket not None, str oid not None, Terms terms not None,
+        tuple fields not None, int rules=1,
+    ) -> bytes:
+        """Return the record of a PUSH with fields as `pack` does, without making the mutation."""
+        return packed_push_with(self.pack_push(collection, bucket, oid, terms, rules), fields)
 
     def unpack(self, bytes record not None):
         """Return the mutation of a record.
@@ -125,6 +137,10 @@ cdef class RecordCodec:
         cdef list fields
         if not 0 < kind < KINDS or self._classes[kind] is None and kind != RULED_PUSH:
             raise DamagedBytes(f"it has the unknown kind {kind}")
+        if kind == PUSH_WITH:
+            push, extra = parts_of_push_with(record)
+            push = self.unpack(push)
+            return self._classes[PUSH_WITH]._make((*push[:4], extra, push[5]))
         fields = fields_in(kind, record)
         if kind == PUSH:
             fields.append(1)
@@ -195,6 +211,30 @@ cdef bytes packed_fields(object mode, tuple fields):
     out[0] = mode
     put_fields(out + 1, fields)
     return packed
+
+
+cdef bytes packed_push_with(bytes push, tuple fields):
+    """Return the record of a PUSH, given as a record of its own, and fields."""
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(push)
+    cdef bytes record = PyBytes_FromStringAndSize(NULL, 1 + varint_bytes(size) + size + size_of_fields(fields))
+    cdef uint8_t *out = <uint8_t *> PyBytes_AS_STRING(record)
+    out[0] = PUSH_WITH
+    out = put_varint(out + 1, size)
+    memcpy(out, PyBytes_AS_STRING(push), size)
+    put_fields(out + size, fields)
+    return record
+
+
+cdef tuple parts_of_push_with(bytes record):
+    """Return the record of the PUSH, and the fields, of a record of a PUSH with fields."""
+    cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(record) + 1
+    cdef const uint8_t *end = at - 1 + PyBytes_GET_SIZE(record)
+    cdef uint64_t size = 0
+    if get_varint(&at, end, &size) < 0 or size > <uint64_t> (end - at) or not size or at[0] not in (PUSH, RULED_PUSH):
+        raise DamagedBytes("its PUSH is cut off")
+    push = PyBytes_FromStringAndSize(<const char *> at, size)
+    at += size
+    return push, take_fields(&at, end)
 
 
 cdef Py_ssize_t size_of_fields(tuple fields) except -1:

@@ -1,5 +1,6 @@
 """FieldMapping: the fields of a row for the text, the object, its collection, bucket and language."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -12,9 +13,10 @@ from sonicpy.cli.importing.row_sources import SourceRow
 from sonicpy.cli.scoped import DEFAULT_BUCKET
 from sonicpy.errors import InvalidArgument, SonicError
 from sonicpy.ids import check_names, check_object, object_name
-from sonicpy.index.ingest.exported import FIELDS_KEY, facts_of, is_bucket, terms_of
+from sonicpy.index.ingest.exported import FIELDS_KEY, OTHER_FIELDS, facts_of, is_bucket, terms_of
 from sonicpy.langcodes import language_code
 from sonicpy.rules import FIRST
+from sonicpy.vectors import bits_of
 
 COLLECTION_FIELD, BUCKET_FIELD, LANG_FIELD = "collection", "bucket", "lang"
 """The default columns of collection, bucket and language."""
@@ -40,6 +42,8 @@ class Entry:
     rules: int = FIRST
     languages: str = ""
     facts: Mapping[int, bytes] | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    vector: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ class FieldMapping:
         id: the field with the name of the object; None: the first of OBJECT_COLUMNS that a row has.
         texts: the fields whose texts are joined and indexed.
         collection, bucket, lang: for all rows; None: a field of each row gives it.
+        vector: the field with the vector; None: rows have none.
         collection_field, bucket_field, lang_field: the fields for each of them.
     """
 
@@ -61,6 +66,7 @@ class FieldMapping:
     collection_field: str = COLLECTION_FIELD
     bucket_field: str = BUCKET_FIELD
     lang_field: str = LANG_FIELD
+    vector: str | None = None
 
     @property
     def is_default(self) -> bool:
@@ -78,6 +84,8 @@ class FieldMapping:
             needed.append(("--bucket-field", (self.bucket_field,)))
         if self.lang_field != LANG_FIELD:
             needed.append(("--lang-field", (self.lang_field,)))
+        if self.vector is not None and TERMS_FIELD not in columns and FIELDS_KEY not in columns:
+            needed.append(("--vector", (self.vector,)))
         for flag, names in needed:
             if not any(name in columns for name in names):
                 alone = ", or --collection gives it for all rows" if flag == "--collection-field" else ""
@@ -106,8 +114,23 @@ class FieldMapping:
         if held is not None:
             rules, languages = row.get("rules", FIRST), row.get("languages", "")
             terms, hidden = held[TERMS_FIELD], _mapping(held, "hidden")
-            return Entry(collection, bucket, oid, terms=terms, hidden=hidden, rules=rules, languages=languages)
-        return Entry(collection, bucket, oid, self._all_texts(row), self._language(row))
+            fields = {key: value for key, value in held.items() if key in OTHER_FIELDS} if held is not row else {}
+            return Entry(
+                collection, bucket, oid, terms=terms, hidden=hidden, rules=rules, languages=languages, fields=fields
+            )
+        return Entry(collection, bucket, oid, self._all_texts(row), self._language(row), vector=self._vector(row))
+
+    def _vector(self, row: SourceRow) -> str | None:
+        given: Any = None if self.vector is None else row.get(self.vector)
+        if isinstance(given, str) and given.startswith(("[", "{")):
+            try:
+                given = json.loads(given)
+            except ValueError as error:
+                raise InvalidRow(f"its vector is no JSON: {error}") from error
+        try:
+            return bits_of("vector", None if isinstance(given, float) or given == "" else given)
+        except InvalidArgument as error:
+            raise InvalidRow(str(error)) from error
 
     def _facts(self, collection: str, bucket: str, row: SourceRow) -> Entry:
         _check_scope(collection, bucket)

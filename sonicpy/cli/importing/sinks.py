@@ -10,6 +10,7 @@ from sonicpy.client.blocking.client import Client
 from sonicpy.errors import CommandError
 from sonicpy.index.index import Index
 from sonicpy.index.ingest.exported import change_of_facts
+from sonicpy.index.ingest.given_vectors import vectors_of_export
 from sonicpy.index.ingest.terms import packed_terms
 from sonicpy.langcodes import NO_LANGUAGE
 
@@ -80,6 +81,7 @@ class FolderSink:
                         entry.hidden,
                         entry.rules,
                         entry.languages,
+                        entry.fields,
                     )
                 except CommandError as error:
                     yield place, error.detail or error.code
@@ -123,9 +125,10 @@ class ServerSink:
             return 0
 
 
-def _row(entry: Entry) -> tuple[str, str, str, str, str | None]:
+def _row(entry: Entry) -> tuple[str, str, str, str, str | None, str | None]:
     text, lang = (entry.text, entry.lang) if entry.terms is None else (_text_of(entry), NO_LANGUAGE)
-    return entry.collection, entry.bucket, entry.object, text, lang
+    vector = entry.vector if entry.terms is None else vectors_of_export(entry.fields)
+    return entry.collection, entry.bucket, entry.object, text, lang, vector
 
 
 def _text_of(entry: Entry) -> str:

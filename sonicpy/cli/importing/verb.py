@@ -77,6 +77,7 @@ def add_verbs(verbs: Verbs) -> None:
         parser.add_argument(
             f"--{name}-field", metavar="COLUMN", default=name, help=f"the column that gives it (default: {name})"
         )
+    parser.add_argument("--vector", metavar="COLUMN", help="the column with a vector of the object, a list of numbers")
     parser.add_argument("--resume", action="store_true", help="continue where this import was interrupted")
     parser.add_argument("--bad", metavar="FILE", type=Path, help="write refused rows to FILE, as JSONL")
     parser.add_argument("--strict", action="store_true", help="stop at the first refused row")
@@ -202,6 +203,7 @@ def _fields(arguments: argparse.Namespace) -> FieldMapping:
         arguments.collection_field,
         arguments.bucket_field,
         arguments.lang_field,
+        arguments.vector,
     )
 
 

@@ -1,6 +1,6 @@
 """AsyncBucket: the methods of an AsyncClient for one bucket, as Bucket has them for Index and Client."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol, Unpack
 
 from sonicpy.api.counted import Counted
@@ -11,14 +11,22 @@ from sonicpy.api.shown_names import user_names
 from sonicpy.ids import ObjectName, check_bucket, check_collection
 from sonicpy.options import with_options
 from sonicpy.search import ExplainOptions, QueryOptions
+from sonicpy.vectors import Vector
 
 
 class AsyncSearchable(Protocol):
     """The methods that a bucket calls on its client; `AsyncClient` documents them."""
 
     async def push(
-        self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        vector: Vector = None,
     ) -> None: ...
+    async def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int: ...
     async def push_many(
         self,
         rows: Any,
@@ -30,6 +38,7 @@ class AsyncSearchable(Protocol):
         lang: str | None = None,
         new: bool = False,
         progress: OnProgress | None = None,
+        vector: str | Mapping[str, str] | None = None,
     ) -> PushReport: ...
     async def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int: ...
     async def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits: ...
@@ -96,9 +105,9 @@ class AsyncBucket:
     def __repr__(self) -> str:
         return f"{self._client!r}.bucket({self.collection!r}, {self.bucket!r})"
 
-    async def push(self, object: ObjectName, text: str, lang: str | None = None) -> None:
+    async def push(self, object: ObjectName, text: str, lang: str | None = None, vector: Vector = None) -> None:
         """Add a text to an object; see `AsyncClient.push`."""
-        await self._client.push(self.collection, self.bucket, object, text, lang)
+        await self._client.push(self.collection, self.bucket, object, text, lang, vector)
 
     async def push_many(
         self,
@@ -109,6 +118,7 @@ class AsyncBucket:
         lang: str | None = None,
         new: bool = False,
         progress: OnProgress | None = None,
+        vector: str | Mapping[str, str] | None = None,
     ) -> PushReport:
         """Push many texts; return how many were indexed, and which were refused. See `AsyncClient.push_many`."""
         return await self._client.push_many(
@@ -120,7 +130,12 @@ class AsyncBucket:
             lang=lang,
             new=new,
             progress=progress,
+            vector=vector,
         )
+
+    async def drop_vectors(self, column: str = "") -> int:
+        """Take the vectors of a column, or of all (""), from every object; return how many columns went."""
+        return await self._client.drop_vectors(self.collection, self.bucket, column)
 
     async def pop(self, object: ObjectName, text: str) -> int:
         """Remove the words of a text from an object; return how many were removed."""

@@ -1,7 +1,7 @@
 """Client: the interface of Index over blocking connections; any number of threads may share a client."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self, Unpack
@@ -25,6 +25,7 @@ from sonicpy.errors import NotOffered, SonicError
 from sonicpy.ids import ObjectName
 from sonicpy.options import with_options
 from sonicpy.search import ExplainOptions, QueryOptions, asked
+from sonicpy.vectors import Vector
 
 
 class Client:
@@ -63,15 +64,24 @@ class Client:
 
     # -- ingest --------------------------------------------------------------------------------------------------
 
-    def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:
+    def push(
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        vector: Vector = None,
+    ) -> None:
         """Add a text to an object, in several lines if it is long. Pushing the same text again changes nothing.
 
         Args:
             object: the name; or a whole number, whose digits are the name, or a UUID.
             lang: language of the text as ISO 639-1, ISO 639-3 or BCP 47 (`en`, `eng`, `en-GB`); None: the server
                 guesses; "none": no language.
+            vector: a vector of the object, of which the signs are kept; see `Index.push`.
         """
-        self._run(plans.push(collection, bucket, object, text, lang))
+        self._run(plans.push(collection, bucket, object, text, lang, vector))
 
     def push_many(
         self,
@@ -84,6 +94,7 @@ class Client:
         lang: str | None = None,
         new: bool = False,
         progress: OnProgress | None = None,
+        vector: str | Mapping[str, str] | None = None,
     ) -> PushReport:
         """Push many texts, some hundred in flight at a time; return how many were indexed, which were refused, and why.
 
@@ -100,6 +111,7 @@ class Client:
             lang: as in `push`, for all rows; None: the column `lang` of each row, if there is one.
             new: only False; Sonic Channel cannot say whether an object exists.
             progress: called from time to time with the number of rows that are done.
+            vector: the column with the vector, or those of several by the names of their columns of vectors.
 
         Raises:
             InvalidArgument: as `Index.push_many`.
@@ -109,7 +121,7 @@ class Client:
         if switch_of("new", new):
             raise NotOffered("new of push_many", self._server)
         report = ReportBuilder(progress)
-        pushes = Pushes(read_rows(rows, Shape(collection, bucket, object, text, lang)), report.note)
+        pushes = Pushes(read_rows(rows, Shape(collection, bucket, object, text, lang, vector=vector)), report.note)
         try:
             self._send(pushes)
         except BaseException as error:
@@ -136,6 +148,10 @@ class Client:
     def flush_object(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Erase an object; return how many words it held."""
         return self._run(plans.number("FLUSHO", *plans.names(collection, bucket, object), changes=True))
+
+    def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int:
+        """Take the vectors of a column, or of all ("") from every object of a bucket; return how many columns went."""
+        return self._run(plans.drop_vectors(collection, bucket, column))
 
     def bucket(self, collection: str, bucket: str) -> Bucket:
         """Return one bucket: the same methods without the two names. Raises InvalidArgument for an invalid name."""
@@ -342,9 +358,17 @@ class ClientBatch(Client):
         super().__init__(servers, pool, server)
         self._waiting = WaitingPushes()
 
-    def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:
+    def push(
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        vector: Vector = None,
+    ) -> None:
         """Collect a text for an object; it is sent later."""
-        if self._waiting.add(collection, bucket, object, text, lang):
+        if self._waiting.add(collection, bucket, object, text, lang, vector):
             self.send()
 
     @property

@@ -24,6 +24,7 @@ from sonicpy.channel.commands import (
     FlushB,
     FlushC,
     FlushO,
+    FlushV,
     Info,
     List,
     Objects,
@@ -42,7 +43,7 @@ from sonicpy.cluster.node.spread import Spread
 from sonicpy.cluster.node.writers import Writers
 from sonicpy.cluster.peers.questions import Question, question_of
 from sonicpy.config import Config
-from sonicpy.errors import StoreError
+from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.ids import check_collection
 from sonicpy.index.engine import Engine
 from sonicpy.server.connections.dispatch import CALLS, Postponed
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 def push(node: "Node", command: Push | Upsert) -> bytes:
     """Add the record of a PUSH, or an UPSERT, to the next batch."""
     rules = node.desk.rules.at_once(command.collection, command.bucket)
-    if rules is None:
+    if rules is None or (isinstance(command, Push) and command.vector is not None):
         raise Postponed
     node.writers.add_in_turn(*cut(node, command, rules))
     return replies.OK
@@ -72,7 +73,7 @@ def cut(node: "Node", command: Push | Upsert, rules: int) -> tuple[int, bytes]:
     if isinstance(command, Upsert):
         node.recorder.upsert(collection, bucket, oid, command.meant, lang)
     else:
-        node.recorder.push(collection, bucket, oid, text, lang)
+        node.recorder.push(collection, bucket, oid, text, lang, command.vector)
     return node.places.partition_of(collection, bucket, oid), node.recorder.take_record()
 
 
@@ -117,7 +118,7 @@ NODE_CALLS: dict[type, Callable[[Any, Any], bytes]] = {
 }
 
 
-CHANGES = (Push, Pop, FlushB, FlushC, FlushO, Upsert)
+CHANGES = (Push, Pop, FlushB, FlushC, FlushO, Upsert, FlushV)
 
 
 def limit_of(command: Command) -> float:
@@ -168,7 +169,9 @@ class NodeService(BaseService):
             replica.index.engine.store.note_server(url)
 
     async def finish(self, seconds: float) -> None:
-        """Do nothing: closing the node ends its work."""
+        """End the embedder: closing the node ends its other work."""
+        if self.embedding is not None:
+            self.embedding.stop()
 
     async def execute(self, command: Command) -> bytes:
         """Carry out a command that has to wait or that other nodes answer; see `BaseService.execute`."""
@@ -188,6 +191,8 @@ class NodeService(BaseService):
         return isinstance(command, Verify | Trigger) or (is_count and command.collection in self.node.places.spread)
 
     async def _execute(self, command: Command) -> bytes:
+        if self.embedding is not None:
+            command = await self.embedding.with_vector(command)
         if isinstance(command, Push | Upsert):
             return await self._push(command)
         if isinstance(command, FlushB | FlushC):
@@ -211,7 +216,7 @@ class NodeService(BaseService):
             case FlushC(collection):
                 check_collection(collection)
                 return replies.result(int(any(await self._ask_all("FlushC", collection))))
-            case Pop() | FlushB() | FlushO():
+            case Pop() | FlushB() | FlushO() | FlushV():
                 return replies.result(int(await self._ask(command)))
             case Stats(str(collection), str(bucket)):
                 partition = self.node.places.partition_of(collection, bucket)
@@ -234,10 +239,21 @@ class NodeService(BaseService):
         return await self._ask(command)
 
     async def _push(self, command: Push | Upsert) -> bytes:
-        """Carry out a PUSH, or an UPSERT, into a bucket whose rules another node knows."""
+        """Carry out a PUSH, or an UPSERT, into a bucket whose rules, or columns of vectors, another node knows."""
+        if isinstance(command, Push) and command.vector is not None:
+            await self._check_vector(command, command.vector)
         rules = await self.node.desk.rules.find(command.collection, command.bucket)
         await asyncio.shield(self.node.writers.add(*cut(self.node, command, rules)).done)
         return replies.OK
+
+    async def _check_vector(self, command: Push, vector: str) -> None:
+        """Raise InvalidArgument if the bucket does not take vectors, as far as its replicas know by now."""
+        collection, bucket, oid = command[:3]
+        partition = self.node.places.partition_of(collection, bucket, oid)
+        question = Question("vector_refusal", (collection, bucket, vector))
+        reason = json.loads(await self.node.desk.ask(partition, question))
+        if reason is not None:
+            raise InvalidArgument(reason, "invalid_meta_value", reason)
 
     async def _count_spread(self, collection: str) -> int:
         """Return the number of buckets in a spread collection; each is in several partitions."""

@@ -25,6 +25,7 @@ from sonicpy.channel.commands import (
     Exists,
     FlushB,
     FlushO,
+    FlushV,
     List,
     Objects,
     Pop,
@@ -42,6 +43,7 @@ from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.fitting import Typed, suggest_fitting
 from sonicpy.index.search.how import HowFound, corrected_text
 from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.meaning import MeantRows, check_ranking, merge_meant, refused_vector
 from sonicpy.index.search.packed_terms import PLAIN_FIELDS, pack_matching, pack_terms, pack_typed
 from sonicpy.index.search.parts import RemotePart, merge
 from sonicpy.index.search.plan import Plan, only_whole, to_plain
@@ -120,6 +122,9 @@ class Spread:
                 return replies.result(await self._count_words(collection, bucket))
             case FlushB(collection, bucket):
                 return replies.result(max(map(int, await self._ask(collection, bucket, "FlushB", collection, bucket))))
+            case FlushV(collection, bucket, column):
+                gone = await self._ask(collection, bucket, "FlushV", collection, bucket, column)
+                return replies.result(max(map(int, gone)))
             case Stats(str(collection), str(bucket)):
                 found = await self._ask(collection, bucket, "stats", collection, bucket)
                 return replies.json_result(merge_figures(list(map(json.loads, found))))
@@ -159,6 +164,10 @@ class Spread:
                 [], 0 if total else None, scores=command.scores, whole=0 if command.whole else None,
                 hows=[] if command.how else None,
             )  # fmt: skip
+        if command.vector is not None:
+            names, scores, count = await self._meant(command, plan)
+            whole = await self._whole(command, plan, count)
+            return replies.hits(zip(names, scores, strict=True), count, scores=command.scores, whole=whole)
         fields = (collection, bucket, to_plain(plan), offset + limit, total)
         kind = "spread_how" if command.how else "spread_find"
         found = [json.loads(answer) for answer in await self._ask(collection, bucket, kind, *fields)]
@@ -175,6 +184,17 @@ class Spread:
             zip(page.names, shown, strict=True), page.total, scores=command.scores, whole=whole, hows=hows,
             corrected=planned.corrected,
         )  # fmt: skip
+
+    async def _meant(self, command: Query, plan: Plan) -> tuple[list[str], list[float], int | None]:
+        """Return a page by words and meaning: names, scores and the number of all objects."""
+        check_ranking(self._recorder.config)
+        wanted = max(command.depth, command.offset + command.limit)
+        fields = (*command.scope, to_plain(plan), wanted, command.total, command.vector, command.depth)
+        answers = [json.loads(answer) for answer in await self._ask(*command.scope, "spread_meant", *fields)]
+        for *_, refusal in answers:
+            if refusal is not None:
+                raise refused_vector(refusal)
+        return merge_meant([MeantRows(rows, sums, total) for rows, sums, total, _ in answers], plan, command)
 
     async def _whole(self, command: Query, plan: Plan, total: int | None) -> int | None:
         """Return how many objects answer by whole words; None: it was not asked for."""

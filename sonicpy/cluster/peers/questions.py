@@ -22,6 +22,7 @@ from sonicpy.channel.commands import (
     FlushB,
     FlushC,
     FlushO,
+    FlushV,
     List,
     Objects,
     Pop,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, Any] = {
     **{
         kind.__name__: kind
-        for kind in (Count, CountB, CountO, Exists, FlushB, FlushC, FlushO, List, Objects, Pop, Query, Suggest)
+        for kind in (Count, CountB, CountO, Exists, FlushB, FlushC, FlushO, FlushV, List, Objects, Pop, Query, Suggest)
     },
     "Reasons": Explain,
 }
@@ -50,7 +51,7 @@ DEFAULTS: dict[str, tuple[Any, ...]] = {
     name: tuple(reversed(kind._field_defaults.values())) for name, kind in COMMANDS.items()
 }
 """The defaults of the fields of each command, the last one first."""
-CHANGES = frozenset({"Pop", "FlushB", "FlushC", "FlushO"})
+CHANGES = frozenset({"Pop", "FlushB", "FlushC", "FlushO", "FlushV"})
 # A method whose arguments change gets another name, so that nodes of other versions refuse it.
 METHODS = frozenset(
     {
@@ -59,6 +60,7 @@ METHODS = frozenset(
         *("spread_completions", "spread_find", "spread_list", "spread_terms", "spread_word"),
         *("spread_asked", "spread_how"),
         *("spread_together", "spread_typed"),
+        *("spread_meant", "vector_refusal"),
     }
 )
 COMMIT_BEFORE = frozenset({"stats"})

@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from sonicpy.store.changing.mutations import ChangeFields
-from sonicpy.store.fields.all_fields import FACTS
+from sonicpy.store.fields.all_fields import FACTS, VECTORS
 from sonicpy.store.fields.facts import pack_facts
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows.uses import check_known
 
 USES, FACTS_KEY, FIELDS_KEY = "uses", "facts", "fields"
 TERMS_KEYS = frozenset({"terms", "hidden"})
+OTHER_FIELDS = frozenset({VECTORS.name})
+"""Keys of what else an object may hold."""
 
 
 def is_head(row: Mapping[str, Any]) -> bool:
@@ -41,7 +43,7 @@ def terms_of(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """
     fields = row.get(FIELDS_KEY)
     if isinstance(fields, Mapping) and isinstance(fields.get("terms"), Mapping):
-        check_known(fields.keys() - TERMS_KEYS, "the export")
+        check_known(fields.keys() - TERMS_KEYS - OTHER_FIELDS, "the export")
         return fields
     return row if isinstance(row.get("terms"), Mapping) else None
 

@@ -16,8 +16,9 @@ from sonicpy._native.held import insist
 from sonicpy._native.ids import is_sampled
 from sonicpy.api.rows import REFUSED_MAX, OnProgress, PushReport, Refused, Row
 from sonicpy.errors import StoreError
+from sonicpy.index.ingest.given_vectors import Embed, embedded, fields_of
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.store.changing.mutations import PushTerms, RulesDiffer, UpsertTerms
+from sonicpy.store.changing.mutations import AnyPush, PushTerms, PushWith, RulesDiffer, UpsertTerms
 from sonicpy.store.disk.log import RECORD_MAX_BYTES
 from sonicpy.store.fields.all_fields import DIGESTS
 
@@ -46,7 +47,7 @@ class Chunk:
     first: int
     rows: list[Row | Refused]
     places: list[int] = field(default_factory=list)
-    pushes: list[PushTerms | UpsertTerms] = field(default_factory=list)
+    pushes: list[AnyPush] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     unchanged: int = 0
     there: list[int] | None = None
@@ -58,6 +59,10 @@ LexerOf = Callable[[str, str], Lexer]
 
 HasDigest = Callable[[str, str, str, bytes], bool]
 """Returns whether an object, by its names, holds the text of a digest."""
+
+
+RefusalOf = Callable[[], Callable[[AnyPush], str | None]]
+"""Returns a function that returns the reason why a bucket does not take a PUSH, or None."""
 
 
 class ChunkTaker(Protocol):
@@ -76,6 +81,8 @@ def push_rows(
     new: bool,
     has_digest: HasDigest | None,
     progress: OnProgress | None,
+    refuses: RefusalOf | None = None,
+    embed: Embed | None = None,
 ) -> None:
     """Push all rows, chunk by chunk.
 
@@ -87,6 +94,8 @@ def push_rows(
         new: refuse rows whose object exists already.
         has_digest: texts replace what their objects held, unless it returns that it is this text; None: texts add up.
         progress: called after each chunk with the number of rows that are done.
+        refuses: returns, once a chunk, the function that says why a bucket does not take a PUSH; None: it takes all.
+        embed: makes the vectors of texts without one; None: they have none.
 
     Raises:
         StoreError: rows could not be stored; its note gives the number of stored rows.
@@ -95,7 +104,9 @@ def push_rows(
         chunk = Chunk(report.rows, rows_of_chunk)
         note_it = partial(_note_interrupted, chunk, report, settle)
         try:
-            _push(chunk, lexer_of, take, has_digest, new=new)
+            if embed is not None:
+                _embed(chunk.rows, embed)
+            _push(chunk, lexer_of, take, has_digest, refuses, new=new)
             _note(chunk, report)
         except BaseException as error:
             insist(note_it)
@@ -105,7 +116,15 @@ def push_rows(
             progress(report.rows)
 
 
-def _push(chunk: Chunk, lexer_of: LexerOf, take: ChunkTaker, has_digest: HasDigest | None, *, new: bool) -> None:
+def _push(
+    chunk: Chunk,
+    lexer_of: LexerOf,
+    take: ChunkTaker,
+    has_digest: HasDigest | None,
+    refuses: "RefusalOf | None",
+    *,
+    new: bool,
+) -> None:
     was_on = gc.isenabled()
     try:
         gc.disable()  # the collector of garbage cycles would traverse thousands of live terms again and again
@@ -114,6 +133,8 @@ def _push(chunk: Chunk, lexer_of: LexerOf, take: ChunkTaker, has_digest: HasDige
                 _analyze(chunk, lexer_of)
             else:
                 _analyze_changed(chunk, lexer_of, has_digest)
+            if refuses is not None:
+                _refuse(chunk, refuses)
             try:
                 take(chunk, new=new)
             except RulesDiffer:  # whoever takes them has noted the rules of the bucket
@@ -199,6 +220,28 @@ def _analyzed_if_changed(row: Row, lexer: Lexer, has_digest: HasDigest | None) -
     return UpsertTerms(*push[:4], rules=push.rules, fields=((DIGESTS.id, digest),))
 
 
+def _embed(rows: list[Row | Refused], embed: Embed) -> None:
+    """Give rows without a vector the one that an embedder makes of their text."""
+    places = [place for place, row in enumerate(rows) if isinstance(row, Row) and row.vector is None and row.text]
+    vectors = embedded(embed, [rows[place].text for place in places]) if places else []  # type: ignore[union-attr]
+    for place, vector in zip(places, vectors, strict=True):
+        rows[place] = rows[place]._replace(vector=vector)  # type: ignore[call-arg]
+
+
+def _refuse(chunk: Chunk, refuses: RefusalOf) -> None:
+    """Refuse the rows whose bucket does not take them."""
+    if all(type(push) is PushTerms for push in chunk.pushes):
+        return
+    refusal, kept = refuses(), []
+    for place, push in zip(chunk.places, chunk.pushes, strict=True):
+        reason = refusal(push)
+        if reason is None:
+            kept.append((place, push))
+        else:
+            chunk.refused.append(Refused(place, push.oid, reason))
+    chunk.places, chunk.pushes = [place for place, _ in kept], [push for _, push in kept]
+
+
 def _next_chunk(rows: Iterator[Row | Refused]) -> list[Row | Refused]:
     chunk = []
     characters = 0
@@ -211,7 +254,7 @@ def _next_chunk(rows: Iterator[Row | Refused]) -> list[Row | Refused]:
     return chunk
 
 
-def _analyzed(row: Row, lexer: Lexer) -> PushTerms | str:
+def _analyzed(row: Row, lexer: Lexer) -> AnyPush | str:
     """Return the PUSH of a row, or its refusal."""
     try:
         terms = lexer.lex_push(row.text, row.lang)
@@ -222,6 +265,9 @@ def _analyzed(row: Row, lexer: Lexer) -> PushTerms | str:
     # A text gives at most about three times its bytes of terms; only what may be too long is measured.
     if 16 * len(row.text) > RECORD_MAX_BYTES and sum(map(len, terms.words)) + 12 * len(terms) > RECORD_MAX_BYTES:
         return f"its terms take more than {RECORD_MAX_BYTES} bytes: split the text"
+    if row.vector is not None:
+        fields = fields_of(row.vector)
+        return PushWith(row.collection, row.bucket, row.object, terms, fields, lexer.rules)
     return PushTerms(row.collection, row.bucket, row.object, terms, rules=lexer.rules)
 
 

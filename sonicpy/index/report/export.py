@@ -21,10 +21,11 @@ from sonicpy.store.rows.bucket_rules import RULES
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import is_staged
 from sonicpy.store.rows.language_counts import LANGUAGES, counted_texts
+from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View
 
-ON_OBJECTS = frozenset((LANGUAGES, RULES))
+ON_OBJECTS = frozenset((LANGUAGES, RULES, VECTOR_COLUMNS))
 """Kinds of facts that are on the lines of objects: older versions read them there."""
 
 

@@ -5,6 +5,7 @@ carries it out.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Plan, Slot
@@ -27,7 +28,8 @@ from sonicpy.index.search.expansion import edits_allowed
 from sonicpy.index.search.how import HowFound
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.parts import WHOLLY, MadeOf, Part, share_of
+from sonicpy.index.search.meaning import Meant, find_meant
+from sonicpy.index.search.parts import WHOLLY, Found, MadeOf, Part, share_of
 from sonicpy.index.search.plan import AS_TYPED, NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
 from sonicpy.index.search.ranking import carry_out, count_whole
 from sonicpy.index.search.sonic import SonicPart
@@ -77,8 +79,13 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Expl
     rows: dict[bytes, TermInfo] = {}
     if lexicon is not None and not asks_nothing(analysed.terms):
         limit = analysed.search.limit
-        plan, part = carry_out(lexicon, analysed.terms, config, analysed.matching, limit, total=True)
-        hits, total = _hits(analysed, plan, part, config.search.ranking), part.total or 0
+        search, meant = analysed.search, None
+        if search.vector is None:
+            plan, part = carry_out(lexicon, analysed.terms, config, analysed.matching, limit, total=True)
+        else:
+            meant = find_meant(lexicon, analysed.terms, config, search, analysed.matching, total=True)
+            plan, part = meant.plan, meant.part
+        hits, total = _hits(analysed, plan, part, config.search.ranking, meant), part.total or 0
         whole = count_whole(lexicon, plan, part, config)
         rows = _rows(plan, lexicon)
     state = None if lexicon is None else lexicon.reader.state
@@ -251,8 +258,29 @@ def _why_no_expansion(word: bytes, config: Config) -> str:
 # -- hits ---------------------------------------------------------------------------------------------------------
 
 
-def _hits(analysed: Analysed, plan: Plan, part: Part | SonicPart, ranking: str) -> tuple[ExplainedHit, ...]:
+def _hits(
+    analysed: Analysed, plan: Plan, part: Part | SonicPart, ranking: str, meant: Meant | None
+) -> tuple[ExplainedHit, ...]:
+    if meant is not None:
+        return _meant_hits(analysed, plan, meant)
     names, best = part.page(0, analysed.search.limit)
+    return _hits_of(analysed, plan, part, ranking, names, best)
+
+
+def _meant_hits(analysed: Analysed, plan: Plan, meant: Meant) -> tuple[ExplainedHit, ...]:
+    """Return the hits with the part of the vector in their scores."""
+    best = meant.found[: analysed.search.limit]
+    hits = _hits_of(analysed, plan, meant.part, "bm25", meant.part.names(best), best)
+    likeness = {iid: each for (iid, _, _), each in zip(meant.found, meant.order.likeness, strict=False)}
+    return tuple(
+        replace(hit, score=score, likeness=each.cosine, meaning=each.added) if (each := likeness.get(iid)) else hit
+        for hit, (iid, _, _), score in zip(hits, best, meant.order.scores, strict=False)
+    )
+
+
+def _hits_of(
+    analysed: Analysed, plan: Plan, part: Part | SonicPart, ranking: str, names: list[str], best: list[Found]
+) -> tuple[ExplainedHit, ...]:
     made_of = part.parts([iid for iid, _, _ in best], PARTS_SHOWN)
     ceiling = plan.ceiling if ranking == "bm25" else None
     found = HowFound(plan, analysed.terms)

@@ -98,6 +98,10 @@ class Part:
         found = self.found[offset : offset + limit]
         return self._reader.oids([iid for iid, _, _ in found]), found
 
+    def names(self, found: list[Found]) -> list[str]:
+        """Return the names of some objects."""
+        return self._reader.oids([iid for iid, _, _ in found])
+
     def is_full(self, wanted: int) -> bool:
         """Return whether it found as many objects as wanted that hold every word."""
         return len(self.found) >= wanted and all(kind == FULL for _, kind, _ in self.found)

@@ -7,6 +7,7 @@ from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.how import WORDS_SHOWN, HowFound, corrected_text
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.meaning import find_meant
 from sonicpy.index.search.parts import Part, merge
 from sonicpy.index.search.ranking import carry_out, count_whole
 from sonicpy.search import Search
@@ -24,6 +25,8 @@ def query(
     """
     if asks_nothing(terms):
         return []
+    if search.vector is not None:
+        return find_meant(lexicon, terms, config, search, matching).page(search.offset, search.limit)[0]
     _, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit)
     return part.page(search.offset, search.limit)[0]
 
@@ -34,6 +37,10 @@ def query_hits(
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
     if asks_nothing(terms):
         return Hits(total=0, whole=0) if search.total else Hits()
+    if search.vector is not None:
+        meant = find_meant(lexicon, terms, config, search, matching, total=search.total)
+        whole = count_whole(lexicon, meant.plan, meant.part, config)
+        return Hits(*meant.page(search.offset, search.limit), meant.part.total, whole)
     plan, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit, total=search.total)
     if not isinstance(part, Part):
         names, found = part.page(search.offset, search.limit)

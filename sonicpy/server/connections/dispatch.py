@@ -17,6 +17,7 @@ from sonicpy.channel.commands import (
     FlushB,
     FlushC,
     FlushO,
+    FlushV,
     List,
     Objects,
     Pop,
@@ -65,8 +66,8 @@ class Relayed(NamedTuple):
 
 
 def push(index: "Changing", command: Push) -> bytes:
-    collection, bucket, oid, text, lang = command  # push(*command) would copy the tuple
-    index.push(collection, bucket, oid, text, lang)
+    collection, bucket, oid, text, lang, vector = command  # push(*command) would copy the tuple
+    index.push(collection, bucket, oid, text, lang, vector)
     return replies.OK
 
 
@@ -110,6 +111,10 @@ def flush_bucket(index: "Changing", command: FlushB) -> bytes:
 
 def flush_object(index: "Changing", command: FlushO) -> bytes:
     return replies.result(index.flush_object(*command))
+
+
+def flush_vectors(index: "Changing", command: FlushV) -> bytes:
+    return replies.result(index.drop_vectors(*command))
 
 
 def query(index: "Index", command: Query) -> bytes:
@@ -166,6 +171,7 @@ CHANGES: dict[type, Callable[["Changing", Any], bytes]] = {
     FlushB: flush_bucket,
     FlushO: flush_object,
     Upsert: upsert,
+    FlushV: flush_vectors,
 }
 """Commands that change the index: their reply leaves only once the log holds the change."""
 CALLS: dict[type, Callable[["Index", Any], bytes]] = {
@@ -184,5 +190,5 @@ CALLS: dict[type, Callable[["Index", Any], bytes]] = {
     Exists: exists,
 }
 
-REMOVES = frozenset({FlushC, FlushO})
+REMOVES = frozenset({FlushC, FlushO, FlushV})
 """Commands that may leave most of their work to steps between turns: their reply is sent after the last step."""

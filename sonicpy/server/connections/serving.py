@@ -15,10 +15,11 @@ from sonicpy.channel.session import Session
 from sonicpy.channel.syntax import Limits
 from sonicpy.config import Config
 from sonicpy.server.connections.descriptors import Room
-from sonicpy.server.connections.dispatch import CHANGES, REMOVES
+from sonicpy.server.connections.dispatch import CHANGES, REMOVES, Postponed
 from sonicpy.server.connections.passwords import WrongPasswords
 from sonicpy.server.connections.rejected import RejectedConnection
 from sonicpy.server.connections.turns import Turns
+from sonicpy.server.jobs.embedding import Embedding, has_embedder
 from sonicpy.server.jobs.sealer import Sealer
 from sonicpy.server.watching.server_statistics import ServerStatistics, Tally
 
@@ -91,6 +92,11 @@ class Serving(ABC):
             for kind, call in calls.items()
         }
         """The calls that answer a command within a turn, by its type."""
+        self.embedding = Embedding(config) if has_embedder(config) else None
+        """Makes the vectors of texts that come without one; None: they have none."""
+        if self.embedding is not None:
+            for kind in self.kinds.keys() & set(Embedding.KINDS):
+                self.kinds[kind] = self.kinds[kind]._replace(call=postponed(self.embedding, self.kinds[kind].call))
         self.turns = Turns()
         self.peers: set[ServedConnection] = set()
         self.rejected: set[RejectedConnection] = set()
@@ -155,6 +161,17 @@ class Serving(ABC):
             session, unsent, peer: see `hand_over`.
         """
         return False
+
+
+def postponed(embedding: Embedding, call: Callable[[Any, Any], bytes]) -> Callable[[Any, Any], bytes]:
+    """Return a call that leaves a command to `execute` if its text is to get a vector."""
+
+    def call_unless_due(target: Any, command: Any) -> bytes:
+        if embedding.is_due(command):
+            raise Postponed
+        return call(target, command)
+
+    return call_unless_due
 
 
 async def end_connections(serving: Serving, answer_s: float, stop_s: float) -> None:

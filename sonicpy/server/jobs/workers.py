@@ -64,10 +64,12 @@ class Workers:
 
     Args:
         time_limit_s: the longest time of a job; 0: no limit.
+        idle_s: the worker ends after this time without a job; None: never.
     """
 
-    def __init__(self, time_limit_s: float = TIME_LIMIT_S) -> None:
+    def __init__(self, time_limit_s: float = TIME_LIMIT_S, *, idle_s: float | None = IDLE_S) -> None:
         self._time_limit_s = time_limit_s
+        self._idle_s = idle_s
         self._worker: Worker | None = None
         self._turn = asyncio.Lock()
         self._running = 0
@@ -90,8 +92,8 @@ class Workers:
                 return answer
         finally:
             self._running -= 1
-            if not self._running and self._worker is not None:
-                self._idle_timer = asyncio.get_running_loop().call_later(IDLE_S, self._leave_if_idle)
+            if not self._running and self._worker is not None and self._idle_s is not None:
+                self._idle_timer = asyncio.get_running_loop().call_later(self._idle_s, self._leave_if_idle)
 
     def processes(self) -> list[int]:
         """Return the process id of the worker, if one runs."""

@@ -41,6 +41,10 @@ Value = TypeVar("Value")
 
 CHANGES = frozenset({"push", "pop", "flush"})
 TEXTUAL = frozenset({"push", "pop"})
+TEXT_PLACES = {"push": 3, "query": 2, "explain": 2}
+"""Methods whose text may get a vector, and its place among their arguments."""
+VECTOR_PLACE = 5
+"""Of a vector among the arguments of push."""
 PIECE_CHARACTERS = 10_000
 """Texts are pushed in pieces of this size, which take about 2 ms."""
 BACKLOG = 1024
@@ -66,6 +70,7 @@ class ServerBackend:
         """Return the result of a method of the index, after a change has reached the log."""
         if self._service.unready is not None:
             raise ShuttingDown(self._service.unready)
+        args, options = await self._with_vector(method, args, options)
         long = self._long(method, *args, **options)
         if long is not None:
             return await long
@@ -87,6 +92,20 @@ class ServerBackend:
             removed += await self.call(method, collection, bucket, oid, piece, *more) or 0
             await self._next_turn()
         return removed
+
+    async def _with_vector(
+        self, method: str, args: tuple[Any, ...], options: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments of a call with the vector of its text, if the server makes one."""
+        embedding = self._service.embedding
+        if embedding is None or method not in TEXT_PLACES:
+            return args, options
+        is_push, text = method == "push", args[TEXT_PLACES[method]]
+        given = args[VECTOR_PLACE] if is_push and len(args) > VECTOR_PLACE else options.get("vector")
+        if given is not None or not text:
+            return args, options
+        vector = await embedding.vector_of(text, is_question=not is_push)
+        return ((*args[:VECTOR_PLACE], vector), options) if is_push else (args, {**options, "vector": vector})
 
     def _long(self, method: str, *args: Any, **options: Any) -> Any:
         """Return the awaitable of a method that takes longer than a turn; None for other methods."""
@@ -151,6 +170,9 @@ class ServerBackend:
         refused: list[RefusedPlace] = []
         index = self._service.index
         place = 0
+        if self._service.embedding is not None:
+            made = await asyncio.gather(*(self._with_vector("push", row, {}) for row in rows))
+            rows = [row for row, _ in made]
         while place < len(rows):
             if self._service.unready is not None:
                 raise ShuttingDown(self._service.unready)

@@ -14,11 +14,12 @@ from sonicpy.store.changing.mutations import (
     Mutation,
     PopTerms,
     PushTerms,
+    PushWith,
     UpsertTerms,
     names_of,
 )
-from sonicpy.store.changing.remove_steps import flush_collection, flush_object, settle, step
-from sonicpy.store.fields.all_fields import DIGESTS, FIELDS
+from sonicpy.store.changing.remove_steps import drop_vectors, flush_collection, flush_object, settle, step
+from sonicpy.store.fields.all_fields import DIGESTS, FIELDS, VECTORS
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows.digests import NO_DIGEST
 
@@ -44,6 +45,9 @@ def apply_all(
         for mutation in mutations:
             if type(mutation) is PushTerms:
                 answers.append(_push(view, mutation, new))
+                continue
+            if type(mutation) is PushWith:
+                answers.append(_push_with(view, mutation, new))
                 continue
             if view.removals:
                 settle(view, *names_of(mutation))
@@ -78,6 +82,29 @@ def _push(view: "WriteView", mutation: PushTerms, new: bool) -> int:
     return 0
 
 
+def _push_with(view: "WriteView", mutation: PushWith, new: bool) -> int:
+    """Carry out a PUSH and change the other fields of its object; nothing of it if the PUSH is left out."""
+    collection, bucket, oid, terms, fields, rules = mutation
+    if view.removals:
+        settle(view, collection, bucket, oid)
+    writer = view.writer_cache.get((collection, bucket)) or writer_of(view, collection, bucket, rules)
+    is_done = writer.push_with_vector(oid, terms, fields[0][1], new=new) if is_vector(fields) else None
+    if is_done is None and not writer.push(oid, terms, new=new) or is_done is False:
+        return 1
+    if terms.languages:
+        writer.count_languages(terms.languages)
+    if is_done:
+        return 0
+    for id, value in fields:
+        FIELDS[id].apply(writer, oid, FieldMode.ADD, value)
+    return 0
+
+
+def is_vector(fields: tuple[tuple[int, bytes], ...]) -> bool:
+    """Return whether fields are vectors alone."""
+    return len(fields) == 1 and fields[0][0] == VECTORS.id and bool(fields[0][1])
+
+
 def _pop(view: "WriteView", mutation: PopTerms, in_steps: bool) -> int:
     collection, bucket, oid, terms = mutation
     if view.bucket(collection, bucket) is None:
@@ -105,9 +132,13 @@ def _flush_collection(view: "WriteView", mutation: FlushCollection, in_steps: bo
 
 def _change_fields(view: "WriteView", mutation: ChangeFields, in_steps: bool) -> int:
     writer, mode = writer_of(view, mutation.collection, mutation.bucket), FieldMode(mutation.mode)
+    before = len(view.removals.vectors)
     for id, value in mutation.fields:
         FIELDS[id].apply(writer, mutation.oid, mode, value)
-    return 0
+    dropped = len(view.removals.vectors) - before
+    if dropped and not in_steps:
+        drop_vectors(view)
+    return dropped
 
 
 def _upsert(view: "WriteView", mutation: UpsertTerms, in_steps: bool) -> int:

@@ -11,6 +11,7 @@ from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.rules import FIRST, NEWEST, counts_letters
 from sonicpy.store.changing.bucket_tables import BucketTables
+from sonicpy.store.changing.vector_slots import VectorSlots
 from sonicpy.store.disk.transaction import COMMON, POSTINGS, REMOVED, WORDS
 from sonicpy.store.disk.why import Why
 from sonicpy.store.fields.all_fields import beside_terms
@@ -46,6 +47,7 @@ class BucketWriter:
         """Add the terms of a text to an object; see `PushWriter.push`."""
         self.replace = self._replace_by_association if view.by_association else writer.replace
         """Give an object these terms, and take away all others; see `PushWriter.replace`."""
+        self.vectors = VectorSlots(view, state)
 
     def count_languages(self, languages: bytes) -> None:
         """Count the languages of a text that was pushed, see `Terms.languages`; buckets of old rules count none."""
@@ -55,8 +57,32 @@ class BucketWriter:
                 self.view.note_languages_wait(self.state.bucket)
             waiting[languages] = waiting.get(languages, 0) + 1
 
+    def push_with_vector(self, oid: str, terms: Terms, packed: bytes, *, new: bool = False) -> bool | None:
+        """Add the terms of a text and one vector to an object; return whether that was done, as `push` does; None: it
+        takes the long way, and nothing was done."""
+        slot = self.vectors.of(packed)
+        if slot is None:
+            return None
+        next_iid = self.state.next_iid
+        if not self.push(oid, terms, new=new):
+            return False
+        iid: int | None = next_iid
+        if self.state.next_iid == next_iid:
+            iid = self.iid_of(oid)
+        assert iid is not None
+        slot.put(self.state.bucket, iid, packed[-slot.column_bytes :])
+        return True
+
+    def forget_columns(self) -> None:
+        """Read the columns of vectors again: they have changed."""
+        self.vectors.clear()
+
     def iid_of(self, oid: str) -> int | None:
-        """Return the IID of an object; None: it does not exist."""
+        """Return the IID of an object, mostly the newest one; None: there is none."""
+        newest = self.state.next_iid - 1
+        packed = self.view.record(self.state.bucket, newest) if newest >= 0 else None
+        if packed is not None and ObjectRecord.oid_of(packed) == oid.encode():
+            return newest
         found = find_object(self.view, self.state, oid)
         return None if found is None else found[0]
 

@@ -1,4 +1,4 @@
-"""The seven kinds of changes of a store, and their log records; `_native.records` packs them.
+"""The kinds of changes of a store, and their log records; `_native.records` packs them.
 
 A mutation contains everything that decides its effect (names, terms after analysis), so that replay needs no lexer, no
 configuration and no clock.
@@ -113,19 +113,38 @@ class UpsertTerms(NamedTuple):
     fields: tuple[tuple[int, bytes], ...] = ()
 
 
-Mutation = PushTerms | PopTerms | FlushObject | FlushBucket | FlushCollection | ChangeFields | UpsertTerms
+class PushWith(NamedTuple):
+    """Give an object the terms of a text and other fields, as one change.
+
+    Attributes:
+        fields: added, as in ChangeFields; none of terms.
+        rules: as in PushTerms.
+    """
+
+    collection: str
+    bucket: str
+    oid: str
+    terms: Terms
+    fields: tuple[tuple[int, bytes], ...]
+    rules: int = FIRST
+
+
+AnyPush = PushTerms | PushWith | UpsertTerms
+Mutation = PushTerms | PopTerms | FlushObject | FlushBucket | FlushCollection | ChangeFields | UpsertTerms | PushWith
 
 FIELD_KIND = 6
 FIELD_BYTE = bytes((FIELD_KIND,))
 RULED_KIND = 7
 RULED_BYTE = bytes((RULED_KIND,))
 """The first byte of a PUSH that names its rules."""
+WITH_KIND = 12
+WITH_BYTE = bytes((WITH_KIND,))
 RULED_USES = frozenset((uses.FACTS, uses.RULES_8))
 UPSERT_KIND = 8
 UPSERT_BYTE = bytes((UPSERT_KIND,))
 KINDS: dict[int, type[Mutation]] = {
     1: PushTerms, 2: PopTerms, 3: FlushObject, 4: FlushBucket, 5: FlushCollection, FIELD_KIND: ChangeFields,
-    UPSERT_KIND: UpsertTerms,
+    UPSERT_KIND: UpsertTerms, WITH_KIND: PushWith,
 }  # fmt: skip
 """First byte of a log record -> its kind of mutation. A number is never reused."""
 
@@ -144,6 +163,10 @@ pack_push: Callable[[str, str, str, Terms, int], bytes] = _CODEC.pack_push
 """Return the log record of PushTerms(collection, bucket, oid, terms, rules=rules)."""
 
 
+pack_push_with: Callable[[str, str, str, Terms, tuple[tuple[int, bytes], ...], int], bytes] = _CODEC.pack_push_with
+"""Return the log record of PushWith(collection, bucket, oid, terms, fields, rules)."""
+
+
 def unpack_mutation(record: bytes) -> Mutation:
     """Return the mutation of a log record.
 
@@ -151,15 +174,15 @@ def unpack_mutation(record: bytes) -> Mutation:
         StoreDamaged: the record is cut off, or is none.
         StoreError: a newer version wrote it; the message names the unknown part.
     """
-    if record and record[0] > UPSERT_KIND:
+    if record and record[0] > RULED_KIND and record[0] not in KINDS:
         check_known([f"records of kind {record[0]}"], RECORD)
     try:
         mutation: Mutation = _CODEC.unpack(record)
     except (DamagedBytes, UnicodeDecodeError) as error:
         raise StoreDamaged(f"a record of the log cannot be read: {error}") from error
-    if isinstance(mutation, PushTerms | UpsertTerms) and mutation.rules not in KNOWN:
+    if isinstance(mutation, AnyPush) and mutation.rules not in KNOWN:
         check_known([f"rules {mutation.rules}"], RECORD)
-    if isinstance(mutation, ChangeFields | UpsertTerms):
+    if isinstance(mutation, ChangeFields | UpsertTerms | PushWith):
         check_known([f"field {id}" for id, _ in mutation.fields if id not in FIELDS], RECORD)
     if type(mutation) is ChangeFields:
         check_known([f"mode {mutation.mode}"] if mutation.mode not in MODES else [], RECORD)
@@ -170,11 +193,13 @@ def uses_of_record(record: bytes) -> frozenset[str]:
     """Return the names, of `uses.KNOWN`, that a record uses beyond kinds 1 to 5. Raises as `unpack_mutation`."""
     if record[:1] == RULED_BYTE:
         return RULED_USES
-    if record[:1] not in (FIELD_BYTE, UPSERT_BYTE):
+    if record[:1] not in (FIELD_BYTE, UPSERT_BYTE, WITH_BYTE):
         return frozenset()
     mutation = unpack_mutation(record)
-    assert isinstance(mutation, ChangeFields | UpsertTerms)
+    assert isinstance(mutation, ChangeFields | UpsertTerms | PushWith)
     names = {name for id, _ in mutation.fields if (name := FIELDS[id].name) is not None}
     if isinstance(mutation, ChangeFields):
         return frozenset(names | {FIELD_RECORDS})
-    return frozenset(names | {uses.DIGESTS} | (RULED_USES if mutation.rules != FIRST else set()))
+    if isinstance(mutation, UpsertTerms):
+        names.add(uses.DIGESTS)
+    return frozenset(names | (RULED_USES if mutation.rules != FIRST else set()))

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 from sonicpy.errors import StoreDamaged
 from sonicpy.store.changing.bucket_writer import writer_of
 from sonicpy.store.changing.part_sorter import PartSorter, wants_sorting
-from sonicpy.store.disk.transaction import META, SCOPES, StoredRow
+from sonicpy.store.disk.transaction import META, SCOPES, VECTORS, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import collection_prefix, scope_of
 from sonicpy.store.rows.meta import NEXT_BUCKET, flushing
+from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, pack_columns, unpack_columns, vector_prefix
 
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
@@ -27,6 +28,8 @@ TERMS_PER_STEP = 300
 """Terms of an object that one step removes: about 2 ms."""
 BUCKETS_PER_STEP = 200
 """Buckets that one step removes: about 2 ms."""
+VECTOR_ROWS_PER_STEP = 500
+"""Rows of vectors that one step removes: about 2 ms."""
 
 
 def flush_object(view: "WriteView", collection: str, bucket: str, oid: str, *, in_steps: bool) -> int:
@@ -70,6 +73,10 @@ def step(view: "WriteView") -> bool:
         for (bucket, _), iid in removals.objects.items():
             _step_object(view, bucket, iid)
             break
+        else:
+            for bucket, column in removals.vectors:
+                _step_vectors(view, bucket, column)
+                break
     return bool(removals)
 
 
@@ -97,6 +104,21 @@ def _step_collection(view: "WriteView", collection: str, limit: int) -> None:
         view.forget_bucket(*scope)
     if len(scopes) < BUCKETS_PER_STEP:
         _end_collection(view, collection)
+
+
+def _step_vectors(view: "WriteView", bucket: int, column: int) -> None:
+    prefix = vector_prefix(bucket, column)
+    if view.transaction.delete_rows(VECTORS, prefix, VECTOR_ROWS_PER_STEP) < VECTOR_ROWS_PER_STEP:
+        columns = unpack_columns(view.fact(bucket, VECTOR_COLUMNS))
+        left = tuple(each for each in columns if each.number != column)
+        view.set_fact(bucket, VECTOR_COLUMNS, pack_columns(left) if left else None)
+        del view.removals.vectors[bucket, column]
+
+
+def drop_vectors(view: "WriteView") -> None:
+    """Take away the rows of all dropped columns of vectors."""
+    while view.removals.vectors:
+        _step_vectors(view, *next(iter(view.removals.vectors)))
 
 
 def _old_rows(view: "WriteView", collection: str, limit: int) -> Iterator[StoredRow]:

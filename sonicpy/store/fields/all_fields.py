@@ -7,12 +7,14 @@ from sonicpy.store.fields.digest_field import Digests
 from sonicpy.store.fields.facts import Facts
 from sonicpy.store.fields.field import Field
 from sonicpy.store.fields.term_field import Terms
+from sonicpy.store.fields.vector_field import Vectors
 
 TERMS: Final = Terms()
 FACTS: Final = Facts()
 DIGESTS: Final = Digests()
+VECTORS: Final = Vectors()
 
-FIELDS: Final[dict[int, Field]] = {field.id: field for field in (TERMS, FACTS, DIGESTS)}
+FIELDS: Final[dict[int, Field]] = {field.id: field for field in (TERMS, FACTS, DIGESTS, VECTORS)}
 """By the number in records; terms come first."""
 
 

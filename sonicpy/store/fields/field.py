@@ -30,6 +30,7 @@ class FieldWriter(Protocol):
         iid_of: returns the IID of an object; None: it does not exist.
         view: of the open write transaction.
         state: of the bucket.
+        forget_columns: is called once the columns of vectors have changed.
     """
 
     @property
@@ -40,6 +41,7 @@ class FieldWriter(Protocol):
     def view(self) -> "WriteView": ...
     @property
     def state(self) -> BucketState: ...
+    def forget_columns(self) -> None: ...
     def iid_of(self, oid: str) -> int | None: ...
 
 

@@ -15,6 +15,7 @@
     removed    bucket u32 | IID u40 | number of the part u32
     facts      bucket u32 | kind u8
     digests    bucket u32 | IID // 64 u40
+    vectors    bucket u32 | column u8 | number of the row u40
     doomed     bucket u32        (dropped buckets whose rows are still to be deleted)
 
 The packers of the hot path are native (sonicpy._native.keys); the others are here.

@@ -1,5 +1,7 @@
 """The state of removals in steps: large objects, and collections of many buckets, that are being removed.
 
+The fact of the columns of vectors names those whose rows are being removed.
+
 The table `removed` holds the remaining terms of such an object, in parts, and its record is empty; a row of `meta`
 names such a collection. So removals continue after a restart. `remove_steps` carries them out.
 """
@@ -8,9 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from sonicpy._native.object_record import ObjectRecord
-from sonicpy.store.disk.transaction import BUCKETS, META, REMOVED, Transaction
-from sonicpy.store.rows.keys import block_key, bucket_key, bucket_of, iid_of
-from sonicpy.store.rows.meta import FLUSHING, flushing
+from sonicpy.store.disk.transaction import BUCKETS, FACTS, META, REMOVED, Transaction
+from sonicpy.store.rows import uses
+from sonicpy.store.rows.keys import BUCKET_MAX, block_key, bucket_key, bucket_of, fact_key, iid_of
+from sonicpy.store.rows.meta import FLUSHING, flushing, uses_of
+from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, unpack_columns
 
 removed_key = block_key  # the IID takes the place of the term id, the number of the part that of the block
 
@@ -21,10 +25,11 @@ class Removals:
     Attributes:
         objects: (number of the bucket, OID) -> IID of each object.
         collections: collection -> number below which its buckets are removed.
+        vectors: (number of the bucket, column) of the columns of vectors whose rows are being removed.
         sorter: the present `PartSorter`.
     """
 
-    __slots__ = ("collections", "objects", "sorter")
+    __slots__ = ("collections", "objects", "sorter", "vectors")
 
     def __init__(self, transaction: Transaction) -> None:
         self.objects: dict[tuple[int, str], int] = {}
@@ -33,18 +38,23 @@ class Removals:
         for key, _ in transaction.rows(META, FLUSHING):
             collection = key[len(FLUSHING) :].decode()
             self.collections[collection] = flushing(collection).read(transaction) or 0
+        self.vectors: dict[tuple[int, int], None] = {}
+        if uses.VECTORS in uses_of(transaction):
+            self.vectors.update(dict.fromkeys(_dropped_columns(transaction)))
         for bucket, iid, oid in _half_gone(transaction):
             if transaction.get(BUCKETS, bucket_key(bucket)) is not None:  # else the sweeper has its rows
                 self.objects[bucket, oid] = iid
 
     def __bool__(self) -> bool:
-        return bool(self.objects or self.collections)
+        return bool(self.objects or self.collections or self.vectors)
 
     def forget_bucket(self, bucket: int) -> None:
         """Leave the objects of a flushed bucket to the sweeper."""
         if self.objects:
             self.objects = {key: iid for key, iid in self.objects.items() if key[0] != bucket}
             self.sorter = None
+        if self.vectors:
+            self.vectors = {key: None for key in self.vectors if key[0] != bucket}
 
 
 def _half_gone(transaction: Transaction) -> Iterator[tuple[int, int, str]]:
@@ -54,3 +64,14 @@ def _half_gone(transaction: Transaction) -> Iterator[tuple[int, int, str]]:
         bucket, iid = bucket_of(row[0]), iid_of(row[0])
         yield bucket, iid, ObjectRecord.oid_of(row[1]).decode()
         row = transaction.first(REMOVED, removed_key(bucket, iid + 1, 0))
+
+
+def _dropped_columns(transaction: Transaction) -> Iterator[tuple[int, int]]:
+    """Yield (number of the bucket, number of the column) of every column that is being removed. Raises DamagedBytes."""
+    row = transaction.first(FACTS, b"")
+    while row is not None:
+        key = fact_key(bucket := bucket_of(row[0]), VECTOR_COLUMNS)
+        for column in unpack_columns(transaction.get(FACTS, key)):
+            if not column.name:
+                yield bucket, column.number
+        row = transaction.first(FACTS, bucket_key(bucket + 1)) if bucket < BUCKET_MAX else None

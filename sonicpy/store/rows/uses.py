@@ -13,12 +13,14 @@ FACTS: Final = "facts"
 RULES_8: Final = "rules 8"
 FIELD_RECORDS: Final = "fields"
 DIGESTS: Final = "digests"
+VECTORS: Final = "vectors"
 
 KNOWN: Final[dict[str, str]] = {
     FACTS: "the table `facts`: what holds for a bucket as a whole",
     RULES_8: "buckets whose texts are cut by the rules 8; records of PUSH that name the rules",
     FIELD_RECORDS: "records of kind 6, in the entries of a cluster's log: a mode and fields",
     DIGESTS: "the table `digests`: of the texts that UPSERT gave to objects; records of kind 8",
+    VECTORS: "the table `vectors`: bits of vectors of objects; facts of kind 48; records of kind 12",
 }
 """Each name with its meaning."""
 

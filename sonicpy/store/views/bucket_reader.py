@@ -34,6 +34,10 @@ class BucketReader:
         """Return the fact of the bucket of a kind, a number of 8 bits; None: there is none."""
         return self._view.fact(self.state.bucket, kind)
 
+    def vector_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
+        """Return rows of vectors, by their keys, without the keys that have no row."""
+        return self._view.vector_rows(keys)
+
     @property
     def rules(self) -> int:
         """The rules by which the texts of the bucket are cut."""

@@ -19,6 +19,7 @@ from sonicpy.store.disk.transaction import (
     OBJECTS,
     PENDING,
     SCOPES,
+    VECTORS,
     WORDS,
     StoredRow,
     Transaction,
@@ -166,6 +167,10 @@ class View:
     def facts(self, bucket: int) -> dict[int, bytes]:
         """Return all that is noted of a bucket, by kind."""
         return {fact_kind(key): value for key, value in self.transaction.rows(FACTS, bucket_key(bucket))}
+
+    def vector_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
+        """Return rows of vectors, by their keys, without the keys that have no row."""
+        return dict(self.transaction.get_many(VECTORS, keys))
 
     def rules(self, bucket: int) -> int:
         """Return the rules by which the texts of a bucket, by its number, are cut."""

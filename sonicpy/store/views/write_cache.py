@@ -14,6 +14,7 @@ from sonicpy.store.rows.keys import object_key
 from sonicpy.store.rows.lengths import Lengths
 from sonicpy.store.rows.names import NewNames
 from sonicpy.store.rows.removals import Removals
+from sonicpy.store.views.vector_rows import VectorRows
 
 TERMS_MAX = 20_000  # about 4 MB
 BUCKETS_MAX = 1_000
@@ -91,13 +92,15 @@ class BucketWriteCache:
 
     Attributes:
         facts: those that no row holds yet, by kind; None: the row is to go.
+        vectors: changed rows of vectors.
         languages: texts that the fact of the languages does not count yet, by `Terms.languages`.
     """
 
-    __slots__ = ("facts", "languages", "lengths", "names", "newest", "recent")
+    __slots__ = ("facts", "languages", "lengths", "names", "newest", "recent", "vectors")
 
     def __init__(self) -> None:
         self.facts: dict[int, bytes | None] = {}
+        self.vectors = VectorRows()
         self.languages: dict[bytes, int] = {}
         self.lengths: Lengths | None = None
         self.newest: NewestRow | None = None

@@ -44,6 +44,7 @@ from sonicpy.store.rows.removals import Removals
 from sonicpy.store.views import open_words
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.digest_writer import DigestWriter
+from sonicpy.store.views.vector_rows import VectorRows
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_cache import NewestRow, RecentRow, WriteCache
 
@@ -278,6 +279,16 @@ class WriteView(View):
         """Return the digest of the text of an object; NO_DIGEST: it has none."""
         return self.digests.get(bucket, iid)
 
+    def vector_rows(self, keys: list[bytes]) -> dict[bytes, bytes]:
+        """Return rows of vectors, by their keys, without the keys that have no row."""
+        found = ((key, self._write_cache.of(bucket_of(key)).vectors.get(self.transaction, key)) for key in keys)
+        return {key: row for key, row in found if row is not None}
+
+    def vectors_to_change(self, bucket: int) -> VectorRows:
+        """Return the rows of vectors of a bucket, by its number, to be changed until the commit."""
+        self._changed_buckets.add(bucket)
+        return self._write_cache.of(bucket).vectors
+
     def languages_waiting(self, bucket: int) -> dict[bytes, int]:
         """Return the languages of texts that the fact does not count yet, see `Terms.languages`, to be added to. The
         caller says so by `note_languages_wait` before the first one."""
@@ -422,6 +433,7 @@ class WriteView(View):
             self._put_lengths(bucket)
             self._put_facts(bucket)
             self.digests.flush(bucket)
+            self._write_cache.of(bucket).vectors.write(self.transaction)
         self._changed_buckets.clear()
         self._write_cache.shrink()
 

@@ -1,0 +1,38 @@
+"""Fusion: hits by words and hits by another index, such as one of vectors, in one order by the sum of their scores."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sonicpy.api.hits import Hits
+from sonicpy.errors import InvalidArgument
+from sonicpy.ids import object_name, shown
+
+Others = Mapping[Any, float] | Iterable[tuple[Any, float]]
+
+
+def fuse(hits: Hits, others: Others, *, weight: float = 0.5, limit: int | None = None) -> Hits:
+    """Return the objects of hits and of others, by the score of the hit plus `weight` times the other score.
+
+    Scores of hits are shares of the best possible one, beside the kind of the match; the others should be alike, such
+    as cosines. An object without the one score or the other gets 0 for it. Of equal sums, hits come first.
+
+    Args:
+        hits: of `query`, with scores; take more than are shown.
+        others: (object, score) pairs, or a mapping of objects to scores.
+        weight: of the other scores, from 0 on.
+        limit: how many objects at most; None: all.
+
+    Raises:
+        InvalidArgument: the hits have no scores, or an argument is not allowed.
+    """
+    scores = hits.scores
+    if scores is None:
+        raise InvalidArgument("hits have no scores: the server or its ranking gives none; allowed are hits with scores")
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not weight >= 0:
+        raise InvalidArgument(f"weight is {shown(weight)}; allowed is a number from 0 on")
+    sums = dict(zip(hits.objects, scores, strict=True))
+    for name, score in others.items() if isinstance(others, Mapping) else others:
+        oid = object_name(name)
+        sums[oid] = sums.get(oid, 0.0) + weight * float(score)
+    order = sorted(sums, key=lambda oid: -sums[oid])[:limit]
+    return Hits(order, [sums[oid] for oid in order])

@@ -1,0 +1,120 @@
+"""The vectors of texts on their way to the store: given, or made by the embedder of an index, and checked there."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from sonicpy.errors import InvalidArgument
+from sonicpy.ids import shown
+from sonicpy.store.changing.mutations import AnyPush, PushWith
+from sonicpy.store.fields.all_fields import VECTORS
+from sonicpy.store.rows.vector_columns import (
+    UNNAMED,
+    VECTOR_COLUMNS,
+    Column,
+    column_for,
+    live_columns,
+    pack_vectors,
+    unpack_vectors,
+)
+from sonicpy.store.views.view import View
+from sonicpy.vectors import bits_of, numbers_of, read_bits
+
+Embed = Callable[[list[str]], Sequence[Any]]
+"""Returns a vector for each text; see `embed` of `sonicpy.open`."""
+
+IN_COMPAT = "vector is refused: compat mode has no vectors"
+
+Scoped = tuple[str, str]
+
+
+def packed_fields(argument: str, given: Any) -> tuple[tuple[int, bytes], ...]:
+    """Return the fields of a PUSH with vectors that a program gave. Raises InvalidArgument as `bits_of`."""
+    try:
+        read = read_bits(given) if type(given) is str else None
+    except ValueError:
+        read = None
+    return fields_of(str(bits_of(argument, given))) if read is None else ((VECTORS.id, pack_vectors(read)),)
+
+
+def fields_of(vector: str) -> tuple[tuple[int, bytes], ...]:
+    """Return the fields of a PUSH with vectors, given in the form of `sonicpy.vectors`."""
+    return ((VECTORS.id, pack_vectors(read_bits(vector))),)
+
+
+def vectors_of_export(fields: Mapping[str, Any]) -> str | None:
+    """Return the vectors of an object of an export, in the form for PUSH; None: it has none.
+
+    Raises:
+        InvalidArgument: they have another form.
+    """
+    given = fields.get(VECTORS.name)
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or not all(isinstance(bits, str) for bits in given.values()):
+        raise InvalidArgument(f"vectors is {shown(given)}; allowed is base 64 by column")
+    return bits_of(VECTORS.name, ",".join(f"{name}:{bits}" for name, bits in given.items()))
+
+
+class ColumnCheck:
+    """The columns of buckets, with those that a first vector makes.
+
+    Args:
+        view: of the buckets.
+    """
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._columns: dict[Scoped, tuple[Column, ...]] = {}
+
+    def refusal(self, push: AnyPush) -> str | None:
+        """Return the reason why a bucket does not take the vectors of a PUSH; None: it takes them."""
+        if not isinstance(push, PushWith):
+            return None
+        given = [one for id, value in push.fields if id == VECTORS.id for one in unpack_vectors(value)]
+        return self.refusal_of((push.collection, push.bucket), given)
+
+    def refusal_of(self, scope: Scoped, given: Iterable[tuple[str, bytes]]) -> str | None:
+        """Return the same about the vectors of an object of a bucket, by column."""
+        columns = self._columns[scope] if scope in self._columns else self._stored(scope)
+        for name, bits in given:
+            found = column_for(columns, name, 8 * len(bits))
+            if isinstance(found, str):
+                return f"the vector is refused: {found}"
+            if found is None:
+                columns = (*columns, Column(name or UNNAMED, 8 * len(bits), 0))
+        self._columns[scope] = columns
+        return None
+
+    def check(self, pushes: Iterable[AnyPush]) -> None:
+        """Raise InvalidArgument if a bucket does not take the vectors of a PUSH."""
+        for push in pushes:
+            reason = self.refusal(push)
+            if reason is not None:
+                raise InvalidArgument(reason, "invalid_meta_value", reason)
+
+    def _stored(self, scope: Scoped) -> tuple[Column, ...]:
+        state = self._view.bucket(*scope)
+        return () if state is None else live_columns(self._view.fact(state.bucket, VECTOR_COLUMNS))
+
+
+def embedded(embed: Embed, texts: list[str]) -> list[str]:
+    """Return the vectors of texts, in the form for PUSH. Raises InvalidArgument if the embedder gives no vectors."""
+    return [str(bits_of("embed", _named(embed, vector))) for vector in _of_all(embed, texts)]
+
+
+def embedded_question(embed: Embed, text: str) -> str:
+    """Return the vector of the text of a query, in the form for QUERY. Raises as `embedded`."""
+    (vector,) = _of_all(getattr(embed, "question", embed), [text])
+    return str(numbers_of("embed", _named(embed, vector)))
+
+
+def _of_all(embed: Embed, texts: list[str]) -> list[Any]:
+    made = list(embed(texts))
+    if len(made) != len(texts):
+        raise InvalidArgument(f"embed is refused: it made {len(made)} vectors of {len(texts)} texts")
+    return made
+
+
+def _named(embed: Embed, vector: Any) -> Any:
+    column = getattr(embed, "column", "")
+    return {column: vector} if column else vector

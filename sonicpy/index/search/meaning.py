@@ -1,0 +1,173 @@
+"""Meaning: the vector of a query puts the first objects that words found in order; it finds none itself.
+
+The score of an object is that of the words plus the weight times its likeness: the cosine of the query's numbers and
+the object's signs. Sums are of whole numbers, so all nodes of a cluster agree. Objects without a vector get the mean of
+the others, so they stand neither before nor behind these for it. Objects behind the first `depth` keep their places.
+"""
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import NamedTuple
+
+from sonicpy._native.plan import Plan
+from sonicpy._native.terms import Terms
+from sonicpy._native.vectors import likenesses, square_sum
+from sonicpy.config import Config
+from sonicpy.errors import InvalidArgument
+from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.matching import Matching
+from sonicpy.index.search.parts import Found, NamedObject, Part, RemotePart, merge
+from sonicpy.index.search.ranking import carry_out
+from sonicpy.search import Search
+from sonicpy.store.rows.vector_columns import VECTOR_COLUMNS, column_named, live_columns
+from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.vectors import read_numbers
+
+Sums = Sequence[int | None]
+"""The likeness of each of some objects to a query, as `likenesses` returns them."""
+
+
+class Likeness(NamedTuple):
+    """The likeness of an object to the vector of a query.
+
+    Attributes:
+        cosine: from -1 to 1; None: the object has no vector.
+        added: to its score.
+    """
+
+    cosine: float | None
+    added: float
+
+
+class Reordered(NamedTuple):
+    """The objects of words in the order of words and meaning.
+
+    Attributes:
+        places: where each of them stood.
+        scores: of each, in the new order; None: the ranking has no scores.
+        likeness: of the first ones, in the new order.
+    """
+
+    places: list[int]
+    scores: list[float]
+    likeness: list[Likeness]
+
+
+def sums_of(reader: BucketReader, vector: str, iids: Sequence[int]) -> Sums | str:
+    """Return the likeness of objects of a bucket to the vector of a query; or the reason why it is refused, because the
+    bucket has vectors of another length, or not in this column.
+    """
+    name, query = read_numbers(vector)
+    column = column_named(live_columns(reader.fact(VECTOR_COLUMNS)), name)
+    if column is None:
+        return [None] * len(iids)
+    if isinstance(column, str):
+        return column
+    if column.bits != len(query):
+        return f"it has {len(query)} numbers, the vectors {column.name} of the bucket {column.bits}"
+    places = [column.place(reader.state.bucket, iid) for iid in iids]
+    rows = reader.vector_rows(list(dict.fromkeys(key for key, _ in places)))
+    return likenesses(query, [(rows.get(key), place) for key, place in places])
+
+
+def refused_vector(why: str) -> InvalidArgument:
+    """Return the error for a vector that the bucket does not take."""
+    reason = f"the vector is refused: {why}"
+    return InvalidArgument(reason, "invalid_meta_value", reason)
+
+
+def reordered(scores: Sequence[float], sums: Sums, search: Search) -> Reordered:
+    """Return objects in the order of words and meaning.
+
+    Args:
+        scores: of all objects, best first, by words.
+        sums: of the first ones.
+    """
+    assert search.vector is not None
+    _, query = read_numbers(search.vector)
+    norm = sqrt(square_sum(query) * len(query))
+    known = [total for total in sums if total is not None]
+    mean = sum(known) / len(known) / norm if known and norm else 0.0
+    likeness = [_likeness(total, norm, mean, search.meaning) for total in sums]
+    finals = [score + each.added for score, each in zip(scores, likeness, strict=False)]
+    order = sorted(range(len(finals)), key=lambda place: (-finals[place], place))
+    return Reordered(
+        [*order, *range(len(finals), len(scores))],
+        [*(finals[place] for place in order), *scores[len(finals) :]],
+        [likeness[place] for place in order],
+    )
+
+
+def _likeness(total: int | None, norm: float, mean: float, weight: float) -> Likeness:
+    cosine = None if total is None else total / norm if norm else 0.0
+    return Likeness(cosine, weight * (mean if cosine is None else cosine))
+
+
+class Meant(NamedTuple):
+    """The answer of a bucket by words and meaning.
+
+    Attributes:
+        part: by words.
+        found: its objects in the new order.
+        order: how they came there.
+    """
+
+    plan: Plan
+    part: Part
+    found: list[Found]
+    order: Reordered
+
+    def page(self, offset: int, limit: int) -> tuple[list[str], list[float]]:
+        """Return the names of the objects from place `offset` on, at most `limit`, and their scores."""
+        names = self.part.names(self.found[offset : offset + limit])
+        return names, self.order.scores[offset : offset + limit]
+
+
+def find_meant(
+    lexicon: Lexicon,
+    terms: Terms,
+    config: Config,
+    search: Search,
+    matching: Matching | None,
+    *,
+    total: bool = False,
+) -> Meant:
+    """Return the objects that answer a search with a vector, in the order of words and meaning.
+
+    Raises:
+        InvalidArgument: the bucket has other vectors, see `sums_of`; or the ranking has no scores to add to.
+    """
+    check_ranking(config)
+    wanted = max(search.depth, search.offset + search.limit)
+    plan, part = carry_out(lexicon, terms, config, matching, wanted, total=total)
+    assert isinstance(part, Part)
+    scores = merge([part], plan, len(part.found), 0).scores
+    sums = sums_of(lexicon.reader, str(search.vector), [iid for iid, _, _ in part.found[: search.depth]])
+    if isinstance(sums, str):
+        raise refused_vector(sums)
+    order = reordered(scores, sums, search)
+    return Meant(plan, part, [part.found[place] for place in order.places], order)
+
+
+def check_ranking(config: Config) -> None:
+    """Raise InvalidArgument if the ranking has no scores that a vector can add to."""
+    if config.search.ranking != "bm25":
+        raise refused_vector(f"search.ranking is {config.search.ranking}, allowed is bm25")
+
+
+class MeantRows(NamedTuple):
+    """The findings of a part on another node, and how alike the first ones are to the vector of the query."""
+
+    rows: Sequence[NamedObject]
+    sums: Sums
+    total: int | None
+
+
+def merge_meant(parts: Sequence[MeantRows], plan: Plan, search: Search) -> tuple[list[str], list[float], int | None]:
+    """Return a page of the best objects of some parts by words and meaning: names, scores, the number of all."""
+    wanted = max(search.depth, search.offset + search.limit)
+    page = merge([RemotePart(part.rows, part.total) for part in parts], plan, wanted, 0)
+    sums = {row[0]: total for part in parts for row, total in zip(part.rows, part.sums, strict=False)}
+    order = reordered(page.scores, [sums.get(name) for name in page.names[: search.depth]], search)
+    some = slice(search.offset, search.offset + search.limit)
+    return [page.names[place] for place in order.places[some]], order.scores[some], page.total

@@ -1,0 +1,126 @@
+"""Vectors as arguments: numbers or bits of a program, and their form on the wire.
+
+    PUSH     <name>:<base 64 of bits>, several of them with commas between; the bits are those of `numpy.packbits`
+    QUERY    <name>:<base 64 of numbers from -127 to 127, a byte each>
+
+The name of the column may be left out where a bucket has one. Commands, caches and questions between nodes hold these
+forms, so a vector is one str everywhere behind its check.
+"""
+
+import re
+from binascii import Error, a2b_base64, b2a_base64
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from sonicpy._native import vectors as native
+from sonicpy.errors import InvalidArgument
+from sonicpy.ids import shown
+
+Vector = Any
+"""Numbers (a list, an array of NumPy, a value of Arrow), int8, packed bits as bytes; or these by names of columns."""
+
+COLUMN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}")
+"""The name of a column, such as that of a model."""
+COLUMNS_MAX = 2
+NUMBERS_MAX = native.BITS_MAX
+ALLOWED = "numbers, int8 or packed bits, perhaps by the name of a column"
+BITS_FORMAT = "B"
+NUMBERS_FORMATS = frozenset("fdb")
+"""Of buffers that are read as they are: floats and int8."""
+
+
+def bits_of(argument: str, given: Vector) -> str | None:
+    """Return the form for PUSH of a vector, or of several by column; None: there is none.
+
+    Raises:
+        InvalidArgument: it is no vector, has a length that is not allowed, or the name of a column is not valid.
+    """
+    return _written(argument, given, native.signs, bytes, read_bits)
+
+
+def numbers_of(argument: str, given: Vector) -> str | None:
+    """Return the form for QUERY of a vector. Args and errors as `bits_of`; there is one column."""
+    return _written(argument, given, native.whole_numbers, native.of_bits, read_numbers)
+
+
+def read_bits(text: str) -> tuple[tuple[str, bytes], ...]:
+    """Return (column, bits) of each vector of a PUSH. Raises ValueError if the text has another form."""
+    if "," not in text:  # most of them
+        one = _read_one(text)
+        _check_length(8 * len(one[1]))
+        return (one,)
+    given = tuple(map(_read_one, text.split(",")))
+    if len(given) > COLUMNS_MAX or len({name for name, _ in given}) < len(given):
+        raise ValueError(f"it has {len(given)} columns; allowed are {COLUMNS_MAX} different ones")
+    for _, bits in given:
+        _check_length(8 * len(bits))
+    return given
+
+
+def read_numbers(text: str) -> tuple[str, bytes]:
+    """Return (column, numbers as int8) of the vector of a query. Raises ValueError if the text has another form."""
+    name, numbers = _read_one(text)
+    _check_length(len(numbers))
+    return name, numbers
+
+
+def _read_one(text: str) -> tuple[str, bytes]:
+    name, colon, packed = text.rpartition(":") if ":" in text else ("", "", text)
+    if colon and not COLUMN.fullmatch(name):
+        raise ValueError(f"the column is {shown(name)}; allowed are 1 to 64 letters, digits and . _ / -")
+    try:
+        return name, a2b_base64(packed.encode("ascii"), strict_mode=True)
+    except (Error, UnicodeEncodeError) as error:
+        raise ValueError(f"it is no base 64: {error}") from error
+
+
+def _check_length(count: int) -> None:
+    if not 0 < count <= native.BITS_MAX or count % 8:
+        raise ValueError(f"it has {count} numbers; allowed are multiples of 8 from 8 to {native.BITS_MAX}")
+
+
+def _written(
+    argument: str,
+    given: Vector,
+    of_numbers: Callable[[Any], bytes],
+    of_bits: Callable[[bytes], bytes],
+    read: Callable[[str], object],
+) -> str | None:
+    if given is None:
+        return None
+    try:
+        if isinstance(given, str):
+            text = given
+        elif isinstance(given, Mapping):
+            text = ",".join(f"{name}:{_packed(one, of_numbers, of_bits)}" for name, one in given.items())
+        else:
+            text = _packed(given, of_numbers, of_bits)
+        read(text)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InvalidArgument(f"{argument} is refused, {error}; allowed are {ALLOWED}", "invalid_meta_value") from error
+    return text
+
+
+def _packed(given: Any, of_numbers: Callable[[Any], bytes], of_bits: Callable[[bytes], bytes]) -> str:
+    given = _plain(given)
+    packed = of_bits(given) if isinstance(given, bytes) else of_numbers(given)
+    return b2a_base64(packed, newline=False).decode()
+
+
+def _plain(given: Any) -> Any:
+    """Return bits as bytes, and numbers as a buffer in a row or an iterable."""
+    for method in ("as_py", "to_pylist"):
+        if hasattr(given, method):
+            return getattr(given, method)()
+    try:
+        view = memoryview(given)
+    except TypeError:
+        given = given.tolist() if hasattr(given, "tolist") else given
+        if not isinstance(given, Iterable):
+            raise TypeError(f"it is {shown(given)}") from None
+        return given
+    if view.format == BITS_FORMAT:
+        return bytes(view)
+    if view.format in NUMBERS_FORMATS and view.c_contiguous:
+        return view
+    return given.tolist() if hasattr(given, "tolist") else view.tolist()

@@ -1,0 +1,298 @@
+"""Vectors of objects, and queries that they put in order, against a slow twin: live, replayed, restored, imported."""
+
+import array
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sonicpy
+from sonicpy._native import vectors as native
+from sonicpy.index.index import Index
+from sonicpy.vectors import bits_of, numbers_of, read_bits, read_numbers
+from tests.reference.meaning import Columns, Scored, reordered
+
+C, B = "c", "b"
+WORDS = "red green blue fox dog cat runs sleeps".split()
+
+
+@pytest.fixture
+def index() -> Iterator[Index]:
+    with sonicpy.open(":memory:") as opened:
+        yield opened
+
+
+def stored(index: Index) -> dict[str, dict[str, tuple[bool, ...]]]:
+    """Return the signs of every object by column, as an export tells them."""
+    return {
+        held.object: {
+            name: tuple(bool(bits[place // 8] >> (7 - place % 8) & 1) for place in range(8 * len(bits)))
+            for name, text in held.fields.get("vectors", {}).items()
+            for _, bits in read_bits(text)
+        }
+        for held in index.holdings()
+    }
+
+
+def numbers(dice: random.Random, length: int) -> list[float]:
+    return [dice.choice([-1.5, -0.1, 0.0, 0.2, 3.0]) for _ in range(length)]
+
+
+def change(dice: random.Random, index: Index, twin: Columns) -> None:
+    """Make a random change of an index and of its twin."""
+    oid = f"o{dice.randrange(150)}"
+    match dice.choice(["push"] * 6 + ["vector"] * 5 + ["flush", "flush", "pop", "drop", "all"]):
+        case "push":
+            index.push(C, B, oid, " ".join(dice.sample(WORDS, 3)))
+            twin.objects.setdefault(oid, {})
+        case "vector":
+            name, vector = dice.choice(["", "", "old", "new", "third"]), numbers(dice, dice.choice([24, 24, 24, 64]))
+            given: Any = {name: vector} if name else vector
+            text = dice.choice(["", " ".join(dice.sample(WORDS, 2))])
+            if twin.give(oid, name, vector):
+                index.push(C, B, oid, text, vector=given)
+            else:
+                with pytest.raises(sonicpy.InvalidArgument, match=r"^the vector is refused: it"):
+                    index.push(C, B, oid, text, vector=given)
+        case "flush":
+            index.flush_object(C, B, oid)
+            twin.objects.pop(oid, None)
+        case "pop":
+            index.pop(C, B, oid, " ".join(WORDS))
+            twin.objects.pop(oid, None)
+        case "drop":
+            name = dice.choice(["old", "new", "vector"])
+            assert index.drop_vectors(C, B, name) == twin.drop(name)
+        case _ if dice.random() < 0.2:
+            index.flush_bucket(C, B)
+            twin.objects.clear()
+            twin.lengths.clear()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_vectors_are_those_of_the_twin(tmp_path: Path, seed: int) -> None:
+    dice, twin = random.Random(seed), Columns()
+    with sonicpy.open(tmp_path / "store") as index:
+        for _ in range(6):
+            with index.batch():
+                for _ in range(60):
+                    change(dice, index, twin)
+            assert stored(index) == twin.objects
+        assert index.verify() == []
+        shutil.copytree(tmp_path / "store", tmp_path / "killed")
+        index.backup(tmp_path / "backup")
+        with sonicpy.open(":memory:") as other:
+            for held in index.holdings():
+                other.push_terms(
+                    held.collection, held.bucket, held.object, held.terms, held.hidden, held.rules, held.languages,
+                    held.fields,
+                )  # fmt: skip
+            assert stored(other) == twin.objects
+    with sonicpy.open(tmp_path / "killed") as again:
+        assert (stored(again), again.verify()) == (twin.objects, [])
+    with sonicpy.open(tmp_path / "new") as restored:
+        restored.restore(tmp_path / "backup")
+        assert (stored(restored), restored.verify()) == (twin.objects, [])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_is_that_of_the_twin(index: Index, seed: int) -> None:
+    dice, twin = random.Random(seed), Columns()
+    with index.batch():
+        for number in range(250):
+            vector = numbers(dice, 48) if dice.random() < 0.8 else None
+            index.push(C, B, f"o{number}", " ".join(dice.sample(WORDS, dice.randrange(1, 6))), vector=vector)
+            if vector is not None:
+                twin.give(f"o{number}", "", vector)
+    signs = {oid: held["vector"] for oid, held in twin.objects.items() if held}
+    for _ in range(30):
+        text = " ".join(dice.sample(WORDS, dice.randrange(1, 4)))
+        query = [dice.randrange(-127, 128) for _ in range(47)] + [127]
+        depth, meaning = dice.choice([0, 1, 20, 50, 1000]), dice.choice([0, 0.5, 2])
+        words = [Scored(hit.object, hit.score or 0.0) for hit in index.query(C, B, text, limit=1000)]
+        expected = reordered(words, signs, query, meaning, depth)
+        found = index.query(C, B, text, limit=1000, vector=query, meaning=meaning, depth=depth, total=True)
+        assert [(hit.object, hit.score) for hit in found] == [
+            (one.object, pytest.approx(one.score)) for one in expected
+        ]
+        assert found.total == len(words), "a vector finds nothing"
+        pages = [
+            index.query(C, B, text, limit=7, offset=at, vector=query, meaning=meaning, depth=depth)
+            for at in range(0, 70, 7)
+        ]
+        assert [name for page in pages for name in page] == found[:70], "pages are slices of one ranking"
+        explained = index.explain(C, B, text, limit=10, vector=query, meaning=meaning, depth=depth)
+        assert [hit.object for hit in explained.hits] == found[:10]
+        for hit in explained.hits:
+            parts = hit.base + sum(part.score or 0 for part in hit.parts) + (hit.more_score or 0) + (hit.meaning or 0)
+            assert hit.score == pytest.approx(parts)
+            assert (hit.likeness is not None) <= (hit.object in signs)
+
+
+def test_every_form_of_a_vector_means_its_signs(index: Index) -> None:
+    given = [0.5, -2.0, 0.0, 1e-9, 3.0, -1.0, -7.0, 1.0]
+    bits = bytes([0b10011001])
+    forms: list[Any] = [
+        given, tuple(given), array.array("d", given), array.array("f", given),
+        array.array("b", [1, -1, 0, 1, 9, -9, -9, 1]),
+        bits, bytearray(bits), memoryview(bits), iter(given), [1, -1, 0, 1, 1, -1, -1, 1],
+    ]  # fmt: skip
+    for form in forms:
+        assert read_bits(bits_of("vector", form) or "") == (("", bits),)
+    assert read_bits(bits_of("vector", {"m/1": given, "b": bits}) or "") == (("m/1", bits), ("b", bits))
+    assert read_numbers(numbers_of("vector", [0.5, -1, 0, 1, 0, 0, 0, 0.25]) or "") == (
+        "", array.array("b", [64, -127, 0, 127, 0, 0, 0, 32]).tobytes(),
+    )  # fmt: skip
+    assert (
+        read_numbers(numbers_of("vector", {"m": bits}) or "")[1]
+        == array.array("b", [127, -127, -127, 127, 127, -127, -127, 127]).tobytes()
+    )
+    index.push(C, B, "o1", "red", vector=given)
+    assert stored(index) == {"o1": {"vector": (True, False, False, True, True, False, False, True)}}
+
+
+def test_arrays_of_other_packages() -> None:
+    numpy = pytest.importorskip("numpy")
+    given = numpy.array([0.5, -2.0, 0.0, 1.0] * 4)
+    bits = numpy.packbits(given > 0).tobytes()
+    for kind in ("float64", "float32", "float16", "int64", "int8", ">f4"):
+        assert (
+            read_bits(bits_of("vector", given.astype(kind)) or "")[0][1]
+            == numpy.packbits(given.astype(kind) > 0).tobytes()
+        )
+    assert read_bits(bits_of("vector", numpy.frombuffer(bits, "uint8")) or "") == (("", bits),)
+    assert read_bits(bits_of("vector", numpy.stack([given, given], 1)[:, 0]) or "") == (("", bits),), "not in a row"
+    pyarrow = pytest.importorskip("pyarrow")
+    column = pyarrow.array([given.tolist()], pyarrow.list_(pyarrow.float32()))
+    assert read_bits(bits_of("vector", column[0]) or "") == (("", bits),)
+
+
+WRONG = [
+    ([1.0] * 7, "7 numbers"), ([], "0 numbers"), ([1.0] * 1032, "1032 numbers"),
+    ([float("nan")] * 8, "number 0 is nan"),
+    (b"", "0 numbers"), ("AA", "base 64"), ("x y:AA==", "the column is 'x y'"), (3, "it is 3"), ([[1.0] * 8], "."),
+    ({"a": b"1", "b": b"1", "c": b"1"}, "3 columns"), (["a"] * 8, "."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("vector", "says"), WRONG)
+def test_a_wrong_vector_is_refused_in_a_sentence(index: Index, vector: Any, says: str) -> None:
+    with pytest.raises(sonicpy.InvalidArgument, match=f"^vector is refused, .*{says}.*; allowed are numbers"):
+        index.push(C, B, "o1", "red", vector=vector)
+    with pytest.raises(sonicpy.InvalidArgument, match="^vector is refused"):
+        index.query(C, B, "red", vector=vector)
+    assert index.count(C, B) == 0
+
+
+def test_a_query_with_the_vector_of_another_model_is_refused(index: Index) -> None:
+    index.push(C, B, "o1", "red", vector={"old": [1.0] * 16})
+    for vector in ([1.0] * 8, {"new": [1.0] * 16}):
+        for ask in (index.query, index.explain):
+            with pytest.raises(sonicpy.InvalidArgument, match="^the vector is refused: it"):
+                ask(C, B, "red", vector=vector)
+    index.push(C, B, "o1", "", vector={"new": [1.0] * 8})
+    with pytest.raises(sonicpy.InvalidArgument, match="names no column, the bucket has old and new"):
+        index.query(C, B, "red", vector=[1.0] * 8)
+    assert index.query(C, B, "red", vector={"new": [1.0] * 8}) == ["o1"]
+
+
+def test_rows_bring_vectors(index: Index) -> None:
+    rows: list[Any] = [
+        {"id": "o1", "text": "red", "v": [1.0] * 8},
+        {"id": "o2", "text": "red", "v": None},
+        {"id": "o3", "text": "red"},
+        {"id": "o4", "text": "red", "v": [1.0] * 16},
+        {"id": "o5", "text": "red", "v": [1.0] * 3},
+        (C, B, "o6", "red", None, b"\0"),
+    ]
+    report = index.push_many(rows, collection=C, bucket=B, vector="v")
+    assert [(one.row, one.object) for one in report.refused] == [(3, "o4"), (4, "o5")]
+    assert {oid: bool(held) for oid, held in stored(index).items()} == {
+        "o1": True,
+        "o2": False,
+        "o3": False,
+        "o6": True,
+    }
+    report = index.push_many([{"id": "o2", "text": "", "a": b"\1"}], collection=C, bucket=B, vector={"vector": "a"})
+    assert report.indexed == 1 and stored(index)["o2"]["vector"][7]
+
+
+def test_an_embedder_makes_vectors_of_texts_and_questions(tmp_path: Path) -> None:
+    class Letters:
+        """Counts letters: texts of like letters are alike."""
+
+        column = "letters"
+        texts = 0
+        calls = 0
+
+        def __call__(self, texts: list[str]) -> list[list[float]]:
+            self.calls += 1
+            self.texts += len(texts)
+            return [[text.count(chr(97 + place)) - 0.5 for place in range(24)] for text in texts]
+
+        def question(self, texts: list[str]) -> list[list[float]]:
+            return self([text.removeprefix("ask ") for text in texts])
+
+    letters = Letters()
+    with sonicpy.open(tmp_path / "store", embed=letters) as index:
+        index.push(C, B, "o1", "ask abacus")
+        index.push_many([(C, B, "o2", "ask hedgehog"), (C, B, "o3", ""), (C, B, "o4", "other", None, b"\0\0\0")])
+        assert (letters.texts, letters.calls) == (2, 2), (
+            "one call for many rows, none for given vectors and empty texts"
+        )
+        assert index.query(C, B, "ask hodge", limit=1) == index.query_ids(C, B, "ask hodge", limit=1) == ["o2"]
+        assert index.query(C, B, "ask cab", limit=1) == ["o1"]
+        assert index.explain(C, B, "ask cab").hits[0].meaning
+    with sonicpy.open(tmp_path / "store") as index:
+        assert stored(index)["o1"]["letters"][:4] == (True, True, True, False), "vectors stay without the embedder"
+        assert index.query(C, B, "ask cab") == index.query(C, B, "ask cab", depth=0, vector=[1.0] * 24)
+
+
+def test_a_bucket_without_vectors_answers_by_words(index: Index) -> None:
+    index.push(C, B, "o1", "red fox")
+    plain = index.query(C, B, "fox")
+    assert index.query(C, B, "fox", vector=[1.0] * 8).scores == plain.scores
+    assert index.drop_vectors(C, B) == 0
+
+
+def test_who_has_no_vectors_has_no_row_of_them(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path) as index:
+        index.push(C, B, "o1", "red fox")
+        with index.engine.read() as view:
+            assert "vectors" not in view.uses()
+        index.push(C, B, "o1", "", vector=[1.0] * 8)
+        with index.engine.read() as view:
+            assert "vectors" in view.uses()
+
+
+def test_compat_mode_has_no_vectors() -> None:
+    with sonicpy.open(":memory:", {"server": {"compat": "sonic"}}) as index:
+        for call in (
+            lambda: index.push(C, B, "o1", "red", vector=[1.0] * 8),
+            lambda: index.push_many([{"id": "1", "text": "x", "v": None}], collection=C, bucket=B, vector="v"),
+        ):
+            with pytest.raises(sonicpy.InvalidArgument, match="compat mode"):
+                call()
+
+
+def test_the_rank_newest_has_no_scores_to_add_to() -> None:
+    with sonicpy.open(":memory:", {"search": {"ranking": "newest"}}) as index:
+        index.push(C, B, "o1", "red", vector=[1.0] * 8)
+        with pytest.raises(sonicpy.InvalidArgument, match=r"search\.ranking is newest, allowed is bm25"):
+            index.query(C, B, "red", vector=[1.0] * 8)
+
+
+@pytest.mark.parametrize("size", [1, 48, 128])
+def test_a_row_fills_a_page_and_not_more(size: int) -> None:
+    count, row = native.places_in_row(size), None
+    for place in range(count):
+        row = native.with_vector(row, place, bytes([place % 251]) * size)
+    assert row is not None and 4080 - 2 * size < len(row) <= 4080
+    assert native.held_places(row, size) == [*range(count)]
+    assert native.vector_at(row, count - 1, size) == bytes([(count - 1) % 251]) * size
+    for place in range(count):
+        row = native.without_vector(row, place, size)
+    assert row == b""

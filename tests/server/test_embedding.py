@@ -1,0 +1,86 @@
+"""A server with an embedder: OK comes with the vector or not at all, and vectors outlive the model."""
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.processes import HOST, Server, free_port
+from tests.server.peer import Peer
+
+MODEL = """
+def embed(texts):
+    if any("crash" in text for text in texts):
+        raise RuntimeError("no vector of this")
+    return [[text.lower().count(chr(97 + place)) * 4 - 1 for place in range(24)] for text in texts]
+"""
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The setting of a model that counts letters."""
+    path = tmp_path_factory.mktemp("model") / "model.py"
+    path.write_text(MODEL, encoding="utf-8")
+    return f"{path}:embed"
+
+
+@pytest.fixture
+def server(tmp_path: Path, model: str) -> Iterator[Server]:
+    port = free_port(HOST)
+    settings = {"server.embed": model, "http.inet": f"{HOST}:{port}"}
+    with Server(tmp_path, settings) as running:
+        running.http = f"http://{HOST}:{port}"  # type: ignore[attr-defined]
+        yield running
+
+
+def posted(server: Server, path: str, given: dict[str, object] | str) -> dict[str, object]:
+    body = given if isinstance(given, str) else json.dumps(given)
+    request = urllib.request.Request(f"{server.http}{path}", body.encode(), {"Content-Type": "application/json"})  # type: ignore[attr-defined]
+    with urllib.request.urlopen(request) as answer:
+        found: dict[str, object] = json.load(answer)
+        return found
+
+
+def test_texts_and_questions_get_vectors(server: Server) -> None:
+    with Peer(server, "ingest") as ingest:
+        assert ingest.ask('PUSH c b boat "the boat"') == "OK"
+        assert ingest.ask('PUSH c b hive "the buzzing bees"') == "OK"
+        refused = ingest.ask('PUSH c b bad "the crash"')
+        assert refused == "ERR internal_error"
+        assert ingest.ask("COUNTB c b") == "RESULT 2", "not at all"
+    posted(server, "/v1/push", {"collection": "c", "bucket": "b", "object": "jazz", "text": "the jazz"})
+    rows = [{"collection": "c", "bucket": "b", "object": name, "text": f"the {name}"} for name in ("kiwi", "opal")]
+    assert posted(server, "/v1/bulk", "\n".join(map(json.dumps, rows)))["pushed"] == 2
+    check_answers(server)
+    asked = {"collection": "c", "bucket": "b", "text": "the oboe boat", "limit": 1}
+    (hit,) = posted(server, "/v1/query", asked)["hits"]  # type: ignore[misc]
+    assert hit["object"] == "boat"  # type: ignore[index]
+    server.kill()
+    server.start()
+    check_answers(server)
+
+
+def check_answers(server: Server) -> None:
+    with Peer(server, "search") as search:
+        for text, first in (("the oboat", "boat"), ("the gnus bin", "hive"), ("the jaz", "jazz"), ("the wiki", "kiwi")):
+            assert search.results(f'QUERY c b "{text}" LIMIT(1) MEANING(9)') == [first]
+        explained = json.loads(search.ask('EXPLAIN c b "the oboat"').removeprefix("RESULT "))
+        assert all(hit["likeness"] is not None for hit in explained["hits"])
+        assert search.ask('QUERY c b "the crash"') == "ERR internal_error"
+
+
+def test_a_vector_may_be_missing_where_the_settings_allow_it(tmp_path: Path, model: str) -> None:
+    with Server(tmp_path, {"server.embed": model, "server.embed_required": "false"}) as server:
+        with Peer(server, "ingest") as ingest:
+            assert ingest.ask('PUSH c b boat "the boat"') == ingest.ask('PUSH c b bad "the crash"') == "OK"
+        with Peer(server, "search") as search:
+            assert search.results('QUERY c b "crash"') == ["bad"]
+        with Peer(server, "control") as control:
+            assert json.loads(control.ask("STATS").removeprefix("RESULT "))["texts_without_vector"] == 1
+
+
+def test_a_function_that_cannot_be_imported(tmp_path: Path) -> None:
+    with Server(tmp_path, {"server.embed": "no_such_package.at_all:embed"}) as server, Peer(server, "ingest") as ingest:
+        assert ingest.ask('PUSH c b o "x"') == "ERR internal_error"

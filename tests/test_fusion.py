@@ -1,0 +1,84 @@
+"""`sonicpy.fuse`, and the embedders of other packages, with stand-ins of their models."""
+
+import random
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import sonicpy
+from sonicpy import embedders
+
+
+def test_fused_scores_are_sums() -> None:
+    dice = random.Random(4)
+    for _ in range(50):
+        names = [f"o{number}" for number in range(20)]
+        words = {name: dice.random() * 3 for name in dice.sample(names, dice.randrange(20))}
+        others = {name: dice.random() for name in dice.sample(names, dice.randrange(20))}
+        ranked = sorted(words, key=lambda name: -words[name])
+        hits = sonicpy.Hits(ranked, [words[name] for name in ranked])
+        weight, limit = dice.choice([0, 0.5, 3]), dice.choice([None, 0, 5])
+        found = sonicpy.fuse(hits, dice.choice([others, list(others.items())]), weight=weight, limit=limit)
+        sums = {name: words.get(name, 0) + weight * others.get(name, 0) for name in words.keys() | others.keys()}
+        assert len(found) == (len(sums) if limit is None else min(limit, len(sums)))
+        assert found.scores == sorted(sums.values(), reverse=True)[:limit]
+        assert all(hit.score == sums[hit.object] for hit in found)
+
+
+def test_what_cannot_be_fused() -> None:
+    with pytest.raises(sonicpy.InvalidArgument, match="^hits have no scores"):
+        sonicpy.fuse(sonicpy.Hits(["o1"]), {})
+    with pytest.raises(sonicpy.InvalidArgument, match=r"^weight is -1; allowed is a number from 0 on$"):
+        sonicpy.fuse(sonicpy.Hits(["o1"], [1.0]), {}, weight=-1)
+    assert sonicpy.fuse(sonicpy.Hits(["7"], [1.0]), {7: 1.0, "8": 0.2}).scores == [1.5, 0.1], "names as push takes them"
+
+
+class Model:
+    """A model of three packages: its vectors tell how they were asked for."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        self.made = (name, options)
+
+    @classmethod
+    def from_pretrained(cls, name: str, **options: Any) -> "Model":
+        return cls(name, **options)
+
+    def encode(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0, *[-1.0] * 7] for _ in texts]
+
+    passage_embed = encode
+
+    def query_embed(self, texts: list[str]) -> list[list[float]]:
+        return [[-1.0] * 8 for _ in texts]
+
+    encode_query = query_embed
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "question"),
+    [
+        ("sentence_transformers", "SentenceTransformer", -1),
+        ("fastembed", "TextEmbedding", -1),
+        ("model2vec", "StaticModel", 1),
+    ],
+)
+def test_embedders(monkeypatch: pytest.MonkeyPatch, package: str, name: str, question: int) -> None:
+    module = ModuleType(package)
+    setattr(module, name, Model)
+    monkeypatch.setitem(sys.modules, package, module)
+    for model in ("some/model", Model("some/model", device="cpu")):
+        options = {"device": "cpu"} if isinstance(model, str) else {}
+        made = getattr(embedders, package)(model, column="m", **options)
+        assert made(["a", "b"]) == [[1.0, *[-1.0] * 7]] * 2
+        assert made.question(["a"])[0][0] == question
+        with sonicpy.open(":memory:", embed=made) as index:
+            index.push("c", "b", "o", "red")
+            likeness = index.explain("c", "b", "red").hits[0].likeness
+            assert likeness == pytest.approx(1.0 if question == 1 else 0.75)
+
+
+def test_a_model_of_a_missing_package_says_so() -> None:
+    with pytest.raises(ImportError, match="sentence_transformers"):
+        embedders.sentence_transformers("some/model")
