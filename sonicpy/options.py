@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sonicpy.arguments import language_of, number_of, switch_of, text_of
 from sonicpy.errors import InvalidArgument
+from sonicpy.filters.grammar import filter_text
+from sonicpy.filters.orders import of_text, ranges_text, sort_text
 from sonicpy.langcodes import NO_LANGUAGE, language_code
 
 LIMIT_CEILING = 2**16 - 1
@@ -144,6 +146,29 @@ class Name(NamedTuple):
         return text_of(name, value)
 
 
+class Spec(NamedTuple):
+    """A text with a grammar of its own: a filter, an order, facets.
+
+    Attributes:
+        check_text: returns the text of a value that a program gave, or raises InvalidArgument.
+    """
+
+    check_text: Callable[[Any], str]
+    is_text: bool = True
+
+    def read(self, value: str, languages: Languages) -> str:
+        """Return the text. Raises InvalidArgument, which is a ValueError, with the reason."""
+        return self.check_text(value)
+
+    def write(self, value: Any) -> str:
+        """Return the text in quotes."""
+        return f'"{self.check_text(value).translate(_ESCAPED)}"'
+
+    def check(self, name: str, value: Any) -> str | None:
+        """Return the text, or None for none."""
+        return None if value is None else self.check_text(value)
+
+
 class Option(NamedTuple):
     """An option of a command.
 
@@ -205,17 +230,42 @@ POSITION = Option(
     is_ours=True, is_argument=False,
 )  # fmt: skip
 
+FILTER = Option(
+    "filter", Spec(filter_text), None, 'FILTER("<conditions>")',
+    "only objects whose [tags and values](filters.md) meet the conditions", is_ours=True,
+)  # fmt: skip
+SORT = Option(
+    "sort", Spec(sort_text), None, 'SORT("<order>")',
+    "`score` (default), `newest`, a name of values such as `price`, `-price` for the highest first, or "
+    "`distance place 47.21,-1.55`", is_ours=True,
+)  # fmt: skip
+OF = Option(
+    "of", Spec(of_text), None, 'OF("<tags>")', "count the tags that begin so, such as `size:*, color:*`; `*`: all",
+    is_ours=True,
+)  # fmt: skip
+RANGES = Option(
+    "ranges", Spec(ranges_text), None, 'RANGES("<bounds>")',
+    "count values by ranges, such as `price: 0,1000,5000; time: 0`", is_ours=True,
+)  # fmt: skip
+APART = Option(
+    "apart", Switch(), False, "APART(1)", "each count leaves out the conditions of its own tags or values", is_ours=True
+)
+
 PAGE = LIMIT._replace(default=100)
 
 OPTIONS: dict[str, tuple[Option, ...]] = {
-    "QUERY": (LIMIT, OFFSET, LANG, SCORES, STEM, TOTAL, COMPLETE, WHOLE),
-    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE),
+    "QUERY": (
+        LIMIT, OFFSET, LANG, SCORES, STEM, TOTAL, COMPLETE, WHOLE, FILTER, SORT,
+        AFTER._replace(usage="AFTER(<object>)", sentence="with SORT, only objects behind this one of the page before"),
+    ),
+    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, FILTER),
     "SUGGEST": (LIMIT._replace(default=5),),
     "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)")),
     "COLLECTIONS": (PAGE, AFTER._replace(usage="AFTER(<collection>)")),
     "BUCKETS": (PAGE, AFTER._replace(usage="AFTER(<bucket>)")),
     "OBJECTS": (PAGE, PREFIX, AFTER._replace(usage="AFTER(<object>)"), POSITION),
     "PUSH": (LANG,),
+    "FACETS": (PAGE._replace(sentence="at most this many tags of each beginning"), LANG, STEM, COMPLETE, FILTER, OF, RANGES, APART),
 }
 """The options of each command, in the order of its fields."""
 

@@ -12,7 +12,7 @@ import sonicpy
 
 PACKAGE = Path(sonicpy.__file__).parent
 
-EVERYBODY = {"arguments", "errors", "ids", "langcodes", "options", "rules", "search", "version"}
+EVERYBODY = {"arguments", "errors", "filters", "ids", "langcodes", "options", "rules", "search", "tags", "values", "version"}
 SYSTEM = {"children", "disk", "files", "interpreter"}
 """Modules with parts that depend on the operating system."""
 ALLOWED = {
@@ -34,6 +34,7 @@ ALLOWED = {
     "evaluation": EVERYBODY | {"lexer"},
     "explore": EVERYBODY | {"index"},
     "files": set(),
+    "filters": {"errors", "ids", "tags", "values"},
     "graph": EVERYBODY | {"_native", "disk", "files"},
     "http": EVERYBODY | {"api", "client", "index"},
     "ids": {"_native", "errors"},
@@ -43,10 +44,10 @@ ALLOWED = {
     "langcodes": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
-    "options": {"arguments", "errors", "langcodes"},
+    "options": {"arguments", "errors", "filters", "langcodes"},
     "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},
     "rules": set(),
-    "search": {"ids", "options"},
+    "search": {"filters", "ids", "options"},
     "server": EVERYBODY | SYSTEM | {"channel", "config", "http", "index"},
     "store": EVERYBODY | SYSTEM | {"_native"},
     "version": set(),

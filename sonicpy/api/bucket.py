@@ -5,6 +5,7 @@ from typing import Any, Protocol, Unpack
 
 from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
+from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits
 from sonicpy.api.html import figures_table
 from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport
@@ -12,7 +13,7 @@ from sonicpy.api.shown_names import user_names
 from sonicpy.errors import SonicError
 from sonicpy.ids import ObjectName, check_bucket, check_collection
 from sonicpy.options import with_options
-from sonicpy.search import ExplainOptions, QueryOptions
+from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, QueryOptions
 
 
 class Searchable(Protocol):
@@ -32,7 +33,10 @@ class Searchable(Protocol):
         progress: OnProgress | None = None,
     ) -> PushReport: ...
     def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int: ...
-    def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits: ...
+    def query(
+        self, collection: str, bucket: str, text: str, *, facets: FacetsLike = None, **options: Unpack[QueryOptions]
+    ) -> Hits: ...
+    def facets(self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]) -> Facets: ...
     def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation: ...
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]: ...
     def words(
@@ -122,9 +126,14 @@ class Bucket:
         return self._index.pop(self.collection, self.bucket, object, text)
 
     @with_options("QUERY")
-    def query(self, text: str, **options: Unpack[QueryOptions]) -> Hits:
+    def query(self, text: str, *, facets: FacetsLike = None, **options: Unpack[QueryOptions]) -> Hits:
         """Return the objects that answer a text, best first; see `Index.query`."""
-        return self._index.query(self.collection, self.bucket, text, **options)
+        return self._index.query(self.collection, self.bucket, text, facets=facets, **options)
+
+    @with_options("FACETS")
+    def facets(self, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
+        """Return how many of the objects that answer a text hold each tag, or have a value in each range."""
+        return self._index.facets(self.collection, self.bucket, text, **options)
 
     @with_options("EXPLAIN")
     def explain(self, text: str, **options: Unpack[ExplainOptions]) -> Explanation:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, SupportsIndex, overload
 
 from sonicpy._native.hits import made_hits
+from sonicpy.api.facets import Facets
 from sonicpy.api.html import html_table
 
 
@@ -69,6 +70,7 @@ class Hits(tuple[Hit, ...]):
     _scores: tuple[float, ...] | None
     _total: int | None
     _whole: int | None
+    _facets: Facets | None = None
 
     def __new__(
         cls,
@@ -106,6 +108,17 @@ class Hits(tuple[Hit, ...]):
     def whole(self) -> int | None:
         """How many of `total` hold words of the query, or forms of them, or None if it is not known."""
         return self._whole
+
+    @property
+    def facets(self) -> Facets | None:
+        """The counts of facets over all objects that answer, or None if the query did not ask for them."""
+        return self._facets
+
+    def with_facets(self, facets: Facets) -> "Hits":
+        """Return the same hits with facets."""
+        hits = Hits(self.objects, self._scores, self._total, self._whole)
+        hits._facets = facets
+        return hits
 
     def pairs(self) -> list[tuple[str, float | None]]:
         """Return (object, score) of every hit."""

@@ -7,7 +7,7 @@ commands, not the commands: they are tuples, so two of different types can be eq
 from enum import StrEnum
 from typing import NamedTuple
 
-from sonicpy.search import Search
+from sonicpy.search import FacetSearch, Search
 
 
 class Mode(StrEnum):
@@ -26,6 +26,12 @@ class Query(Search):
 
 class Explain(Search):
     """Explain the result of a query."""
+
+    __slots__ = ()
+
+
+class Facets(FacetSearch):
+    """Count the objects of an answer by tags and values."""
 
     __slots__ = ()
 
@@ -223,6 +229,7 @@ Command = (
     | Explain
     | Stats
     | Verify
+    | Facets
 )
 """The commands that a session leaves to the server."""
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sonicpy._native.quoting import take_words
-from sonicpy.errors import CommandError
+from sonicpy.errors import CommandError, InvalidArgument
 from sonicpy.options import ESCAPES, Languages, Option
 
 _QUOTED = re.compile(rb'\("((?:[^"\\]|\\.)*)"\)', re.DOTALL)
@@ -57,6 +57,8 @@ def read_meta(line: bytes, offset: int, options: Mapping[str, Option], languages
 def _value(option: Option, value: str, languages: Languages) -> Any:
     try:
         return option.kind.read(value, languages)
+    except InvalidArgument:
+        raise
     except ValueError:
         raise CommandError("invalid_meta_value", f"{option.key}[{value}]") from None
 

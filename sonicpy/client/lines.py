@@ -10,7 +10,7 @@ from sonicpy.client.conversation import ServerInfo
 from sonicpy.errors import InvalidArgument, TooLong
 from sonicpy.ids import check_bucket, check_collection, check_object, object_name, shown
 from sonicpy.options import OPTIONS, written
-from sonicpy.search import Search
+from sonicpy.search import FacetSearch, Search
 
 NO_WORDS = quoted("\n")
 """A text without words, because servers refuse an empty one."""
@@ -88,18 +88,18 @@ def sendable(argument: str, text: Any) -> str:
     return quoted(given)
 
 
-def meta(verb: str, values: Mapping[str, Any] | Search, *, is_sonic: bool = False) -> str:
+def meta(verb: str, values: Mapping[str, Any] | Search | FacetSearch, *, is_sonic: bool = False) -> str:
     """Return the META arguments of a command, each with a space before it: LIMIT, and those that are not the default.
 
     Args:
         verb: the command, a key of OPTIONS.
-        values: of options by name, or a search.
+        values: of options by name, or a search, or a question for facets.
         is_sonic: the server is Sonic, or answers as Sonic: options without a meaning there are left out.
 
     Raises:
         InvalidArgument: a value is not Unicode.
     """
-    given = values._asdict() if isinstance(values, Search) else values
+    given = values._asdict() if isinstance(values, Search | FacetSearch) else values
     return "".join(
         written(option, given[option.name])
         for option in OPTIONS[verb]

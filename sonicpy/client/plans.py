@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from sonicpy.api.counted import Counted, counted, need_no
 from sonicpy.api.explanation import Explanation
+from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hit, Hits
 from sonicpy.arguments import language_of, nothing_behind, number_of, text_of
 from sonicpy.channel.commands import Mode
@@ -30,7 +31,7 @@ from sonicpy.client.lines import (
 from sonicpy.errors import CommandError, InvalidArgument, NotOffered
 from sonicpy.ids import ObjectName, check_collection, shown
 from sonicpy.options import LIMIT_CEILING
-from sonicpy.search import Search
+from sonicpy.search import FacetSearch, Search
 
 Value = TypeVar("Value")
 Item = TypeVar("Item")
@@ -179,6 +180,21 @@ def explain(search: Search) -> CallPlan[Explanation]:
     """Plan EXPLAIN."""
     line = _search_head("EXPLAIN", search) + meta("EXPLAIN", search)
     return Explanation.from_json((yield _search("EXPLAIN", AnswerKind.RESULT, line)).answers[0])
+
+
+def facets(asked: FacetSearch) -> CallPlan[Facets]:
+    """Plan FACETS."""
+    line = _search_head("FACETS", asked.search) + meta("FACETS", asked._replace(limit=max(asked.limit, 1)))
+    found = Facets.from_json((yield _search("FACETS", AnswerKind.RESULT, line)).answers[0])
+    return found if asked.limit else found.without_tags()
+
+
+def query_with_facets(search: Search, asked: FacetSearch | None) -> CallPlan[Hits]:
+    """Plan QUERY, and FACETS if facets are asked for with it."""
+    found = yield from query(search)
+    if asked is None:
+        return found
+    return found.with_facets((yield from facets(asked)))
 
 
 # -- listing -----------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from sonicpy.ids import EXACT_MAX
 from sonicpy.langcodes import TAG_MAX
-from sonicpy.options import ARGUMENTS, LanguageCode, Name, Number, Switch
+from sonicpy.options import APART, ARGUMENTS, OF, RANGES, LanguageCode, Name, Number, Spec, Switch
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -43,6 +43,9 @@ BucketName = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description
 NameOfObject = Annotated[str, Query(min_length=1, max_length=NAME_MAX)]
 OptionalName = Annotated[str | None, Query(min_length=1, max_length=NAME_MAX)]
 QueryText = Annotated[str, Query(max_length=QUERY_TEXT_MAX, description="text to search for")]
+Of = Annotated[str | None, Query(max_length=QUERY_TEXT_MAX, description=OF.sentence)]
+Ranges = Annotated[str | None, Query(max_length=QUERY_TEXT_MAX, description=RANGES.sentence)]
+Apart = Annotated[bool, Query(description=APART.sentence)]
 PageLimit = Annotated[int, Query(ge=0, le=LIMIT_MAX, description="maximum number of items")]
 Prefix = Annotated[str, Query(max_length=NAME_MAX, description="only names with this beginning")]
 After = Annotated[str | None, Query(max_length=NAME_MAX, description="only names behind this one, the last of a page")]
@@ -52,6 +55,7 @@ BOUNDS: dict[type, tuple[Any, dict[str, Any]]] = {
     Switch: (bool, {}),
     LanguageCode: (str | None, {"max_length": TAG_MAX}),
     Name: (str | None, {"max_length": NAME_MAX}),
+    Spec: (str | None, {"max_length": QUERY_TEXT_MAX}),
 }
 """The type of an option in JSON, and its bounds, by its kind."""
 LIMITED = {"limit": {"le": LIMIT_MAX}}
@@ -102,12 +106,23 @@ class HitJson(BaseModel):
     score: float | None = Field(description="None: the ranking has no scores")
 
 
+class FacetsJson(BaseModel):
+    """Counts over all objects that answer."""
+
+    total: int = Field(description="number of all matching objects")
+    tags: dict[str, dict[str, int]] = Field(description="by the beginning of tags: objects that hold each, most first")
+    ranges: dict[str, list[tuple[int | None, int | None, int]]] = Field(
+        description="by the name of values: from, up to (left out), and the number of objects in between"
+    )
+
+
 class HitsJson(BaseModel):
     """The answer of a query, best first."""
 
     hits: list[HitJson]
     total: int | None = Field(description="number of all matching objects, if requested")
     whole: int | None = Field(description="how many of these hold whole words, not completions or corrections alone")
+    facets: FacetsJson | None = Field(default=None, description="counts over all matching objects, if requested")
 
 
 class WordsJson(BaseModel):
@@ -144,6 +159,7 @@ class SearchJson(BaseModel):
     suggestions: list[str] = Field(description="words that complete or correct the last word")
     did_you_mean: str | None = Field(description="the text with corrected words; None: no correction")
     took_us: float = Field(description="microseconds until the answer was there")
+    facets: FacetsJson | None = Field(default=None, description="counts over all matching objects, if requested")
     shown: list[ShownJson] | None = Field(default=None, description="what each hit is shown as, if it was asked for")
 
 
@@ -222,9 +238,17 @@ class LongText(Strict):
     text: str = Field(max_length=QUERY_BODY_MAX)
 
 
+class CountedText(LongText):
+    """A long text with the facets that are counted."""
+
+    of: str | None = Field(default=None, max_length=QUERY_TEXT_MAX, description=OF.sentence)
+    ranges: str | None = Field(default=None, max_length=QUERY_TEXT_MAX, description=RANGES.sentence)
+    apart: bool = Field(default=False, description=APART.sentence)
+
+
 QueryBody: Any = create_model(
     "QueryBody",
-    __base__=LongText,
+    __base__=CountedText,
     __doc__="A query whose text is too long for an address.",
     **parameters_of("QUERY", Field),  # type: ignore[call-overload]
 )

@@ -3,7 +3,8 @@
 import asyncio
 import json
 import time
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import Query
 
@@ -18,19 +19,23 @@ from sonicpy.http.models import (
     LIMIT_MAX,
     After,
     AnyJson,
+    Apart,
     BucketName,
     CollectionName,
     CountJson,
     ExistsJson,
+    FacetsJson,
     HitJson,
     HitsJson,
     NameOfObject,
     NamesJson,
+    Of,
     OptionalName,
     PageLimit,
     Prefix,
     QueryBody,
     QueryText,
+    Ranges,
     SearchJson,
     ShownJson,
     WordsJson,
@@ -53,6 +58,7 @@ def search_operations(backend: Backend, show: Show | None = None) -> list[Operat
     return [
         Operation("GET", "/v1/query", operations.query),
         Operation("POST", "/v1/query", operations.query_by_body, id="query_by_body"),
+        Operation("GET", "/v1/facets", operations.facets),
         Operation("GET", "/v1/suggest", operations.suggest),
         Operation("GET", "/v1/search", operations.search),
         Operation("GET", "/v1/words", operations.words),
@@ -65,6 +71,14 @@ def search_operations(backend: Backend, show: Show | None = None) -> list[Operat
     ]
 
 
+class Counts(NamedTuple):
+    """The facets that are asked for with a query; see the options of FACETS."""
+
+    of: str | None
+    ranges: str | None
+    apart: bool
+
+
 class SearchOperations:
     """Operations that search."""
 
@@ -73,14 +87,45 @@ class SearchOperations:
         self._show = show
 
     @takes_options("QUERY")
-    async def query(self, collection: CollectionName, bucket: BucketName, text: QueryText, **options: Any) -> HitsJson:
+    async def query(
+        self,
+        collection: CollectionName,
+        bucket: BucketName,
+        text: QueryText,
+        of: Of = None,
+        ranges: Ranges = None,
+        apart: Apart = False,
+        **options: Any,
+    ) -> HitsJson:
         """Return the objects that answer a text, best first."""
-        return hits_json(await self._backend.call("query", collection, bucket, text, **options))
+        hits = await self._backend.call("query", collection, bucket, text, **options)
+        counts = Counts(of, ranges, apart)
+        return hits_json(hits, await self._counted(collection, bucket, text, counts, options))
+
+    async def _counted(
+        self, collection: str, bucket: str, text: str, counts: "Counts", options: Mapping[str, Any]
+    ) -> FacetsJson | None:
+        """Return the facets that are asked for with a query; None: there are none."""
+        if counts.of is None and counts.ranges is None:
+            return None
+        given = {name: options[name] for name in ("lang", "stem", "complete", "filter") if name in options}
+        found = await self._backend.call("facets", collection, bucket, text, **counts._asdict(), **given)
+        return FacetsJson(**found.to_dict())
+
+    @takes_options("FACETS")
+    async def facets(
+        self, collection: CollectionName, bucket: BucketName, text: QueryText = "", **options: Any
+    ) -> FacetsJson:
+        """Return how many of the objects that answer a text hold each tag, or have a value in each range."""
+        found = await self._backend.call("facets", collection, bucket, text, **options)
+        return FacetsJson(**found.to_dict())
 
     async def query_by_body(self, body: QueryBody) -> HitsJson:
         """Return the objects that answer a text that is too long for an address."""
-        options = body.model_dump(exclude={"collection", "bucket", "text"})
-        return hits_json(await self._backend.call("query", body.collection, body.bucket, body.text, **options))
+        options = body.model_dump(exclude={"collection", "bucket", "text", *Counts._fields})
+        hits = await self._backend.call("query", body.collection, body.bucket, body.text, **options)
+        counts = Counts(body.of, body.ranges, body.apart)
+        return hits_json(hits, await self._counted(body.collection, body.bucket, body.text, counts, options))
 
     async def suggest(
         self,
@@ -101,6 +146,9 @@ class SearchOperations:
         suggestions: PageLimit = 5,
         shown: Annotated[bool, Query(description="also what each hit is shown as")] = False,
         marked: Annotated[bool, Query(description=MARKED)] = False,
+        of: Of = None,
+        ranges: Ranges = None,
+        apart: Apart = False,
         **options: Any,
     ) -> SearchJson:
         """Return hits, completions of the last word, and a corrected text: everything for a search box."""
@@ -120,6 +168,7 @@ class SearchOperations:
             hits=found.hits,
             total=found.total,
             whole=found.whole,
+            facets=await self._counted(collection, bucket, text, Counts(of, ranges, apart), options),
             suggestions=words,
             did_you_mean=meant,
             took_us=took_us,
@@ -197,10 +246,10 @@ class SearchOperations:
         return CountJson(count=await self._backend.call("count", collection, bucket, object, of=what))
 
 
-def hits_json(hits: Hits) -> HitsJson:
-    """Return the JSON of hits."""
+def hits_json(hits: Hits, facets: FacetsJson | None = None) -> HitsJson:
+    """Return the JSON of hits, and of the facets that were counted with them."""
     found = [HitJson.model_construct(object=name, score=score) for name, score in hits.pairs()]
-    return HitsJson.model_construct(hits=found, total=hits.total, whole=hits.whole)
+    return HitsJson.model_construct(hits=found, total=hits.total, whole=hits.whole, facets=facets)
 
 
 def marked_html(shown: Shown, explained: Explanation) -> Shown:

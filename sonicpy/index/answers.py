@@ -6,19 +6,33 @@ from typing import TYPE_CHECKING, Unpack
 from sonicpy._native.ids import are_names
 from sonicpy.api.counted import Counted, counted
 from sonicpy.api.explanation import DetectedLanguage, Explanation
+from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits
 from sonicpy.arguments import language_of, not_unicode, number_of, text_of
+from sonicpy.filters.orders import facets_of
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
 from sonicpy.index.search.explain import Analysed, explain
+from sonicpy.index.search.facets import count_facets
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.query import query, query_hits
+from sonicpy.index.search.refine import Question
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.index.texts import TextReader, check_scope, lexed, one_word
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.options import with_options
-from sonicpy.search import ExplainOptions, QueryOptions, Search, asked
+from sonicpy.search import (
+    ExplainOptions,
+    FacetOptions,
+    FacetSearch,
+    FacetsLike,
+    QueryOptions,
+    Search,
+    asked,
+    facets_asked,
+    joined,
+)
 
 if TYPE_CHECKING:
     from sonicpy.index.engine import Engine
@@ -31,21 +45,48 @@ class Answers(TextReader):
     _kept: AnswerCache
 
     @with_options("QUERY")
-    def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits:
+    def query(
+        self, collection: str, bucket: str, text: str, *, facets: FacetsLike = None, **options: Unpack[QueryOptions]
+    ) -> Hits:
         """Return the objects that answer a text, best first, with their scores.
 
         Args:
+            facets: counts that are wanted with it, in `Hits.facets`: beginnings of tags such as ["size:*"], or a dict
+                of these, and of names of values with bounds: {"size:*": None, "price": [0, 1000]}.
             options: see [the options of a query](#options).
 
         Raises:
             InvalidArgument: like `push`; an option has a value that is not allowed.
         """
-        return self.find_hits(asked("QUERY", collection, bucket, text, options))
+        search = asked("QUERY", collection, bucket, text, options)
+        counted = joined(search, facets)
+        found = self.find_hits(search)
+        return found if counted is None else found.with_facets(self.find_facets(counted))
 
     @with_options("EXPLAIN")
     def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
         """Return the reasons for the answer of `query` with the same arguments. Raises like `query`."""
         return self.find_reasons(asked("EXPLAIN", collection, bucket, text, options))
+
+    @with_options("FACETS")
+    def facets(self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
+        """Return how many of the objects that answer a text hold each tag, or have a value in each range.
+
+        Raises:
+            InvalidArgument: like `query`.
+        """
+        return self.find_facets(facets_asked(collection, bucket, text, options))
+
+    def find_facets(self, asked: FacetSearch) -> Facets:
+        """Return the answer to a question for facets. Raises like `facets`."""
+        check_scope(asked.search)
+        facets = facets_of(asked.of, asked.ranges)
+        with self._engine.read_words(asked.collection, asked.bucket) as lexicon:
+            terms, matching = self._query_terms(asked.search, self._lexer(lexicon))
+            if lexicon is None:
+                return Facets(0, {each.name: {} for each in facets if each.bounds is None}, {})
+            question = Question(asked.search, terms, self.config, matching)
+            return count_facets(lexicon, question, facets, apart=asked.apart, limit=asked.limit)
 
     def find_hits(self, search: Search) -> Hits:
         """Return the answer to a search. Raises like `query`."""

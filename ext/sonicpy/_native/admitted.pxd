@@ -12,6 +12,7 @@ from sonicpy._native.query_state cimport QueryState
 
 cdef list keys_to_count(QueryState query)
 cdef uint64_t count_admitted(QueryState query) except? 0
+cdef uint64_t *admitted_bits(QueryState query, Py_ssize_t *count) except NULL
 
 
 cdef inline uint64_t kept_bits(int role, uint64_t holders) noexcept nogil:

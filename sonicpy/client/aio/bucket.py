@@ -5,12 +5,13 @@ from typing import Any, Protocol, Unpack
 
 from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
+from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits
 from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport
 from sonicpy.api.shown_names import user_names
 from sonicpy.ids import ObjectName, check_bucket, check_collection
 from sonicpy.options import with_options
-from sonicpy.search import ExplainOptions, QueryOptions
+from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, QueryOptions
 
 
 class AsyncSearchable(Protocol):
@@ -127,9 +128,14 @@ class AsyncBucket:
         return await self._client.pop(self.collection, self.bucket, object, text)
 
     @with_options("QUERY")
-    async def query(self, text: str, **options: Unpack[QueryOptions]) -> Hits:
+    async def query(self, text: str, *, facets: FacetsLike = None, **options: Unpack[QueryOptions]) -> Hits:
         """Return the objects that answer a text, best first; see `AsyncClient.query`."""
-        return await self._client.query(self.collection, self.bucket, text, **options)
+        return await self._client.query(self.collection, self.bucket, text, facets=facets, **options)
+
+    @with_options("FACETS")
+    async def facets(self, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
+        """Return how many of the objects that answer a text hold each tag, or have a value in each range."""
+        return await self._client.facets(self.collection, self.bucket, text, **options)
 
     @with_options("EXPLAIN")
     async def explain(self, text: str, **options: Unpack[ExplainOptions]) -> Explanation:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Self, Unpack
 from sonicpy.api.bucket import Bucket
 from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
+from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits
 from sonicpy.api.html import figures_table, index_tables
 from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport, Row, Shape, read_rows
@@ -24,7 +25,7 @@ from sonicpy.client.servers import Servers
 from sonicpy.errors import NotOffered, SonicError
 from sonicpy.ids import ObjectName
 from sonicpy.options import with_options
-from sonicpy.search import ExplainOptions, QueryOptions, asked
+from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, QueryOptions, asked, facets_asked, joined
 
 
 class Client:
@@ -148,9 +149,19 @@ class Client:
     # -- search --------------------------------------------------------------------------------------------------
 
     @with_options("QUERY")
-    def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits:
+    def query(
+        self, collection: str, bucket: str, text: str, *, facets: FacetsLike = None, **options: Unpack[QueryOptions]
+    ) -> Hits:
         """Return the objects that match a text, best first, with scores if the server gives them; see `Index.query`."""
-        return self._run(plans.query(asked("QUERY", collection, bucket, text, options)))
+        search = asked("QUERY", collection, bucket, text, options)
+        return self._run(plans.query_with_facets(search, joined(search, facets)))
+
+    @with_options("FACETS")
+    def facets(
+        self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]
+    ) -> Facets:
+        """Return how many of the objects that match a text hold each tag, or have a value in each range."""
+        return self._run(plans.facets(facets_asked(collection, bucket, text, options)))
 
     @with_options("EXPLAIN")
     def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation:

@@ -7,6 +7,7 @@ from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, merge
 from sonicpy.index.search.ranking import carry_out, count_whole
+from sonicpy.index.search.refine import Question, refined
 from sonicpy.search import Search
 
 
@@ -20,6 +21,8 @@ def query(
         terms: the distinct terms of the search's text.
         matching: the matching of families; None: no word has one.
     """
+    if search.is_refined:
+        return refined(lexicon, Question(search, terms, config, matching)).objects
     if not len(terms):
         return []
     _, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit)
@@ -30,6 +33,8 @@ def query_hits(
     lexicon: Lexicon, terms: Terms, config: Config, search: Search, matching: Matching | None = None
 ) -> Hits:
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
+    if search.is_refined:
+        return refined(lexicon, Question(search, terms, config, matching))
     if not len(terms):
         return Hits(total=0, whole=0) if search.total else Hits()
     plan, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit, total=search.total)

@@ -14,6 +14,7 @@ from sonicpy.channel.commands import (
     CountO,
     Exists,
     Explain,
+    Facets,
     FlushB,
     FlushC,
     FlushO,
@@ -118,6 +119,10 @@ def explain(index: "Index", command: Explain) -> bytes:
     return replies.result(index.find_reasons(command).to_json())
 
 
+def facets(index: "Index", command: Facets) -> bytes:
+    return replies.result(index.find_facets(command).to_json())
+
+
 def suggest(index: "Index", command: Suggest) -> bytes:
     collection, bucket, word, limit = command
     return replies.event("SUGGEST", index.suggest(collection, bucket, word, limit=limit))
@@ -166,6 +171,7 @@ CALLS: dict[type, Callable[["Index", Any], bytes]] = {
     CountO: count_object_words,
     Query: query,
     Explain: explain,
+    Facets: facets,
     Suggest: suggest,
     List: list_words,
     Collections: list_collections,

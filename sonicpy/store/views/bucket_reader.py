@@ -149,6 +149,17 @@ class BucketReader:
             for place, packed in RecordRow(row).records():
                 yield first + place, _unpacked(self._view, self.state.bucket, first + place, packed)
 
+    def number_of(self, oid: str) -> int | None:
+        """Return the IID of an object, or None."""
+        found = find_object(self._view, self.state, oid)
+        return None if found is None else found[0]
+
+    def existing(self, iids: list[int]) -> list[int]:
+        """Return those of some IIDs that objects have."""
+        bucket = self.state.bucket
+        names = oids_in(self._view.record_rows(bucket, iids), bucket, iids)
+        return [iid for iid, name in zip(iids, names, strict=True) if name is not None]
+
     def object_numbered(self, iid: int) -> ObjectRecord:
         """Return the record of the object with this IID. Raises StoreDamaged if there is none."""
         packed = self._view.record(self.state.bucket, iid)
