@@ -44,7 +44,7 @@ MODULES = [
     "remove_terms", "replies", "score_bounds", "slot_scores", "sonic_table", "sphere", "stem_ends", "stop_set",
     "stop_votes", "stored_postings", "term_cache", "term_mask", "term_rows", "term_windows", "terms", "turn", "varint",
     "walk", "walk_choice", "wanted_blocks", "window_bounds", "window_choice", "window_scores", "word_break",
-    "word_range", "word_source", "word_walks",
+    "word_range", "word_source", "word_walks", "tag_rows", "column_window",
 ]  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,

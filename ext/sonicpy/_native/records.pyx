@@ -12,6 +12,7 @@ Layouts (v = varint of varint.pxd; numbers of fixed size are little-endian):
     FLUSHC   5: collection
     fields   6: collection, bucket, oid, mode u8, then of each field id u8, v(size), bytes
     PUSH     7: as 1, v(rules) in place of the window, then the languages of the text as v(size) and ASCII
+    PUSH     9: as 7, but before the terms v(size) of all fields, and these as in 6: what the object gets beside the terms
 
     terms    v(number), then of each v(size), bytes, count u8, flags u8
 
@@ -39,7 +40,8 @@ cdef enum:
     PUSH = 1
     FIELDS = 6  # the kind that ends with a mode and fields
     RULED_PUSH = 7
-    KINDS = 8  # one more than the largest
+    FIELD_PUSH = 9
+    KINDS = 10  # one more than the largest
     NAMES_MAX = 3
     FRAME_BYTES = 8
     RECORD_MAX = 1 << 24
@@ -55,13 +57,13 @@ cdef struct Layout:
     bint has_window  # only with terms
 
 cdef Layout[KINDS] LAYOUTS
-LAYOUTS[PUSH] = Layout(6, 3, True, True)
+LAYOUTS[PUSH] = Layout(7, 3, True, True)
 LAYOUTS[2] = Layout(4, 3, True, False)
 LAYOUTS[3] = Layout(3, 3, False, False)
 LAYOUTS[4] = Layout(2, 2, False, False)
 LAYOUTS[5] = Layout(1, 1, False, False)
 LAYOUTS[FIELDS] = Layout(5, 3, False, False)
-LAYOUTS[RULED_PUSH] = LAYOUTS[PUSH]
+LAYOUTS[RULED_PUSH] = LAYOUTS[FIELD_PUSH] = LAYOUTS[PUSH]
 
 
 cdef class RecordCodec:
@@ -101,15 +103,18 @@ cdef class RecordCodec:
             raise TypeError(f"{mutation_class.__name__} has {LAYOUTS[kind].fields} fields")
         if kind == FIELDS:
             return packed(kind, mutation) + packed_fields(mutation[3], mutation[4])
-        if kind == PUSH and <object> PyTuple_GET_ITEM(mutation, LAYOUTS[PUSH].fields - 1) != 1:
-            kind = RULED_PUSH
+        if kind == PUSH:
+            if <object> PyTuple_GET_ITEM(mutation, LAYOUTS[PUSH].fields - 1):
+                kind = FIELD_PUSH
+            elif <object> PyTuple_GET_ITEM(mutation, LAYOUTS[PUSH].fields - 2) != 1:
+                kind = RULED_PUSH
         return packed(kind, mutation)
 
     def pack_push(
         self, str collection not None, str bucket not None, str oid not None, Terms terms not None, int rules=1
     ) -> bytes:
         """Return the record of a PUSH as `pack` does, without making the mutation."""
-        return packed(RULED_PUSH if rules > 1 else PUSH, (collection, bucket, oid, terms, 0, rules))
+        return packed(RULED_PUSH if rules > 1 else PUSH, (collection, bucket, oid, terms, 0, rules, ()))
 
     def unpack(self, bytes record not None):
         """Return the mutation of a record.
@@ -120,14 +125,22 @@ cdef class RecordCodec:
         """
         cdef int kind = (<const uint8_t *> PyBytes_AS_STRING(record))[0]  # of an empty record 0
         cdef list fields
-        if not 0 < kind < KINDS or self._classes[kind] is None and kind != RULED_PUSH:
+        if not 0 < kind < KINDS or self._classes[kind] is None and not is_ruled(kind):
             raise DamagedBytes(f"it has the unknown kind {kind}")
         fields = fields_in(kind, record)
         if kind == PUSH:
-            fields.append(1)
+            fields += [1, ()]
         elif kind == RULED_PUSH:
-            fields.insert(-1, 0)
-        return self._classes[PUSH if kind == RULED_PUSH else kind]._make(fields)
+            fields.insert(4, 0)
+            fields.append(())
+        elif kind == FIELD_PUSH:
+            fields.insert(4, 0)
+        return self._classes[PUSH if is_ruled(kind) else kind]._make(fields)
+
+
+cdef inline bint is_ruled(int kind) noexcept:
+    """Whether records of the kind are PUSHes that name their rules."""
+    return kind == RULED_PUSH or kind == FIELD_PUSH
 
 
 # -- mutations to records -----------------------------------------------------------------------------------------
@@ -140,17 +153,23 @@ cdef bytes packed(int kind, object fields):
     cdef uint64_t window = 0
     cdef Terms terms = None
     cdef bytes record, languages = b""
+    cdef tuple more = ()
+    cdef Py_ssize_t more_size = 0
     cdef uint8_t *out
     cdef int number
     for number in range(layout.names):
         names[number] = PyUnicode_AsUTF8AndSize(<object> PyTuple_GET_ITEM(fields, number), &sizes[number])
         total += varint_bytes(sizes[number]) + sizes[number]
     if layout.has_window:
-        window = <object> PyTuple_GET_ITEM(fields, layout.names + 1 + (kind == RULED_PUSH))
+        window = <object> PyTuple_GET_ITEM(fields, layout.names + 1 + is_ruled(kind))
         total += varint_bytes(window)
-    if kind == RULED_PUSH and isinstance(<object> PyTuple_GET_ITEM(fields, layout.names), Terms):
+    if is_ruled(kind) and isinstance(<object> PyTuple_GET_ITEM(fields, layout.names), Terms):
         languages = (<Terms> PyTuple_GET_ITEM(fields, layout.names)).languages
         total += varint_bytes(PyBytes_GET_SIZE(languages)) + PyBytes_GET_SIZE(languages)
+    if kind == FIELD_PUSH:
+        more = <object> PyTuple_GET_ITEM(fields, layout.fields - 1)
+        more_size = size_of_fields(more)
+        total += varint_bytes(more_size) + more_size
     if layout.has_terms:
         if not isinstance(<object> PyTuple_GET_ITEM(fields, layout.names), Terms):
             raise TypeError("the terms of a mutation are Terms")
@@ -166,10 +185,14 @@ cdef bytes packed(int kind, object fields):
         out += sizes[number]
     if layout.has_window:
         out = put_varint(out, window)
-    if kind == RULED_PUSH:
+    if is_ruled(kind):
         out = put_varint(out, PyBytes_GET_SIZE(languages))
         memcpy(out, PyBytes_AS_STRING(languages), PyBytes_GET_SIZE(languages))
         out += PyBytes_GET_SIZE(languages)
+    if kind == FIELD_PUSH:
+        out = put_varint(out, more_size)
+        put_fields(out, more)
+        out += more_size
     if layout.has_terms:
         put_terms(out, terms)
     return record
@@ -265,6 +288,7 @@ cdef list fields_in(int kind, bytes record):
     cdef uint64_t size = 0, window = 0
     cdef list fields = []
     cdef bytes languages = b""
+    cdef tuple more = ()
     cdef Terms terms
     cdef int number
     at += 1
@@ -275,17 +299,23 @@ cdef list fields_in(int kind, bytes record):
         at += size
     if layout.has_window and get_varint(&at, end, &window) < 0:
         raise DamagedBytes("its window is cut off")
-    if kind == RULED_PUSH:
+    if is_ruled(kind):
         if get_varint(&at, end, &size) < 0 or size > <uint64_t> (end - at):
             raise DamagedBytes("its languages are cut off")
         languages = PyBytes_FromStringAndSize(<const char *> at, size)
         at += size
+    if kind == FIELD_PUSH:
+        if get_varint(&at, end, &size) < 0 or size > <uint64_t> (end - at):
+            raise DamagedBytes("its fields are cut off")
+        more = take_fields(&at, at + size)
     if layout.has_terms:
         terms = take_terms(&at, end)
         terms.languages = languages
         fields.append(terms)
     if layout.has_window:
         fields.append(window)
+    if kind == FIELD_PUSH:
+        fields.append(more)
     if kind == FIELDS:
         if at == end:
             raise DamagedBytes("its mode is cut off")

@@ -107,13 +107,20 @@ class TermsCheck:
             self._words[row.term_id] = row
             if row.term_id >= self._state.next_term:
                 yield f"word {_shown(key)} has the term id {row.term_id}; the next one is {self._state.next_term}"
-            if row.live and not self._state.lexicon_version and not self._is_pending(key):
+            if row.live and self._is_forgotten(key):
                 yield f"word {_shown(key)} is in no graph and not pending"
         rows = sum(1 for _ in self._rows(COMMON))
         if rows != common:
             yield f"common has {rows} rows, words refers to {common}"
+        yield from self._live_faults(live)
+
+    def _live_faults(self, live: int) -> Iterator[str]:
         if live != self._state.live_words:
             yield f"it counts {self._state.live_words} live words instead of {live}"
+
+    def _is_forgotten(self, word: bytes) -> bool:
+        """Return whether the next graph would lack a word."""
+        return not self._state.lexicon_version and not self._is_pending(word)
 
     def _is_pending(self, word: bytes) -> bool:
         return self._transaction.get(PENDING, bucket_key(self._state.bucket) + word) is not None

@@ -26,6 +26,7 @@ from sonicpy.store.rows.keys import (
     BUCKET_MAX,
     bucket_of,
     is_staged,
+    owner_of,
     scope_key,
     scope_of,
 )
@@ -140,5 +141,5 @@ def _number_faults(transaction: Transaction, states: dict[Scope, BucketState]) -
             yield f"bucket number {number} is not below the next one, {following}"
     for table in BUCKET_TABLES:
         for number in buckets_in(transaction, table):
-            if number not in named and number not in dropped:
+            if (owner := owner_of(number)) not in named and owner not in dropped:
                 yield f"table {TABLE_NAMES[table].decode()} has rows of bucket {number}, which does not exist"

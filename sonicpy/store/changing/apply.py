@@ -17,8 +17,9 @@ from sonicpy.store.changing.mutations import (
     names_of,
 )
 from sonicpy.store.changing.remove_steps import flush_collection, flush_object, settle, step
-from sonicpy.store.fields.all_fields import FIELDS
+from sonicpy.store.fields.all_fields import FIELDS, TERMS
 from sonicpy.store.fields.field import FieldMode
+from sonicpy.store.views.bucket_reader import find_object
 
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
@@ -64,7 +65,7 @@ def take_step(view: "WriteView") -> bool:
 
 
 def _push(view: "WriteView", mutation: PushTerms, new: bool) -> int:
-    collection, bucket, oid, terms, _, rules = mutation
+    collection, bucket, oid, terms, _, rules, fields = mutation
     removals = view.removals
     if removals.objects or removals.collections:
         settle(view, collection, bucket, oid)
@@ -73,6 +74,8 @@ def _push(view: "WriteView", mutation: PushTerms, new: bool) -> int:
         return 1
     if terms.languages:
         writer.count_languages(terms.languages)
+    for id, value in fields:
+        FIELDS[id].apply(writer, oid, FieldMode.ADD, value)
     return 0
 
 
@@ -102,10 +105,15 @@ def _flush_collection(view: "WriteView", mutation: FlushCollection, in_steps: bo
 
 
 def _change_fields(view: "WriteView", mutation: ChangeFields, in_steps: bool) -> int:
+    """Change fields of a bucket, or of an object; return whether this was there. Only terms make a missing one."""
+    if mutation.oid and not any(id == TERMS.id for id, _ in mutation.fields):
+        state = view.bucket(mutation.collection, mutation.bucket)
+        if state is None or find_object(view, state, mutation.oid) is None:
+            return 0
     writer, mode = writer_of(view, mutation.collection, mutation.bucket), FieldMode(mutation.mode)
     for id, value in mutation.fields:
         FIELDS[id].apply(writer, mutation.oid, mode, value)
-    return 0
+    return int(bool(mutation.oid))
 
 
 APPLY: "dict[type[Mutation], Callable[[WriteView, Any, bool], int]]" = {

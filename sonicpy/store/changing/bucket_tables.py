@@ -8,10 +8,14 @@ from sonicpy._native.dense_records import dense_row
 from sonicpy._native.impact_rows import ImpactRow, block_pairs
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
-from sonicpy.store.disk.transaction import IMPACTS, OBJECTS, OIDS, POSTINGS, StoredRow
+from sonicpy._native.remove_terms import RemoveTerms
+from sonicpy._native.varint import DamagedBytes
+from sonicpy.errors import StoreDamaged
+from sonicpy.store.disk.transaction import COMMON, IMPACTS, OBJECTS, OIDS, POSTINGS, WORDS, StoredRow
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, block_position, object_key
+from sonicpy.store.rows.numbered_terms import drop_terms
 from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.bucket_reader import find_among
 
@@ -85,6 +89,25 @@ class BucketTables:
     def write_blocks(self, rows: list[StoredRow]) -> None:
         """Write (key, block) pairs into `postings`."""
         self._transaction.put_many(POSTINGS, rows)
+
+    def change_words(self, change: RemoveTerms) -> None:
+        """Write the changed rows and postings of the words that an object loses; the cache of words is written."""
+        transaction, bucket = self._transaction, self._state.bucket
+        self._view.terms.forget(change.word_keys)
+        try:
+            needed = change.take_rows(stored_words(transaction, change.word_keys))
+            change.take_blocks(self.read_blocks(needed))
+        except DamagedBytes as error:
+            raise StoreDamaged(f"bucket {bucket}: {error}") from error
+        self.write_blocks(change.blocks)
+        if not self._view.by_association:
+            self.drop_impacts(change.deleted_blocks)
+        transaction.delete_many(POSTINGS, change.deleted_blocks)
+        transaction.put_many(WORDS, change.words())
+        transaction.put_many(COMMON, change.common)
+        transaction.delete_many(WORDS, change.deleted_words)
+        transaction.delete_many(COMMON, change.deleted_common)
+        drop_terms(transaction, bucket, change.deleted_terms)
 
     def put_impacts(self, blocks: list[StoredRow]) -> None:
         """Write the impacts of new blocks.

@@ -41,6 +41,7 @@ class BucketWriter:
         self.rules = view.rules(state.bucket)
         """By which its texts are cut."""
         self._letters = counts_letters(self.rules)
+        self._found: tuple[str, int] | None = None  # the object that `iid_of` was asked for last
         self.push = self._tables.push_writer(letters=self._letters).push
         """Add the terms of a text to an object; see `PushWriter.push`."""
 
@@ -51,6 +52,13 @@ class BucketWriter:
             if not waiting:
                 self.view.note_languages_wait(self.state.bucket)
             waiting[languages] = waiting.get(languages, 0) + 1
+
+    def iid_of(self, oid: str) -> int | None:
+        """Return the IID of an object; None: there is none."""
+        if self._found is None or self._found[0] != oid:
+            found = find_object(self.view, self.state, oid)
+            self._found = None if found is None else (oid, found[0])
+        return None if self._found is None else self._found[1]
 
     def replace(self, oid: str, terms: Terms) -> None:
         """Give an object (created if it is missing) these terms, and take away all others; it keeps its IID."""
@@ -75,14 +83,15 @@ class BucketWriter:
         self.push(oid, terms)
 
     def pop(self, oid: str, words: list[bytes]) -> int:
-        """Remove words from an object; delete it if none is left; return the number of removed words, except hidden
-        ones."""
+        """Remove words from an object; delete it if it holds nothing then; return the number of removed words, except
+        hidden ones."""
         self.view.flush_term_rows()
         found = find_object(self.view, self.state, oid)
         if found is None or (self.view.by_association and not len(found[1])):
             return 0  # Sonic's POP leaves an object alone that never held a word
         iid, record = found
-        return self._remove(iid, record, self._with_joints(record, words) if self._letters else words)
+        words = self._with_joints(record, words) if self._letters else words
+        return self._remove(iid, record, words, keeps_object=any(field.holds(self, iid) for field in beside_terms()))
 
     def flush_object(self, oid: str) -> int:
         """Delete an object; return its number of words, hidden ones not counted."""
@@ -126,7 +135,7 @@ class BucketWriter:
         change = RemoveTerms(
             self.state.bucket, iid, self._words(record), record, self.view.by_association, self._letters
         )
-        self._change_words(change)
+        self._tables.change_words(change)
         if change.turned:
             self._note_vanished(change, Why.ORPHANED)
         self.state.live_words += change.live_change
@@ -154,7 +163,7 @@ class BucketWriter:
         state = self.state
         self._note_rewritten(record)
         change = RemoveTerms(state.bucket, iid, words, record, self.view.by_association, self._letters)
-        self._change_words(change)
+        self._tables.change_words(change)
         if change.turned:
             self._note_vanished(change, Why.ORPHANED if len(record) == change.removed else Why.POPPED)
         state.live_words += change.live_change
@@ -176,26 +185,8 @@ class BucketWriter:
         if why is not Why.ORPHANED or not self.view.by_association:
             self.view.note_pending(self.state, change.changed_words(), why)
 
-    def _change_words(self, change: RemoveTerms) -> None:
-        """Write the changed rows and postings of words."""
-        transaction = self._transaction
-        self.view.terms.forget(change.word_keys)
-        try:
-            needed = change.take_rows(stored_words(transaction, change.word_keys))
-            change.take_blocks(self._tables.read_blocks(needed))
-        except DamagedBytes as error:
-            raise StoreDamaged(f"bucket {self.state.bucket}: {error}") from error
-        self._tables.write_blocks(change.blocks)
-        if not self.view.by_association:
-            self._tables.drop_impacts(change.deleted_blocks)
-        transaction.delete_many(POSTINGS, change.deleted_blocks)
-        transaction.put_many(WORDS, change.words())
-        transaction.put_many(COMMON, change.common)
-        transaction.delete_many(WORDS, change.deleted_words)
-        transaction.delete_many(COMMON, change.deleted_common)
-        drop_terms(transaction, self.state.bucket, change.deleted_terms)
-
     def _drop_object(self, iid: int, record: ObjectRecord) -> None:
+        self._found = None
         for field in beside_terms():
             field.remove(self, iid, record)
         hash = name_hash(record.oid)

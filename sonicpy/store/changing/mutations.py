@@ -27,6 +27,7 @@ class PushTerms(NamedTuple):
     Attributes:
         window: a number of the record's format, which has no effect.
         rules: by which the text was cut: those of the bucket, which a new bucket gets.
+        fields: what the object gets behind the terms: of each field its id in FIELDS, and its value.
     """
 
     collection: str
@@ -35,6 +36,7 @@ class PushTerms(NamedTuple):
     terms: Terms
     window: int = 0
     rules: int = FIRST
+    fields: tuple[tuple[int, bytes], ...] = ()
 
 
 class PopTerms(NamedTuple):
@@ -104,6 +106,9 @@ FIELD_BYTE = bytes((FIELD_KIND,))
 RULED_KIND = 7
 RULED_BYTE = bytes((RULED_KIND,))
 """The first byte of a PUSH that names its rules."""
+FIELD_PUSH_KIND = 9
+FIELD_PUSH_BYTE = bytes((FIELD_PUSH_KIND,))
+"""The first byte of a PUSH with fields."""
 RULED_USES = frozenset((uses.FACTS, uses.RULES_8))
 KINDS: dict[int, type[Mutation]] = {
     1: PushTerms, 2: PopTerms, 3: FlushObject, 4: FlushBucket, 5: FlushCollection, FIELD_KIND: ChangeFields
@@ -132,7 +137,7 @@ def unpack_mutation(record: bytes) -> Mutation:
         StoreDamaged: the record is cut off, or is none.
         StoreError: a newer version wrote it; the message names the unknown part.
     """
-    if record and record[0] > RULED_KIND:
+    if record and record[0] > RULED_KIND and record[0] != FIELD_PUSH_KIND:
         check_known([f"records of kind {record[0]}"], RECORD)
     try:
         mutation: Mutation = _CODEC.unpack(record)
@@ -140,8 +145,9 @@ def unpack_mutation(record: bytes) -> Mutation:
         raise StoreDamaged(f"a record of the log cannot be read: {error}") from error
     if type(mutation) is PushTerms and mutation.rules not in KNOWN:
         check_known([f"rules {mutation.rules}"], RECORD)
-    if type(mutation) is ChangeFields:
+    if isinstance(mutation, PushTerms | ChangeFields):
         check_known([f"field {id}" for id, _ in mutation.fields if id not in FIELDS], RECORD)
+    if type(mutation) is ChangeFields:
         check_known([f"mode {mutation.mode}"] if mutation.mode not in MODES else [], RECORD)
     return mutation
 
@@ -150,8 +156,11 @@ def uses_of_record(record: bytes) -> frozenset[str]:
     """Return the names, of `uses.KNOWN`, that a record uses beyond kinds 1 to 5. Raises as `unpack_mutation`."""
     if record[:1] == RULED_BYTE:
         return RULED_USES
-    if record[:1] != FIELD_BYTE:
+    if record[:1] not in (FIELD_BYTE, FIELD_PUSH_BYTE):
         return frozenset()
     mutation = unpack_mutation(record)
-    assert isinstance(mutation, ChangeFields)
-    return frozenset({FIELD_RECORDS}.union(name for id, _ in mutation.fields if (name := FIELDS[id].name) is not None))
+    assert isinstance(mutation, PushTerms | ChangeFields)
+    names = {FIELD_RECORDS}.union(name for id, _ in mutation.fields if (name := FIELDS[id].name) is not None)
+    if isinstance(mutation, PushTerms) and mutation.rules != FIRST:
+        names |= RULED_USES
+    return frozenset(names)

@@ -5,12 +5,16 @@ from typing import Final
 
 from sonicpy.store.fields.facts import Facts
 from sonicpy.store.fields.field import Field
+from sonicpy.store.fields.tag_field import Tags
 from sonicpy.store.fields.term_field import Terms
+from sonicpy.store.fields.value_field import Values
 
 TERMS: Final = Terms()
 FACTS: Final = Facts()
+TAGS: Final = Tags()
+VALUES: Final = Values()
 
-FIELDS: Final[dict[int, Field]] = {field.id: field for field in (TERMS, FACTS)}
+FIELDS: Final[dict[int, Field]] = {field.id: field for field in (TERMS, FACTS, TAGS, VALUES)}
 """By the number in records; terms come first."""
 
 

@@ -12,11 +12,15 @@ from sonicpy.errors import StoreError
 FACTS: Final = "facts"
 RULES_8: Final = "rules 8"
 FIELD_RECORDS: Final = "fields"
+TAGS: Final = "tags"
+VALUES: Final = "values"
 
 KNOWN: Final[dict[str, str]] = {
     FACTS: "the table `facts`: what holds for a bucket as a whole",
     RULES_8: "buckets whose texts are cut by the rules 8; records of PUSH that name the rules",
     FIELD_RECORDS: "records of kind 6, in the entries of a cluster's log: a mode and fields",
+    TAGS: "tags of objects: the table `tags`, and rows of words and postings under numbers of buckets from 2**31 on",
+    VALUES: "named values of objects: the table `columns`",
 }
 """Each name with its meaning."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from sonicpy._native.completions import pack_completions
 from sonicpy._native.length_masks import LengthMasks
@@ -21,6 +21,10 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import bucket_key, term_key, word_key
 from sonicpy.store.views.bucket_rows import BucketRows
 
+if TYPE_CHECKING:
+    from sonicpy.store.views.column_reader import ColumnReader
+    from sonicpy.store.views.tag_reader import TagReader
+
 
 class BucketReader:
     """Reads one bucket through a view."""
@@ -38,6 +42,21 @@ class BucketReader:
     def rules(self) -> int:
         """The rules by which the texts of the bucket are cut."""
         return self._view.rules(self.state.bucket)
+
+    @property
+    def view(self) -> BucketRows:
+        """What it reads through."""
+        return self._view
+
+    @property
+    def tags(self) -> "TagReader | None":
+        """The tags of the bucket; None: no object has one."""
+        return self._view.tag_reader(self)
+
+    @property
+    def columns(self) -> "ColumnReader | None":
+        """The values of the objects of the bucket; None: there are none."""
+        return self._view.column_reader(self)
 
     def words(self, terms: list[bytes]) -> list[TermInfo | None]:
         """Return the row of each term; None: no object holds the term."""

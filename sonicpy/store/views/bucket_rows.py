@@ -1,11 +1,16 @@
 """The rows that a `BucketReader` reads, whichever view shows them: `View` documents each."""
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sonicpy._native.word_range import WordRange
 from sonicpy.store.disk.transaction import StoredRow, Transaction
 from sonicpy.store.rows.bucket_state import BucketState
+
+if TYPE_CHECKING:
+    from sonicpy.store.views.bucket_reader import BucketReader
+    from sonicpy.store.views.column_reader import ColumnReader
+    from sonicpy.store.views.tag_reader import TagReader
 
 
 class BucketRows(Protocol):
@@ -27,3 +32,5 @@ class BucketRows(Protocol):
     def record_rows(self, bucket: int, iids: list[int]) -> dict[bytes, bytes]: ...
     def record(self, bucket: int, iid: int) -> bytes | None: ...
     def named(self, state: BucketState, oid: bytes, hash: int) -> Iterable[int]: ...
+    def tag_reader(self, owner: "BucketReader") -> "TagReader | None": ...
+    def column_reader(self, owner: "BucketReader") -> "ColumnReader | None": ...
