@@ -12,7 +12,7 @@ import sonicpy
 
 PACKAGE = Path(sonicpy.__file__).parent
 
-EVERYBODY = {"arguments", "errors", "ids", "langcodes", "options", "rules", "search", "version"}
+EVERYBODY = {"arguments", "errors", "ids", "langcodes", "options", "rules", "search", "tags", "values", "version"}
 SYSTEM = {"children", "disk", "files", "interpreter"}
 """Modules with parts that depend on the operating system."""
 ALLOWED = {
@@ -49,6 +49,8 @@ ALLOWED = {
     "search": {"ids", "options"},
     "server": EVERYBODY | SYSTEM | {"channel", "config", "http", "index"},
     "store": EVERYBODY | SYSTEM | {"_native"},
+    "tags": {"errors", "ids"},
+    "values": {"errors", "ids"},
     "version": set(),
 }
 """The rooms that the files of a room may import."""

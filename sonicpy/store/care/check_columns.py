@@ -38,5 +38,5 @@ def column_faults(transaction: Transaction, state: BucketState) -> Iterator[str]
                 yield f"column {number}: object {first + place} has a value, but does not exist"
     for number in counted.keys() | set(range(len(columns))):
         column = columns[number] if number < len(columns) else Column("")
-        if column.count != counted[number] or bool(column.name) != bool(column.count):
-            yield f"column {number}, {column.name!r}, counts {column.count} values instead of {counted[number]}"
+        if column.held != counted[number] or bool(column.name) != bool(column.held):
+            yield f"column {number}, {column.name!r}, counts {column.held} values instead of {counted[number]}"
