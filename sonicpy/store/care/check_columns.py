@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 from sonicpy._native.column_window import OBJECTS_PER_COLUMN_ROW, ColumnRow
 from sonicpy._native.keys import bucket_key
-from sonicpy.store.care.check_tags import ObjectsThere
 from sonicpy.store.disk.transaction import COLUMNS, FACTS, Transaction
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.column_names import COLUMN_NAMES, Column, unpack_columns
 from sonicpy.store.rows.keys import column_row_of, fact_key, fact_kind
 from sonicpy.store.rows.meta import uses_of
+from sonicpy.store.rows.objects_there import ObjectsThere
 
 KEY_BYTES = 10
 """Of a bucket, a column and a row."""
