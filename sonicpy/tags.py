@@ -27,9 +27,9 @@ def tag_of(tag: Any) -> str:
         InvalidArgument: it is none.
     """
     if isinstance(tag, str) and not _UNFIT.search(tag):
-        tag = normalize("NFC", tag)
-        if 0 < len(tag) <= TAG_BYTES_MAX and len(tag.encode()) <= TAG_BYTES_MAX:
-            return tag
+        normal = normalize("NFC", tag)
+        if 0 < len(normal) <= TAG_BYTES_MAX and len(normal.encode()) <= TAG_BYTES_MAX:
+            return normal
     raise InvalidArgument(f"a tag is {shown(tag)}; allowed are {TAG}", "invalid_meta_value", f"TAGS[{shown(tag)}]")
 
 

@@ -20,6 +20,7 @@ NAME_BYTES_MAX: Final = 64
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]{0,63}\Z")
 NAME_RULE: Final = "1 to 64 ASCII letters, digits, _ - and ., the first a letter or _"
 VALUE_MIN, VALUE_MAX = -(2**63), 2**63 - 1
+DEGREES: Final = re.compile(r"[+-]?[0-9]{1,3}(\.[0-9]{1,30})?\Z")
 DEGREE: Final = 10**7
 """Units of a degree."""
 LATITUDE_MAX, LONGITUDE_MAX = 90 * DEGREE, 180 * DEGREE
@@ -133,8 +134,8 @@ def _value(value: Any) -> Value | None:
         return Value((value - EPOCH.date()).days * 86_400)
     if isinstance(value, SupportsIndex):  # True and False, and numbers of numpy, too
         return Value(value.__index__())
-    if isinstance(value, Rational | Decimal | float) and value == int(value):
-        return Value(int(value))
+    if isinstance(value, Rational | Decimal | float) and value == (whole := int(value)):  # type: ignore[arg-type]
+        return Value(whole)
     return None
 
 
@@ -157,7 +158,7 @@ def _point(latitude: Any, longitude: Any) -> int:
 
 def _units(degrees: Any) -> int:
     """Return degrees in 1e-7 degree, rounded half to even. Raises ValueError or InvalidOperation."""
-    if isinstance(degrees, bool) or (isinstance(degrees, str) and not re.fullmatch(r"[+-]?[0-9]{1,3}(\.[0-9]{1,30})?", degrees)):
+    if isinstance(degrees, bool) or (isinstance(degrees, str) and not DEGREES.match(degrees)):
         raise ValueError(f"{degrees!r} is no number of degrees")
     number = Decimal(str(degrees))
     if not number.is_finite() or abs(number) > 1000:

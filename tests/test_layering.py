@@ -12,7 +12,9 @@ import sonicpy
 
 PACKAGE = Path(sonicpy.__file__).parent
 
-EVERYBODY = {"arguments", "errors", "filters", "ids", "langcodes", "options", "rules", "search", "tags", "values", "version"}
+EVERYBODY = {
+    "arguments", "errors", "filters", "ids", "langcodes", "options", "rules", "search", "tags", "values", "version",
+}  # fmt: skip
 SYSTEM = {"children", "disk", "files", "interpreter"}
 """Modules with parts that depend on the operating system."""
 ALLOWED = {
@@ -50,6 +52,8 @@ ALLOWED = {
     "search": {"filters", "ids", "options"},
     "server": EVERYBODY | SYSTEM | {"channel", "config", "http", "index"},
     "store": EVERYBODY | SYSTEM | {"_native"},
+    "tags": {"errors", "ids"},
+    "values": {"errors", "ids"},
     "version": set(),
 }
 """The rooms that the files of a room may import."""

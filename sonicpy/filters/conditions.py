@@ -3,15 +3,12 @@
 A tree has one form for each meaning: a comparison is a Range, `a AND b AND c` is one All of three.
 """
 
-import json
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from sonicpy.tags import shown_tag
+
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
-KEYWORDS = frozenset({"AND", "OR", "NOT", "IN", "HAS", "WITHIN", "OF"})
-BARE = re.compile(r"[\w.:/-]+")
-"""The letters of a tag or a name that needs no quotes."""
 TAG_NAME = "tag"
 """The name that stands for tags in `tag IN (...)`."""
 
@@ -88,11 +85,6 @@ def clauses(condition: Condition) -> tuple[Condition, ...]:
     return condition.conditions if isinstance(condition, All) else (condition,)
 
 
-def text_of_tag(tag: str) -> str:
-    """Return a tag as a filter names it: in quotes unless it is letters, digits and `_ - . : /`, or a keyword."""
-    return tag if BARE.fullmatch(tag) and tag not in KEYWORDS else json.dumps(tag, ensure_ascii=False)
-
-
 def text_of(condition: Condition) -> str:
     """Return the text of a condition, which reads as the same condition."""
     return _WRITERS[type(condition)](condition)
@@ -100,15 +92,15 @@ def text_of(condition: Condition) -> str:
 
 def _tags(condition: Tagged) -> str:
     if len(condition.tags) == 1:
-        return text_of_tag(condition.tags[0])
-    return f"{TAG_NAME} IN ({', '.join(map(text_of_tag, condition.tags))})"
+        return shown_tag(condition.tags[0])
+    return f"{TAG_NAME} IN ({', '.join(map(shown_tag, condition.tags))})"
 
 
 def _range(condition: Range) -> str:
     name, low, high = condition
     if low == INT_MIN and high == INT_MAX:
-        return f"HAS {text_of_tag(name)}"
-    name = text_of_tag(name)
+        return f"HAS {shown_tag(name)}"
+    name = shown_tag(name)
     if low == high:
         return f"{name} = {low}"
     bounds = [f"{name} >= {low}"] * (low != INT_MIN) + [f"{name} <= {high}"] * (high != INT_MAX)
@@ -116,12 +108,12 @@ def _range(condition: Range) -> str:
 
 
 def _among(condition: Among) -> str:
-    return f"{text_of_tag(condition.name)} IN ({', '.join(map(str, condition.values))})"
+    return f"{shown_tag(condition.name)} IN ({', '.join(map(str, condition.values))})"
 
 
 def _within(condition: Within) -> str:
     name, meters, latitude, longitude = condition
-    return f"{text_of_tag(name)} WITHIN {meters}m OF {degrees(latitude)},{degrees(longitude)}"
+    return f"{shown_tag(name)} WITHIN {meters}m OF {degrees(latitude)},{degrees(longitude)}"
 
 
 def _not(condition: Not) -> str:

@@ -12,7 +12,6 @@ A tag or a name is a word of letters, digits and `_ - . : /`, or any text in quo
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any as AnyValue
@@ -20,10 +19,8 @@ from typing import NamedTuple, NoReturn
 
 from sonicpy.errors import InvalidArgument
 from sonicpy.filters.conditions import (
-    BARE,
     INT_MAX,
     INT_MIN,
-    KEYWORDS,
     TAG_NAME,
     All,
     Among,
@@ -37,12 +34,12 @@ from sonicpy.filters.conditions import (
     text_of,
 )
 from sonicpy.ids import shown
+from sonicpy.tags import GRAMMAR_WORDS, tag_of
 
 LITERALS_MAX = 64
 MEMBERS_MAX = 1_000
 DEPTH_MAX = 32
 LENGTH_MAX = 256 * 1024
-TAG_BYTES_MAX = 128
 SPHERE_MAX = 20_037_509
 """In metres: half of the way round the earth, so every point is within it."""
 
@@ -71,7 +68,7 @@ class Token(NamedTuple):
     @property
     def is_name(self) -> bool:
         """Whether it is a tag or a name of values."""
-        return self.kind == "quoted" or (self.kind == "word" and self.text not in KEYWORDS)
+        return self.kind == "quoted" or (self.kind == "word" and self.text not in GRAMMAR_WORDS)
 
     def is_word(self, keyword: str) -> bool:
         """Return whether it is a keyword."""
@@ -117,20 +114,6 @@ def conjunction(conditions: Iterable[Condition]) -> Condition:
     """Return the condition that all of some conditions are met."""
     found = tuple(conditions)
     return found[0] if len(found) == 1 else All(found)
-
-
-def tag_of(text: str) -> str:
-    """Return a tag in the form in which tags are compared: NFC. Raises InvalidArgument."""
-    tag = unicodedata.normalize("NFC", text)
-    try:
-        size = len(tag.encode())
-    except UnicodeEncodeError as error:
-        raise refused(f"a filter names the tag {shown(text)}, which is not Unicode") from error
-    if not 1 <= size <= TAG_BYTES_MAX:
-        raise refused(f"a filter names a tag of {size:,} bytes; allowed are 1 to {TAG_BYTES_MAX}")
-    if any(unicodedata.category(letter) == "Cc" for letter in tag):
-        raise refused(f"a filter names the tag {shown(tag)}; allowed are tags without control characters")
-    return tag
 
 
 def refused(message: str) -> InvalidArgument:

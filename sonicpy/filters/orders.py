@@ -5,8 +5,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sonicpy.filters.conditions import INT_MAX, INT_MIN
-from sonicpy.filters.grammar import NUMBER, point_of, refused, tag_of
+from sonicpy.filters.grammar import NUMBER, point_of, refused
 from sonicpy.ids import shown
+from sonicpy.tags import tag_of
 
 SCORE, NEWEST = "score", "newest"
 DISTANCE = "distance"

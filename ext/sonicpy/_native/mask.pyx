@@ -288,7 +288,10 @@ cdef class Alive(Mask):
     cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
         cdef uint64_t some = 0
         cdef Py_ssize_t word
-        self.lengths.mark(1, window, bits)
+        if window << WINDOW_BITS < self.lengths.packed.count:
+            self.lengths.mark(1, window, bits)
+        else:
+            memset(bits, 0xFF, ROW_BYTES)
         for word in range(WINDOW_WORDS):
             bits[word] = ~bits[word] | self.others.all_bits[window * WINDOW_WORDS + word]
             some |= bits[word]

@@ -97,14 +97,15 @@ def everybody(reader: BucketReader, condition: Condition | None) -> Mask:
 
 def alive(reader: BucketReader) -> Mask:
     """Return the objects of a bucket."""
-    lengths = reader.lengths()
-    without_words = [iid for iid in range(len(lengths)) if not lengths[iid]] if lengths.count(0) else []
+    lengths, count = reader.lengths(), reader.state.next_iid
+    without_words = [iid for iid, length in enumerate(lengths) if not length] if lengths.count(0) else []
+    without_words += range(len(lengths), count)
     return Alive(window_count(reader), reader.length_masks(), reader.existing(without_words))
 
 
 def window_count(reader: BucketReader) -> int:
     """Return the number of windows of a bucket."""
-    return (len(reader.lengths()) >> WINDOW_BITS) + 1
+    return (max(len(reader.lengths()), reader.state.next_iid) >> WINDOW_BITS) + 1
 
 
 def holds_strangers(condition: Condition) -> bool:

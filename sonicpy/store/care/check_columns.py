@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 from sonicpy._native.column_window import OBJECTS_PER_COLUMN_ROW, ColumnRow
 from sonicpy._native.keys import bucket_key
-from sonicpy.store.care.check_tags import ObjectsThere
 from sonicpy.store.disk.transaction import COLUMNS, FACTS, Transaction
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.column_names import COLUMN_NAMES, Column, unpack_columns
 from sonicpy.store.rows.keys import column_row_of, fact_key, fact_kind
 from sonicpy.store.rows.meta import uses_of
+from sonicpy.store.rows.objects_there import ObjectsThere
 
 KEY_BYTES = 10
 """Of a bucket, a column and a row."""
@@ -38,5 +38,5 @@ def column_faults(transaction: Transaction, state: BucketState) -> Iterator[str]
                 yield f"column {number}: object {first + place} has a value, but does not exist"
     for number in counted.keys() | set(range(len(columns))):
         column = columns[number] if number < len(columns) else Column("")
-        if column.count != counted[number] or bool(column.name) != bool(column.count):
-            yield f"column {number}, {column.name!r}, counts {column.count} values instead of {counted[number]}"
+        if column.held != counted[number] or bool(column.name) != bool(column.held):
+            yield f"column {number}, {column.name!r}, counts {column.held} values instead of {counted[number]}"

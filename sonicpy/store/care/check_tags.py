@@ -5,14 +5,14 @@ from itertools import chain
 
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.object_record import ObjectRecord
-from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy._native.tag_rows import OBJECTS_PER_TAG_ROW, TagRow
 from sonicpy.store.care.check_terms import TermsCheck
-from sonicpy.store.disk.transaction import FACTS, OBJECTS, TAGS, WORDS, Transaction
+from sonicpy.store.disk.transaction import FACTS, TAGS, WORDS, Transaction
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.keys import TAGS_MARK, fact_key, object_key, owner_of
+from sonicpy.store.rows.keys import TAGS_MARK, fact_key, owner_of
 from sonicpy.store.rows.meta import uses_of
+from sonicpy.store.rows.objects_there import ObjectsThere
 from sonicpy.store.rows.tag_counts import TAG_COUNTS, TagCounts, unpack_tag_counts
 
 NO_NAME = b"-"
@@ -63,28 +63,8 @@ class TagsCheck(TermsCheck):
     def _count_faults(self) -> Iterator[str]:
         counted = self._counts._replace(live=len(self._words), held=self._held)
         if counted != self._counts:
-            yield f"the bucket counts {self._counts.live} tags with {self._counts.held} holders instead of {counted[1:]}"
-
-
-class ObjectsThere:
-    """The objects of a bucket, asked for by rising IIDs: rows are read once.
-
-    Args:
-        bucket: its number.
-    """
-
-    def __init__(self, transaction: Transaction, bucket: int) -> None:
-        self._transaction = transaction
-        self._bucket = bucket
-        self._row: tuple[int, frozenset[int]] = -1, frozenset()
-
-    def __contains__(self, iid: int) -> bool:
-        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
-        if self._row[0] != number:
-            packed = self._transaction.get(OBJECTS, object_key(self._bucket, number))
-            records = [] if packed is None else RecordRow(packed).records()
-            self._row = number, frozenset(place for place, _ in records)
-        return place in self._row[1]
+            held, right = (f"{counts.live} tags with {counts.held} holders" for counts in (self._counts, counted))
+            yield f"the bucket counts {held} instead of {right}"
 
 
 def tag_faults(transaction: Transaction, state: BucketState) -> Iterator[str]:

@@ -8,6 +8,8 @@ from sonicpy._native.keys import bucket_key
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.ids import Scope
+from sonicpy.store.care.check_columns import column_faults
+from sonicpy.store.care.check_tags import tag_faults
 from sonicpy.store.care.check_terms import TermsCheck
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.slices import lasting_faults, slices
@@ -73,7 +75,8 @@ def bucket_faults(transaction: Transaction, scope: Scope) -> Iterator[str]:
         state = View(transaction).bucket(*scope)
         if state is not None:
             found = (field.faults(transaction, state) for field in FIELDS.values())
-            for fault in chain(TermsCheck(transaction, state).faults(), *found):
+            checked = TermsCheck(transaction, state).faults()
+            for fault in chain(checked, tag_faults(transaction, state), column_faults(transaction, state), *found):
                 yield f"{name}: {fault}"
     except (DamagedBytes, StoreError) as error:
         yield f"{name}: cannot be read to its end: {error}"

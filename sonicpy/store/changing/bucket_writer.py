@@ -1,5 +1,6 @@
 """One bucket inside the write transaction: PUSH, POP and FLUSHO change its words, postings and objects."""
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sonicpy._native.lengths import pack_length
@@ -7,19 +8,18 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.parts import JOINT_MARK
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.terms import PART, STOP, Terms
-from sonicpy._native.varint import DamagedBytes
-from sonicpy.errors import StoreDamaged
 from sonicpy.rules import FIRST, NEWEST, counts_letters
 from sonicpy.store.changing.bucket_tables import BucketTables
-from sonicpy.store.disk.transaction import COMMON, POSTINGS, REMOVED, WORDS
+from sonicpy.store.changing.tag_writer import TagWriter
+from sonicpy.store.changing.value_writer import ValueWriter
+from sonicpy.store.disk.transaction import REMOVED
 from sonicpy.store.disk.why import Why
 from sonicpy.store.fields.all_fields import beside_terms
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import object_key
 from sonicpy.store.rows.names import drop_stored_name, name_hash
-from sonicpy.store.rows.numbered_terms import drop_terms, terms_numbered
+from sonicpy.store.rows.numbered_terms import terms_numbered
 from sonicpy.store.rows.removals import removed_key
-from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.bucket_reader import find_object
 
 if TYPE_CHECKING:
@@ -44,6 +44,16 @@ class BucketWriter:
         self._found: tuple[str, int] | None = None  # the object that `iid_of` was asked for last
         self.push = self._tables.push_writer(letters=self._letters).push
         """Add the terms of a text to an object; see `PushWriter.push`."""
+
+    @cached_property
+    def tags(self) -> TagWriter:
+        """Of its objects."""
+        return TagWriter(self.view, self.state)
+
+    @cached_property
+    def values(self) -> ValueWriter:
+        """Of its objects."""
+        return ValueWriter(self.view, self.state)
 
     def count_languages(self, languages: bytes) -> None:
         """Count the languages of a text that was pushed, see `Terms.languages`; buckets of old rules count none."""

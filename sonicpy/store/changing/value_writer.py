@@ -36,7 +36,7 @@ class ValueWriter:
     def has_any(self, iid: int) -> bool:
         """Return whether an object has a value."""
         place = iid % OBJECTS_PER_COLUMN_ROW
-        numbers = [number for number, column in enumerate(self._columns) if column.count]
+        numbers = [number for number, column in enumerate(self._columns) if column.held]
         return any(self._row(number, iid).of(place) is not None for number in numbers)
 
     def put(self, iid: int, name: str, value: int | None, *, is_point: bool = False) -> None:
@@ -56,7 +56,7 @@ class ValueWriter:
     def drop(self, iid: int) -> None:
         """Take all values from an object."""
         for number, column in enumerate(self._columns):
-            if column.count:
+            if column.held:
                 self._put(number, iid, None)
 
     def finish(self) -> None:

@@ -1,7 +1,7 @@
 """The columns of a bucket, each the values of its objects under one name: a fact of the bucket.
 
-The fact holds, of each column by its number: flags u8 (1: its values are points), size of the name u8, the name, and the
-number of values u40 (little-endian). A column that lost its last value has no name, and the next new name takes its place.
+The fact holds, of each column by its number: flags u8 (1: its values are points), size of the name u8, the name, and
+the number of values u40 (little-endian). A column that lost its last value has no name; the next new name gets it.
 """
 
 from typing import Final, NamedTuple
@@ -21,12 +21,12 @@ class Column(NamedTuple):
     Attributes:
         name: "": none, it holds nothing.
         is_point: its first value was a point.
-        count: number of values.
+        held: number of values.
     """
 
     name: str
     is_point: bool = False
-    count: int = 0
+    held: int = 0
 
 
 def pack_columns(columns: list[Column]) -> bytes:

@@ -22,8 +22,7 @@ from sonicpy.store.rows.keys import bucket_key, term_key, word_key
 from sonicpy.store.views.bucket_rows import BucketRows
 
 if TYPE_CHECKING:
-    from sonicpy.store.views.column_reader import ColumnReader
-    from sonicpy.store.views.tag_reader import TagReader
+    from sonicpy.store.views.beside_words import ColumnRows, TagRows
 
 
 class BucketReader:
@@ -44,17 +43,12 @@ class BucketReader:
         return self._view.rules(self.state.bucket)
 
     @property
-    def view(self) -> BucketRows:
-        """What it reads through."""
-        return self._view
-
-    @property
-    def tags(self) -> "TagReader | None":
+    def tags(self) -> "TagRows | None":
         """The tags of the bucket; None: no object has one."""
         return self._view.tag_reader(self)
 
     @property
-    def columns(self) -> "ColumnReader | None":
+    def columns(self) -> "ColumnRows | None":
         """The values of the objects of the bucket; None: there are none."""
         return self._view.column_reader(self)
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket_cache import BucketCache
 from sonicpy._native.column_window import OBJECTS_PER_COLUMN_ROW, ColumnRow, ColumnWindow
-from sonicpy.store.disk.transaction import COLUMNS, StoredRow
+from sonicpy.store.disk.transaction import COLUMNS, StoredRow, Transaction
+from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.column_names import COLUMN_NAMES, Column, unpack_columns
 from sonicpy.store.rows.keys import column_key, column_row_of, columns_prefix, window_id
 from sonicpy.values import shown_point
 
 if TYPE_CHECKING:
-    from sonicpy.store.views.bucket_reader import BucketReader
+    from sonicpy.store.views.beside_words import Owner
 
 WINDOW_OBJECTS = 4_096
 WINDOW_ROWS = WINDOW_OBJECTS // OBJECTS_PER_COLUMN_ROW
@@ -24,7 +25,8 @@ class ColumnReader:
     """Reads the values of a bucket.
 
     Args:
-        owner: reads the bucket.
+        transaction: through which the rows are read.
+        state: of the bucket.
         columns: by their numbers.
         cache: of windows, under `VALUES_MARK`; None: there is none.
         note_read: counts bytes that the cache holds.
@@ -32,14 +34,15 @@ class ColumnReader:
 
     def __init__(
         self,
-        owner: "BucketReader",
+        transaction: Transaction,
+        state: BucketState,
         columns: list[Column],
         cache: BucketCache | None = None,
         note_read: Callable[[int], None] | None = None,
     ) -> None:
-        self._bucket = owner.state.bucket
-        self._next_iid = owner.state.next_iid
-        self._transaction = owner.view.transaction
+        self._bucket = state.bucket
+        self._next_iid = state.next_iid
+        self._transaction = transaction
         self._columns = columns
         self._cache = cache
         self._note_read = note_read
@@ -47,7 +50,7 @@ class ColumnReader:
     @property
     def names(self) -> dict[str, int]:
         """The number of each column, by its name."""
-        return {column.name: number for number, column in enumerate(self._columns) if column.count}
+        return {column.name: number for number, column in enumerate(self._columns) if column.held}
 
     def is_point(self, column: int) -> bool:
         """Return whether the values of a column are points."""
@@ -55,12 +58,12 @@ class ColumnReader:
 
     def count(self, column: int) -> int:
         """Return how many objects have a value in a column."""
-        return self._columns[column].count
+        return self._columns[column].held
 
     def window(self, column: int, number: int) -> ColumnWindow | None:
         """Return the values of the objects from IID `number` * 4,096 on; None: there are none."""
-        found = self._cached(column, number)
-        return _unless_empty(self._read(column, number) if found is None else found)
+        found = self._cached(column, number) or self._read(column, number)
+        return found if found.count else None
 
     def windows(self, column: int) -> list[ColumnWindow | None]:
         """Return the windows up to the newest object."""
@@ -77,7 +80,7 @@ class ColumnReader:
         else:
             for number in missing:
                 found[number] = self._read(column, number)
-        return [_unless_empty(window) for window in found]
+        return [None if window is None or not window.count else window for window in found]
 
     def values_of(self, column: int, iids: list[int]) -> list[int | None]:
         """Return the values of some objects in a column; None: there is none."""
@@ -117,17 +120,13 @@ class ColumnReader:
         return window
 
 
-def stored_columns(owner: "BucketReader") -> list[Column] | None:
+def stored_columns(owner: "Owner") -> list[Column] | None:
     """Return the columns of a bucket; None: no object has a value."""
     fact = owner.fact(COLUMN_NAMES)
     columns = None if fact is None else unpack_columns(fact)
-    return columns if columns and any(column.count for column in columns) else None
+    return columns if columns and any(column.held for column in columns) else None
 
 
 def _window_of(row: StoredRow) -> int:
     """Return the number of the window that a row of `columns` is a part of."""
     return column_row_of(row[0]) // WINDOW_ROWS
-
-
-def _unless_empty(window: ColumnWindow) -> ColumnWindow | None:
-    return window if window.count else None

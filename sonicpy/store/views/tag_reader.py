@@ -1,10 +1,9 @@
-"""The tags of a bucket, for reading: their rows and postings under a number of their own, with the IIDs of the bucket."""
+"""The tags of a bucket, for reading: rows and postings under a number of their own, with the IIDs of the bucket."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sonicpy._native.bucket_cache import BucketCache
 from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.tag_rows import OBJECTS_PER_TAG_ROW, TagRow
 from sonicpy._native.term_rows import TermInfo
@@ -15,10 +14,9 @@ from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TAGS_MARK, owner_of, tag_key, word_key
 from sonicpy.store.rows.tag_counts import TAG_COUNTS, TagCounts, unpack_tag_counts
 from sonicpy.store.views.bucket_reader import BucketReader
-from sonicpy.store.views.cached_reader import CachedReader
 
 if TYPE_CHECKING:
-    from sonicpy._native.bucket_cache import CacheSource
+    from sonicpy.store.views.beside_words import Owner
     from sonicpy.store.views.bucket_rows import BucketRows
 
 
@@ -30,7 +28,7 @@ class TagReader(BucketReader):
         counts: of its tags.
     """
 
-    def __init__(self, view: "BucketRows", owner: BucketReader, counts: TagCounts) -> None:
+    def __init__(self, view: "BucketRows", owner: "Owner", counts: TagCounts) -> None:
         super().__init__(view, tags_state(owner.state, counts))
         self._owner = owner
         self.live = counts.live
@@ -78,28 +76,12 @@ class TagReader(BucketReader):
         wanted = set(ids)
         named = self._view.terms_numbered(self.state.bucket, wanted)
         if len(named) < len(wanted):
-            raise StoreDamaged(f"bucket {owner_of(self.state.bucket)}: objects have {len(wanted) - len(named)} tags without a name")
+            missing = len(wanted) - len(named)
+            raise StoreDamaged(f"bucket {owner_of(self.state.bucket)}: objects have {missing} tags without a name")
         return named
 
 
-class CachedTagReader(TagReader, CachedReader):
-    """The same through a cache, whose postings fit those of the words of the same reader.
-
-    Args:
-        cache: under the number of the tags.
-        source: reads the rows that it lacks.
-    """
-
-    def __init__(
-        self, view: "BucketRows", owner: BucketReader, counts: TagCounts, cache: BucketCache, source: "CacheSource"
-    ) -> None:
-        CachedReader.__init__(self, view, tags_state(owner.state, counts), cache, source)
-        self._owner = owner
-        self.live = counts.live
-        cache.note_objects(len(owner.lengths()))
-
-
-def tag_counts(owner: BucketReader) -> TagCounts | None:
+def tag_counts(owner: "Owner") -> TagCounts | None:
     """Return the counters of the tags of a bucket; None: no object has a tag."""
     fact = owner.fact(TAG_COUNTS)
     counts = None if fact is None else unpack_tag_counts(fact)

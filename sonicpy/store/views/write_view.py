@@ -43,7 +43,7 @@ from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
 from sonicpy.store.rows.numbered_terms import put_terms
 from sonicpy.store.rows.removals import Removals
-from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.beside_words import Owner
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.column_reader import ColumnReader
 from sonicpy.store.views.tag_reader import TagReader
@@ -62,8 +62,8 @@ class ReadRows(Protocol):
     def reader(self, state: BucketState) -> CachedReader: ...
     def pending_words(self, state: BucketState) -> list[bytes]: ...
     def growing_pending_words(self, state: BucketState) -> KnownPending | None: ...
-    def tag_reader(self, owner: BucketReader) -> TagReader | None: ...
-    def column_reader(self, owner: BucketReader) -> ColumnReader | None: ...
+    def tag_reader(self, owner: Owner) -> TagReader | None: ...
+    def column_reader(self, owner: Owner) -> ColumnReader | None: ...
 
 
 class WriteView(View):
@@ -336,11 +336,11 @@ class WriteView(View):
         assert self.open_cache is not None
         return self.open_cache.reader(state)
 
-    def tag_reader(self, owner: BucketReader) -> TagReader | None:
+    def tag_reader(self, owner: Owner) -> TagReader | None:
         """Return a reader of the tags of a bucket, through the cache if there is one; see `View`."""
         return super().tag_reader(owner) if self.open_cache is None else self.open_cache.tag_reader(owner)
 
-    def column_reader(self, owner: BucketReader) -> ColumnReader | None:
+    def column_reader(self, owner: Owner) -> ColumnReader | None:
         """Return a reader of the values of a bucket, through the cache if there is one; see `View`."""
         return super().column_reader(owner) if self.open_cache is None else self.open_cache.column_reader(owner)
 
