@@ -58,7 +58,7 @@ def check(index: Index, things: list[Thing], chance: random.Random) -> None:
     if len(expected) > 4:
         page = index.query("c", "b", word, filter=filter, sort=sort, limit=5, after=expected[2])
         assert list(page) == expected[3:8], (filter, sort)
-    best = index.query("c", "b", word, filter=filter, limit=1000, total=True)
+    best = index.query("c", "b", word, filter=filter, sort="score", limit=1000, total=True)
     assert set(best) == {thing.name for thing in passing} and best.total == len(passing), filter
     if filter is not None and word:
         unfiltered = index.query("c", "b", word, limit=1000)
