@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from sonicpy.arguments import language_of, number_of, switch_of, text_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.filters.grammar import filter_text
-from sonicpy.filters.orders import of_text, ranges_text, sort_text
+from sonicpy.filters.sorting import of_text, ranges_text, sort_text
 from sonicpy.langcodes import NO_LANGUAGE, language_code
 
 LIMIT_CEILING = 2**16 - 1

@@ -6,7 +6,7 @@ A new option of QUERY is a row of `sonicpy.options`, a field of Search and a key
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
-from sonicpy.filters.orders import facets_texts
+from sonicpy.filters.sorting import facets_texts
 from sonicpy.ids import Scope
 from sonicpy.options import checked
 
@@ -32,7 +32,7 @@ class Search(NamedTuple):
         total: the number of all objects that answer is wanted, too.
         complete: the last word also finds the words that begin so, where search.complete allows it.
         filter: a condition that objects have to meet; see `sonicpy.filters.grammar`. None: there is none.
-        sort: the order of the answer; see `sonicpy.filters.orders.parse_sort`. None: by score.
+        sort: the order of the answer; see `sonicpy.filters.sorting.parse_sort`. None: by score.
         after: with `sort`, only objects behind this one.
         whole: with `total`, the number of those that hold whole words is wanted, too.
     """
@@ -80,7 +80,7 @@ class FacetSearch(NamedTuple):
     Attributes:
         collection, bucket, text, lang, stem, complete, filter: as in Search.
         limit: the number of tags of a facet, at most.
-        of: the beginnings of the tags that are counted; see `sonicpy.filters.orders.parse_of`. None: no tags.
+        of: the beginnings of the tags that are counted; see `sonicpy.filters.sorting.parse_of`. None: no tags.
         ranges: the values that are counted, with the bounds of their ranges. None: no values.
         apart: each facet leaves out the conditions of its own tags or values.
     """
@@ -142,7 +142,7 @@ def joined(search: Search, facets: Any) -> FacetSearch | None:
     """Return the question for the facets that a program asked for with a query; None: it asked for none.
 
     Args:
-        facets: see `sonicpy.filters.orders.facets_texts`.
+        facets: see `sonicpy.filters.sorting.facets_texts`.
 
     Raises:
         InvalidArgument: they are no facets.

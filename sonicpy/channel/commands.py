@@ -30,7 +30,7 @@ class Explain(Search):
     __slots__ = ()
 
 
-class Facets(FacetSearch):
+class CountFacets(FacetSearch):
     """Count the objects of an answer by tags and values."""
 
     __slots__ = ()
@@ -229,7 +229,7 @@ Command = (
     | Explain
     | Stats
     | Verify
-    | Facets
+    | CountFacets
 )
 """The commands that a session leaves to the server."""
 

@@ -227,7 +227,7 @@ OBJECT = f"{BUCKET} <object>"
 ROWS = (
     _row("QUERY", SEARCH, f'{BUCKET} "<terms>"', commands.Query, _of_query),
     _row("EXPLAIN", SEARCH, f'{BUCKET} "<terms>"', commands.Explain, _of_query, is_ours=True),
-    _row("FACETS", SEARCH, f'{BUCKET} "<terms>"', commands.Facets, _of_list, is_ours=True),
+    _row("FACETS", SEARCH, f'{BUCKET} "<terms>"', commands.CountFacets, _of_list, is_ours=True),
     _row("SUGGEST", SEARCH, f'{BUCKET} "<word>"', commands.Suggest, _of_suggest),
     _row("LIST", SEARCH, BUCKET, commands.List, _of_list),
     _row("COLLECTIONS", SEARCH, "", commands.Collections, _of_list, is_ours=True),

@@ -29,7 +29,7 @@ from sonicpy.cli.output import remark, show
 from sonicpy.cli.scoped import add_scoped
 from sonicpy.cli.target import WHERE, Target, add_target_flags, open_target
 from sonicpy.errors import CommandError, ConfigError, InvalidArgument
-from sonicpy.filters.orders import parse_of, parse_ranges
+from sonicpy.filters.sorting import parse_of, parse_ranges
 from sonicpy.options import OF, RANGES
 
 QUERY = f"""\

@@ -28,13 +28,13 @@ from sonicpy.filters.conditions import (
     Condition,
     Not,
     Range,
-    Tagged,
+    HasTag,
     Within,
     literals,
-    text_of,
 )
+from sonicpy.filters.refusal import refused
 from sonicpy.ids import shown
-from sonicpy.tags import GRAMMAR_WORDS, tag_of
+from sonicpy.tags import GRAMMAR_WORDS, shown_tag, tag_of
 
 LITERALS_MAX = 64
 MEMBERS_MAX = 1_000
@@ -103,22 +103,11 @@ def filter_text(value: AnyValue) -> str:
     if isinstance(value, Mapping):
         if not value:
             raise refused("filter is an empty dict; allowed are None for no filter, and a dict with a condition")
-        return text_of(conjunction(_clause(name, wanted) for name, wanted in value.items()))
+        value = " AND ".join(_clause(name, wanted) for name, wanted in value.items())
     if not isinstance(value, str):
         raise refused(f"filter is {shown(value)}; allowed are a str and a dict")
     parse(value)
     return value
-
-
-def conjunction(conditions: Iterable[Condition]) -> Condition:
-    """Return the condition that all of some conditions are met."""
-    found = tuple(conditions)
-    return found[0] if len(found) == 1 else All(found)
-
-
-def refused(message: str) -> InvalidArgument:
-    """Return the error for a filter."""
-    return InvalidArgument(message, "invalid_meta_value", message)
 
 
 # -- text --------------------------------------------------------------------------------------------------------------
@@ -223,14 +212,14 @@ class _Parser:
         if self._next.kind == "sign" and self._next.text in _COMPARISONS:
             sign = self._take().text
             if name == TAG_NAME and sign in ("=", "!="):
-                tagged = Tagged((tag_of(self._name("a tag")),))
+                tagged = HasTag((tag_of(self._name("a tag")),))
                 return tagged if sign == "=" else Not(tagged)
             return _COMPARISONS[sign](name, self._number(name))
         if self._takes_word("IN"):
             return self._members(name)
         if self._takes_word("WITHIN"):
             return self._within(name)
-        return Tagged((tag_of(name),))
+        return HasTag((tag_of(name),))
 
     def _name(self, allowed: str) -> str:
         if not self._next.is_name:
@@ -277,11 +266,10 @@ class _Parser:
         meters = (int(found[1]) * 1_000 + int((found[2] or "").ljust(3, "0"))) * UNITS[unit] // 1_000
         if not self._takes_word("OF"):
             self._fail("OF")
-        latitude, longitude = self.point(name)
+        latitude, longitude = self._point(name)
         return Within(name, min(meters, SPHERE_MAX), latitude, longitude)
 
-    def point(self, name: str) -> tuple[int, int]:
-        """Return the latitude and the longitude that come next, in units of 1e-7 degree."""
+    def _point(self, name: str) -> tuple[int, int]:
         latitude = self._angle(name, 90)
         if not self._takes_sign(","):
             self._fail("a comma between latitude and longitude")
@@ -294,15 +282,6 @@ class _Parser:
             self._fail(f"a number of degrees from -{most} to {most}", f", as a place of {shown(name)}")
         self._place += 1
         return units
-
-
-def point_of(text: str, name: str) -> tuple[int, int]:
-    """Return the latitude and the longitude that a text gives, in units of 1e-7 degree. Raises InvalidArgument."""
-    parser = _Parser(_tokens(text))
-    found = parser.point(name)
-    if parser._next.kind != "end":
-        parser._fail("the end")
-    return found
 
 
 def _units(sign: str, whole: str, part: str) -> int:
@@ -319,7 +298,7 @@ def _flat(conditions: list[Condition], kind: type[All] | type[Any]) -> tuple[Con
 
 def _membership(name: str, members: Iterable[AnyValue]) -> Condition:
     if name == TAG_NAME:
-        return Tagged(tuple(dict.fromkeys(members)))
+        return HasTag(tuple(dict.fromkeys(members)))
     return Among(name, tuple(sorted(set(members))))
 
 
@@ -348,26 +327,27 @@ _COMPARISONS = {
 # -- dicts -------------------------------------------------------------------------------------------------------------
 
 
-def _clause(name: AnyValue, wanted: AnyValue) -> Condition:
+def _clause(name: AnyValue, wanted: AnyValue) -> str:
+    """Return the text of a condition of a dict."""
     if not isinstance(name, str) or not name:
         raise refused(f"filter has the key {shown(name)}; allowed are `tag` and names of values")
     if name == TAG_NAME:
         return _dict_tags(wanted)
+    shown_name = shown_tag(name)
     if isinstance(wanted, tuple):
-        return _dict_range(name, wanted)
+        return _dict_range(name, shown_name, wanted)
     members = list(wanted) if isinstance(wanted, set | frozenset) else wanted
     if not isinstance(members, list):
-        number = _dict_number(name, members)
-        return Range(name, number, number)
-    return _membership(name, _counted(name, [_dict_number(name, each) for each in members]))
+        return f"{shown_name} = {_dict_number(name, members)}"
+    return f"{shown_name} IN ({', '.join(str(_dict_number(name, each)) for each in _counted(name, members))})"
 
 
-def _dict_tags(wanted: AnyValue) -> Condition:
+def _dict_tags(wanted: AnyValue) -> str:
     members = [wanted] if isinstance(wanted, str) else wanted
     if not isinstance(members, list | tuple | set | frozenset) or not all(isinstance(each, str) for each in members):
         raise refused(f"filter has {shown(wanted)} for 'tag'; allowed are a tag and a list of tags")
-    ordered = sorted(members) if isinstance(members, set | frozenset) else members
-    return Tagged(tuple(dict.fromkeys(_counted(TAG_NAME, [tag_of(each) for each in ordered]))))
+    ordered = sorted(members) if isinstance(members, set | frozenset) else list(members)
+    return f"{TAG_NAME} IN ({', '.join(shown_tag(tag_of(each)) for each in _counted(TAG_NAME, ordered))})"
 
 
 def _counted(name: str, members: list[AnyValue]) -> list[AnyValue]:
@@ -376,15 +356,15 @@ def _counted(name: str, members: list[AnyValue]) -> list[AnyValue]:
     return members
 
 
-def _dict_range(name: str, wanted: tuple[AnyValue, ...]) -> Condition:
+def _dict_range(name: str, shown_name: str, wanted: tuple[AnyValue, ...]) -> str:
     if len(wanted) != 2:
         raise refused(f"filter has {shown(wanted)} for {shown(name)}; allowed is (low, high), each a number or None")
-    low, high = wanted
-    return Range(
-        name,
-        INT_MIN if low is None else _dict_number(name, low),
-        INT_MAX if high is None else _dict_number(name, high),
-    )
+    bounds = [
+        f"{shown_name} {sign} {_dict_number(name, bound)}"
+        for sign, bound in zip((">=", "<="), wanted, strict=True)
+        if bound is not None
+    ]
+    return " AND ".join(bounds) or f"HAS {shown_name}"
 
 
 def _dict_number(name: str, value: AnyValue) -> int:

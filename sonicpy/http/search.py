@@ -71,7 +71,7 @@ def search_operations(backend: Backend, show: Show | None = None) -> list[Operat
     ]
 
 
-class Counts(NamedTuple):
+class CountedWith(NamedTuple):
     """The facets that are asked for with a query; see the options of FACETS."""
 
     of: str | None
@@ -99,11 +99,11 @@ class SearchOperations:
     ) -> HitsJson:
         """Return the objects that answer a text, best first."""
         hits = await self._backend.call("query", collection, bucket, text, **options)
-        counts = Counts(of, ranges, apart)
+        counts = CountedWith(of, ranges, apart)
         return hits_json(hits, await self._counted(collection, bucket, text, counts, options))
 
     async def _counted(
-        self, collection: str, bucket: str, text: str, counts: "Counts", options: Mapping[str, Any]
+        self, collection: str, bucket: str, text: str, counts: "CountedWith", options: Mapping[str, Any]
     ) -> FacetsJson | None:
         """Return the facets that are asked for with a query; None: there are none."""
         if counts.of is None and counts.ranges is None:
@@ -122,9 +122,9 @@ class SearchOperations:
 
     async def query_by_body(self, body: QueryBody) -> HitsJson:
         """Return the objects that answer a text that is too long for an address."""
-        options = body.model_dump(exclude={"collection", "bucket", "text", *Counts._fields})
+        options = body.model_dump(exclude={"collection", "bucket", "text", *CountedWith._fields})
         hits = await self._backend.call("query", body.collection, body.bucket, body.text, **options)
-        counts = Counts(body.of, body.ranges, body.apart)
+        counts = CountedWith(body.of, body.ranges, body.apart)
         return hits_json(hits, await self._counted(body.collection, body.bucket, body.text, counts, options))
 
     async def suggest(
@@ -168,7 +168,7 @@ class SearchOperations:
             hits=found.hits,
             total=found.total,
             whole=found.whole,
-            facets=await self._counted(collection, bucket, text, Counts(of, ranges, apart), options),
+            facets=await self._counted(collection, bucket, text, CountedWith(of, ranges, apart), options),
             suggestions=words,
             did_you_mean=meant,
             took_us=took_us,

@@ -9,15 +9,15 @@ from sonicpy.api.explanation import DetectedLanguage, Explanation
 from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits
 from sonicpy.arguments import language_of, not_unicode, number_of, text_of
-from sonicpy.filters.orders import facets_of
+from sonicpy.filters.sorting import facets_of
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
 from sonicpy.index.search.explain import Analysed, explain
-from sonicpy.index.search.facets import count_facets
+from sonicpy.index.search.faceting import count_facets, no_facets
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.query import query, query_hits
-from sonicpy.index.search.refine import Question
+from sonicpy.index.search.refine import condition_of, wanted_of
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.index.texts import TextReader, check_scope, lexed, one_word
 from sonicpy.lexer.lexer import Lexer
@@ -84,9 +84,12 @@ class Answers(TextReader):
         with self._engine.read_words(asked.collection, asked.bucket) as lexicon:
             terms, matching = self._query_terms(asked.search, self._lexer(lexicon))
             if lexicon is None:
-                return Facets(0, {each.name: {} for each in facets if each.bounds is None}, {})
-            question = Question(asked.search, terms, self.config, matching)
-            return count_facets(lexicon, question, facets, apart=asked.apart, limit=asked.limit)
+                return no_facets(facets)
+            wanted = wanted_of(lexicon, asked.search, terms, self.config, matching)
+            if wanted is None:
+                return no_facets(facets)
+            condition = condition_of(asked.filter)
+            return count_facets(wanted, condition, facets, apart=asked.apart, limit=asked.limit)
 
     def find_hits(self, search: Search) -> Hits:
         """Return the answer to a search. Raises like `query`."""

@@ -4,7 +4,7 @@ from sonicpy._native.column_mask import InRange, Near, OneOf
 from sonicpy._native.mask import Alive, AllOf, AnyOf, Bits, Mask, NotIn
 from sonicpy._native.query_state import QueryState
 from sonicpy._native.term_mask import Holders, lists_of
-from sonicpy.filters.conditions import All, Among, Any, Condition, Not, Range, Tagged, Within, literals
+from sonicpy.filters.conditions import All, Among, Any, Condition, Not, Range, HasTag, Within, literals
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.values import pack_point
 
@@ -45,7 +45,7 @@ class Masks:
     def _made(self, condition: Condition) -> tuple[int, Mask]:
         """Return about how many objects meet a condition at most, and the mask of them."""
         match condition:
-            case Tagged():
+            case HasTag():
                 return self._of_tags(condition)
             case Not():
                 return len(self._reader.lengths()), NotIn(self._windows, self.of(condition.condition))
@@ -58,7 +58,7 @@ class Masks:
                 return sum(count for count, _ in made), AnyOf(self._windows, [mask for _, mask in made])
         return self._of_values(condition)
 
-    def _of_tags(self, condition: Tagged) -> tuple[int, Mask]:
+    def _of_tags(self, condition: HasTag) -> tuple[int, Mask]:
         if self._lists is None:
             return 0, Bits(self._windows)
         number = self._tagged[condition]
@@ -120,5 +120,5 @@ def holds_strangers(condition: Condition) -> bool:
     return False
 
 
-def _tagged(condition: Condition) -> dict[Tagged, None]:
-    return {each: None for each in literals(condition) if isinstance(each, Tagged)}
+def _tagged(condition: Condition) -> dict[HasTag, None]:
+    return {each: None for each in literals(condition) if isinstance(each, HasTag)}

@@ -7,7 +7,7 @@ from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, merge
 from sonicpy.index.search.ranking import carry_out, count_whole
-from sonicpy.index.search.refine import Question, refined
+from sonicpy.index.search.refine import refined
 from sonicpy.search import Search
 
 
@@ -22,7 +22,7 @@ def query(
         matching: the matching of families; None: no word has one.
     """
     if search.is_refined:
-        return refined(lexicon, Question(search, terms, config, matching)).objects
+        return refined(lexicon, terms, config, search, matching).objects
     if not len(terms):
         return []
     _, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit)
@@ -34,7 +34,7 @@ def query_hits(
 ) -> Hits:
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
     if search.is_refined:
-        return refined(lexicon, Question(search, terms, config, matching))
+        return refined(lexicon, terms, config, search, matching)
     if not len(terms):
         return Hits(total=0, whole=0) if search.total else Hits()
     plan, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit, total=search.total)

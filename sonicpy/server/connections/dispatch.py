@@ -14,7 +14,7 @@ from sonicpy.channel.commands import (
     CountO,
     Exists,
     Explain,
-    Facets,
+    CountFacets,
     FlushB,
     FlushC,
     FlushO,
@@ -119,7 +119,7 @@ def explain(index: "Index", command: Explain) -> bytes:
     return replies.result(index.find_reasons(command).to_json())
 
 
-def facets(index: "Index", command: Facets) -> bytes:
+def facets(index: "Index", command: CountFacets) -> bytes:
     return replies.result(index.find_facets(command).to_json())
 
 
@@ -171,7 +171,7 @@ CALLS: dict[type, Callable[["Index", Any], bytes]] = {
     CountO: count_object_words,
     Query: query,
     Explain: explain,
-    Facets: facets,
+    CountFacets: facets,
     Suggest: suggest,
     List: list_words,
     Collections: list_collections,

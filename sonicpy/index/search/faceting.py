@@ -2,41 +2,50 @@
 
 from collections.abc import Sequence
 
-from sonicpy._native.mask import Bits, Mask, settled
+from sonicpy._native.mask import Bits, settled
 from sonicpy._native.ordered import count_ranges
 from sonicpy._native.term_mask import count_each, lists_of
 from sonicpy.api.facets import Facets, RangeCount, in_order, most_first
-from sonicpy.filters.conditions import All, Any, Condition, Not, Tagged, clauses, literals
-from sonicpy.filters.orders import Facet
-from sonicpy.index.search.lexicon import Lexicon
-from sonicpy.index.search.refine import Question, matching
+from sonicpy.filters.conditions import All, Any, Condition, Not, HasTag, clauses, literals
+from sonicpy.filters.sorting import Facet
+from sonicpy.index.search.refine import Wanted
 from sonicpy.store.views.bucket_reader import BucketReader
 
 TAGS_AT_ONCE = 1_000
 """Tags whose holders are read together."""
 
 
-def count_facets(lexicon: Lexicon, question: Question, facets: Sequence[Facet], *, apart: bool, limit: int) -> Facets:
-    """Return the counts of facets over all objects that answer a search.
+def count_facets(
+    wanted: Wanted, condition: Condition | None, facets: Sequence[Facet], *, apart: bool, limit: int
+) -> Facets:
+    """Return the counts of facets over all objects that answer, and meet a condition.
 
     Args:
-        apart: each facet leaves out the conditions of its own tags or values.
+        apart: each facet leaves out the clauses of its own tags or values.
         limit: the number of tags of a facet, at most.
     """
-    reader, condition = lexicon.reader, question.condition
-    answer = _settled(lexicon, question, condition)
+    answer = settled(wanted.under(condition))
     found = {condition: answer}
     tags: dict[str, dict[str, int]] = {}
     ranges: dict[str, list[RangeCount]] = {}
     for facet in facets:
         rest = without(condition, facet) if apart else condition
         if rest not in found:
-            found[rest] = _settled(lexicon, question, rest)
+            found[rest] = settled(wanted.under(rest))
         if facet.bounds is None:
-            tags[facet.name] = most_first(_count_tags(reader, facet.name, found[rest]), limit)
+            tags[facet.name] = most_first(_count_tags(wanted.reader, facet.name, found[rest]), limit)
         else:
-            ranges[facet.name] = _count_values(reader, facet, found[rest])
+            ranges[facet.name] = _count_values(wanted.reader, facet, found[rest])
     return Facets(answer.total(), tags, ranges)
+
+
+def no_facets(facets: Sequence[Facet]) -> Facets:
+    """Return the counts of facets where nobody answers."""
+    return Facets(
+        0,
+        {facet.name: {} for facet in facets if facet.bounds is None},
+        {facet.name: [] for facet in facets if facet.bounds is not None},
+    )
 
 
 def without(condition: Condition | None, facet: Facet) -> Condition | None:
@@ -51,16 +60,11 @@ def without(condition: Condition | None, facet: Facet) -> Condition | None:
 
 def _is_of(literal: Condition, facet: Facet) -> bool:
     match literal:
-        case Tagged():
+        case HasTag():
             return facet.bounds is None and all(tag.startswith(facet.name) for tag in literal.tags)
         case Not() | All() | Any():
             return False
     return facet.bounds is not None and literal.name == facet.name
-
-
-def _settled(lexicon: Lexicon, question: Question, condition: Condition | None) -> Bits:
-    found: Mask | None = matching(lexicon, question, condition)
-    return Bits(0) if found is None else settled(found)
 
 
 def _count_tags(reader: BucketReader, prefix: str, among: Bits) -> dict[str, int]:
@@ -86,7 +90,7 @@ def _count_values(reader: BucketReader, facet: Facet, among: Bits) -> list[Range
     if columns is None or column is None:
         return []
     bounds = list(facet.bounds or ())
-    counts = count_ranges(among, list(columns.windows(column)), bounds)
+    counts = count_ranges(among, columns.windows(column), bounds)
     lows, highs = [None, *bounds], [*bounds, None]
     return in_order({(low, high): count for low, high, count in zip(lows, highs, counts, strict=True) if count})
 

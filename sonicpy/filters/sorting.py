@@ -1,18 +1,23 @@
 """Orders of answers and facets, as values: the contents of SORT, OF and RANGES."""
 
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sonicpy.filters.conditions import INT_MAX, INT_MIN
-from sonicpy.filters.grammar import NUMBER, point_of, refused
+from sonicpy.filters.refusal import refused
 from sonicpy.ids import shown
 from sonicpy.tags import tag_of
+from sonicpy.values import point_of, unpack_point
 
 SCORE, NEWEST = "score", "newest"
 DISTANCE = "distance"
 FACETS_MAX = 16
 BOUNDS_MAX = 64
+
+
+NUMBER = re.compile(r"-?\d{1,19}")
 
 
 class Sort(NamedTuple):
@@ -51,7 +56,7 @@ def parse_sort(text: str) -> Sort:
     """
     words = text.split()
     if len(words) >= 3 and words[0] == DISTANCE:
-        return Sort(words[1], point=point_of("".join(words[2:]), words[1]))
+        return Sort(words[1], point=_point_of("".join(words[2:])))
     if len(words) != 1 or words[0] in ("-", f"-{SCORE}", f"-{NEWEST}"):
         raise refused(
             f"sort is {shown(text)}; allowed are score, newest, a name of values such as price, -price for the highest "
@@ -59,6 +64,15 @@ def parse_sort(text: str) -> Sort:
         )
     (word,) = words
     return Sort(word.removeprefix("-"), word.startswith("-"))
+
+
+def _point_of(text: str) -> tuple[int, int]:
+    try:
+        return unpack_point(point_of(text.replace(",", "/")))
+    except ValueError:
+        raise refused(
+            f"sort has the place {shown(text)}; allowed are degrees of latitude and longitude such as 47.21,-1.55"
+        ) from None
 
 
 def sort_text(value: Any) -> str:
