@@ -145,7 +145,7 @@ class BucketWriter:
         change = RemoveTerms(
             self.state.bucket, iid, self._words(record), record, self.view.by_association, self._letters
         )
-        self._tables.change_words(change)
+        self._change_words(change)
         if change.turned:
             self._note_vanished(change, Why.ORPHANED)
         self.state.live_words += change.live_change
@@ -173,7 +173,7 @@ class BucketWriter:
         state = self.state
         self._note_rewritten(record)
         change = RemoveTerms(state.bucket, iid, words, record, self.view.by_association, self._letters)
-        self._tables.change_words(change)
+        self._change_words(change)
         if change.turned:
             self._note_vanished(change, Why.ORPHANED if len(record) == change.removed else Why.POPPED)
         state.live_words += change.live_change
@@ -194,6 +194,11 @@ class BucketWriter:
         kept."""
         if why is not Why.ORPHANED or not self.view.by_association:
             self.view.note_pending(self.state, change.changed_words(), why)
+
+    def _change_words(self, change: RemoveTerms) -> None:
+        """Write the changed rows and postings of words."""
+        self._tables.change_words(change)
+        drop_terms(self._transaction, self.state.bucket, change.deleted_terms)
 
     def _drop_object(self, iid: int, record: ObjectRecord) -> None:
         self._found = None

@@ -12,6 +12,7 @@ from sonicpy.store.disk.transaction import TAGS
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TAGS_MARK, VALUES_MARK, tag_key
+from sonicpy.store.rows.numbered_terms import drop_terms
 from sonicpy.store.rows.tag_counts import TAG_COUNTS, TagCounts, pack_tag_counts, unpack_tag_counts
 from sonicpy.store.rows.word_rows import stored_words
 
@@ -109,4 +110,5 @@ class TagWriter:
         record = ObjectRecord.of(NO_NAME, [(tag_id, 1, False, 0) for tag_id in tags])
         change = RemoveTerms(self._number, iid, list(tags.values()), record)
         self._tables.change_words(change)
+        drop_terms(view.transaction, self._number, change.deleted_terms)
         return TagCounts(counts.next_id, counts.live - len(change.deleted_terms), counts.held - change.removed)
