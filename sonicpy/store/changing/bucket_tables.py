@@ -90,8 +90,10 @@ class BucketTables:
         self._transaction.put_many(POSTINGS, rows)
 
     def change_words(self, change: RemoveTerms) -> None:
-        """Write the changed rows and postings of the words that an object loses. The rows of words are in the tables; the
-        caller drops `change.deleted_terms`."""
+        """Write the changed rows and postings of the words that an object loses, whose rows are in the tables.
+
+        The caller drops `change.deleted_terms`.
+        """
         transaction = self._transaction
         self._view.terms.forget(change.word_keys)
         try:

@@ -16,9 +16,9 @@ from sonicpy.store.disk.transaction import REMOVED
 from sonicpy.store.disk.why import Why
 from sonicpy.store.fields.all_fields import beside_terms
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.keys import object_key
+from sonicpy.store.rows.keys import TAGS_MARK, object_key
 from sonicpy.store.rows.names import drop_stored_name, name_hash
-from sonicpy.store.rows.numbered_terms import terms_numbered
+from sonicpy.store.rows.numbered_terms import drop_terms, terms_numbered
 from sonicpy.store.rows.removals import removed_key
 from sonicpy.store.views.bucket_reader import find_object
 
@@ -48,7 +48,8 @@ class BucketWriter:
     @cached_property
     def tags(self) -> TagWriter:
         """Of its objects."""
-        return TagWriter(self.view, self.state)
+        tables = BucketTables(self.view, BucketState(self.state.bucket | TAGS_MARK))
+        return TagWriter(self.view, self.state, tables)
 
     @cached_property
     def values(self) -> ValueWriter:

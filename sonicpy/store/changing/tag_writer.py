@@ -7,7 +7,6 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.tag_rows import OBJECTS_PER_TAG_ROW, TagRow
 from sonicpy._native.terms import Terms
-from sonicpy.store.changing.bucket_tables import BucketTables
 from sonicpy.store.disk.transaction import TAGS
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
@@ -17,6 +16,7 @@ from sonicpy.store.rows.tag_counts import TAG_COUNTS, TagCounts, pack_tag_counts
 from sonicpy.store.rows.word_rows import stored_words
 
 if TYPE_CHECKING:
+    from sonicpy.store.changing.bucket_tables import BucketTables
     from sonicpy.store.views.write_view import WriteView
 
 NO_NAME = b"-"
@@ -29,13 +29,14 @@ class TagWriter:
     Args:
         view: of the open write transaction.
         state: of the bucket.
+        tables: reads and writes the rows under the number of the tags.
     """
 
-    def __init__(self, view: "WriteView", state: BucketState) -> None:
+    def __init__(self, view: "WriteView", state: BucketState, tables: "BucketTables") -> None:
         self._view = view
         self._state = state
         self._number = state.bucket | TAGS_MARK
-        self._tables = BucketTables(view, BucketState(self._number))
+        self._tables = tables
 
     def ids_of(self, iid: int) -> list[int]:
         """Return the ids of the tags of an object."""
