@@ -23,7 +23,7 @@ from sonicpy.index.text_engine import TextEngine
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care.restore import drop_staged
 from sonicpy.store.changing.any_store import AnyStore, ClosedStore, EndedStore
-from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, Mutation, PushTerms
+from sonicpy.store.changing.mutations import Fields, FlushBucket, FlushCollection, Mutation, PushTerms
 from sonicpy.store.disk.environment import ReaderSlot as ReaderSlot
 from sonicpy.store.disk.open_folders import FolderClaim, guard
 from sonicpy.store.store import Store
@@ -188,6 +188,14 @@ class Engine(TextEngine):
             self.store.push(collection, bucket, oid, terms, rules)
             if turn.batches or self.is_autocommit:
                 self._finish_change()
+
+    def push_fields(self, collection: str, bucket: str, oid: str, terms: Terms, rules: int, fields: Fields) -> None:
+        """Carry out a PUSH of terms and of other fields, as `push` does.
+
+        Raises:
+            InvalidArgument: the bucket would have too many names of values.
+        """
+        self.apply(PushTerms(collection, bucket, oid, terms, rules=rules, fields=fields))
 
     def apply(self, mutation: Mutation) -> int:
         """Carry out a change, and commit it if this engine commits by itself; return its result.

@@ -10,7 +10,7 @@ from sonicpy.index.texts import TextReader, check_scope, lexed, one_word
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.rules import FIRST
 from sonicpy.search import Search
-from sonicpy.store.changing.mutations import Mutation, pack_mutation, pack_push
+from sonicpy.store.changing.mutations import Fields, Mutation, PushTerms, pack_mutation, pack_push
 
 RECORD_BYTES_MAX = 900 << 10
 """A broker takes messages of at most 1 MiB."""
@@ -36,12 +36,20 @@ class RecorderEngine(TextEngine):
         Raises:
             StoreError: as `apply`; or nodes that are not upgraded would not know the rules of the text.
         """
+        self._check_rules(oid, rules)
+        self._keep(pack_push(collection, bucket, oid, terms, rules))
+
+    def push_fields(self, collection: str, bucket: str, oid: str, terms: Terms, rules: int, fields: Fields) -> None:
+        """Keep the record of a PUSH with other fields. Raises as `push`."""
+        self._check_rules(oid, rules)
+        self._keep(pack_mutation(PushTerms(collection, bucket, oid, terms, rules=rules, fields=fields)))
+
+    def _check_rules(self, oid: str, rules: int) -> None:
         if rules > self.lexer.rules:  # an import, too, waits for the upgrade
             raise StoreError(
                 f"the terms of {oid} were cut by the rules {rules}, the cluster writes the rules {self.lexer.rules}: "
                 "upgrade every node, then run sonicpy cluster upgrade"
             )
-        self._keep(pack_push(collection, bucket, oid, terms, rules))
 
     def apply(self, mutation: Mutation) -> int:
         """Keep the record of a change; return 0.

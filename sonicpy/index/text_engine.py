@@ -7,7 +7,7 @@ from sonicpy._native.terms import Terms
 from sonicpy.config import Config
 from sonicpy.ids import ObjectName, check_names, object_name
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.store.changing.mutations import Mutation, RulesDiffer
+from sonicpy.store.changing.mutations import Fields, Mutation, RulesDiffer
 from sonicpy.store.rows.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
 
 OLDER_MAX = 10_000
@@ -65,6 +65,10 @@ class TextEngine(ABC):
         Raises:
             RulesDiffer: the bucket has others; nothing was changed.
         """
+
+    @abstractmethod
+    def push_fields(self, collection: str, bucket: str, oid: str, terms: Terms, rules: int, fields: Fields) -> None:
+        """Take a PUSH of terms and of other fields, as `push` does."""
 
     @abstractmethod
     def apply(self, mutation: Mutation) -> int:

@@ -9,8 +9,7 @@ from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.ids import Scope
 from sonicpy.store.care.check_columns import column_faults
-from sonicpy.store.care.check_tags import tag_faults
-from sonicpy.store.care.check_terms import TermsCheck
+from sonicpy.store.care.check_terms import TermsCheck, tag_faults
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.slices import lasting_faults, slices
 from sonicpy.store.disk.transaction import (

@@ -15,7 +15,6 @@ from sonicpy.store.disk.transaction import COMMON, IMPACTS, OBJECTS, OIDS, POSTI
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, block_position, object_key
-from sonicpy.store.rows.numbered_terms import drop_terms
 from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.bucket_reader import find_among
 
@@ -91,14 +90,17 @@ class BucketTables:
         self._transaction.put_many(POSTINGS, rows)
 
     def change_words(self, change: RemoveTerms) -> None:
-        """Write the changed rows and postings of the words that an object loses; the cache of words is written."""
-        transaction, bucket = self._transaction, self._state.bucket
+        """Write the changed rows and postings of the words that an object loses, whose rows are in the tables.
+
+        The caller drops `change.deleted_terms`.
+        """
+        transaction = self._transaction
         self._view.terms.forget(change.word_keys)
         try:
             needed = change.take_rows(stored_words(transaction, change.word_keys))
             change.take_blocks(self.read_blocks(needed))
         except DamagedBytes as error:
-            raise StoreDamaged(f"bucket {bucket}: {error}") from error
+            raise StoreDamaged(f"bucket {self._state.bucket}: {error}") from error
         self.write_blocks(change.blocks)
         if not self._view.by_association:
             self.drop_impacts(change.deleted_blocks)
@@ -107,7 +109,6 @@ class BucketTables:
         transaction.put_many(COMMON, change.common)
         transaction.delete_many(WORDS, change.deleted_words)
         transaction.delete_many(COMMON, change.deleted_common)
-        drop_terms(transaction, bucket, change.deleted_terms)
 
     def put_impacts(self, blocks: list[StoredRow]) -> None:
         """Write the impacts of new blocks.

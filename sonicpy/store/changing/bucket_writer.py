@@ -16,9 +16,9 @@ from sonicpy.store.disk.transaction import REMOVED
 from sonicpy.store.disk.why import Why
 from sonicpy.store.fields.all_fields import beside_terms
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.keys import object_key
+from sonicpy.store.rows.keys import TAGS_MARK, object_key
 from sonicpy.store.rows.names import drop_stored_name, name_hash
-from sonicpy.store.rows.numbered_terms import terms_numbered
+from sonicpy.store.rows.numbered_terms import drop_terms, terms_numbered
 from sonicpy.store.rows.removals import removed_key
 from sonicpy.store.views.bucket_reader import find_object
 
@@ -48,7 +48,8 @@ class BucketWriter:
     @cached_property
     def tags(self) -> TagWriter:
         """Of its objects."""
-        return TagWriter(self.view, self.state)
+        tables = BucketTables(self.view, BucketState(self.state.bucket | TAGS_MARK))
+        return TagWriter(self.view, self.state, tables)
 
     @cached_property
     def values(self) -> ValueWriter:
@@ -145,7 +146,7 @@ class BucketWriter:
         change = RemoveTerms(
             self.state.bucket, iid, self._words(record), record, self.view.by_association, self._letters
         )
-        self._tables.change_words(change)
+        self._change_words(change)
         if change.turned:
             self._note_vanished(change, Why.ORPHANED)
         self.state.live_words += change.live_change
@@ -173,7 +174,7 @@ class BucketWriter:
         state = self.state
         self._note_rewritten(record)
         change = RemoveTerms(state.bucket, iid, words, record, self.view.by_association, self._letters)
-        self._tables.change_words(change)
+        self._change_words(change)
         if change.turned:
             self._note_vanished(change, Why.ORPHANED if len(record) == change.removed else Why.POPPED)
         state.live_words += change.live_change
@@ -194,6 +195,11 @@ class BucketWriter:
         kept."""
         if why is not Why.ORPHANED or not self.view.by_association:
             self.view.note_pending(self.state, change.changed_words(), why)
+
+    def _change_words(self, change: RemoveTerms) -> None:
+        """Write the changed rows and postings of words."""
+        self._tables.change_words(change)
+        drop_terms(self._transaction, self.state.bucket, change.deleted_terms)
 
     def _drop_object(self, iid: int, record: ObjectRecord) -> None:
         self._found = None

@@ -18,6 +18,8 @@ from sonicpy.store.rows import uses
 from sonicpy.store.rows.uses import FIELD_RECORDS, check_known
 
 RECORD = "a record of the log"
+Fields = tuple[tuple[int, bytes], ...]
+"""Of each field its id in FIELDS, and its value."""
 MODES = frozenset(FieldMode)
 
 
@@ -27,7 +29,7 @@ class PushTerms(NamedTuple):
     Attributes:
         window: a number of the record's format, which has no effect.
         rules: by which the text was cut: those of the bucket, which a new bucket gets.
-        fields: what the object gets behind the terms: of each field its id in FIELDS, and its value.
+        fields: what the object gets behind the terms.
     """
 
     collection: str
@@ -36,7 +38,7 @@ class PushTerms(NamedTuple):
     terms: Terms
     window: int = 0
     rules: int = FIRST
-    fields: tuple[tuple[int, bytes], ...] = ()
+    fields: Fields = ()
 
 
 class PopTerms(NamedTuple):
@@ -96,7 +98,7 @@ class ChangeFields(NamedTuple):
     bucket: str
     oid: str
     mode: int
-    fields: tuple[tuple[int, bytes], ...]
+    fields: Fields
 
 
 Mutation = PushTerms | PopTerms | FlushObject | FlushBucket | FlushCollection | ChangeFields

@@ -7,15 +7,16 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.tag_rows import OBJECTS_PER_TAG_ROW, TagRow
 from sonicpy._native.terms import Terms
-from sonicpy.store.changing.bucket_tables import BucketTables
 from sonicpy.store.disk.transaction import TAGS
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TAGS_MARK, VALUES_MARK, tag_key
+from sonicpy.store.rows.numbered_terms import drop_terms
 from sonicpy.store.rows.tag_counts import TAG_COUNTS, TagCounts, pack_tag_counts, unpack_tag_counts
 from sonicpy.store.rows.word_rows import stored_words
 
 if TYPE_CHECKING:
+    from sonicpy.store.changing.bucket_tables import BucketTables
     from sonicpy.store.views.write_view import WriteView
 
 NO_NAME = b"-"
@@ -28,13 +29,14 @@ class TagWriter:
     Args:
         view: of the open write transaction.
         state: of the bucket.
+        tables: reads and writes the rows under the number of the tags.
     """
 
-    def __init__(self, view: "WriteView", state: BucketState) -> None:
+    def __init__(self, view: "WriteView", state: BucketState, tables: "BucketTables") -> None:
         self._view = view
         self._state = state
         self._number = state.bucket | TAGS_MARK
-        self._tables = BucketTables(view, BucketState(self._number))
+        self._tables = tables
 
     def ids_of(self, iid: int) -> list[int]:
         """Return the ids of the tags of an object."""
@@ -109,4 +111,5 @@ class TagWriter:
         record = ObjectRecord.of(NO_NAME, [(tag_id, 1, False, 0) for tag_id in tags])
         change = RemoveTerms(self._number, iid, list(tags.values()), record)
         self._tables.change_words(change)
+        drop_terms(view.transaction, self._number, change.deleted_terms)
         return TagCounts(counts.next_id, counts.live - len(change.deleted_terms), counts.held - change.removed)

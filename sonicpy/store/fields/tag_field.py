@@ -40,7 +40,7 @@ class Tags:
         return writer.view.is_used(uses.TAGS) and bool(writer.tags.ids_of(iid))
 
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
-        """Yield nothing: `care.check_tags` compares tags with everything else."""
+        """Yield nothing: `care.check_terms` compares tags with everything else."""
         return iter(())
 
     def export(self, reader: "BucketReader", iid: int, record: ObjectRecord) -> dict[str, Any]:

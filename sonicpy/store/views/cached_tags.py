@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, cast
 
 from sonicpy._native.bucket_cache import BucketCache
 from sonicpy.store.rows.tag_counts import TagCounts
+from sonicpy.store.views.bucket_reader import TagReader, tags_state
 from sonicpy.store.views.cached_reader import CachedReader
-from sonicpy.store.views.tag_reader import TagReader, tags_state
 
 if TYPE_CHECKING:
     from sonicpy._native.bucket_cache import CacheSource

@@ -13,12 +13,11 @@ from sonicpy.store.rows.changes import Touched
 from sonicpy.store.rows.keys import VALUES_MARK
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.views.beside_words import Owner
-from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.bucket_reader import BucketReader, TagReader, tag_counts, tags_state
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.cached_tags import CachedTagReader
 from sonicpy.store.views.column_reader import ColumnReader, stored_columns
 from sonicpy.store.views.read_cache import Changes, Snapshot, SnapshotCache, SnapshotSource, read_pending
-from sonicpy.store.views.tag_reader import TagReader, tag_counts, tags_state
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
 

@@ -37,11 +37,10 @@ from sonicpy.store.rows.meta import CHANGES
 from sonicpy.store.rows.names import find_new, oids_from, stored_names
 from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.beside_words import Owner
-from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.bucket_reader import BucketReader, TagReader, tag_counts, tags_state
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.cached_tags import CachedTagReader
 from sonicpy.store.views.column_reader import ColumnReader, stored_columns
-from sonicpy.store.views.tag_reader import TagReader, tag_counts, tags_state
 from sonicpy.store.views.view import View
 
 Changes = ChangesBetween | dict[int, Touched]

@@ -41,8 +41,8 @@ from sonicpy.store.rows.names import find_new, stored_names
 from sonicpy.store.rows.numbered_terms import terms_numbered
 from sonicpy.store.rows.word_rows import stored_word_keys_from, stored_word_range, stored_words, stored_words_from
 from sonicpy.store.views.beside_words import Owner
+from sonicpy.store.views.bucket_reader import TagReader, tag_counts
 from sonicpy.store.views.column_reader import ColumnReader, stored_columns
-from sonicpy.store.views.tag_reader import TagReader, tag_counts
 
 
 class ViewCache:

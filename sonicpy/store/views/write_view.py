@@ -44,9 +44,9 @@ from sonicpy.store.rows.names import NewNames, new_names, stored_names
 from sonicpy.store.rows.numbered_terms import put_terms
 from sonicpy.store.rows.removals import Removals
 from sonicpy.store.views.beside_words import Owner
+from sonicpy.store.views.bucket_reader import TagReader
 from sonicpy.store.views.cached_reader import CachedReader
 from sonicpy.store.views.column_reader import ColumnReader
-from sonicpy.store.views.tag_reader import TagReader
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_cache import NewestRow, WriteCache
 
