@@ -121,7 +121,7 @@ class ExplainedHit:
     Attributes:
         score: as in `Hit`: `base` and all parts together.
         how: the best way in which it was found: "whole" (every word or one of its forms, stop words aside; with bm25
-            only), "exact" (some of them), "completion" or "correction".
+            only), "exact" (some of them), "completion" or "correction"; "filter" if there is no text.
         base: the part of the score for that way; 0 if only words count.
         parts: the parts of the words, the largest ones.
         more: how many more words add to the score.
@@ -135,6 +135,10 @@ class ExplainedHit:
     parts: tuple[ScorePart, ...]
     more: int
     more_score: float | None
+
+
+OF_FILTER = frozenset({"filter", "unfiltered", "unmet"})
+"""The attributes of an explanation that only one with a filter has in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +155,9 @@ class Explanation:
         whole: how many of them hold words of the query, or forms of them, and do not answer by completions or
             corrections alone; None: it is not known.
         unseen_words: whether some words are completed and corrected only after the next consolidation.
+        filter: the conditions that objects have to meet; None: there are none.
+        unfiltered: how many objects would answer without them; None: there are none.
+        unmet: the tags and names of values of the filter that no object has.
     """
 
     collection: str
@@ -166,6 +173,9 @@ class Explanation:
     total: int
     unseen_words: bool
     whole: int | None = None
+    filter: str | None = None
+    unfiltered: int | None = None
+    unmet: tuple[str, ...] = ()
 
     @property
     def advice(self) -> list[str]:
@@ -174,7 +184,10 @@ class Explanation:
 
     def to_json(self) -> str:
         """Return it as one line of JSON in ASCII."""
-        return json.dumps(asdict(self) | {"advice": self.advice}, separators=(",", ":"))
+        plain = asdict(self) | {"advice": self.advice}
+        if self.filter is None:
+            plain = {key: value for key, value in plain.items() if key not in OF_FILTER}
+        return json.dumps(plain, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Explanation":
@@ -189,6 +202,7 @@ class Explanation:
                 ExplainedHit(**hit | {"parts": tuple(ScorePart(**part) for part in hit["parts"])})
                 for hit in given["hits"]
             )
+            given["unmet"] = tuple(given.get("unmet", ()))
             return cls(**given)
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError(f"this is not the JSON of an explanation: {error}") from error
@@ -230,8 +244,10 @@ def _advice(explained: Explanation) -> Iterator[str]:
             f"The bucket has the rules {explained.analysis.rules} of an older version, by which emoji, m2 for m² and "
             f"digits of other scripts are not found: {ADVICE}."
         )
+    yield from _advice_on_filter(explained)
     if not explained.terms:
-        yield "The text holds no word: only letters and digits make words."
+        if explained.text.strip() or explained.filter is None:
+            yield "The text holds no word: only letters and digits make words."
         return
     yield from _advice_on_words(explained)
     if explained.total:
@@ -245,6 +261,16 @@ def _advice(explained: Explanation) -> Iterator[str]:
             "Some words were pushed after the last consolidation; they are completed and corrected after the next one "
             "(TRIGGER consolidate), or at once with search.live_words = true."
         )
+
+
+def _advice_on_filter(explained: Explanation) -> Iterator[str]:
+    if explained.filter is None:
+        return
+    if explained.unfiltered and not explained.total:
+        answer = "1 object answers" if explained.unfiltered == 1 else f"{explained.unfiltered} objects answer"
+        yield f"{answer} without the filter {shortened(explained.filter)}, which lets none pass."
+    for name in explained.unmet:
+        yield f"No object has {shortened(name)}."
 
 
 def _advice_on_words(explained: Explanation) -> Iterator[str]:
@@ -353,6 +379,7 @@ WAYS = {
     "exact": "exactly",
     "completion": "by a completion",
     "correction": "by a correction",
+    "filter": "by the filter",
 }
 
 

@@ -78,6 +78,7 @@ class Operation:
         id: its name in the schema; None: made of the handler's name, the path and the method.
         extra: additions to the schema.
         is_shown: whether the schema names it.
+        leaves_out: keys of the answer that were not asked for are left out.
         route: FlatRoute, where proxies and load balancers may add parameters of their own.
     """
 
@@ -88,6 +89,7 @@ class Operation:
     extra: dict[str, Any] | None = None
     route: type[FlatRoute] = StrictRoute
     is_shown: bool = True
+    leaves_out: bool = False
 
 
 def add_operations(application: FastAPI, tag: str, operations: Sequence[Operation]) -> None:
@@ -102,4 +104,5 @@ def add_operations(application: FastAPI, tag: str, operations: Sequence[Operatio
             openapi_extra=operation.extra,
             route_class_override=operation.route,
             include_in_schema=operation.is_shown,
+            response_model_exclude_unset=operation.leaves_out,
         )

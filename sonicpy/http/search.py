@@ -56,11 +56,11 @@ def search_operations(backend: Backend, show: Show | None = None) -> list[Operat
     """
     operations = SearchOperations(backend, show)
     return [
-        Operation("GET", "/v1/query", operations.query),
-        Operation("POST", "/v1/query", operations.query_by_body, id="query_by_body"),
+        Operation("GET", "/v1/query", operations.query, leaves_out=True),
+        Operation("POST", "/v1/query", operations.query_by_body, id="query_by_body", leaves_out=True),
         Operation("GET", "/v1/facets", operations.facets),
         Operation("GET", "/v1/suggest", operations.suggest),
-        Operation("GET", "/v1/search", operations.search),
+        Operation("GET", "/v1/search", operations.search, leaves_out=True),
         Operation("GET", "/v1/words", operations.words),
         Operation("GET", "/v1/explain", operations.explain),
         Operation("GET", "/v1/collections", operations.collections),
@@ -164,15 +164,17 @@ class SearchOperations:
         looked_for = None
         if marked and self._show is not None:  # else there is neither title nor text to mark
             looked_for = await self._backend.call("explain", collection, bucket, text, limit=1, **given)
+        facets = await self._counted(collection, bucket, text, CountedWith(of, ranges, apart), options)
+        counted = {} if facets is None else {"facets": facets}
         return SearchJson(
             hits=found.hits,
             total=found.total,
             whole=found.whole,
-            facets=await self._counted(collection, bucket, text, CountedWith(of, ranges, apart), options),
             suggestions=words,
             did_you_mean=meant,
             took_us=took_us,
             shown=await self._shown(collection, bucket, list(hits), looked_for) if shown or marked else None,
+            **counted,
         )
 
     async def _shown(
@@ -249,7 +251,8 @@ class SearchOperations:
 def hits_json(hits: Hits, facets: FacetsJson | None = None) -> HitsJson:
     """Return the JSON of hits, and of the facets that were counted with them."""
     found = [HitJson.model_construct(object=name, score=score) for name, score in hits.pairs()]
-    return HitsJson.model_construct(hits=found, total=hits.total, whole=hits.whole, facets=facets)
+    counted = {} if facets is None else {"facets": facets}
+    return HitsJson.model_construct(hits=found, total=hits.total, whole=hits.whole, **counted)
 
 
 def marked_html(shown: Shown, explained: Explanation) -> Shown:

@@ -9,12 +9,6 @@ from hypothesis import strategies as st
 
 import sonicpy
 from sonicpy import Index, InvalidArgument
-from sonicpy.store.changing.mutations import ChangeFields
-from sonicpy.store.fields.field import FieldMode
-from sonicpy.store.fields.tag_field import pack_tags
-from sonicpy.store.fields.value_field import pack_values
-from sonicpy.tags import tags_of
-from sonicpy.values import values_of
 from tests.reference import filters as twin
 from tests.reference.filters import Thing
 from tests.support.examples import examples
@@ -26,10 +20,8 @@ SORTS = ("newest", "price", "-price", "time", "-time", "nothing", "distance plac
 
 def put(index: Index, thing: Thing, bucket: str = "b") -> None:
     """Give an object its words, tags and values."""
-    index.push("c", bucket, thing.name, " ".join(sorted(thing.words)), "none")
     values = dict[str, object](thing.values) | ({} if thing.point is None else {"place": thing.point})
-    fields = ((5, pack_tags(tags_of(thing.tags))), (6, pack_values(values_of(values))))
-    index._engine.apply(ChangeFields("c", bucket, thing.name, FieldMode.ADD, fields))
+    index.push("c", bucket, thing.name, " ".join(sorted(thing.words)), "none", tags=thing.tags, values=values)
 
 
 def some_thing(chance: random.Random, age: int) -> Thing:
@@ -104,7 +96,8 @@ def test_facets_come_with_a_query(tmp_path: Path) -> None:
             "tags": {"size:": {"size:xl": 1}},
             "ranges": {"price": [[0, 10, 1]]},
         }
-        apart = index.facets("c", "b", filter="size:xl AND red AND price < 10", of="size:*", ranges="price: 10", apart=True)
+        filter = "size:xl AND red AND price < 10"
+        apart = index.facets("c", "b", filter=filter, of="size:*", ranges="price: 10", apart=True)
         assert apart.tags == {"size:": {"size:xl": 1}}
         assert index.facets("c", "b", filter="size:xl AND red", of="size:*", apart=True).tags["size:"] == {
             "size:m": 1,
@@ -129,3 +122,29 @@ def test_a_page_behind_a_missing_object_is_refused(tmp_path: Path) -> None:
             index.query("c", "b", "", sort="newest", after="gone")
         with pytest.raises(InvalidArgument, match="without sort"):
             index.query("c", "b", "alpha", after="o")
+
+
+def test_explain_says_that_the_filter_lets_none_pass(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "i") as index:
+        put(index, Thing("o1", 1, {"alpha"}, {"red"}, {"price": 5}))
+        put(index, Thing("o2", 2, {"alpha"}, {"blue"}, {}))
+        explained = index.explain("c", "b", "alpha", filter="green AND prise < 3")
+        assert explained.total == 0 and explained.unfiltered == 2
+        assert "2 objects answer without the filter green AND prise < 3, which lets none pass." in explained.advice
+        assert "No object has the tag green." in explained.advice and "No object has a value prise." in explained.advice
+        assert explained == type(explained).from_json(explained.to_json())
+        assert [hit.object for hit in index.explain("c", "b", "", filter="red").hits] == ["o1"]
+        assert "filter" not in index.explain("c", "b", "alpha").to_json()
+
+
+def test_compat_mode_refuses(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "i", config={"server": {"compat": "sonic"}}) as index:
+        index.push("c", "b", "o", "alpha")
+        for ask in (
+            lambda: index.query("c", "b", "alpha", filter="red"),
+            lambda: index.query("c", "b", "alpha", sort="price"),
+            lambda: index.facets("c", "b", "alpha", of="*"),
+            lambda: index.explain("c", "b", "alpha", filter="red"),
+        ):
+            with pytest.raises(InvalidArgument, match="ranking is sonic"):
+                ask()

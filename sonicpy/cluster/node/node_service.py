@@ -17,6 +17,7 @@ from sonicpy.channel.commands import (
     Command,
     Count,
     CountB,
+    CountFacets,
     CountC,
     CountO,
     Exists,
@@ -104,7 +105,7 @@ def count_here(node: "Node", command: Count) -> bytes:
 
 
 READ_COUNT = read_here(CALLS[Count])
-READS = (CountB, CountO, Exists, Explain, List, Objects, Query, Suggest)
+READS = (CountB, CountFacets, CountO, Exists, Explain, List, Objects, Query, Suggest)
 NODE_CALLS: dict[type, Callable[[Any, Any], bytes]] = {
     Push: push,
     Count: count_here,

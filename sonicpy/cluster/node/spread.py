@@ -20,6 +20,7 @@ from sonicpy.channel.commands import (
     Command,
     Count,
     CountB,
+    CountFacets,
     CountO,
     Exists,
     FlushB,
@@ -34,6 +35,7 @@ from sonicpy.channel.commands import (
 from sonicpy.cluster.node.desk import Desk
 from sonicpy.cluster.node.merge import merge_figures
 from sonicpy.cluster.node.places import Places
+from sonicpy.cluster.node.refined_spread import RefinedSpread
 from sonicpy.cluster.peers.questions import Question, question_of
 from sonicpy.errors import StoreError
 from sonicpy.ids import Scope, check_names
@@ -42,6 +44,7 @@ from sonicpy.index.search.packed_terms import pack_matching, pack_terms
 from sonicpy.index.search.parts import RemotePart, merge
 from sonicpy.index.search.plan import Plan, only_whole, to_plain
 from sonicpy.index.search.ranking import PLANNERS
+from sonicpy.index.search.refine import check_after, is_by_score
 from sonicpy.index.search.sketch import common_languages, likely_completions
 from sonicpy.index.search.statistics import Sketch, SummedStatistics
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
@@ -71,6 +74,7 @@ class Spread:
         self._places = places
         self._recorder = recorder
         self._plans: dict[Search, tuple[float, Plan]] = {}
+        self._refined = RefinedSpread(desk, places, self._ask, self._plan)
 
     async def execute(self, command: Command) -> bytes:
         """Return the reply to a command.
@@ -82,8 +86,13 @@ class Spread:
         match command:
             case Query() if self._recorder.config.search.ranking == "sonic":
                 raise StoreError("QUERY is refused: search.ranking is sonic, which a spread bucket does not offer")
+            case Query() if command.is_refined and not is_by_score(command):
+                return await self._refined.query(command)
             case Query():
+                check_after(command)
                 return await self._query(command)
+            case CountFacets():
+                return await self._refined.facets(command)
             case Suggest():
                 return await self._suggest(command)
             case List():
@@ -137,7 +146,7 @@ class Spread:
         if plan is None:
             return replies.hits([], 0 if total else None, scores=command.scores, whole=0 if command.whole else None)
         fields = (collection, bucket, to_plain(plan), offset + limit, total)
-        found = [json.loads(answer) for answer in await self._ask(collection, bucket, "spread_find", *fields)]
+        found = await self._find(command, *fields)
         page = merge([RemotePart(rows, count) for rows, count in found], plan, limit, offset)
         is_scored = self._recorder.config.search.ranking != "newest"
         shown = page.scores if is_scored else [None] * len(page.names)
@@ -150,10 +159,15 @@ class Spread:
         if not command.whole or total is None or whole is None:
             return total if command.whole else None
         fields = (command.collection, command.bucket, to_plain(whole), 0, True)
-        found = [json.loads(answer) for answer in await self._ask(*command.scope, "spread_find", *fields)]
-        return sum(int(count) for _, count in found)
+        return sum(int(count) for _, count in await self._find(command, *fields))
 
-    async def _plan(self, command: Query) -> Plan | None:
+    async def _find(self, command: Query, *fields: Any) -> list[Any]:
+        """Return the best objects of each part, and the number of all; see `SpreadParts.spread_find`."""
+        kind, more = ("spread_find", ()) if command.filter is None else ("spread_find_filtered", (command.filter,))
+        found = await self._ask(*command.scope, kind, *fields, *more)
+        return [json.loads(answer) for answer in found]
+
+    async def _plan(self, command: Search) -> Plan | None:
         """Return the plan of a query, not older than CACHED_S; None: its text has no words."""
         key = command.question
         cached = self._plans.get(key)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from sonicpy.channel.commands import (
     Count,
     CountB,
+    CountFacets,
     CountO,
     Exists,
     Explain,
@@ -40,7 +41,9 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, Any] = {
     **{
         kind.__name__: kind
-        for kind in (Count, CountB, CountO, Exists, FlushB, FlushC, FlushO, List, Objects, Pop, Query, Suggest)
+        for kind in (
+            Count, CountB, CountFacets, CountO, Exists, FlushB, FlushC, FlushO, List, Objects, Pop, Query, Suggest
+        )
     },
     "Reasons": Explain,
 }
@@ -57,6 +60,7 @@ METHODS = frozenset(
         *("bucket_rules", "buckets_after", "collections_after"),
         *("count_buckets", "count_objects", "position_after", "stats"),
         *("spread_completions", "spread_find", "spread_list", "spread_terms", "spread_word"),
+        *("spread_facets", "spread_find_filtered", "spread_place", "spread_sorted"),
     }
 )
 COMMIT_BEFORE = frozenset({"stats"})

@@ -24,10 +24,12 @@ from sonicpy.api.explanation import (
 from sonicpy.config import Config
 from sonicpy.index.search.expansion import edits_allowed
 from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.masks import everybody
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.parts import WHOLLY, MadeOf, Part, share_of
+from sonicpy.index.search.parts import WHOLLY, MadeOf, Part, bind, find, share_of
 from sonicpy.index.search.plan import NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
 from sonicpy.index.search.ranking import carry_out, count_whole
+from sonicpy.index.search.refine import PASSING_ALL, condition_of, passing_of
 from sonicpy.index.search.sonic import SonicPart
 from sonicpy.rules import FIRST
 from sonicpy.search import Search
@@ -70,14 +72,25 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Expl
     """Return the answer of a query and the reasons for it; `lexicon` is None for a bucket that does not exist."""
     plan = Plan([], 0.0, 0.0, full_first=False, left_out=NOTHING_LEFT_OUT, enough=None)
     hits: tuple[ExplainedHit, ...] = ()
-    total, whole = 0, None
+    total, whole, unfiltered = 0, None, None
+    passing = PASSING_ALL if lexicon is None else passing_of(lexicon.reader, analysed.search, config)
     rows: dict[bytes, TermInfo] = {}
     if lexicon is not None and len(analysed.terms):
         limit = analysed.search.limit
-        plan, part = carry_out(lexicon, analysed.terms, config, analysed.matching, limit, total=True)
+        plan, part = carry_out(
+            lexicon, analysed.terms, config, analysed.matching, limit, total=True, mask=passing.mask
+        )  # fmt: skip
         hits, total = _hits(analysed, plan, part, config.search.ranking), part.total or 0
-        whole = count_whole(lexicon, plan, part, config)
+        whole = count_whole(lexicon, plan, part, config, passing.mask)
         rows = _rows(plan, lexicon)
+        if passing.mask is not None:
+            window = config.store.kv.retain_word_objects
+            unfiltered = find(bind(plan, lexicon.reader, window), 0, total=True).total
+    elif lexicon is not None and passing.mask is not None and not analysed.search.text.strip():
+        everyone = everybody(lexicon.reader, condition_of(analysed.search.filter))
+        names = lexicon.reader.oids(everyone.newest(analysed.search.limit))
+        hits = tuple(ExplainedHit(name, None, "filter", 0.0, (), 0, None) for name in names)
+        total, unfiltered = everyone.total(), lexicon.reader.state.objects
     state = None if lexicon is None else lexicon.reader.state
     return Explanation(
         collection=analysed.search.collection,
@@ -92,6 +105,9 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Expl
         hits=hits,
         total=total,
         whole=whole,
+        filter=analysed.search.filter,
+        unfiltered=unfiltered,
+        unmet=passing.unmet,
         unseen_words=state is not None and not config.search.live_words and state.pending_seq > state.graph_seq,
     )
 

@@ -1,5 +1,7 @@
 """Filters as masks of a bucket: each condition becomes the objects that meet it, window by window on demand."""
 
+from collections.abc import Iterator
+
 from sonicpy._native.column_mask import InRange, Near, OneOf
 from sonicpy._native.mask import Alive, AllOf, AnyOf, Bits, Mask, NotIn
 from sonicpy._native.query_state import QueryState
@@ -85,6 +87,18 @@ class Masks:
 def mask_of(reader: BucketReader, condition: Condition) -> Mask:
     """Return the mask of a filter, for objects that hold words."""
     return Masks(reader, condition).of(condition)
+
+
+def unmet(reader: BucketReader, condition: Condition) -> Iterator[str]:
+    """Yield the tags and the names of values of a filter that no object has, each with the kind."""
+    columns = {} if reader.columns is None else reader.columns.names
+    for each in dict.fromkeys(literals(condition)):
+        if isinstance(each, HasTag):
+            tags = [tag.encode() for tag in each.tags]
+            rows = [None] * len(tags) if reader.tags is None else reader.tags.words(tags)
+            yield from (f"the tag {tag}" for tag, row in zip(each.tags, rows, strict=True) if row is None)
+        elif isinstance(each, Range | Among | Within) and each.name not in columns:
+            yield f"a value {each.name}"
 
 
 def everybody(reader: BucketReader, condition: Condition | None) -> Mask:

@@ -21,7 +21,7 @@ from sonicpy.filters.conditions import INT_MAX, INT_MIN, Condition
 from sonicpy.filters.grammar import parse
 from sonicpy.filters.sorting import NEWEST, SCORE, Sort, parse_sort
 from sonicpy.index.search.lexicon import Lexicon
-from sonicpy.index.search.masks import everybody, mask_of, window_count
+from sonicpy.index.search.masks import everybody, mask_of, unmet, window_count
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, bind, merge
 from sonicpy.index.search.ranking import carry_out, count_whole, plan_of
@@ -57,6 +57,30 @@ class Wanted(NamedTuple):
             return everybody(self.reader, condition)
         mask = None if condition is None else mask_of(self.reader, condition)
         return matching(bind(self.plan, self.reader, self.window, mask=mask))
+
+
+class Passing(NamedTuple):
+    """The objects that pass a filter, for EXPLAIN.
+
+    Attributes:
+        mask: None: there is no filter.
+        unmet: the tags and names of values of the filter that no object has.
+    """
+
+    mask: Mask | None
+    unmet: tuple[str, ...] = ()
+
+
+PASSING_ALL = Passing(None)
+
+
+def passing_of(reader: BucketReader, search: Search, config: Config) -> Passing:
+    """Return the objects that pass the filter of a search."""
+    condition = condition_of(search.filter)
+    if condition is None:
+        return PASSING_ALL
+    check_ranking(config)
+    return Passing(mask_of(reader, condition), tuple(unmet(reader, condition)))
 
 
 def condition_of(filter: str | None) -> Condition | None:
