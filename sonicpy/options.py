@@ -169,6 +169,14 @@ class Spec(NamedTuple):
         return None if value is None else self.check_text(value)
 
 
+def _behind(value: Any) -> str:
+    """Return the name of the object that a page follows."""
+    name = text_of("after", value)
+    if not name:
+        raise InvalidArgument("after is empty; allowed is the name of an object")
+    return name
+
+
 class Option(NamedTuple):
     """An option of a command.
 
@@ -256,7 +264,10 @@ PAGE = LIMIT._replace(default=100)
 OPTIONS: dict[str, tuple[Option, ...]] = {
     "QUERY": (
         LIMIT, OFFSET, LANG, SCORES, STEM, TOTAL, COMPLETE, WHOLE, FILTER, SORT,
-        AFTER._replace(usage="AFTER(<object>)", sentence="with SORT, only objects behind this one of the page before"),
+        AFTER._replace(
+            kind=Spec(_behind), usage="AFTER(<object>)",
+            sentence="with SORT, only objects behind this one, the last of the page before",
+        ),
     ),
     "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, FILTER),
     "SUGGEST": (LIMIT._replace(default=5),),
@@ -265,7 +276,10 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     "BUCKETS": (PAGE, AFTER._replace(usage="AFTER(<bucket>)")),
     "OBJECTS": (PAGE, PREFIX, AFTER._replace(usage="AFTER(<object>)"), POSITION),
     "PUSH": (LANG,),
-    "FACETS": (PAGE._replace(sentence="at most this many tags of each beginning"), LANG, STEM, COMPLETE, FILTER, OF, RANGES, APART),
+    "FACETS": (
+        PAGE._replace(sentence="at most this many tags of each beginning"),
+        LANG, STEM, COMPLETE, FILTER, OF, RANGES, APART,
+    ),
 }
 """The options of each command, in the order of its fields."""
 

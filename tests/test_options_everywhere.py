@@ -7,8 +7,9 @@ HTTP, the command line, EXPLAIN, a cluster, or a spread bucket.
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pytest
@@ -40,10 +41,14 @@ TEXTS = {
 }
 
 
+TAGS = {"one": ["metal"], "longer": ["metal", "wood"], "typo": ["wood"]}
+
+
 class Example(NamedTuple):
     """A value of an option, and a text whose answer it changes.
 
     Attributes:
+        beside: other options that are given with and without it.
         value: another one than the default.
         text: is asked about the objects of TEXTS.
         is_shown: EXPLAIN has the option, too; otherwise it chooses what to show of an answer.
@@ -52,6 +57,7 @@ class Example(NamedTuple):
     value: Any
     text: str = "engines boat"
     is_shown: bool = True
+    beside: Mapping[str, Any] = MappingProxyType({})
 
 
 EXAMPLES: dict[str, Example] = {
@@ -61,6 +67,9 @@ EXAMPLES: dict[str, Example] = {
     "stem": Example(False),
     "total": Example(True, is_shown=False),
     "complete": Example(False, "engien"),
+    "filter": Example("metal AND NOT wood"),
+    "sort": Example("newest", is_shown=False),
+    "after": Example("other", is_shown=False, beside={"sort": "newest"}),
 }
 
 
@@ -110,8 +119,8 @@ def every_way(folder: Path, opened: contextlib.ExitStack) -> Iterator[tuple[str,
     index = opened.enter_context(Part(folder / "one"))
     parts = [opened.enter_context(Part(folder / f"part{number}")) for number in range(2)]
     for oid, text in TEXTS.items():
-        index.push(C, B, oid, text, lang="eng")
-        parts[part_of(oid, len(parts))].push(C, B, oid, text, lang="eng")
+        for each in (index, parts[part_of(oid, len(parts))]):
+            each.push(C, B, oid, text, lang="eng", tags=TAGS.get(oid))
     yield "library", lambda text, options: of_hits(index.query(C, B, text, **options))
     yield "cache of answers", lambda text, options: Answer(index.query_ids(C, B, text, **options), None)
     yield "cluster", lambda text, options: of_replica(index, text, options)
@@ -125,7 +134,7 @@ def every_way(folder: Path, opened: contextlib.ExitStack) -> Iterator[tuple[str,
         client = opened.enter_context(connect(url))
         yield f"client, {name}", lambda text, options, client=client: of_hits(client.query(C, B, text, **options))
     for oid, text in TEXTS.items():
-        client.push(C, B, oid, text, lang="eng")
+        client.push(C, B, oid, text, lang="eng", tags=TAGS.get(oid))
     yield "command line", lambda text, options: of_command_line(folder, url, text, options)
     yield from ways_of_http(index)
 
@@ -179,11 +188,12 @@ def test_every_option_has_an_example() -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_option_means_the_same_everywhere(ways: dict[str, Way], name: str) -> None:
-    value, text, _ = EXAMPLES[name]
-    plain, wanted = (ways["library"](text, given) for given in ({}, {name: value}))
+    value, text, _, beside = EXAMPLES[name]
+    before, after = dict(beside), {**beside, name: value}
+    plain, wanted = (ways["library"](text, given) for given in (before, after))
     assert plain != wanted, "the example has to change the answer"
     for way, ask in ways.items():
-        for given, expected in (({}, plain), ({name: value}, wanted), ({}, plain), ({name: value}, wanted)):
+        for given, expected in ((before, plain), (after, wanted), (before, plain), (after, wanted)):
             found = ask(text, given)
             assert found.names == expected.names, (way, given)
             assert found.total == expected.total or way == "cache of answers", (way, given)
@@ -191,14 +201,15 @@ def test_an_option_means_the_same_everywhere(ways: dict[str, Way], name: str) ->
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_explain_knows_what_decides_an_answer(name: str) -> None:
-    value, text, is_shown = EXAMPLES[name]
+    value, text, is_shown, _ = EXAMPLES[name]
     assert (name in ARGUMENTS["EXPLAIN"]) == is_shown
     search = asked("QUERY", C, B, text, {name: value})
     assert is_page_alone(search) or is_shown, "EXPLAIN has to take it"
     if not is_shown:
         return
     with sonicpy.open(":memory:") as index:
-        index.push_many([(oid, text, "eng") for oid, text in TEXTS.items()], collection=C, bucket=B)
+        for oid, words in TEXTS.items():
+            index.push(C, B, oid, words, lang="eng", tags=TAGS.get(oid))
         for options in ({}, {name: value}):
             explained = index.explain(C, B, text, **options)  # type: ignore[arg-type]
             assert [hit.object for hit in explained.hits] == index.query(C, B, text, **options)

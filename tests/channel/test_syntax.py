@@ -36,6 +36,19 @@ READ = [
     ('QUERY c b "x" SCORES(0) LIMIT(2)', commands.Query("c", "b", "x", 2, 0, None), "without"),
     ('EXPLAIN c b "two words"', commands.Explain("c", "b", "two words", 9, 0, None), "the limits of QUERY"),
     ('EXPLAIN c b "x" LANG(none) LIMIT(50)', commands.Explain("c", "b", "x", 50, 0, "none"), "all META"),
+    (
+        r'QUERY c b "" FILTER("red AND \"a b\" AND (x OR y)") SORT(-price) AFTER(o)',
+        commands.Query("c", "b", "", 9, 0, None, filter='red AND "a b" AND (x OR y)', sort="-price", after="o"),
+        "a filter in quotes",
+    ),
+    ("QUERY c b \"x\" FILTER(price<2000)", commands.Query("c", "b", "x", 9, 0, None, filter="price<2000"), "without"),
+    (
+        'FACETS c b "x" OF("size:*, color:*") RANGES("price: 0,1000; time: 5") APART(1)',
+        commands.CountFacets(
+            "c", "b", "x", 100, None, of="size:*, color:*", ranges="price: 0,1000; time: 5", apart=True
+        ),
+        "facets",
+    ),
     ('SUGGEST c b "wo"', commands.Suggest("c", "b", "wo", 3), "its own default"),
     ('SUGGEST c b "wo" LIMIT(7)', commands.Suggest("c", "b", "wo", 7), "its own maximum"),
     ("LIST c b", commands.List("c", "b", 100, 0), "no text"),
@@ -108,6 +121,16 @@ REFUSED = [
     ('SUGGEST c b "x" LANG(eng)', "invalid_meta_key(LANG[eng])", "not a key of SUGGEST"),
     ('PUSH c b o "x" LIMIT(1)', "invalid_meta_key(LIMIT[1])", "not a key of PUSH"),
     ('POP c b o "x" LANG(eng)', 'invalid_format(POP <collection> <bucket> <object> "<text>")', "POP takes no META"),
+    (
+        'QUERY c b "x" FILTER("price < x")',
+        "at letter 9 of the filter is 'x', compared with 'price'; allowed is a whole number",
+        "a filter that cannot be read",
+    ),
+    (
+        'FACETS c b "x" OF(size)',
+        "of is 'size'; allowed are beginnings of tags with a star, such as size:*, color:*",
+        "no star",
+    ),
     ("COUNT", "invalid_format(COUNT <collection> [<bucket> [<object>]?]?)", "too few"),
     ("COUNT a b c d", "invalid_format(COUNT <collection> [<bucket> [<object>]?]?)", "too many"),
     ("COUNTC a b", "invalid_format(COUNTC <collection>)", "too many"),
@@ -168,6 +191,7 @@ USAGES = {
     "HELP": "HELP [<manual>]?",
     "EXPLAIN": (
         'EXPLAIN <collection> <bucket> "<terms>" [LIMIT(<count>)]? [LANG(<locale>)]? [STEM(0)]? [COMPLETE(0)]?'
+        ' [FILTER("<conditions>")]?'
     ),
     "OBJECTS": "OBJECTS <collection> <bucket> [LIMIT(<count>)]? [PREFIX(<letters>)]? [AFTER(<object>)]?"
     " [POSITION(<number>)]?",
@@ -182,7 +206,8 @@ def test_usage_texts_stay(name: str) -> None:
 
 def test_commands_of_each_mode_in_the_order_of_help() -> None:
     assert list(COMMANDS_OF_MODE[Mode.SEARCH]) == [
-        "QUERY", "EXPLAIN", "SUGGEST", "LIST", "COLLECTIONS", "BUCKETS", "OBJECTS", "EXISTS", "PING", "HELP", "QUIT",
+        "QUERY", "EXPLAIN", "FACETS", "SUGGEST", "LIST", "COLLECTIONS", "BUCKETS", "OBJECTS", "EXISTS", "PING",
+        "HELP", "QUIT",
     ]  # fmt: skip
     assert list(COMMANDS_OF_MODE[Mode.CONTROL]) == ["TRIGGER", "INFO", "STATS", "VERIFY", "PING", "HELP", "QUIT"]
     assert list(SONIC_COMMANDS_OF_MODE[Mode.CONTROL]) == ["TRIGGER", "INFO", "PING", "HELP", "QUIT"]

@@ -2,20 +2,21 @@
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sonicpy.api.facets import Facets, merged
 from sonicpy.arguments import nothing_behind
 from sonicpy.channel import replies
 from sonicpy.channel.commands import CountFacets, Query
-from sonicpy.cluster.node.desk import Desk
-from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.peers.questions import Question
 from sonicpy.filters.sorting import NEWEST, facets_of
-from sonicpy.index.search.faceting import no_facets
+from sonicpy.index.search.faceting import merge_facets, no_facets
 from sonicpy.index.search.plan import Plan, to_plain
 from sonicpy.index.search.refine import merge_sorted
 from sonicpy.search import Search
+
+if TYPE_CHECKING:
+    from sonicpy.cluster.node.desk import Desk
+    from sonicpy.cluster.node.places import Places
 
 Ask = Callable[..., Awaitable[list[bytes]]]
 """Asks all parts of a bucket: (collection, bucket, kind of question, fields) -> answers."""
@@ -31,7 +32,7 @@ class RefinedSpread:
         plan_of: see `PlanOf`.
     """
 
-    def __init__(self, desk: Desk, places: Places, ask: Ask, plan_of: PlanOf) -> None:
+    def __init__(self, desk: "Desk", places: "Places", ask: Ask, plan_of: PlanOf) -> None:
         self._desk = desk
         self._places = places
         self._ask = ask
@@ -61,8 +62,7 @@ class RefinedSpread:
                 return replies.result(no_facets(facets_of(command.of, command.ranges)).to_json())
         fields = (list(command), None if plan is None else to_plain(plan))
         answers = await self._ask(*command.scope, "spread_facets", *fields)
-        parts = [Facets.from_dict(json.loads(answer)) for answer in answers]
-        return replies.result(merged(parts, command.limit).to_json())
+        return replies.result(merge_facets(list(map(json.loads, answers)), command.limit).to_json())
 
     async def _behind(self, command: Query, name: str) -> Sequence[Any]:
         """Return the key, the age and the name of the object that a page follows, from the part that holds it."""

@@ -1,11 +1,12 @@
 """FACETS: the number of objects that hold each tag, or have a value in each range, over the whole answer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any as AnyValue
 
 from sonicpy._native.mask import Bits, settled
 from sonicpy._native.ordered import count_ranges
 from sonicpy._native.term_mask import count_each, lists_of
-from sonicpy.api.facets import Facets, RangeCount, in_order, most_first
+from sonicpy.api.facets import Facets, RangeCount, in_order, merged, most_first
 from sonicpy.filters.conditions import All, Any, Condition, Not, HasTag, clauses, literals
 from sonicpy.filters.sorting import Facet
 from sonicpy.index.search.refine import Wanted
@@ -46,6 +47,16 @@ def no_facets(facets: Sequence[Facet]) -> Facets:
         {facet.name: {} for facet in facets if facet.bounds is None},
         {facet.name: [] for facet in facets if facet.bounds is not None},
     )
+
+
+def merge_facets(parts: Sequence[Mapping[str, AnyValue]], limit: int) -> Facets:
+    """Return the facets of all parts of a bucket together.
+
+    Args:
+        parts: of each its facets with all of their tags, as `Facets.to_dict` returned them.
+        limit: the number of tags of a facet, at most.
+    """
+    return merged([Facets.from_dict(part) for part in parts], limit)
 
 
 def without(condition: Condition | None, facet: Facet) -> Condition | None:
