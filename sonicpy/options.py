@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from sonicpy.arguments import language_of, number_of, switch_of, text_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.langcodes import NO_LANGUAGE, language_code
+from sonicpy.tags import TagList
+from sonicpy.values import ValueList
 
 LIMIT_CEILING = 2**16 - 1
 OFFSET_CEILING = 2**32 - 1
@@ -156,6 +158,7 @@ class Option(NamedTuple):
         is_ours: Sonic lacks it: compat mode refuses it, and usage texts of Sonic's commands do not name it.
         is_argument: methods of the library and the clients take it.
         is_dropped: a client leaves it out where a server lacks it: such a server answers as if it were given.
+        wire: the key of the META argument; "": `name` in capital letters.
     """
 
     name: str
@@ -166,11 +169,12 @@ class Option(NamedTuple):
     is_ours: bool = False
     is_argument: bool = True
     is_dropped: bool = False
+    wire: str = ""
 
     @property
     def key(self) -> str:
         """The key of the META argument."""
-        return self.name.upper()
+        return self.wire or self.name.upper()
 
 
 LIMIT = Option("limit", Number(LIMIT_CEILING), 10, "LIMIT(<count>)", "at most this many results")
@@ -204,6 +208,15 @@ POSITION = Option(
     "position", Number(POSITION_CEILING), None, "POSITION(<number>)", "where the page before ended; replaces `after`",
     is_ours=True, is_argument=False,
 )  # fmt: skip
+TAGS = Option(
+    "tags", TagList(), None, "TAGS(<tag>,...)",
+    "all tags of the object, at most 64, in place of those before; `TAGS()` takes them away", is_ours=True,
+)  # fmt: skip
+VALUES = Option(
+    "values", ValueList(), None, "SET(<name>=<value>,...)",
+    "named values: whole numbers, or points such as `place=47.21/-1.55`; `SET(<name>=)` takes one away", is_ours=True,
+    wire="SET",
+)  # fmt: skip
 
 PAGE = LIMIT._replace(default=100)
 
@@ -215,7 +228,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     "COLLECTIONS": (PAGE, AFTER._replace(usage="AFTER(<collection>)")),
     "BUCKETS": (PAGE, AFTER._replace(usage="AFTER(<bucket>)")),
     "OBJECTS": (PAGE, PREFIX, AFTER._replace(usage="AFTER(<object>)"), POSITION),
-    "PUSH": (LANG,),
+    "PUSH": (LANG, TAGS, VALUES),
+    "TAG": (TAGS, VALUES),
 }
 """The options of each command, in the order of its fields."""
 

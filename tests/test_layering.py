@@ -12,7 +12,21 @@ import sonicpy
 
 PACKAGE = Path(sonicpy.__file__).parent
 
-EVERYBODY = {"arguments", "errors", "ids", "langcodes", "options", "rules", "search", "tags", "values", "version"}
+EVERYBODY = {
+    *(
+        "arguments",
+        "errors",
+        "ids",
+        "langcodes",
+        "option_lists",
+        "options",
+        "rules",
+        "search",
+        "tags",
+        "values",
+        "version",
+    ),
+}
 SYSTEM = {"children", "disk", "files", "interpreter"}
 """Modules with parts that depend on the operating system."""
 ALLOWED = {
@@ -43,7 +57,7 @@ ALLOWED = {
     "langcodes": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
-    "options": {"arguments", "errors", "langcodes"},
+    "options": {"arguments", "errors", "langcodes", "tags", "values"},
     "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},
     "rules": set(),
     "search": {"ids", "options"},

@@ -27,6 +27,7 @@ from sonicpy.channel.commands import (
     Pop,
     Query,
     Suggest,
+    Tag,
 )
 from sonicpy.errors import SonicError
 from sonicpy.server.connections import dispatch
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, Any] = {
     **{
         kind.__name__: kind
-        for kind in (Count, CountB, CountO, Exists, FlushB, FlushC, FlushO, List, Objects, Pop, Query, Suggest)
+        for kind in (Count, CountB, CountO, Exists, FlushB, FlushC, FlushO, List, Objects, Pop, Query, Suggest, Tag)
     },
     "Reasons": Explain,
 }
@@ -50,7 +51,7 @@ DEFAULTS: dict[str, tuple[Any, ...]] = {
     name: tuple(reversed(kind._field_defaults.values())) for name, kind in COMMANDS.items()
 }
 """The defaults of the fields of each command, the last one first."""
-CHANGES = frozenset({"Pop", "FlushB", "FlushC", "FlushO"})
+CHANGES = frozenset({"Pop", "Tag", "FlushB", "FlushC", "FlushO"})
 # A method whose arguments change gets another name, so that nodes of other versions refuse it.
 METHODS = frozenset(
     {
