@@ -178,8 +178,6 @@ def tagged(tags: Iterable[Any], values: Mapping[str, Any]) -> Tagged:
     if there:
         lists = [[one] if isinstance(one, str) or not isinstance(one, Iterable) else one for one in there]
         found["tags"] = tags_of(list(chain.from_iterable(lists)))
-            [tag for one in there for tag in ([one] if isinstance(one, str) or not isinstance(one, Iterable) else one)]
-        )
     if given := {name: value for name, value in values.items() if not is_missing(value)}:
         found["values"] = plain_values(given)
     return found
