@@ -15,6 +15,8 @@ from sonicpy.errors import InvalidArgument
 from sonicpy.filters.grammar import filter_text
 from sonicpy.filters.sorting import of_text, ranges_text, sort_text
 from sonicpy.langcodes import NO_LANGUAGE, language_code
+from sonicpy.tags import TagList
+from sonicpy.values import ValueList
 
 LIMIT_CEILING = 2**16 - 1
 OFFSET_CEILING = 2**32 - 1
@@ -189,6 +191,7 @@ class Option(NamedTuple):
         is_ours: Sonic lacks it: compat mode refuses it, and usage texts of Sonic's commands do not name it.
         is_argument: methods of the library and the clients take it.
         is_dropped: a client leaves it out where a server lacks it: such a server answers as if it were given.
+        wire: the key of the META argument; "": `name` in capital letters.
     """
 
     name: str
@@ -199,11 +202,12 @@ class Option(NamedTuple):
     is_ours: bool = False
     is_argument: bool = True
     is_dropped: bool = False
+    wire: str = ""
 
     @property
     def key(self) -> str:
         """The key of the META argument."""
-        return self.name.upper()
+        return self.wire or self.name.upper()
 
 
 LIMIT = Option("limit", Number(LIMIT_CEILING), 10, "LIMIT(<count>)", "at most this many results")
@@ -236,6 +240,15 @@ AFTER = Option(
 POSITION = Option(
     "position", Number(POSITION_CEILING), None, "POSITION(<number>)", "where the page before ended; replaces `after`",
     is_ours=True, is_argument=False,
+)  # fmt: skip
+TAGS = Option(
+    "tags", TagList(), None, "TAGS(<tag>,...)",
+    "all tags of the object, at most 64, in place of those before; `TAGS()` takes them away", is_ours=True,
+)  # fmt: skip
+VALUES = Option(
+    "values", ValueList(), None, "SET(<name>=<value>,...)",
+    "named values: whole numbers, or points such as `place=47.21/-1.55`; `SET(<name>=)` takes one away", is_ours=True,
+    wire="SET",
 )  # fmt: skip
 
 FILTER = Option(
@@ -275,7 +288,8 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     "COLLECTIONS": (PAGE, AFTER._replace(usage="AFTER(<collection>)")),
     "BUCKETS": (PAGE, AFTER._replace(usage="AFTER(<bucket>)")),
     "OBJECTS": (PAGE, PREFIX, AFTER._replace(usage="AFTER(<object>)"), POSITION),
-    "PUSH": (LANG,),
+    "PUSH": (LANG, TAGS, VALUES),
+    "TAG": (TAGS, VALUES),
     "FACETS": (
         PAGE._replace(sentence="at most this many tags of each beginning"),
         LANG, STEM, COMPLETE, FILTER, OF, RANGES, APART,

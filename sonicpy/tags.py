@@ -1,8 +1,12 @@
-"""Tags of objects: their rules, and how they are written in commands and filters."""
+"""Tags of objects: their rules, and how they are written in commands and filters: TAGS(red,"Ben & Jerry's").
+
+The tags of a list are parted by commas, perhaps with blanks behind them. A tag stands in quotes, in which \\" is a
+quote and \\\\ a backslash, unless it is letters, digits, `_ - . : /`, and no word of filters.
+"""
 
 import re
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from unicodedata import normalize
 
 from sonicpy.errors import InvalidArgument
@@ -18,6 +22,11 @@ GRAMMAR_WORDS: Final = frozenset(("AND", "OR", "NOT", "IN", "HAS", "WITHIN", "OF
 
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PLAIN = re.compile(r"[\w\-.:/]+\Z")
+_ITEM: Final = r"""(?:"(?:[^"\\]|\\.)*"|[^\s"(),]+)"""
+_ITEMS: Final = re.compile(_ITEM, re.DOTALL)
+LIST: Final = re.compile(rf"\(((?:{_ITEM}(?:,[ ]*{_ITEM})*)?)\)".encode(), re.DOTALL)
+"""A list in brackets, in the bytes of a line."""
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
 def tag_of(tag: Any) -> str:
@@ -59,3 +68,33 @@ def is_plain(tag: str) -> bool:
 def shown_tag(tag: str) -> str:
     """Return a tag as commands and filters write it: in quotes if it needs them."""
     return tag if is_plain(tag) else '"' + tag.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+class TagList(NamedTuple):
+    """The kind of an option whose value is all tags of an object."""
+
+    is_text: bool = False
+    is_list: bool = True
+
+    def read(self, value: str, languages: object) -> list[str]:
+        """Return the tags that a list on the wire gives. Raises ValueError."""
+        if LIST.fullmatch(f"({value})".encode()) is None:
+            raise ValueError(value)
+        return tags_of([_read(item) for item in _ITEMS.findall(value)])
+
+    def write(self, value: Iterable[str]) -> str:
+        """Return tags as written in brackets on the wire."""
+        return ",".join(map(shown_tag, tags_of(value)))
+
+    def check(self, name: str, value: Any) -> list[str] | None:
+        """Return the tags that a program gave, sorted. Raises InvalidArgument."""
+        return None if value is None else tags_of(value)
+
+
+def _read(item: str) -> str:
+    """Return the tag that an item of a list gives. Raises InvalidArgument."""
+    if item[0] == '"':
+        return _ESCAPED.sub(r"\1", item[1:-1])
+    if not is_plain(item):
+        raise InvalidArgument(f"the tag {item} needs quotes", "invalid_meta_value", f"TAGS[{item}]")
+    return item

@@ -19,6 +19,8 @@ VALUES_MAX: Final = 16
 NAME_BYTES_MAX: Final = 64
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]{0,63}\Z")
 NAME_RULE: Final = "1 to 64 ASCII letters, digits, _ - and ., the first a letter or _"
+_PAIR: Final = r"[^\s\"(),=]+=[^\s\"(),=]*"
+_PAIRS: Final = re.compile(rf"(?:{_PAIR}(?:,[ ]*{_PAIR})*)?")
 VALUE_MIN, VALUE_MAX = -(2**63), 2**63 - 1
 DEGREES: Final = re.compile(r"[+-]?[0-9]{1,3}(\.[0-9]{1,30})?\Z")
 DEGREE: Final = 10**7
@@ -125,6 +127,8 @@ def _value(value: Any) -> Value | None:
         return Value(None)
     if isinstance(value, str):
         return Value(point_of(value), is_point=True) if "/" in value else Value(int(_digits(value)))
+    if isinstance(value, Value):
+        return value
     if isinstance(value, tuple | list) and len(value) == 2:
         return Value(_point(*value), is_point=True)
     if isinstance(value, datetime):
@@ -140,6 +144,21 @@ def _value(value: Any) -> Value | None:
 
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def read_text(text: str) -> Any:
+    """Return the value that a field of a file holds as text: a number, True or False, a date or a time of ISO 8601, a
+    point; None of an empty text; the text itself if it is none of these."""
+    text = text.strip()
+    for read in (lambda: WORDS[text.lower()], lambda: Decimal(text), lambda: datetime.fromisoformat(text)):
+        try:
+            return read()
+        except (KeyError, ValueError, InvalidOperation):
+            continue
+    return text
+
+
+WORDS: Final[dict[str, bool | None]] = {"": None, "true": True, "false": False}
 
 
 def _digits(text: str) -> str:
@@ -169,3 +188,33 @@ def _units(degrees: Any) -> int:
 def _degrees(units: int) -> str:
     whole, part = divmod(abs(units), DEGREE)
     return f"{'-' if units < 0 else ''}{whole}.{part:07d}".rstrip("0").rstrip(".")
+
+
+class ValueList(NamedTuple):
+    """The kind of an option whose value is values by name: `price=1999,place=47.21/-1.55,old=`."""
+
+    is_text: bool = False
+    is_list: bool = True
+
+    def read(self, value: str, languages: object) -> dict[str, int | str | None]:
+        """Return the values that a list on the wire gives, as `plain_values`. Raises ValueError."""
+        pairs = [item.partition("=") for item in re.findall(_PAIR, value)]
+        if not _PAIRS.fullmatch(value) or len({name for name, *_ in pairs}) < len(pairs):
+            raise ValueError(value)
+        return plain_values({name: text or None for name, _, text in pairs})
+
+    def write(self, value: Mapping[str, Any]) -> str:
+        """Return values as written in brackets on the wire."""
+        return ",".join(f"{name}={'' if one is None else one}" for name, one in plain_values(value).items())
+
+    def check(self, name: str, value: Any) -> dict[str, int | str | None] | None:
+        """Return the values that a program gave, as `plain_values`. Raises InvalidArgument."""
+        return None if value is None else plain_values(value)
+
+
+def plain_values(values: Any) -> dict[str, int | str | None]:
+    """Return values as JSON and commands hold them: points are text, None takes one away. Raises InvalidArgument."""
+    return {
+        name: shown_point(value) if is_point and value is not None else value
+        for name, (value, is_point) in values_of(values).items()
+    }

@@ -13,8 +13,9 @@ import sonicpy
 PACKAGE = Path(sonicpy.__file__).parent
 
 EVERYBODY = {
-    "arguments", "errors", "filters", "ids", "langcodes", "options", "rules", "search", "tags", "values", "version",
-}  # fmt: skip
+    *("arguments", "errors", "filters", "ids", "langcodes", "option_lists", "options", "rules", "search"),
+    *("tags", "values", "version"),
+}
 SYSTEM = {"children", "disk", "files", "interpreter"}
 """Modules with parts that depend on the operating system."""
 ALLOWED = {
@@ -46,7 +47,7 @@ ALLOWED = {
     "langcodes": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
-    "options": {"arguments", "errors", "filters", "langcodes"},
+    "options": {"arguments", "errors", "filters", "langcodes", "tags", "values"},
     "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},
     "rules": set(),
     "search": {"filters", "ids", "options"},

@@ -1,6 +1,6 @@
 """Bucket: the methods of an index or a client, without the names of collection and bucket."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, Unpack
 
 from sonicpy.api.counted import Counted
@@ -19,7 +19,26 @@ from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, QueryOption
 class Searchable(Protocol):
     """The methods that a bucket calls on its index; `Index` documents them."""
 
-    def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None: ...
+    def push(
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
+    ) -> None: ...
+    def tag(
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        tags: Iterable[str] | None = None,
+        *,
+        values: Mapping[str, Any] | None = None,
+    ) -> int: ...
     def push_many(
         self,
         rows: Any,
@@ -31,6 +50,8 @@ class Searchable(Protocol):
         lang: str | None = None,
         new: bool = False,
         progress: OnProgress | None = None,
+        tags: str | Sequence[str] | None = None,
+        values: Sequence[str] | Mapping[str, str] = (),
     ) -> PushReport: ...
     def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int: ...
     def query(
@@ -95,9 +116,23 @@ class Bucket:
         self.collection = collection
         self.bucket = bucket
 
-    def push(self, object: ObjectName, text: str, lang: str | None = None) -> None:
+    def push(
+        self,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
+    ) -> None:
         """Add a text to an object; see `Index.push`."""
-        self._index.push(self.collection, self.bucket, object, text, lang)
+        self._index.push(self.collection, self.bucket, object, text, lang, tags=tags, values=values)
+
+    def tag(
+        self, object: ObjectName, tags: Iterable[str] | None = None, *, values: Mapping[str, Any] | None = None
+    ) -> int:
+        """Change the tags or values of an object; see `Index.tag`."""
+        return self._index.tag(self.collection, self.bucket, object, tags, values=values)
 
     def push_many(
         self,
@@ -108,6 +143,8 @@ class Bucket:
         lang: str | None = None,
         new: bool = False,
         progress: OnProgress | None = None,
+        tags: str | Sequence[str] | None = None,
+        values: Sequence[str] | Mapping[str, str] = (),
     ) -> PushReport:
         """Push many texts; return how many were indexed, and which were refused. See `Index.push_many`."""
         return self._index.push_many(
@@ -119,6 +156,8 @@ class Bucket:
             lang=lang,
             new=new,
             progress=progress,
+            tags=tags,
+            values=values,
         )
 
     def pop(self, object: ObjectName, text: str) -> int:

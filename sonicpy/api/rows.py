@@ -5,7 +5,8 @@ A generator or a stream of batches is never in memory as a whole.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple, TypedDict
 
 from sonicpy._native.ids import are_names
 from sonicpy.api.missing import is_missing, joined
@@ -15,6 +16,8 @@ from sonicpy.api.tables import Columns, batches, is_table
 from sonicpy.arguments import language_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_names, object_name
+from sonicpy.tags import tags_of
+from sonicpy.values import plain_values
 
 __all__ = ["OBJECT_COLUMNS", "TEXT_COLUMN", "OnProgress", "PushReport", "Refused", "Row", "Shape", "read_rows"]
 
@@ -33,6 +36,10 @@ class Row(NamedTuple):
     object: str
     text: str
     lang: str | None
+    tags: list[str] | None = None
+    """All tags of the object; None: they stay."""
+    values: dict[str, int | str | None] | None = None
+    """Values by name, points as text; None: all stay."""
 
 
 class Refused(NamedTuple):
@@ -101,6 +108,9 @@ def _rows(rows: Iterable[Any], shape: Shape) -> Iterator[RowParts | NoParts]:
     readers: dict[type, RowReader | None] = {}
     for row in rows:
         kind = type(row)
+        if kind is Row:
+            yield _of_row(row, shape)
+            continue
         if kind not in readers:
             readers[kind] = None if is_table(kind) else reader_of(kind)
         reader = readers[kind]
@@ -112,19 +122,28 @@ def _rows(rows: Iterable[Any], shape: Shape) -> Iterator[RowParts | NoParts]:
             yield no_row(row)
 
 
+def _of_row(row: Row, shape: Shape) -> RowParts:
+    """Return the parts of a Row, which has its own tags and values."""
+    collection, bucket, lang = shape.collection or row.collection, shape.bucket or row.bucket, shape.lang or row.lang
+    return (collection, bucket, row.object, row.text, lang, [row.tags], row.values or {})
+
+
 def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Row | Refused]:
     """Check the parts of rows: yield valid rows, and the others as refused."""
     for number, parts in enumerate(rows):
         if isinstance(parts, NoParts):
             yield Refused(number, parts.object, parts.reason)
             continue
-        collection, bucket, oid, text, lang = parts
+        collection, bucket, oid, text, lang = parts[:5]
+        more: Tagged = {}
         try:
             name = oid if type(oid) is str else object_name(oid)
             if not are_names(collection, bucket, name):
                 check_names(collection, bucket, name, compat=compat, new=True)
             if lang is not None:
                 lang = None if is_missing(lang) or (isinstance(lang, str) and not lang) else language_of(lang)
+            if len(parts) > 5:
+                more = tagged(*parts[5:])
         except InvalidArgument as error:
             reason = "the name of the object is missing" if is_missing(oid) else str(error)
             yield Refused(number, str(oid) if isinstance(oid, str) else "", reason)
@@ -134,7 +153,34 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
                 yield Refused(number, name, _wrong_text(text))
                 continue
             text = str(text)
-        yield Row(collection, bucket, name, text, lang)
+        yield Row(collection, bucket, name, text, lang, **more)
+
+
+class Tagged(TypedDict, total=False):
+    """The tags and values of a Row."""
+
+    tags: list[str]
+    values: dict[str, int | str | None]
+
+
+def tagged(tags: Iterable[Any], values: Mapping[str, Any]) -> Tagged:
+    """Return the tags and values of a row, without missing ones.
+
+    Args:
+        tags: the values of its columns with tags: a tag, or several in a list.
+        values: by name.
+
+    Raises:
+        InvalidArgument: a tag or a value is not allowed.
+    """
+    found: Tagged = {}
+    there = [one for one in tags if not is_missing(one)]
+    if there:
+        lists = [[one] if isinstance(one, str) or not isinstance(one, Iterable) else one for one in there]
+        found["tags"] = tags_of(list(chain.from_iterable(lists)))
+    if given := {name: value for name, value in values.items() if not is_missing(value)}:
+        found["values"] = plain_values(given)
+    return found
 
 
 def _wrong_text(text: object) -> str:
@@ -156,8 +202,23 @@ def _table_rows(table: Iterator[Columns], shape: Shape) -> Iterator[RowParts]:
             oids,
             texts,
             _all(columns, "lang", shape.lang, count) if "lang" in columns else [shape.lang] * count,
+            *_tagging(columns, shape, count),
             strict=True,
         )
+
+
+def _tagging(columns: Columns, shape: Shape, count: int) -> list[Iterable[Any]]:
+    """Return the columns with tags and with values, as the last parts of rows; []: the shape has none."""
+    if not shape.tag_columns and not shape.value_columns:
+        return []
+    tags = [_column(columns, (name,)) for name in shape.tag_columns]
+    values = [_column(columns, (name,)) for name in shape.value_columns.values()]
+    return [
+        zip(*tags, strict=True) if tags else [()] * count,
+        [dict(zip(shape.value_columns, row, strict=True)) for row in zip(*values, strict=True)]
+        if values
+        else [{}] * count,
+    ]
 
 
 def _all(columns: Columns, name: str, value: str | None, count: int) -> list[Any]:

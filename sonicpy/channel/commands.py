@@ -106,6 +106,22 @@ class Push(NamedTuple):
     text: str
     lang: str | None
     """A code in lower case; "none": the text is in no language; None: guess."""
+    tags: list[str] | None = None
+    """All tags of the object; None: they stay."""
+    values: dict[str, int | str | None] | None = None
+    """Values by name, points as text; None: this one is taken away."""
+
+
+class Tag(NamedTuple):
+    """Change the tags or values of an object."""
+
+    collection: str
+    bucket: str
+    object: str
+    tags: list[str] | None = None
+    """As in Push."""
+    values: dict[str, int | str | None] | None = None
+    """As in Push."""
 
 
 class Pop(NamedTuple):
@@ -216,6 +232,7 @@ Command = (
     | Objects
     | Exists
     | Push
+    | Tag
     | Pop
     | Count
     | CountC

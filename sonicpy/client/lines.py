@@ -9,7 +9,7 @@ from sonicpy.channel.quoting import SMALLEST_ROOM, quoted, quoted_pieces
 from sonicpy.client.conversation import ServerInfo
 from sonicpy.errors import InvalidArgument, TooLong
 from sonicpy.ids import check_bucket, check_collection, check_object, object_name, shown
-from sonicpy.options import OPTIONS, written
+from sonicpy.options import OPTIONS, TAGS, VALUES, written
 from sonicpy.search import FacetSearch, Search
 
 NO_WORDS = quoted("\n")
@@ -51,12 +51,22 @@ def check_scope(collection: Any, bucket: Any) -> None:
     check_bucket(bucket)
 
 
-def push_lines(server: ServerInfo, collection: str, bucket: str, object: str, text: str, lang: str | None) -> list[str]:
+def tagging(tags: Any, values: Any) -> dict[str, Any]:
+    """Return the options of PUSH and TAG that give an object tags and values. Raises InvalidArgument."""
+    return {option.name: option.kind.check(option.name, value) for option, value in ((TAGS, tags), (VALUES, values))}
+
+
+def push_lines(
+    server: ServerInfo, collection: str, bucket: str, object: str, text: str, options: Mapping[str, Any]
+) -> list[str]:
     """Return the lines that push a text; one line for a text of only white space, which creates an object, too.
+
+    Args:
+        options: of PUSH, by name; each line has them.
 
     Raises as `text_lines`.
     """
-    head, tail = f"PUSH {collection} {bucket} {object} ", meta("PUSH", {"lang": lang})
+    head, tail = f"PUSH {collection} {bucket} {object} ", meta("PUSH", options)
     return text_lines(server, head, text, tail) or [f"{head}{NO_WORDS}{tail}"]
 
 
@@ -67,7 +77,7 @@ def text_lines(server: ServerInfo, head: str, text: str, tail: str) -> list[str]
         InvalidArgument: the text is not Unicode.
         TooLong: the names leave no room for text.
     """
-    room_bytes = server.buffer_bytes - len(head.encode()) - len(tail)
+    room_bytes = server.buffer_bytes - len(head.encode()) - len(tail.encode())
     if room_bytes < SMALLEST_ROOM:
         raise TooLong(
             f"the server accepts lines of at most {server.buffer_bytes} bytes, and the names leave no room for a text"

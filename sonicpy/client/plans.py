@@ -5,7 +5,7 @@ A plan is a generator. It yields an Exchange, receives the Reply (or the error, 
 
 import json
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +26,7 @@ from sonicpy.client.lines import (
     path_word,
     push_lines,
     sendable,
+    tagging,
     text_lines,
 )
 from sonicpy.errors import CommandError, InvalidArgument, NotOffered
@@ -54,13 +55,36 @@ _FIGURE = re.compile(r"(\w+)\((\d+)\)")
 # -- ingest ------------------------------------------------------------------------------------------------------
 
 
-def push(collection: str, bucket: str, object: ObjectName, text: str, lang: str | None) -> CallPlan[None]:
+def push(
+    collection: str,
+    bucket: str,
+    object: ObjectName,
+    text: str,
+    lang: str | None,
+    tags: Iterable[str] | None = None,
+    values: Mapping[str, Any] | None = None,
+) -> CallPlan[None]:
     """Plan PUSH, with as many lines as the text needs."""
     check_scope(collection, bucket)
-    oid, code, given = object_word(object, new=True), language_of(lang), text_of("text", text)
+    oid, given = object_word(object, new=True), text_of("text", text)
+    options = {"lang": language_of(lang), **tagging(tags, values)}
     yield Exchange(
-        Mode.INGEST, "PUSH", AnswerKind.OK, lambda server: push_lines(server, collection, bucket, oid, given, code)
+        Mode.INGEST, "PUSH", AnswerKind.OK, lambda server: push_lines(server, collection, bucket, oid, given, options)
     )
+
+
+def tag(
+    collection: str,
+    bucket: str,
+    object: ObjectName,
+    tags: Iterable[str] | None,
+    values: Mapping[str, Any] | None,
+) -> CallPlan[int]:
+    """Plan TAG; the result is whether the object exists."""
+    check_scope(collection, bucket)
+    line = f"TAG {collection} {bucket} {object_word(object)}{meta('TAG', tagging(tags, values))}"
+    reply = yield Exchange(Mode.INGEST, "TAG", AnswerKind.RESULT, lambda server: [one_line(server, line)], changes=True)
+    return int(reply.answers[0])
 
 
 def pop(collection: str, bucket: str, object: ObjectName, text: str) -> CallPlan[int]:

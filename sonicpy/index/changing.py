@@ -54,11 +54,11 @@ class Changing:
                 are the name, or a UUID.
             lang: language of the text as ISO 639-1, ISO 639-3 or BCP 47 (`en`, `eng`, `en-GB`); None: guess; "none": no
                 language.
-            tags: all tags of the object, at most 64: they replace those that it had; None: these stay. A tag is 1 to 128
-                bytes of UTF-8 without control characters.
-            values: whole numbers of 64 bits by name, dates and times (seconds since 1970), True and False, and points as
-                (latitude, longitude); None takes a value away, names that are not given stay. A bucket has at most 16
-                names.
+            tags: all tags of the object, at most 64: they replace those that it had; None: these stay. A tag is 1 to
+                128 bytes of UTF-8 without control characters.
+            values: whole numbers of 64 bits by name, dates and times (seconds since 1970), True and False, and points
+                as (latitude, longitude); None takes a value away, names that are not given stay. A bucket has at most
+                16 names.
 
         Raises:
             InvalidArgument: an argument has a type or a value that is not allowed.

@@ -6,7 +6,7 @@ server does.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -115,6 +115,8 @@ class Index(Answers, Listing, Changing):
         lang: str | None = None,
         new: bool = False,
         progress: OnProgress | None = None,
+        tags: str | Sequence[str] | None = None,
+        values: Sequence[str] | Mapping[str, str] = (),
         report: PushReport | None = None,
     ) -> PushReport:
         """Push many texts, thousands to a commit; return how many were indexed, and which were refused and why.
@@ -133,13 +135,17 @@ class Index(Answers, Listing, Changing):
             lang: as in `push`, of all rows; None: each row's column `lang`, if there is one.
             new: refuse rows whose object exists already.
             progress: called after each chunk with the number of rows that are done.
+            tags: the column with tags, a text or a list of texts, or several columns; a row without one keeps its tags.
+            values: the columns with values, or the column of each value by its name; a missing value changes nothing.
             report: a new PushReport, which is filled chunk by chunk and returned.
 
         Raises:
             InvalidArgument: an argument is not valid, `rows` is not of these types, or a table lacks a column.
             StoreError: rows could not be stored; a note gives the number of stored rows.
         """
-        shape = Shape(collection, bucket, object, text, lang, compat=self._engine.is_compat)
+        shape = Shape(collection, bucket, object, text, lang, self._engine.is_compat, tags, values)
+        if shape.compat and (shape.tag_columns or shape.value_columns):
+            raise InvalidArgument("tags and values are given to an index in compat mode; Sonic has neither")
         new = switch_of("new", new)
         report = PushReport() if report is None else report
         touched: set[Scope] = set()

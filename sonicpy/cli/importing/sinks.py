@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Protocol
+from typing import Any, Protocol
 
-from sonicpy.api.rows import Refused
+from sonicpy.api.rows import Refused, Row
 from sonicpy.cli.importing.mapping import Entry
 from sonicpy.client.blocking.client import Client
 from sonicpy.errors import CommandError
@@ -80,6 +80,7 @@ class FolderSink:
                         entry.hidden,
                         entry.rules,
                         entry.languages,
+                        _others(entry),
                     )
                 except CommandError as error:
                     yield place, error.detail or error.code
@@ -123,9 +124,13 @@ class ServerSink:
             return 0
 
 
-def _row(entry: Entry) -> tuple[str, str, str, str, str | None]:
+def _row(entry: Entry) -> Row:
     text, lang = (entry.text, entry.lang) if entry.terms is None else (_text_of(entry), NO_LANGUAGE)
-    return entry.collection, entry.bucket, entry.object, text, lang
+    return Row(entry.collection, entry.bucket, entry.object, text, lang, entry.tags, entry.values)
+
+
+def _others(entry: Entry) -> dict[str, Any]:
+    return {name: given for name in ("tags", "values") if (given := getattr(entry, name)) is not None}
 
 
 def _text_of(entry: Entry) -> str:

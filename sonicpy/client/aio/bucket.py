@@ -1,6 +1,6 @@
 """AsyncBucket: the methods of an AsyncClient for one bucket, as Bucket has them for Index and Client."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Protocol, Unpack
 
 from sonicpy.api.counted import Counted
@@ -18,8 +18,25 @@ class AsyncSearchable(Protocol):
     """The methods that a bucket calls on its client; `AsyncClient` documents them."""
 
     async def push(
-        self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
     ) -> None: ...
+    async def tag(
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        tags: Iterable[str] | None = None,
+        *,
+        values: Mapping[str, Any] | None = None,
+    ) -> int: ...
     async def push_many(
         self,
         rows: Any,
@@ -31,6 +48,8 @@ class AsyncSearchable(Protocol):
         lang: str | None = None,
         new: bool = False,
         progress: OnProgress | None = None,
+        tags: str | Sequence[str] | None = None,
+        values: Sequence[str] | Mapping[str, str] = (),
     ) -> PushReport: ...
     async def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int: ...
     async def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits: ...
@@ -97,9 +116,23 @@ class AsyncBucket:
     def __repr__(self) -> str:
         return f"{self._client!r}.bucket({self.collection!r}, {self.bucket!r})"
 
-    async def push(self, object: ObjectName, text: str, lang: str | None = None) -> None:
+    async def push(
+        self,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
+    ) -> None:
         """Add a text to an object; see `AsyncClient.push`."""
-        await self._client.push(self.collection, self.bucket, object, text, lang)
+        await self._client.push(self.collection, self.bucket, object, text, lang, tags=tags, values=values)
+
+    async def tag(
+        self, object: ObjectName, tags: Iterable[str] | None = None, *, values: Mapping[str, Any] | None = None
+    ) -> int:
+        """Change the tags or values of an object; see `AsyncClient.tag`."""
+        return await self._client.tag(self.collection, self.bucket, object, tags, values=values)
 
     async def push_many(
         self,
@@ -110,6 +143,8 @@ class AsyncBucket:
         lang: str | None = None,
         new: bool = False,
         progress: OnProgress | None = None,
+        tags: str | Sequence[str] | None = None,
+        values: Sequence[str] | Mapping[str, str] = (),
     ) -> PushReport:
         """Push many texts; return how many were indexed, and which were refused. See `AsyncClient.push_many`."""
         return await self._client.push_many(
@@ -121,6 +156,8 @@ class AsyncBucket:
             lang=lang,
             new=new,
             progress=progress,
+            tags=tags,
+            values=values,
         )
 
     async def pop(self, object: ObjectName, text: str) -> int:

@@ -1,7 +1,7 @@
 """AsyncClient: the interface of Index over asyncio connections; the tasks of one event loop may share a client."""
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self, Unpack
@@ -64,15 +64,38 @@ class AsyncClient:
 
     # -- ingest --------------------------------------------------------------------------------------------------
 
-    async def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:
+    async def push(
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
+    ) -> None:
         """Add a text to an object, in several lines if it is long. Pushing the same text again changes nothing.
 
         Args:
             object: the name; or a whole number, whose digits are the name, or a UUID.
             lang: language of the text as ISO 639-1, ISO 639-3 or BCP 47 (`en`, `eng`, `en-GB`); None: the server
                 guesses; "none": no language.
+            tags, values: as in `Index.push`.
         """
-        await self._run(plans.push(collection, bucket, object, text, lang))
+        await self._run(plans.push(collection, bucket, object, text, lang, tags, values))
+
+    async def tag(
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        tags: Iterable[str] | None = None,
+        *,
+        values: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Change the tags or values of an object that exists; return 1, or 0 if there is none. See `Index.tag`."""
+        return await self._run(plans.tag(collection, bucket, object, tags, values))
 
     async def push_many(
         self,
@@ -85,6 +108,8 @@ class AsyncClient:
         lang: str | None = None,
         new: bool = False,
         progress: OnProgress | None = None,
+        tags: str | Sequence[str] | None = None,
+        values: Sequence[str] | Mapping[str, str] = (),
     ) -> PushReport:
         """Push many texts, some hundred in flight at a time; return how many were indexed, which were refused, and why.
 
@@ -101,6 +126,7 @@ class AsyncClient:
             lang: as in `push`, for all rows; None: the column `lang` of each row, if there is one.
             new: only False; Sonic Channel cannot say whether an object exists.
             progress: called from time to time with the number of rows that are done.
+            tags, values: as in `Index.push_many`.
 
         Raises:
             InvalidArgument: as `Index.push_many`.
@@ -110,7 +136,9 @@ class AsyncClient:
         if switch_of("new", new):
             raise NotOffered("new of push_many", self._server)
         report = ReportBuilder(progress)
-        pushes = Pushes(read_rows(rows, Shape(collection, bucket, object, text, lang)), report.note)
+        pushes = Pushes(
+            read_rows(rows, Shape(collection, bucket, object, text, lang, tags=tags, values=values)), report.note
+        )
         try:
             await self._send(pushes)
         except BaseException as error:
@@ -341,9 +369,19 @@ class AsyncBatch(AsyncClient):
         super().__init__(servers, pool, server)
         self._waiting = WaitingPushes()
 
-    async def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:
+    async def push(
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
+    ) -> None:
         """Collect a text for an object; it is sent later."""
-        if self._waiting.add(collection, bucket, object, text, lang):
+        if self._waiting.add(collection, bucket, object, text, lang, tags, values):
             await self.send()
 
     @property

@@ -33,6 +33,7 @@ from sonicpy.channel.commands import (
     Query,
     Stats,
     Suggest,
+    Tag,
     Trigger,
     Verify,
 )
@@ -46,6 +47,7 @@ from sonicpy.errors import StoreError
 from sonicpy.ids import check_collection
 from sonicpy.index.engine import Engine
 from sonicpy.server.connections.dispatch import CALLS, Postponed
+from sonicpy.server.connections.dispatch import CHANGES as CHANGING
 from sonicpy.server.jobs.readers import ReaderWatch
 from sonicpy.server.jobs.sealer import Sealer
 from sonicpy.server.service import BaseService
@@ -67,9 +69,9 @@ def push(node: "Node", command: Push) -> bytes:
 
 def cut(node: "Node", command: Push, rules: int) -> tuple[int, bytes]:
     """Return the partition of a PUSH, and its record, whose text is cut by the rules of the bucket."""
-    collection, bucket, oid, text, lang = command
+    collection, bucket, oid = command[:3]
     node.recorder.cut_by(rules)
-    node.recorder.push(collection, bucket, oid, text, lang)
+    CHANGING[Push](node.recorder, command)
     return node.places.partition_of(collection, bucket, oid), node.recorder.take_record()
 
 
@@ -113,7 +115,7 @@ NODE_CALLS: dict[type, Callable[[Any, Any], bytes]] = {
 }
 
 
-CHANGES = (Push, Pop, FlushB, FlushC, FlushO)
+CHANGES = (Push, Tag, Pop, FlushB, FlushC, FlushO)
 
 
 def limit_of(command: Command) -> float:
@@ -207,7 +209,7 @@ class NodeService(BaseService):
             case FlushC(collection):
                 check_collection(collection)
                 return replies.result(int(any(await self._ask_all("FlushC", collection))))
-            case Pop() | FlushB() | FlushO():
+            case Tag() | Pop() | FlushB() | FlushO():
                 return replies.result(int(await self._ask(command)))
             case Stats(str(collection), str(bucket)):
                 partition = self.node.places.partition_of(collection, bucket)

@@ -31,6 +31,7 @@ from sonicpy.channel.commands import (
     Query,
     Stats,
     Suggest,
+    Tag,
 )
 from sonicpy.cluster.node.desk import Desk
 from sonicpy.cluster.node.merge import merge_figures
@@ -101,7 +102,7 @@ class Spread:
                 return await self._objects(command)
             case Exists() | CountO() | Count(_, str(), str()):
                 return await self._of_object(command)
-            case Pop() | FlushO():
+            case Tag() | Pop() | FlushO():
                 return replies.result(int(await self._of_object(command)))
             case CountB(collection, bucket):
                 counts = await self._ask(collection, bucket, "count_objects", collection, bucket)

@@ -28,6 +28,7 @@ from sonicpy.channel.commands import (
     Pop,
     Query,
     Suggest,
+    Tag,
 )
 from sonicpy.errors import SonicError
 from sonicpy.server.connections import dispatch
@@ -42,7 +43,7 @@ COMMANDS: dict[str, Any] = {
     **{
         kind.__name__: kind
         for kind in (
-            Count, CountB, CountFacets, CountO, Exists, FlushB, FlushC, FlushO, List, Objects, Pop, Query, Suggest
+            Count, CountB, CountFacets, CountO, Exists, FlushB, FlushC, FlushO, List, Objects, Pop, Query, Suggest, Tag
         )
     },
     "Reasons": Explain,
@@ -53,7 +54,7 @@ DEFAULTS: dict[str, tuple[Any, ...]] = {
     name: tuple(reversed(kind._field_defaults.values())) for name, kind in COMMANDS.items()
 }
 """The defaults of the fields of each command, the last one first."""
-CHANGES = frozenset({"Pop", "FlushB", "FlushC", "FlushO"})
+CHANGES = frozenset({"Pop", "Tag", "FlushB", "FlushC", "FlushO"})
 # A method whose arguments change gets another name, so that nodes of other versions refuse it.
 METHODS = frozenset(
     {

@@ -15,6 +15,7 @@ from sonicpy._native.held import insist
 from sonicpy._native.ids import is_sampled
 from sonicpy.api.rows import REFUSED_MAX, OnProgress, PushReport, Refused, Row
 from sonicpy.errors import StoreError
+from sonicpy.index.ingest.tagged import fields_of
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.changing.mutations import PushTerms, RulesDiffer
 from sonicpy.store.disk.log import RECORD_MAX_BYTES
@@ -174,4 +175,5 @@ def _analyzed(row: Row, lexer: Lexer) -> PushTerms | str:
     # A text gives at most about three times its bytes of terms; only what may be too long is measured.
     if 16 * len(row.text) > RECORD_MAX_BYTES and sum(map(len, terms.words)) + 12 * len(terms) > RECORD_MAX_BYTES:
         return f"its terms take more than {RECORD_MAX_BYTES} bytes: split the text"
-    return PushTerms(row.collection, row.bucket, row.object, terms, rules=lexer.rules)
+    fields = fields_of(row.tags, row.values) if row.tags is not None or row.values is not None else ()
+    return PushTerms(row.collection, row.bucket, row.object, terms, rules=lexer.rules, fields=fields)

@@ -12,7 +12,7 @@ from sonicpy.tags import tags_of
 from sonicpy.values import values_of
 
 
-def fields_of(tags: Any, values: Any, *, compat: bool) -> Fields:
+def fields_of(tags: Any, values: Any, *, compat: bool = False) -> Fields:
     """Return the fields that give an object its tags, all of them, and some values.
 
     Args:

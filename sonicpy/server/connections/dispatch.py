@@ -24,6 +24,7 @@ from sonicpy.channel.commands import (
     Push,
     Query,
     Suggest,
+    Tag,
 )
 from sonicpy.errors import SonicError
 
@@ -65,9 +66,16 @@ class Relayed(NamedTuple):
 
 
 def push(index: "Changing", command: Push) -> bytes:
-    collection, bucket, oid, text, lang = command  # push(*command) would copy the tuple
-    index.push(collection, bucket, oid, text, lang)
+    collection, bucket, oid, text, lang, tags, values = command  # push(*command) would copy the tuple
+    if tags is None and values is None:
+        index.push(collection, bucket, oid, text, lang)
+    else:
+        index.push(collection, bucket, oid, text, lang, tags=tags, values=values)
     return replies.OK
+
+
+def tag(index: "Changing", command: Tag) -> bytes:
+    return replies.result(index.tag(*command[:4], values=command.values))
 
 
 def pop(index: "Changing", command: Pop) -> bytes:
@@ -157,6 +165,7 @@ def exists(index: "Index", command: Exists) -> bytes:
 # By type, never by comparing: as tuples, commands of two types can be equal.
 CHANGES: dict[type, Callable[["Changing", Any], bytes]] = {
     Push: push,
+    Tag: tag,
     Pop: pop,
     FlushC: flush_collection,
     FlushB: flush_bucket,
