@@ -253,7 +253,7 @@ VALUES = Option(
 
 FILTER = Option(
     "filter", Spec(filter_text), None, 'FILTER("<conditions>")',
-    "only objects whose [tags and values](filters.md) meet the conditions", is_ours=True,
+    "only objects whose tags and values meet the conditions", is_ours=True,
 )  # fmt: skip
 SORT = Option(
     "sort", Spec(sort_text), None, 'SORT("<order>")',

@@ -114,12 +114,6 @@ class Hits(tuple[Hit, ...]):
         """The counts of facets over all objects that answer, or None if the query did not ask for them."""
         return self._facets
 
-    def with_facets(self, facets: Facets) -> "Hits":
-        """Return the same hits with facets."""
-        hits = Hits(self.objects, self._scores, self._total, self._whole)
-        hits._facets = facets
-        return hits
-
     def pairs(self) -> list[tuple[str, float | None]]:
         """Return (object, score) of every hit."""
         scores: Sequence[float | None] = self._scores or [None] * len(self)
@@ -184,3 +178,10 @@ class Hits(tuple[Hit, ...]):
                 lambda hits: hits.objects, return_schema=names
             ),
         )
+
+
+def with_facets(hits: Hits, facets: Facets) -> Hits:
+    """Return the same hits with facets."""
+    found = Hits(hits.objects, hits.scores, hits.total, hits.whole)
+    found._facets = facets
+    return found

@@ -135,7 +135,7 @@ EVERY_DEFAULT = {option.name: option.default for options in OPTIONS.values() for
 
 
 def _is_about_all(syntax: Syntax, line: bytes, offset: int) -> bool:
-    """Return whether an empty text stands for all objects: a filter, an order or facets follow."""
+    """Return whether an empty text means all objects: a filter, an order or facets follow."""
     behind = line[offset + len(EMPTY) :]
     return line.startswith(EMPTY, offset) and any(key in syntax.options and key.encode() in behind for key in ABOUT_ALL)
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from sonicpy.api.counted import Counted, counted, need_no
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.facets import Facets
-from sonicpy.api.hits import Hit, Hits
+from sonicpy.api.hits import Hit, Hits, with_facets
 from sonicpy.arguments import language_of, nothing_behind, number_of, text_of
 from sonicpy.channel.commands import Mode
 from sonicpy.client.conversation import OUR_NAME, AnswerKind, ServerInfo
@@ -218,7 +218,7 @@ def query_with_facets(search: Search, asked: FacetSearch | None) -> CallPlan[Hit
     found = yield from query(search)
     if asked is None:
         return found
-    return found.with_facets((yield from facets(asked)))
+    return with_facets(found, (yield from facets(asked)))
 
 
 # -- listing -----------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 TAG_NAME = "tag"
-"""The name that stands for tags in `tag IN (...)`."""
+"""The name of tags in `tag IN (...)`."""
 
 
 class HasTag(NamedTuple):

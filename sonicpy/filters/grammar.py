@@ -92,7 +92,7 @@ def parse(text: str) -> Condition:
 
 
 def filter_text(value: AnyValue) -> str:
-    """Return the text of a filter that a program gave: a str, or a dict of names with what is allowed for each.
+    """Return the text of a filter that a program gave: a str, or a dict of conditions by name.
 
     In a dict, `tag` holds a tag, or a list of tags of which one is enough; any other name is that of values: a number,
     a list of numbers, or (low, high), both included, of which either may be None.

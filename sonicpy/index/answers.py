@@ -7,7 +7,7 @@ from sonicpy._native.ids import are_names
 from sonicpy.api.counted import Counted, counted
 from sonicpy.api.explanation import DetectedLanguage, Explanation
 from sonicpy.api.facets import Facets
-from sonicpy.api.hits import Hits
+from sonicpy.api.hits import Hits, with_facets
 from sonicpy.arguments import language_of, not_unicode, number_of, text_of
 from sonicpy.filters.sorting import facets_of
 from sonicpy.ids import ObjectName, check_collection, check_names
@@ -61,7 +61,7 @@ class Answers(TextReader):
         search = asked("QUERY", collection, bucket, text, options)
         counted = joined(search, facets)
         found = self.find_hits(search)
-        return found if counted is None else found.with_facets(self.find_facets(counted))
+        return found if counted is None else with_facets(found, self.find_facets(counted))
 
     @with_options("EXPLAIN")
     def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
@@ -71,6 +71,12 @@ class Answers(TextReader):
     @with_options("FACETS")
     def facets(self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
         """Return how many of the objects that answer a text hold each tag, or have a value in each range.
+
+        Args:
+            options: of a query, and these. `limit` is the number of tags of each beginning, at most.
+            of: beginnings of tags, such as "size:*, color:*"; "*": all tags.
+            ranges: values with bounds, such as "price: 0,1000,5000; time: 0".
+            apart: each count leaves out the conditions of its own tags or values that `AND` joins.
 
         Raises:
             InvalidArgument: like `query`.

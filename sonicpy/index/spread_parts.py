@@ -72,7 +72,7 @@ class SpreadParts(Answers):
     def spread_find_filtered(
         self, collection: str, bucket: str, plan: Sequence[Any], limit: int, total: bool, filter: str
     ) -> tuple[list[NamedObject], int | None]:
-        """Return what `spread_find` returns, of the objects that pass a filter."""
+        """Return the best objects that pass a filter, and their number, as `spread_find` does."""
         with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
                 return [], 0 if total else None

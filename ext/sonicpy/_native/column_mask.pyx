@@ -49,7 +49,7 @@ cdef class InRange(Mask):
     """The objects with a value in a range.
 
     Args:
-        columns: the ColumnWindow of each window, None where nobody has a value.
+        columns: the ColumnWindow of each window, None where there is no value.
         low, high: of the range, which has both.
     """
 

@@ -267,7 +267,7 @@ def blocks_to_count(QueryState query not None) -> list:
 
 
 def set_mask(QueryState query not None, Mask mask) -> None:
-    """Let only the objects of a mask answer; None: all."""
+    """Restrict the answer to the objects of a mask; None: all."""
     check_unstarted(query)
     query.mask = mask
 

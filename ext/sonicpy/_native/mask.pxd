@@ -1,4 +1,4 @@
-"""Which objects pass a filter, by window, for native code."""
+"""Objects that pass a filter, by window, for native code."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 

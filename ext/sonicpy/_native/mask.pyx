@@ -1,4 +1,4 @@
-"""Masks: which objects pass a filter, a bit for each object of a window, made when a query comes to the window.
+"""Masks: the objects that pass a filter, a bit for each object of a window, made when a query comes to the window.
 
 A mask is a tree: conditions of tags and values (term_mask.pyx, column_mask.pyx), joined here. Only the root keeps the
 windows that were made.
@@ -193,7 +193,7 @@ cdef class AnyOf(Mask):
 
 @cython.final
 cdef class NotIn(Mask):
-    """The numbers of objects that are not in a mask; nobody need have such a number."""
+    """The numbers that are not in a mask; not each of them need be that of an object."""
 
     cdef Mask mask
 

@@ -75,7 +75,7 @@ cdef class Best:
         free(self.heap)
 
     cdef inline bint is_full_before(self, int64_t key) noexcept nogil:
-        """Whether nobody with at most a key is among the best."""
+        """Whether no object with at most a key is among the best."""
         return self.size == self.wanted and self.heap[0].key > key
 
     cdef int offer(self, int64_t key, int64_t number) except -1:
@@ -102,7 +102,7 @@ def best_by_value(
     """Return (IID, key) of the best objects of a mask that have a value: the highest keys first, then the newest.
 
     Args:
-        columns: the ColumnWindow of each window, None where nobody has a value.
+        columns: the ColumnWindow of each window, None where there is no value.
         wanted: the number of objects.
         descending: the highest value comes first: then the key is the value; else it is -1 - value.
         point: packed; the values are points, and the nearest come first: the key is -1 - the square of the chord.

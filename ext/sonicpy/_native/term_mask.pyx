@@ -76,7 +76,7 @@ cdef class Holders(Mask):
 
 
 cdef void come_back(QueryState query, TermWindow *here, int64_t window) noexcept nogil:
-    """Let look-ups begin at the newest postings again: windows of a mask are made in any order."""
+    """Go back to the newest postings for the next look-ups: windows of a mask are made in any order."""
     cdef Py_ssize_t at
     if here.window >= 0 and window <= here.window:
         return

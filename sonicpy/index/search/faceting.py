@@ -41,7 +41,7 @@ def count_facets(
 
 
 def no_facets(facets: Sequence[Facet]) -> Facets:
-    """Return the counts of facets where nobody answers."""
+    """Return the counts of facets where no object answers."""
     return Facets(
         0,
         {facet.name: {} for facet in facets if facet.bounds is None},
