@@ -15,7 +15,7 @@ from sonicpy.api.shape import OBJECT_COLUMNS, TEXT_COLUMN, Shape
 from sonicpy.api.tables import Columns, batches, is_table
 from sonicpy.arguments import language_of
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import check_names, object_name
+from sonicpy.ids import check_names, object_name, shown
 from sonicpy.tags import tags_of
 from sonicpy.values import plain_values
 
@@ -174,6 +174,8 @@ def tagged(tags: Iterable[Any], values: Mapping[str, Any]) -> Tagged:
         InvalidArgument: a tag or a value is not allowed.
     """
     found: Tagged = {}
+    if not isinstance(values, Mapping):
+        raise InvalidArgument(f"values is {shown(values)}; allowed is a dict")
     there = [one for one in tags if not is_missing(one)]
     if there:
         lists = [[one] if isinstance(one, str) or not isinstance(one, Iterable) else one for one in there]

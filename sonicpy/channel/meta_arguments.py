@@ -14,7 +14,7 @@ from typing import Any
 
 from sonicpy._native.quoting import take_words
 from sonicpy.errors import CommandError, InvalidArgument
-from sonicpy.options import ESCAPES, Languages, Option
+from sonicpy.options import ESCAPES, Languages, Option, Spec
 from sonicpy.tags import LIST
 
 _QUOTED = re.compile(rb'\("((?:[^"\\]|\\.)*)"\)', re.DOTALL)
@@ -58,9 +58,9 @@ def read_meta(line: bytes, offset: int, options: Mapping[str, Option], languages
 def _value(option: Option, value: str, languages: Languages) -> Any:
     try:
         return option.kind.read(value, languages)
-    except InvalidArgument:
-        raise
-    except ValueError:
+    except ValueError as error:
+        if isinstance(option.kind, Spec) and isinstance(error, InvalidArgument):
+            raise  # its sentence says where
         raise CommandError("invalid_meta_value", f"{option.key}[{value}]") from None
 
 

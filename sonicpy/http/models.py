@@ -11,6 +11,8 @@ from pydantic_core import PydanticCustomError
 from sonicpy.ids import EXACT_MAX
 from sonicpy.langcodes import TAG_MAX
 from sonicpy.options import APART, ARGUMENTS, OF, RANGES, LanguageCode, Name, Number, Spec, Switch
+from sonicpy.tags import TAG_BYTES_MAX, TAGS_MAX
+from sonicpy.values import VALUES_MAX
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -254,14 +256,45 @@ QueryBody: Any = create_model(
 )
 
 
+FieldOfTags = Annotated[
+    list[Annotated[str, Field(max_length=TAG_BYTES_MAX)]] | None,
+    Field(max_length=TAGS_MAX, description="all tags of the object, in place of those before"),
+]
+FieldOfValues = Annotated[
+    dict[str, int | str | None] | None,
+    Field(
+        max_length=VALUES_MAX,
+        description="whole numbers by name, points such as 47.21/-1.55; null takes one away, the others stay",
+    ),
+]
+
+
 class PushBody(Strict):
-    """A text for an object."""
+    """A text for an object, with tags and values."""
 
     collection: FieldOfName
     bucket: FieldOfName
     object: FieldOfObject
     text: str = Field(max_length=TEXT_MAX)
     lang: str | None = Field(default=None, max_length=TAG_MAX)
+    tags: FieldOfTags = None
+    values: FieldOfValues = None
+
+
+class TagBody(Strict):
+    """Tags or values of an object."""
+
+    collection: FieldOfName
+    bucket: FieldOfName
+    object: FieldOfObject
+    tags: FieldOfTags = None
+    values: FieldOfValues = None
+
+
+class TaggedJson(BaseModel):
+    """Whether there was an object to change."""
+
+    tagged: bool
 
 
 class PopBody(Strict):

@@ -250,7 +250,7 @@ def records_of(recorder: Recorder, held: ExportedObject) -> Iterator[bytes]:
     """Yield the records that push an object with its words; several if a single one would be too long for the log."""
     words = [(word, tf, False) for word, tf in held.terms.items()]
     words += [(word, tf, True) for word, tf in held.hidden.items()]
-    place, languages = 0, held.languages
+    place, languages, fields = 0, held.languages, held.fields
     while place < len(words) or not place:
         size = 0
         terms: dict[str, int] = {}
@@ -260,8 +260,9 @@ def records_of(recorder: Recorder, held: ExportedObject) -> Iterator[bytes]:
             (hidden if is_hidden else terms)[word] = tf
             size += len(word.encode()) + TERM_BYTES
             place += 1
-        recorder.push_terms(held.collection, held.bucket, held.object, terms, hidden, held.rules, languages)
-        languages = ""
+        names = held.collection, held.bucket, held.object
+        recorder.push_terms(*names, terms, hidden, held.rules, languages, fields)
+        languages, fields = "", {}
         yield recorder.take_record()
         if not words:
             return

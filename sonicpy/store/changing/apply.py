@@ -17,7 +17,7 @@ from sonicpy.store.changing.mutations import (
     names_of,
 )
 from sonicpy.store.changing.remove_steps import flush_collection, flush_object, settle, step
-from sonicpy.store.fields.all_fields import FIELDS, TERMS
+from sonicpy.store.fields.all_fields import FIELDS, TAGS, VALUES
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.views.bucket_reader import find_object
 
@@ -105,17 +105,20 @@ def _flush_collection(view: "WriteView", mutation: FlushCollection, in_steps: bo
 
 
 def _change_fields(view: "WriteView", mutation: ChangeFields, in_steps: bool) -> int:
-    """Change fields of a bucket, or of an object; return whether this was there. Only terms make a missing one."""
-    if mutation.oid and not any(id == TERMS.id for id, _ in mutation.fields):
+    """Change fields of a bucket or an object; of tags and values, return whether there was an object to change."""
+    changes_only = all(id in OF_EXISTING for id, _ in mutation.fields)
+    if mutation.oid and changes_only:
         state = view.bucket(mutation.collection, mutation.bucket)
         if state is None or find_object(view, state, mutation.oid) is None:
             return 0
     writer, mode = writer_of(view, mutation.collection, mutation.bucket), FieldMode(mutation.mode)
     for id, value in mutation.fields:
         FIELDS[id].apply(writer, mutation.oid, mode, value)
-    return int(bool(mutation.oid))
+    return int(changes_only)
 
 
+OF_EXISTING = frozenset((TAGS.id, VALUES.id))
+"""Fields that make no object of their own."""
 APPLY: "dict[type[Mutation], Callable[[WriteView, Any, bool], int]]" = {
     PopTerms: _pop,
     FlushObject: _flush_object,

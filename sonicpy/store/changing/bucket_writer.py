@@ -14,7 +14,7 @@ from sonicpy.store.changing.tag_writer import TagWriter
 from sonicpy.store.changing.value_writer import ValueWriter
 from sonicpy.store.disk.transaction import REMOVED
 from sonicpy.store.disk.why import Why
-from sonicpy.store.fields.all_fields import beside_terms
+from sonicpy.store.fields.all_fields import TAGS, VALUES, beside_terms
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TAGS_MARK, object_key
 from sonicpy.store.rows.names import drop_stored_name, name_hash
@@ -102,7 +102,7 @@ class BucketWriter:
             return 0  # Sonic's POP leaves an object alone that never held a word
         iid, record = found
         words = self._with_joints(record, words) if self._letters else words
-        return self._remove(iid, record, words, keeps_object=any(field.holds(self, iid) for field in beside_terms()))
+        return self._remove(iid, record, words, keeps_object=TAGS.holds(self, iid) or VALUES.holds(self, iid))
 
     def flush_object(self, oid: str) -> int:
         """Delete an object; return its number of words, hidden ones not counted."""

@@ -50,10 +50,6 @@ class Facts:
     def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
         """Do nothing: no fact is of an object."""
 
-    def holds(self, writer: FieldWriter, iid: int) -> bool:
-        """Return False: no fact is of an object."""
-        return False
-
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
         """Yield the errors of the facts of a bucket; see `Field`."""
         keys = [key for key, _ in transaction.rows(FACTS, bucket_key(state.bucket))]

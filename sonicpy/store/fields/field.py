@@ -87,9 +87,6 @@ class Field(Protocol):
     def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
         """Take the field from an object that goes, and that has lost its terms."""
 
-    def holds(self, writer: FieldWriter, iid: int) -> bool:
-        """Return whether an object has the field, and so stays when it has lost its last word."""
-
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
         """Yield the errors of the rows of a bucket, a sentence each."""
 

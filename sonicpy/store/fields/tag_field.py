@@ -36,7 +36,7 @@ class Tags:
             writer.tags.put(iid, [])
 
     def holds(self, writer: FieldWriter, iid: int) -> bool:
-        """Return whether an object has a tag."""
+        """Return whether an object has a tag, and so stays when it has lost its last word."""
         return writer.view.is_used(uses.TAGS) and bool(writer.tags.ids_of(iid))
 
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:

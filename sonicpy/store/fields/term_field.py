@@ -31,10 +31,6 @@ class Terms:
     def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:
         """Do nothing: terms go before everything else, in steps if they are many."""
 
-    def holds(self, writer: FieldWriter, iid: int) -> bool:
-        """Return False: words alone decide."""
-        return False
-
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
         """Yield nothing: `care.check_terms` compares terms with everything else of the objects."""
         return iter(())

@@ -45,7 +45,7 @@ class Values:
             writer.values.finish()
 
     def holds(self, writer: FieldWriter, iid: int) -> bool:
-        """Return whether an object has a value."""
+        """Return whether an object has a value, and so stays when it has lost its last word."""
         return writer.view.is_used(uses.VALUES) and writer.values.has_any(iid)
 
     def faults(self, transaction: Transaction, state: BucketState) -> Iterator[str]:
