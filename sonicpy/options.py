@@ -13,7 +13,11 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sonicpy.arguments import choice_of, decimals_of, language_of, number_of, switch_of, text_of
 from sonicpy.errors import InvalidArgument
+from sonicpy.filters.grammar import filter_text
+from sonicpy.filters.sorting import of_text, ranges_text, sort_text
 from sonicpy.langcodes import NO_LANGUAGE, language_code
+from sonicpy.tags import TagList
+from sonicpy.values import ValueList
 from sonicpy.vectors import bits_of, numbers_of, read_bits, read_numbers
 
 LIMIT_CEILING = 2**16 - 1
@@ -231,6 +235,37 @@ class VectorNumbers(NamedTuple):
         return numbers_of(name, value)
 
 
+class Spec(NamedTuple):
+    """A text with a grammar of its own: a filter, an order, facets.
+
+    Attributes:
+        check_text: returns the text of a value that a program gave, or raises InvalidArgument.
+    """
+
+    check_text: Callable[[Any], str]
+    is_text: bool = True
+
+    def read(self, value: str, languages: Languages) -> str:
+        """Return the text. Raises InvalidArgument, which is a ValueError, with the reason."""
+        return self.check_text(value)
+
+    def write(self, value: Any) -> str:
+        """Return the text in quotes."""
+        return f'"{self.check_text(value).translate(_ESCAPED)}"'
+
+    def check(self, name: str, value: Any) -> str | None:
+        """Return the text, or None for none."""
+        return None if value is None else self.check_text(value)
+
+
+def _behind(value: Any) -> str:
+    """Return the name of the object that a page follows."""
+    name = text_of("after", value)
+    if not name:
+        raise InvalidArgument("after is empty; allowed is the name of an object")
+    return name
+
+
 class Option(NamedTuple):
     """An option of a command.
 
@@ -243,6 +278,7 @@ class Option(NamedTuple):
         is_ours: Sonic lacks it: compat mode refuses it, and usage texts of Sonic's commands do not name it.
         is_argument: methods of the library and the clients take it.
         is_dropped: a client leaves it out where a server lacks it: such a server answers as if it were given.
+        wire: the key of the META argument; "": `name` in capital letters.
     """
 
     name: str
@@ -253,11 +289,12 @@ class Option(NamedTuple):
     is_ours: bool = False
     is_argument: bool = True
     is_dropped: bool = False
+    wire: str = ""
 
     @property
     def key(self) -> str:
         """The key of the META argument."""
-        return self.name.upper()
+        return self.wire or self.name.upper()
 
 
 LIMIT = Option("limit", Number(LIMIT_CEILING), 10, "LIMIT(<count>)", "at most this many results")
@@ -312,6 +349,36 @@ POSITION = Option(
     "position", Number(POSITION_CEILING), None, "POSITION(<number>)", "where the page before ended; replaces `after`",
     is_ours=True, is_argument=False,
 )  # fmt: skip
+TAGS = Option(
+    "tags", TagList(), None, "TAGS(<tag>,...)",
+    "all tags of the object, at most 64, in place of those before; `TAGS()` takes them away", is_ours=True,
+)  # fmt: skip
+VALUES = Option(
+    "values", ValueList(), None, "SET(<name>=<value>,...)",
+    "named values: whole numbers, or points such as `place=47.21/-1.55`; `SET(<name>=)` takes one away", is_ours=True,
+    wire="SET",
+)  # fmt: skip
+
+FILTER = Option(
+    "filter", Spec(filter_text), None, 'FILTER("<conditions>")',
+    "only objects whose tags and values meet the conditions", is_ours=True,
+)  # fmt: skip
+SORT = Option(
+    "sort", Spec(sort_text), None, 'SORT("<order>")',
+    "`score` (default), `newest`, a name of values such as `price`, `-price` for the highest first, or "
+    "`distance place 47.21,-1.55`", is_ours=True,
+)  # fmt: skip
+OF = Option(
+    "of", Spec(of_text), None, 'OF("<tags>")', "count the tags that begin so, such as `size:*, color:*`; `*`: all",
+    is_ours=True,
+)  # fmt: skip
+RANGES = Option(
+    "ranges", Spec(ranges_text), None, 'RANGES("<bounds>")',
+    "count values by ranges, such as `price: 0,1000,5000; time: 0`", is_ours=True,
+)  # fmt: skip
+APART = Option(
+    "apart", Switch(), False, "APART(1)", "each count leaves out the conditions of its own tags or values", is_ours=True
+)
 
 MORE = Option(
     "more", Number(2), 0, "MORE(1)",
@@ -351,15 +418,33 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         VECTOR,
         MEANING,
         DEPTH,
+        FILTER,
+        SORT,
+        AFTER._replace(
+            kind=Spec(_behind),
+            usage="AFTER(<object>)",
+            sentence="with SORT, only objects behind this one, the last of the page before",
+        ),
     ),
-    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, SYNTAX, MATCH, FUZZY, VECTOR, MEANING, DEPTH),
+    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, SYNTAX, MATCH, FUZZY, VECTOR, MEANING, DEPTH, FILTER),
     "SUGGEST": (LIMIT._replace(default=5),),
     "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)")),
     "COLLECTIONS": (PAGE, AFTER._replace(usage="AFTER(<collection>)")),
     "BUCKETS": (PAGE, AFTER._replace(usage="AFTER(<bucket>)")),
     "OBJECTS": (PAGE, PREFIX, AFTER._replace(usage="AFTER(<object>)"), POSITION),
-    "PUSH": (LANG, VECTOR._replace(kind=VectorBits(), sentence="bits of vectors of the object")),
-    "UPSERT": (LANG, MORE),
+    "PUSH": (LANG, VECTOR._replace(kind=VectorBits(), sentence="bits of vectors of the object"), TAGS, VALUES),
+    "UPSERT": (LANG, MORE, VECTOR._replace(kind=VectorBits(), sentence="bits of vectors of the object"), TAGS, VALUES),
+    "TAG": (TAGS, VALUES),
+    "FACETS": (
+        PAGE._replace(sentence="at most this many tags of each beginning"),
+        LANG,
+        STEM,
+        COMPLETE,
+        FILTER,
+        OF,
+        RANGES,
+        APART,
+    ),
 }
 """The options of each command, in the order of its fields."""
 

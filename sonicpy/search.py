@@ -3,11 +3,19 @@
 A new option of QUERY is a row of `sonicpy.options`, a field of Search and a key of QueryOptions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
+from sonicpy.filters.sorting import facets_texts
 from sonicpy.ids import Scope
 from sonicpy.options import checked
+
+FilterLike = str | Mapping[str, Any] | None
+"""A filter as programs give it."""
+
+
+FacetsLike = str | Sequence[str] | Mapping[str, Sequence[int] | None] | None
+"""Facets as programs ask for them with a query."""
 
 
 class Search(NamedTuple):
@@ -25,6 +33,9 @@ class Search(NamedTuple):
         vector: the vector of the text, in the form of `sonicpy.vectors`; None: the order is that of the words.
         meaning: how much likeness to the vector adds to a score.
         depth: how many of the first objects the vector puts in order.
+        filter: a condition that objects have to meet; see `sonicpy.filters.grammar`. None: there is none.
+        sort: the order of the answer; see `sonicpy.filters.sorting.parse_sort`. None: by score.
+        after: with `sort`, only objects behind this one.
         whole: with `total`, the number of those that hold whole words is wanted, too.
         syntax: "web": signs of search boxes count, see `sonicpy.index.search.web_syntax`; "plain": all are words.
         match: "all": an object has to hold every word; "any": one is enough; "auto": the ranking decides.
@@ -50,6 +61,9 @@ class Search(NamedTuple):
     vector: str | None = None
     meaning: float = 0.5
     depth: int = 50
+    filter: str | None = None
+    sort: str | None = None
+    after: str | None = None
 
     @property
     def scope(self) -> Scope:
@@ -58,10 +72,56 @@ class Search(NamedTuple):
 
     @property
     def question(self) -> "Search":
-        """The search without its page and the requested extras: searches with one question have one plan."""
+        """The search without its page, its filter, its order, its vector and the requested extras: searches with one
+        question have one plan."""
         return self._replace(
-            limit=0, offset=0, scores=False, total=False, how=False, vector=None, meaning=0.5, depth=50
-        )
+            limit=0, offset=0, scores=False, total=False, how=False, vector=None, meaning=0.5, depth=50, filter=None,
+            sort=None, after=None,
+        )  # fmt: skip
+
+    @property
+    def is_refined(self) -> bool:
+        """Whether the search has a filter, or an order of its own."""
+        return self.filter is not None or self.sort is not None or self.after is not None
+
+
+FACET_TAGS = 100
+"""The number of tags of a facet in the answer of a query with facets, at most."""
+
+
+class FacetSearch(NamedTuple):
+    """A question for facets: counts over all objects that answer a search.
+
+    Attributes:
+        collection, bucket, text, lang, stem, complete, filter: as in Search.
+        limit: the number of tags of a facet, at most.
+        of: the beginnings of the tags that are counted; see `sonicpy.filters.sorting.parse_of`. None: no tags.
+        ranges: the values that are counted, with the bounds of their ranges. None: no values.
+        apart: each facet leaves out the conditions of its own tags or values.
+    """
+
+    collection: str
+    bucket: str
+    text: str
+    limit: int
+    lang: str | None
+    stem: bool = True
+    complete: bool = True
+    filter: str | None = None
+    of: str | None = None
+    ranges: str | None = None
+    apart: bool = False
+
+    @property
+    def scope(self) -> Scope:
+        """The bucket that is searched."""
+        return Scope(self.collection, self.bucket)
+
+    @property
+    def search(self) -> Search:
+        """The search whose answer is counted."""
+        collection, bucket, text, _, lang, stem, complete, condition, *_ = self
+        return Search(collection, bucket, text, 0, 0, lang, stem=stem, complete=complete, total=True, filter=condition)
 
 
 class ExplainOptions(TypedDict, total=False):
@@ -77,6 +137,7 @@ class ExplainOptions(TypedDict, total=False):
     vector: Any
     meaning: float
     depth: int
+    filter: FilterLike
 
 
 class QueryOptions(ExplainOptions, total=False):
@@ -85,6 +146,43 @@ class QueryOptions(ExplainOptions, total=False):
     offset: int
     total: bool
     how: bool
+    sort: str | None
+    after: str | None
+
+
+class FacetOptions(ExplainOptions, total=False):
+    """The options of `facets`."""
+
+    of: str | None
+    ranges: str | None
+    apart: bool
+
+
+def joined(search: Search, facets: Any) -> FacetSearch | None:
+    """Return the question for the facets that a program asked for with a query; None: it asked for none.
+
+    Args:
+        facets: see `sonicpy.filters.sorting.facets_texts`.
+
+    Raises:
+        InvalidArgument: they are no facets.
+    """
+    if facets is None:
+        return None
+    of, ranges = facets_texts(facets)
+    collection, bucket, text = search[:3]
+    return FacetSearch(
+        collection, bucket, text, FACET_TAGS, search.lang, search.stem, search.complete, search.filter, of, ranges
+    )
+
+
+def facets_asked(collection: str, bucket: str, text: str, options: Mapping[str, Any]) -> FacetSearch:
+    """Return the question that a method `facets` of the library or a client was called for.
+
+    Raises:
+        TypeError, InvalidArgument: see `sonicpy.options.checked`.
+    """
+    return FacetSearch(collection, bucket, text, **checked("FACETS", options))
 
 
 def asked(verb: str, collection: str, bucket: str, text: str, options: Mapping[str, Any]) -> Search:

@@ -22,6 +22,7 @@ from tests.docs.pages import DOCS
 METHODS = {
     "QUERY": "query",
     "EXPLAIN": "explain",
+    "FACETS": "facets",
     "SUGGEST": "suggest",
     "LIST": "words",
     "OBJECTS": "objects",
@@ -37,7 +38,7 @@ def test_methods_take_the_options(owner: type[Any], verb: str) -> None:
     taken = inspect.signature(getattr(owner, METHODS[verb])).parameters
     for name, option in ARGUMENTS[verb].items():
         assert taken[name].default == option.default, f"{owner.__name__}.{METHODS[verb]}({name})"
-    others = set(taken) - set(ARGUMENTS[verb]) - {"self", "collection", "bucket", "object", "text", "word"}
+    others = set(taken) - set(ARGUMENTS[verb]) - {"self", "collection", "bucket", "object", "text", "word", "facets"}
     assert not others
 
 

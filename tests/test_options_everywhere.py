@@ -8,8 +8,9 @@ import asyncio
 import contextlib
 import json
 from binascii import b2a_base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pytest
@@ -42,10 +43,14 @@ TEXTS = {
 }
 
 
+TAGS = {"one": ["metal"], "longer": ["metal", "wood"], "typo": ["wood"]}
+
+
 class Example(NamedTuple):
     """A value of an option, and a text whose answer it changes.
 
     Attributes:
+        beside: other options that are given with and without it.
         value: another one than the default.
         text: is asked about the objects of TEXTS.
         beside: other options that it needs.
@@ -56,6 +61,7 @@ class Example(NamedTuple):
     text: str = "engines boat"
     is_shown: bool = True
     beside: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    beside: Mapping[str, Any] = MappingProxyType({})
 
 
 LIKE_ONE = b2a_base64(bytes([127] * 8), newline=False).decode()
@@ -76,6 +82,9 @@ EXAMPLES: dict[str, Example] = {
     "vector": Example(LIKE_ONE),
     "meaning": Example(9.0, beside={"vector": LIKE_ONE}),
     "depth": Example(2, beside={"vector": LIKE_ONE, "meaning": 9}),
+    "filter": Example("metal AND NOT wood"),
+    "sort": Example("newest", is_shown=False),
+    "after": Example("other", is_shown=False, beside={"sort": "newest"}),
 }
 
 
@@ -130,8 +139,8 @@ def every_way(folder: Path, opened: contextlib.ExitStack) -> Iterator[tuple[str,
     index = opened.enter_context(Part(folder / "one"))
     parts = [opened.enter_context(Part(folder / f"part{number}")) for number in range(2)]
     for oid, text in TEXTS.items():
-        index.push(C, B, oid, text, lang="eng", vector=BITS.get(oid))
-        parts[part_of(oid, len(parts))].push(C, B, oid, text, lang="eng", vector=BITS.get(oid))
+        for each in (index, parts[part_of(oid, len(parts))]):
+            each.push(C, B, oid, text, lang="eng", vector=BITS.get(oid), tags=TAGS.get(oid))
     yield "library", lambda text, options: of_hits(index.query(C, B, text, **options))
     yield "cache of answers", lambda text, options: Answer(index.query_ids(C, B, text, **options), None)
     yield "cluster", lambda text, options: of_replica(index, text, options)
@@ -148,7 +157,7 @@ def every_way(folder: Path, opened: contextlib.ExitStack) -> Iterator[tuple[str,
         client = opened.enter_context(connect(url))
         yield f"client, {name}", lambda text, options, client=client: of_hits(client.query(C, B, text, **options))
     for oid, text in TEXTS.items():
-        client.push(C, B, oid, text, lang="eng", vector=BITS.get(oid))
+        client.push(C, B, oid, text, lang="eng", vector=BITS.get(oid), tags=TAGS.get(oid))
     yield "command line", lambda text, options: of_command_line(folder, url, text, options)
     yield from ways_of_http(index)
 
@@ -229,7 +238,8 @@ def test_explain_knows_what_decides_an_answer(name: str) -> None:
     if not is_shown:
         return
     with sonicpy.open(":memory:") as index:
-        index.push_many([(C, B, oid, text, "eng", BITS.get(oid)) for oid, text in TEXTS.items()])
+        for oid, words in TEXTS.items():
+            index.push(C, B, oid, words, lang="eng", vector=BITS.get(oid), tags=TAGS.get(oid))
         for options in (dict(beside), {**beside, name: value}):
             explained = index.explain(C, B, text, **options)
             assert [hit.object for hit in explained.hits] == index.query(C, B, text, **options)

@@ -1,10 +1,11 @@
 """Bucket: the methods of an index or a client, without the names of collection and bucket."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, Unpack
 
 from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
+from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits
 from sonicpy.api.html import figures_table
 from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport
@@ -12,7 +13,7 @@ from sonicpy.api.shown_names import user_names
 from sonicpy.errors import SonicError
 from sonicpy.ids import ObjectName, check_bucket, check_collection
 from sonicpy.options import with_options
-from sonicpy.search import ExplainOptions, QueryOptions
+from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, QueryOptions
 from sonicpy.vectors import Vector
 
 
@@ -27,8 +28,20 @@ class Searchable(Protocol):
         text: str,
         lang: str | None = None,
         vector: Vector = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
     ) -> None: ...
     def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int: ...
+    def tag(
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        tags: Iterable[str] | None = None,
+        *,
+        values: Mapping[str, Any] | None = None,
+    ) -> int: ...
     def push_many(
         self,
         rows: Any,
@@ -41,9 +54,14 @@ class Searchable(Protocol):
         new: bool = False,
         progress: OnProgress | None = None,
         vector: str | Mapping[str, str] | None = None,
+        tags: str | Sequence[str] | None = None,
+        values: Sequence[str] | Mapping[str, str] = (),
     ) -> PushReport: ...
     def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int: ...
-    def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits: ...
+    def query(
+        self, collection: str, bucket: str, text: str, *, facets: FacetsLike = None, **options: Unpack[QueryOptions]
+    ) -> Hits: ...
+    def facets(self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]) -> Facets: ...
     def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation: ...
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]: ...
     def words(
@@ -102,9 +120,24 @@ class Bucket:
         self.collection = collection
         self.bucket = bucket
 
-    def push(self, object: ObjectName, text: str, lang: str | None = None, vector: Vector = None) -> None:
+    def push(
+        self,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        vector: Vector = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
+    ) -> None:
         """Add a text to an object; see `Index.push`."""
-        self._index.push(self.collection, self.bucket, object, text, lang, vector)
+        self._index.push(self.collection, self.bucket, object, text, lang, vector, tags=tags, values=values)
+
+    def tag(
+        self, object: ObjectName, tags: Iterable[str] | None = None, *, values: Mapping[str, Any] | None = None
+    ) -> int:
+        """Change the tags or values of an object; see `Index.tag`."""
+        return self._index.tag(self.collection, self.bucket, object, tags, values=values)
 
     def push_many(
         self,
@@ -116,6 +149,8 @@ class Bucket:
         new: bool = False,
         progress: OnProgress | None = None,
         vector: str | Mapping[str, str] | None = None,
+        tags: str | Sequence[str] | None = None,
+        values: Sequence[str] | Mapping[str, str] = (),
     ) -> PushReport:
         """Push many texts; return how many were indexed, and which were refused. See `Index.push_many`."""
         return self._index.push_many(
@@ -128,6 +163,8 @@ class Bucket:
             new=new,
             progress=progress,
             vector=vector,
+            tags=tags,
+            values=values,
         )
 
     def drop_vectors(self, column: str = "") -> int:
@@ -139,9 +176,14 @@ class Bucket:
         return self._index.pop(self.collection, self.bucket, object, text)
 
     @with_options("QUERY")
-    def query(self, text: str, **options: Unpack[QueryOptions]) -> Hits:
+    def query(self, text: str, *, facets: FacetsLike = None, **options: Unpack[QueryOptions]) -> Hits:
         """Return the objects that answer a text, best first; see `Index.query`."""
-        return self._index.query(self.collection, self.bucket, text, **options)
+        return self._index.query(self.collection, self.bucket, text, facets=facets, **options)
+
+    @with_options("FACETS")
+    def facets(self, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
+        """Return how many of the objects that answer a text hold each tag, or have a value in each range."""
+        return self._index.facets(self.collection, self.bucket, text, **options)
 
     @with_options("EXPLAIN")
     def explain(self, text: str, **options: Unpack[ExplainOptions]) -> Explanation:

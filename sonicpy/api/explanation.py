@@ -122,7 +122,7 @@ class ExplainedHit:
     Attributes:
         score: as in `Hit`: `base` and all parts together.
         how: the best way in which it was found: "whole" (every word or one of its forms, stop words aside; with bm25
-            only), "exact" (some of them), "completion" or "correction".
+            only), "exact" (some of them), "completion" or "correction"; "filter" if there is no text.
         base: the part of the score for that way; 0 if only words count.
         parts: the parts of the words, the largest ones.
         more: how many more words add to the score.
@@ -143,6 +143,10 @@ class ExplainedHit:
     meaning: float | None = None
 
 
+OF_FILTER = frozenset({"filter", "unfiltered", "unmet"})
+"""The attributes of an explanation that only one with a filter has in JSON."""
+
+
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """The reasons for the answer of a query.
@@ -158,6 +162,9 @@ class Explanation:
             corrections alone; None: it is not known.
         unseen_words: whether some words are completed and corrected only after the next consolidation.
         notes: sentences about signs of the text that have another meaning here than elsewhere, or none.
+        filter: the conditions that objects have to meet; None: there are none.
+        unfiltered: how many objects would answer without them; None: there are none.
+        unmet: the tags and names of values of the filter that no object has.
     """
 
     collection: str
@@ -174,6 +181,9 @@ class Explanation:
     unseen_words: bool
     whole: int | None = None
     notes: tuple[str, ...] = ()
+    filter: str | None = None
+    unfiltered: int | None = None
+    unmet: tuple[str, ...] = ()
 
     @property
     def advice(self) -> list[str]:
@@ -188,6 +198,8 @@ class Explanation:
         for hit in shown["hits"]:
             if hit["meaning"] is None:  # older clients read it, too
                 del hit["meaning"], hit["likeness"]
+        if self.filter is None:
+            shown = {key: value for key, value in shown.items() if key not in OF_FILTER}
         return json.dumps(shown, separators=(",", ":"))
 
     @classmethod
@@ -204,6 +216,7 @@ class Explanation:
                 ExplainedHit(**hit | {"parts": tuple(ScorePart(**part) for part in hit["parts"])})
                 for hit in given["hits"]
             )
+            given["unmet"] = tuple(given.get("unmet", ()))
             return cls(**given)
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError(f"this is not the JSON of an explanation: {error}") from error
@@ -245,8 +258,10 @@ def _advice(explained: Explanation) -> Iterator[str]:
             f"The bucket has the rules {explained.analysis.rules} of an older version, by which emoji, m2 for m² and "
             f"digits of other scripts are not found: {ADVICE}."
         )
+    yield from _advice_on_filter(explained)
     if not explained.terms:
-        yield "The text holds no word: only letters and digits make words."
+        if explained.text.strip() or explained.filter is None:
+            yield "The text holds no word: only letters and digits make words."
         return
     yield from _advice_on_words(explained)
     meant = sum(hit.meaning is not None for hit in explained.hits)
@@ -263,6 +278,16 @@ def _advice(explained: Explanation) -> Iterator[str]:
             "Some words were pushed after the last consolidation; they are completed and corrected after the next one "
             "(TRIGGER consolidate), or at once with search.live_words = true."
         )
+
+
+def _advice_on_filter(explained: Explanation) -> Iterator[str]:
+    if explained.filter is None:
+        return
+    if explained.unfiltered and not explained.total:
+        answer = "1 object answers" if explained.unfiltered == 1 else f"{explained.unfiltered} objects answer"
+        yield f"{answer} without the filter {shortened(explained.filter)}, which lets none pass."
+    for name in explained.unmet:
+        yield f"No object has {shortened(name)}."
 
 
 def _advice_on_words(explained: Explanation) -> Iterator[str]:
@@ -375,6 +400,7 @@ WAYS = {
     "exact": "exactly",
     "completion": "by a completion",
     "correction": "by a correction",
+    "filter": "by the filter",
 }
 
 

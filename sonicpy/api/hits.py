@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, SupportsIndex, overload
 
 from sonicpy._native.hits import made_hits
+from sonicpy.api.facets import Facets
 from sonicpy.api.held_word import HeldWord, held_json
 from sonicpy.api.html import html_table
 
@@ -83,6 +84,7 @@ class Hits(tuple[Hit, ...]):
     _whole: int | None
     _hows: tuple[tuple[HeldWord, ...], ...] | None
     _corrected: str | None
+    _facets: Facets | None = None
 
     def __new__(
         cls,
@@ -135,6 +137,11 @@ class Hits(tuple[Hit, ...]):
         """The text with the likeliest words for those that no object holds ("did you mean"), if `how` was asked for;
         None: there is nothing to correct."""
         return self._corrected
+
+    @property
+    def facets(self) -> Facets | None:
+        """The counts of facets over all objects that answer, or None if the query did not ask for them."""
+        return self._facets
 
     def pairs(self) -> list[tuple[str, float | None]]:
         """Return (object, score) of every hit."""
@@ -211,3 +218,10 @@ class Hits(tuple[Hit, ...]):
                 lambda hits: hits.objects, return_schema=names
             ),
         )
+
+
+def with_facets(hits: Hits, facets: Facets) -> Hits:
+    """Return the same hits with facets."""
+    found = Hits(hits.objects, hits.scores, hits.total, hits.whole)
+    found._facets = facets
+    return found

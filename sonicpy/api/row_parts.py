@@ -20,8 +20,9 @@ from sonicpy.api.shape import Shape
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import object_name, shown
 
-RowParts = tuple[Any, ...]
-"""Collection, bucket, object, text and language of a row; and its vectors by column, if rows have such columns."""
+RowParts = tuple[Any, Any, Any, Any, Any] | tuple[Any, Any, Any, Any, Any, Any, Any, Any]
+"""Collection, bucket, object, text and language of a row; where the shape has columns for them, also the values of the
+columns with tags, the values by name, and the vectors by column."""
 
 COLUMNS_SHOWN = 20
 """Names of columns that the reason of one refused row lists, at most."""
@@ -54,6 +55,8 @@ def reader_of(kind: type) -> RowReader | None:
 
 
 def _by_position(row: Sequence[Any], shape: Shape) -> RowParts | NoParts:
+    if shape.tag_columns or shape.value_columns:
+        return NoParts("a row without names of columns has no column with tags or values")
     match len(row):
         case 2:
             return (shape.collection, shape.bucket, row[0], row[1], shape.lang)
@@ -64,7 +67,7 @@ def _by_position(row: Sequence[Any], shape: Shape) -> RowParts | NoParts:
         case 5:
             return (row[0], row[1], row[2], row[3], row[4])
         case 6:
-            return (row[0], row[1], row[2], row[3], row[4], {"": row[5]})
+            return (row[0], row[1], row[2], row[3], row[4], (), {}, {"": row[5]})
     return NoParts(f"a row of {len(row)} values instead of 2 to 6")
 
 
@@ -124,7 +127,7 @@ def _by_name(names: Sequence[Any], values: Sequence[Any], shape: Shape) -> RowPa
     row = dict(zip(names, values, strict=True))
     if len(row) < len(names) and (wrong := _repeated(names, shape)) is not None:
         return wrong
-    return _parts(row, shape, shape.text_columns)
+    return _parts(row, shape, (*shape.text_columns, *shape.tag_columns, *shape.value_columns.values()))
 
 
 def _parts(row: Mapping[Any, Any], shape: Shape, needed: Iterable[str]) -> RowParts | NoParts:
@@ -134,19 +137,24 @@ def _parts(row: Mapping[Any, Any], shape: Shape, needed: Iterable[str]) -> RowPa
     lacking = [name for name in (*needed, *shape.scope_columns) if name not in row]
     if lacking:
         return NoParts(_lacks(lacking, row), _name_of(row[column]))
-    return (
+    first = (
         row["collection"] if shape.collection is None else shape.collection,
         row["bucket"] if shape.bucket is None else shape.bucket,
         row[column],
         row[shape.text] if isinstance(shape.text, str) else joined(row.get(name) for name in shape.text),
         row.get("lang") if shape.lang is None else shape.lang,
-        *([{name: row.get(column) for name, column in shape.vectors}] if shape.vectors else ()),
     )
+    if not shape.tag_columns and not shape.value_columns and not shape.vectors:
+        return first
+    values = {name: row.get(column) for name, column in shape.value_columns.items()}
+    vectors = {name: row.get(column) for name, column in shape.vectors}
+    return (*first, [row.get(column) for column in shape.tag_columns], values, vectors)
 
 
 def _repeated(names: Sequence[Any], shape: Shape) -> NoParts | None:
     """Return the refusal of a row in which a column to read occurs twice; None: no column does."""
     read = {*shape.object_columns, *shape.text_columns, *shape.scope_columns, *(() if shape.lang else ("lang",))}
+    read.update(shape.tag_columns, shape.value_columns.values())
     for name, count in Counter(names).items():
         if count > 1 and name in read:
             return NoParts(f"the row has {count} columns with the name {shown(name)}; rename or drop all but one")

@@ -5,7 +5,9 @@ A generator or a stream of batches is never in memory as a whole.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from itertools import chain
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypedDict
 
 from sonicpy._native.ids import are_names
 from sonicpy.api.missing import is_missing, joined
@@ -14,7 +16,9 @@ from sonicpy.api.shape import OBJECT_COLUMNS, TEXT_COLUMN, Shape
 from sonicpy.api.tables import Columns, batches, is_table
 from sonicpy.arguments import language_of
 from sonicpy.errors import InvalidArgument
-from sonicpy.ids import check_names, object_name
+from sonicpy.ids import check_names, object_name, shown
+from sonicpy.tags import tags_of
+from sonicpy.values import plain_values
 from sonicpy.vectors import bits_of
 
 __all__ = ["OBJECT_COLUMNS", "TEXT_COLUMN", "OnProgress", "PushReport", "Refused", "Row", "Shape", "read_rows"]
@@ -22,6 +26,7 @@ __all__ = ["OBJECT_COLUMNS", "TEXT_COLUMN", "OnProgress", "PushReport", "Refused
 REFUSED_MAX = 10_000
 """Refused rows that a report lists one by one, at most."""
 
+NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 OnProgress = Callable[[int], object]
 """Called after each chunk with the number of rows that are done, refused ones included."""
 
@@ -36,6 +41,10 @@ class Row(NamedTuple):
     lang: str | None
     vector: str | None = None
     """Bits of vectors, in the form of `sonicpy.vectors`."""
+    tags: list[str] | None = None
+    """All tags of the object; None: they stay."""
+    values: dict[str, int | str | None] | None = None
+    """Values by name, points as text; None: all stay."""
 
 
 class Refused(NamedTuple):
@@ -106,17 +115,24 @@ def _rows(rows: Iterable[Any], shape: Shape) -> Iterator[RowParts | NoParts]:
     readers: dict[type, RowReader | None] = {}
     for row in rows:
         kind = type(row)
+        if kind is Row:
+            yield _of_row(row, shape)
+            continue
         if kind not in readers:
             readers[kind] = None if is_table(kind) else reader_of(kind)
         reader = readers[kind]
-        if kind is Row and row.vector is not None and reader is not None:  # of the batch of a client
-            yield (*reader(row, shape)[:5], {"": row.vector})  # type: ignore[index]
-        elif reader is not None:
+        if reader is not None:
             yield reader(row, shape)
         elif (table := batches(row)) is not None:
             yield from _table_rows(table, shape)
         else:
             yield no_row(row)
+
+
+def _of_row(row: Row, shape: Shape) -> RowParts:
+    """Return the parts of a Row, which has its own tags, values and vectors."""
+    collection, bucket, lang = shape.collection or row.collection, shape.bucket or row.bucket, shape.lang or row.lang
+    return (collection, bucket, row.object, row.text, lang, [row.tags], row.values or {}, {"": row.vector})
 
 
 def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Row | Refused]:
@@ -125,13 +141,16 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
         if isinstance(parts, NoParts):
             yield Refused(number, parts.object, parts.reason)
             continue
-        collection, bucket, oid, text, lang, *more = parts
+        collection, bucket, oid, text, lang = parts[:5]
+        more: Others = {}
         try:
             name = oid if type(oid) is str else object_name(oid)
             if not are_names(collection, bucket, name):
                 check_names(collection, bucket, name, compat=compat, new=True)
             if lang is not None:
                 lang = None if is_missing(lang) or (isinstance(lang, str) and not lang) else language_of(lang)
+            if len(parts) > 5:
+                more = others_of_row(*parts[5:])
         except InvalidArgument as error:
             reason = "the name of the object is missing" if is_missing(oid) else str(error)
             yield Refused(number, str(oid) if isinstance(oid, str) else "", reason)
@@ -141,21 +160,40 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
                 yield Refused(number, name, _wrong_text(text))
                 continue
             text = str(text)
-        if not more:
-            yield Row(collection, bucket, name, text, lang)
-            continue
-        try:
-            vector = bits_of("vector", vectors_of(more[0]))
-        except InvalidArgument as error:
-            yield Refused(number, name, str(error))
-            continue
-        yield Row(collection, bucket, name, text, lang, vector)
+        yield Row(collection, bucket, name, text, lang, **more)
 
 
-def vectors_of(given: Mapping[str, Any]) -> Any:
-    """Return the vectors of a row by column, as `bits_of` takes them; None: all are missing."""
-    there = {name: vector for name, vector in given.items() if vector is not None}
-    return there.get("", there or None)
+class Others(TypedDict, total=False):
+    """The tags, values and vectors of a Row."""
+
+    tags: list[str]
+    values: dict[str, int | str | None]
+    vector: str | None
+
+
+def others_of_row(tags: Iterable[Any], values: Mapping[str, Any], vectors: Mapping[str, Any] = NONE) -> Others:
+    """Return the tags, values and vectors of a row, without missing ones.
+
+    Args:
+        tags: the values of its columns with tags: a tag, or several in a list.
+        values: by name.
+        vectors: by column.
+
+    Raises:
+        InvalidArgument: one of them is not allowed.
+    """
+    found: Others = {}
+    if not isinstance(values, Mapping):
+        raise InvalidArgument(f"values is {shown(values)}; allowed is a dict")
+    there = [one for one in tags if not is_missing(one)]
+    if there:
+        lists = [[one] if isinstance(one, str) or not isinstance(one, Iterable) else one for one in there]
+        found["tags"] = tags_of(list(chain.from_iterable(lists)))
+    if given := {name: value for name, value in values.items() if not is_missing(value)}:
+        found["values"] = plain_values(given)
+    if there_too := {name: vector for name, vector in vectors.items() if vector is not None}:
+        found["vector"] = bits_of("vector", there_too.get("", there_too))
+    return found
 
 
 def _wrong_text(text: object) -> str:
@@ -171,18 +209,29 @@ def _table_rows(table: Iterator[Columns], shape: Shape) -> Iterator[RowParts]:
             several = [_column(columns, (name,)) for name in shape.text]
             texts = map(joined, zip(*several, strict=True))
         count = len(oids)
-        vectors = [_column(columns, (column,)) for _, column in shape.vectors]
-        names = [name for name, _ in shape.vectors]
-        more = [[dict(zip(names, some, strict=True)) for some in zip(*vectors, strict=True)]] if vectors else []
         yield from zip(
             _all(columns, "collection", shape.collection, count),
             _all(columns, "bucket", shape.bucket, count),
             oids,
             texts,
             _all(columns, "lang", shape.lang, count) if "lang" in columns else [shape.lang] * count,
-            *more,
+            *_tagging(columns, shape, count),
             strict=True,
         )
+
+
+def _tagging(columns: Columns, shape: Shape, count: int) -> list[Iterable[Any]]:
+    """Return the columns with tags and with values, as the last parts of rows; []: the shape has none."""
+    if not shape.tag_columns and not shape.value_columns:
+        return []
+    tags = [_column(columns, (name,)) for name in shape.tag_columns]
+    values = [_column(columns, (name,)) for name in shape.value_columns.values()]
+    return [
+        zip(*tags, strict=True) if tags else [()] * count,
+        [dict(zip(shape.value_columns, row, strict=True)) for row in zip(*values, strict=True)]
+        if values
+        else [{}] * count,
+    ]
 
 
 def _all(columns: Columns, name: str, value: str | None, count: int) -> list[Any]:

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from sonicpy.arguments import language_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_bucket, check_collection, shown
+from sonicpy.values import VALUES_MAX, name_of, too_many
 
 OBJECT_COLUMNS = ("id", "object")
 """Columns for the name of the object, if no column is given; the first that exists is used."""
@@ -23,9 +25,13 @@ class Shape:
         lang: of all rows; None: each row's column `lang`, or a guess if there is none.
         compat: names of objects are those of compat mode.
         vector: the column with the vector, or those of several columns of vectors by their names; None: rows have none.
+        tags: the column with tags, one as a text or several as a list, or several columns; None: rows give none.
+        values: the columns with values, which give them their names; or the column of each value by its name.
         object_columns: the columns that may hold the name of the object; the first that exists is used.
         text_columns: the columns whose texts are joined.
         scope_columns: the columns that every row needs, because no argument gives that name for all rows.
+        tag_columns: the columns that give tags.
+        value_columns: the column of each value, by its name.
 
     Raises:
         InvalidArgument: one of them is not valid.
@@ -38,10 +44,14 @@ class Shape:
     lang: str | None = None
     compat: bool = False
     vector: str | Mapping[str, str] | None = None
+    tags: str | Sequence[str] | None = None
+    values: Sequence[str] | Mapping[str, str] = ()
     object_columns: tuple[str, ...] = field(init=False, repr=False)
     text_columns: tuple[str, ...] = field(init=False, repr=False)
     scope_columns: tuple[str, ...] = field(init=False, repr=False)
     vectors: tuple[tuple[str, str], ...] = field(init=False, repr=False)
+    tag_columns: tuple[str, ...] = field(init=False, repr=False)
+    value_columns: dict[str, str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.collection is not None:
@@ -59,6 +69,8 @@ class Shape:
             raise InvalidArgument(
                 f"vector is {shown(self.vector)}; allowed are the name of a column, and names by name"
             )
+        if self.tags is not None and not isinstance(self.tags, str) and not _are_columns(self.tags):
+            raise InvalidArgument(f"tags is {shown(self.tags)}; allowed are the name of a column, and several names")
         given = {"collection": self.collection, "bucket": self.bucket}
         for name, value in {
             "lang": language_of(self.lang),
@@ -66,8 +78,24 @@ class Shape:
             "text_columns": (self.text,) if isinstance(self.text, str) else tuple(self.text),
             "vectors": tuple(vectors.items()),
             "scope_columns": tuple(name for name, value in given.items() if value is None),
+            "tag_columns": _several(self.tags),
+            "value_columns": _value_columns(self.values),
         }.items():
             object.__setattr__(self, name, value)
+
+
+def _several(columns: str | Sequence[str] | None) -> tuple[str, ...]:
+    return (columns,) if isinstance(columns, str) else tuple(columns or ())
+
+
+def _value_columns(values: Any) -> dict[str, str]:
+    """Return the column of each value by its name. Raises InvalidArgument."""
+    columns = dict(values) if isinstance(values, Mapping) else {name: name for name in _several(values)}
+    if not all(isinstance(column, str) for column in columns.values()):
+        raise InvalidArgument(f"values is {shown(values)}; allowed are names of columns")
+    if len(columns) > VALUES_MAX:
+        raise too_many(columns)
+    return {name_of(name): column for name, column in columns.items()}
 
 
 def _are_columns(names: object) -> bool:

@@ -7,7 +7,7 @@ commands, not the commands: they are tuples, so two of different types can be eq
 from enum import StrEnum
 from typing import NamedTuple
 
-from sonicpy.search import Search
+from sonicpy.search import FacetSearch, Search
 
 
 class Mode(StrEnum):
@@ -26,6 +26,12 @@ class Query(Search):
 
 class Explain(Search):
     """Explain the result of a query."""
+
+    __slots__ = ()
+
+
+class CountFacets(FacetSearch):
+    """Count the objects of an answer by tags and values."""
 
     __slots__ = ()
 
@@ -102,6 +108,10 @@ class Push(NamedTuple):
     """A code in lower case; "none": the text is in no language; None: guess."""
     vector: str | None = None
     """Bits of vectors, in the form of `sonicpy.vectors`; None: there are none."""
+    tags: list[str] | None = None
+    """All tags of the object; None: they stay."""
+    values: dict[str, int | str | None] | None = None
+    """Values by name, points as text; None: this one is taken away."""
 
 
 class Upsert(NamedTuple):
@@ -115,11 +125,29 @@ class Upsert(NamedTuple):
     """As in Push."""
     more: int = 0
     """1: the text goes on in the next UPSERT of the object, behind a blank; 2: at once; 0: it ends."""
+    vector: str | None = None
+    """As in Push."""
+    tags: list[str] | None = None
+    """As in Push."""
+    values: dict[str, int | str | None] | None = None
+    """As in Push."""
 
     @property
     def meant(self) -> str:
         """The text as its sender has it: as in Sonic, a backslash that was escaped is still doubled in `text`."""
         return self.text.replace("\\\\", "\\") if "\\" in self.text else self.text
+
+
+class Tag(NamedTuple):
+    """Change the tags or values of an object."""
+
+    collection: str
+    bucket: str
+    object: str
+    tags: list[str] | None = None
+    """As in Push."""
+    values: dict[str, int | str | None] | None = None
+    """As in Push."""
 
 
 class Pop(NamedTuple):
@@ -238,6 +266,7 @@ Command = (
     | Objects
     | Exists
     | Push
+    | Tag
     | Pop
     | Count
     | CountC
@@ -253,6 +282,7 @@ Command = (
     | Verify
     | Upsert
     | FlushV
+    | CountFacets
 )
 """The commands that a session leaves to the server."""
 

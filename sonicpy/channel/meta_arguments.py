@@ -2,7 +2,7 @@
 
 A value that is a text may be in quotes: `KEY("...")`, in which white space, brackets and commas are free; `\\"` is a
 quote, `\\\\` a backslash, `\\n` a line feed and `\\r` a carriage return. Without quotes, a text goes to the end of the
-word and may hold brackets.
+word and may hold brackets. A list may hold texts in quotes: `KEY(red,"two words")`, see `sonicpy.tags`.
 
 All parts are read, even behind a wrong one: the last error is the one reported, and of a key given twice the last value
 holds.
@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sonicpy._native.quoting import take_words
-from sonicpy.errors import CommandError
-from sonicpy.options import ESCAPES, Languages, Option
+from sonicpy.errors import CommandError, InvalidArgument
+from sonicpy.options import ESCAPES, Languages, Option, Spec
+from sonicpy.tags import LIST
 
 _QUOTED = re.compile(rb'\("((?:[^"\\]|\\.)*)"\)', re.DOTALL)
 """The rest of an argument behind its key, if the value is in quotes."""
@@ -57,15 +58,20 @@ def read_meta(line: bytes, offset: int, options: Mapping[str, Option], languages
 def _value(option: Option, value: str, languages: Languages) -> Any:
     try:
         return option.kind.read(value, languages)
-    except ValueError:
+    except ValueError as error:
+        if isinstance(option.kind, Spec) and isinstance(error, InvalidArgument):
+            raise  # its sentence says where
         raise CommandError("invalid_meta_value", f"{option.key}[{value}]") from None
 
 
 def _parts(line: bytes, offset: int, options: Mapping[str, Option]) -> Iterator[MetaPart]:
     texts = [key for key, option in options.items() if option.kind.is_text]
+    lists = [key for key, option in options.items() if getattr(option.kind, "is_list", False)]
     _, offset = take_words(line, offset, 0)
     while offset < len(line):
         quoted = _quoted(line, offset, texts) if texts else None
+        if quoted is None and lists:
+            quoted = _listed(line, offset, lists)
         if quoted is None:
             (word,), offset = take_words(line, offset, 1)
             yield _split(word, options)
@@ -83,6 +89,22 @@ def _quoted(line: bytes, offset: int, keys: list[str]) -> tuple[MetaPart, int] |
             if following == found.end() < len(line):
                 return None  # something is glued to it
             return (key, _ESCAPE.sub(_unescaped, found[1].decode())), following
+    return None
+
+
+def _listed(line: bytes, offset: int, keys: list[str]) -> tuple[MetaPart, int] | None:
+    """Return the argument at `offset` and the offset of the next one; None: its value is no list. A list that cannot be
+    read takes the rest of the line."""
+    for key in keys:
+        name = key.encode()
+        if not line.startswith(name + b"(", offset):
+            continue
+        found = LIST.match(line, offset + len(name))
+        following = 0 if found is None else take_words(line, found.end(), 0)[1]
+        if found is None or found.end() == following < len(line):
+            rest = line[offset + len(name) + 1 :].decode().rstrip()
+            return CommandError("invalid_meta_value", f"{key}[{rest.removesuffix(')')}]"), len(line)
+        return (key, found[1].decode()), following
     return None
 
 

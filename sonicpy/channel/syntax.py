@@ -54,6 +54,9 @@ class LineRules:
     languages: Languages
 
 
+EMPTY = b'""'
+ABOUT_ALL = ("FILTER", "SORT", "OF", "RANGES")
+"""Options of commands that take an empty text."""
 NO_META: Mapping[str, Any] = MappingProxyType({})
 
 Build = Callable[[list[str], Mapping[str, Any], LineRules], Command | SessionCommand]
@@ -88,6 +91,8 @@ def parse(syntax: Syntax, line: bytes, offset: int, rules: LineRules) -> Command
         raise CommandError("invalid_format", syntax.usage)
     if syntax.has_text:
         text, offset = take_text(line, offset)
+        if text is None and _is_about_all(syntax, line, offset):
+            text, offset = "", offset + len(EMPTY)
         if text is None:
             raise CommandError("invalid_format", syntax.usage)
         words.append(text)
@@ -127,6 +132,12 @@ class CommandBuilder:
 
 EVERY_DEFAULT = {option.name: option.default for options in OPTIONS.values() for option in options}
 """The value of each option that a line does not give, except LIMIT."""
+
+
+def _is_about_all(syntax: Syntax, line: bytes, offset: int) -> bool:
+    """Return whether an empty text means all objects: a filter, an order or facets follow."""
+    behind = line[offset + len(EMPTY) :]
+    return line.startswith(EMPTY, offset) and any(key in syntax.options and key.encode() in behind for key in ABOUT_ALL)
 
 
 def plain_reader(rows: Iterable[Syntax], rules: LineRules, answers: Mapping[str, bytes]) -> PlainReader:
@@ -227,6 +238,7 @@ OBJECT = f"{BUCKET} <object>"
 ROWS = (
     _row("QUERY", SEARCH, f'{BUCKET} "<terms>"', commands.Query, _of_query),
     _row("EXPLAIN", SEARCH, f'{BUCKET} "<terms>"', commands.Explain, _of_query, is_ours=True),
+    _row("FACETS", SEARCH, f'{BUCKET} "<terms>"', commands.CountFacets, _of_list, is_ours=True),
     _row("SUGGEST", SEARCH, f'{BUCKET} "<word>"', commands.Suggest, _of_suggest),
     _row("LIST", SEARCH, BUCKET, commands.List, _of_list),
     _row("COLLECTIONS", SEARCH, "", commands.Collections, _of_list, is_ours=True),
@@ -235,6 +247,7 @@ ROWS = (
     _row("EXISTS", SEARCH, OBJECT, commands.Exists, is_ours=True),
     _row("PUSH", INGEST, f'{OBJECT} "<text>"', commands.Push),
     _row("UPSERT", INGEST, f'{OBJECT} "<text>"', commands.Upsert, is_ours=True),
+    _row("TAG", INGEST, OBJECT, commands.Tag, is_ours=True),
     _row("POP", INGEST, f'{OBJECT} "<text>"', commands.Pop),
     _row("COUNT", INGEST, "<collection> [<bucket> [<object>]?]?", commands.Count, optional_words=2),
     _row("COUNTC", INGEST, "<collection>", commands.CountC),

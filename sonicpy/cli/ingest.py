@@ -1,15 +1,23 @@
-"""The verbs that change an index: `sonicpy push`, `pop` and `flush`; `import` is in importing/verb.py."""
+"""The verbs that change an index: `sonicpy push`, `tag`, `pop` and `flush`; `import` is in importing/verb.py."""
 
 import argparse
+from typing import Any
 
 from sonicpy.cli.arguments import Verbs, add_lang, add_names, has_words, text_given, vector
 from sonicpy.cli.output import remark, show
 from sonicpy.cli.scoped import add_scoped
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_target
+from sonicpy.errors import CommandError
+from sonicpy.tags import tag_of
+from sonicpy.values import plain_values
 
 PUSH = f"""\
 Add a text to an object, which is created if it is missing. Texts add up; to push the same text again changes nothing.
 If TEXT is -, push the whole standard input. {WHERE}"""
+
+TAG = f"""\
+Change the tags or values of an object that exists; print 1, or 0 if there is no such object. --tags without a tag takes
+all away. {WHERE}"""
 
 POP = f"""\
 Remove the words of a text from an object and print how many were removed. An object without words is deleted. If
@@ -28,8 +36,16 @@ def add_verbs(verbs: Verbs) -> None:
     add_scoped(parser, "object", "text")
     add_lang(parser)
     parser.add_argument("--vector", metavar="NUMBERS", type=vector, help="its vector, such as [0.1, -0.2, ...]")
+    _add_tagging(parser)
     add_target_flags(parser)
     parser.set_defaults(run=push)
+    parser = verbs.add_parser(
+        "tag", description=TAG, epilog="example: sonicpy tag shop products p1 --tags red size:xl --value price=1999"
+    )
+    add_scoped(parser, "object")
+    _add_tagging(parser)
+    add_target_flags(parser)
+    parser.set_defaults(run=tag)
     parser = verbs.add_parser(
         "pop", description=POP, epilog='example: sonicpy pop messages conversation:1 "from Nantes"'
     )
@@ -42,14 +58,58 @@ def add_verbs(verbs: Verbs) -> None:
     parser.set_defaults(run=flush)
 
 
+def _add_tagging(parser: argparse.ArgumentParser) -> None:
+    """Add --tags and --value."""
+    parser.add_argument(
+        "--tags", metavar="TAG", nargs="*", type=_tag, help="all tags of the object, in place of those before"
+    )
+    parser.add_argument(
+        "--value", metavar="NAME=VALUE", action="append", type=_value, dest="values",
+        help="a whole number or a point such as place=47.21/-1.55; NAME= takes it away; may be given several times",
+    )  # fmt: skip
+
+
+def _tagging(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the tags and values that were given."""
+    values = None if arguments.values is None else dict(arguments.values)
+    return {"tags": arguments.tags, "values": values}
+
+
+def _tag(text: str) -> str:
+    try:
+        return tag_of(text)
+    except CommandError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _value(text: str) -> tuple[str, int | str | None]:
+    name, _, value = text.partition("=")
+    try:
+        ((name, found),) = plain_values({name: value or None}).items()
+    except CommandError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return name, found
+
+
 def push(arguments: argparse.Namespace) -> int:
     """Push a text. Raises SonicError if that fails."""
     text = text_given(arguments.text)
     with open_target(arguments, Purpose.CREATE) as index:
-        index.push(arguments.collection, arguments.bucket, arguments.object, text, arguments.lang, arguments.vector)
+        index.push(
+            arguments.collection, arguments.bucket, arguments.object, text, arguments.lang, arguments.vector,
+            **_tagging(arguments),
+        )  # fmt: skip
     if not has_words(text):
         remark(f"the text holds no letter and no digit, so it adds no words to {arguments.object}")
     show(arguments, {"object": arguments.object})
+    return 0
+
+
+def tag(arguments: argparse.Namespace) -> int:
+    """Change the tags or values of an object, and print whether there is one. Raises SonicError if that fails."""
+    with open_target(arguments, Purpose.WRITE) as index:
+        found = index.tag(arguments.collection, arguments.bucket, arguments.object, **_tagging(arguments))
+    show(arguments, {"tagged": found}, str(found))
     return 0
 
 

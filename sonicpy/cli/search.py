@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sonicpy.api.counted import COUNTED, counted
+from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hit, Hits
 from sonicpy.api.shown import Show, Shown, shows
 from sonicpy.cli.absent import remark_absent
@@ -28,6 +29,8 @@ from sonicpy.cli.output import remark, show
 from sonicpy.cli.scoped import add_scoped
 from sonicpy.cli.target import WHERE, Target, add_target_flags, open_target
 from sonicpy.errors import CommandError, ConfigError, InvalidArgument
+from sonicpy.filters.sorting import parse_of, parse_ranges
+from sonicpy.options import OF, RANGES
 
 QUERY = f"""\
 Print the objects that match a text, best first, one a line. If TEXT is -, read queries from the standard input, one a
@@ -95,6 +98,8 @@ def _add_query(verbs: Verbs) -> None:
         "with the columns id, title, text, link, a URL with {object}, or module:function"
     )  # fmt: skip
     parser.add_argument("--scores", action="store_true", help="print a tab and the score behind each object")
+    parser.add_argument("--facets", metavar="TAGS", help=f"also print counts: {OF.sentence.replace('`', '')}")
+    parser.add_argument("--ranges", metavar="BOUNDS", help=f"also print counts: {RANGES.sentence.replace('`', '')}")
     add_target_flags(parser)
     parser.set_defaults(run=query)
 
@@ -136,13 +141,19 @@ def _remark_more(index: Target, arguments: argparse.Namespace, text: str) -> Non
 
 def _one_text(given: str) -> Iterator[str]:
     text = text_given(given)
-    if not has_words(text):
+    if text.strip() and not has_words(text):
         remark("the text holds no letter and no digit, so no object matches it")
     return iter([text])
 
 
 def _hits(index: Target, arguments: argparse.Namespace, text: str) -> Hits:
-    return index.query(arguments.collection, arguments.bucket, text, **options_given(arguments, "QUERY"))
+    facets: dict[str, Any] = {}
+    if arguments.facets is not None:
+        facets |= {f"{each.name}*": None for each in parse_of(arguments.facets)}
+    if arguments.ranges is not None:
+        facets |= {each.name: each.bounds for each in parse_ranges(arguments.ranges)}
+    given = options_given(arguments, "QUERY")
+    return index.query(arguments.collection, arguments.bucket, text, facets=facets or None, **given)
 
 
 def _show_hits(arguments: argparse.Namespace, text: str, hits: Hits, display: Show | None, before: str) -> None:
@@ -159,7 +170,18 @@ def _show_hits(arguments: argparse.Namespace, text: str, hits: Hits, display: Sh
     if arguments.total:
         value |= {"total": hits.total, "whole": hits.whole}
         lines.append(f"{before}total\t{hits.total}")
+    if hits.facets is not None:
+        value["facets"] = hits.facets.to_dict()
+        lines += [f"{before}{line}" for line in _facet_lines(hits.facets)]
     show(arguments, value, *lines)
+
+
+def _facet_lines(facets: Facets) -> Iterator[str]:
+    for counts in facets.tags.values():
+        yield from (f"{tag}\t{count}" for tag, count in counts.items())
+    for name, ranges in facets.ranges.items():
+        for low, high, count in ranges:
+            yield f"{name} {'' if low is None else low}..{'' if high is None else high}\t{count}"
 
 
 def _line(arguments: argparse.Namespace, hit: Hit, made: Shown) -> str:

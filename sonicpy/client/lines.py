@@ -9,8 +9,8 @@ from sonicpy.channel.quoting import SMALLEST_ROOM, quoted, quoted_pieces
 from sonicpy.client.conversation import ServerInfo
 from sonicpy.errors import InvalidArgument, TooLong
 from sonicpy.ids import check_bucket, check_collection, check_object, object_name, shown
-from sonicpy.options import OPTIONS, written
-from sonicpy.search import Search
+from sonicpy.options import OPTIONS, TAGS, VALUES, written
+from sonicpy.search import FacetSearch, Search
 
 NO_WORDS = quoted("\n")
 """A text without words, because servers refuse an empty one."""
@@ -51,20 +51,22 @@ def check_scope(collection: Any, bucket: Any) -> None:
     check_bucket(bucket)
 
 
+def tagging(tags: Any, values: Any) -> dict[str, Any]:
+    """Return the options of PUSH and TAG that give an object tags and values. Raises InvalidArgument."""
+    return {option.name: option.kind.check(option.name, value) for option, value in ((TAGS, tags), (VALUES, values))}
+
+
 def push_lines(
-    server: ServerInfo,
-    collection: str,
-    bucket: str,
-    object: str,
-    text: str,
-    lang: str | None,
-    vector: str | None = None,
+    server: ServerInfo, collection: str, bucket: str, object: str, text: str, options: Mapping[str, Any]
 ) -> list[str]:
     """Return the lines that push a text; one line for a text of only white space, which creates an object, too.
 
-    Each line has the vector, of which the last one counts. Raises as `text_lines`.
+    Args:
+        options: of PUSH, by name; each line has them.
+
+    Raises as `text_lines`.
     """
-    head, tail = f"PUSH {collection} {bucket} {object} ", meta("PUSH", {"lang": lang, "vector": vector})
+    head, tail = f"PUSH {collection} {bucket} {object} ", meta("PUSH", options)
     return text_lines(server, head, text, tail) or [f"{head}{NO_WORDS}{tail}"]
 
 
@@ -75,7 +77,7 @@ def text_lines(server: ServerInfo, head: str, text: str, tail: str) -> list[str]
         InvalidArgument: the text is not Unicode.
         TooLong: the names leave no room for text.
     """
-    room_bytes = server.buffer_bytes - len(head.encode()) - len(tail)
+    room_bytes = server.buffer_bytes - len(head.encode()) - len(tail.encode())
     if room_bytes < SMALLEST_ROOM:
         raise TooLong(
             f"the server accepts lines of at most {server.buffer_bytes} bytes, and the names leave no room for a text"
@@ -96,18 +98,18 @@ def sendable(argument: str, text: Any) -> str:
     return quoted(given)
 
 
-def meta(verb: str, values: Mapping[str, Any] | Search, *, is_sonic: bool = False) -> str:
+def meta(verb: str, values: Mapping[str, Any] | Search | FacetSearch, *, is_sonic: bool = False) -> str:
     """Return the META arguments of a command, each with a space before it: LIMIT, and those that are not the default.
 
     Args:
         verb: the command, a key of OPTIONS.
-        values: of options by name, or a search.
+        values: of options by name, or a search, or a question for facets.
         is_sonic: the server is Sonic, or answers as Sonic: options without a meaning there are left out.
 
     Raises:
         InvalidArgument: a value is not Unicode.
     """
-    given = values._asdict() if isinstance(values, Search) else values
+    given = values._asdict() if isinstance(values, Search | FacetSearch) else values
     return "".join(
         written(option, given[option.name])
         for option in OPTIONS[verb]

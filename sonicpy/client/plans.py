@@ -5,14 +5,15 @@ A plan is a generator. It yields an Exchange, receives the Reply (or the error, 
 
 import json
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sonicpy.api.counted import Counted, counted, need_no
 from sonicpy.api.explanation import Explanation
+from sonicpy.api.facets import Facets
 from sonicpy.api.held_word import HeldWord
-from sonicpy.api.hits import Hit, Hits
+from sonicpy.api.hits import Hit, Hits, with_facets
 from sonicpy.arguments import language_of, nothing_behind, number_of, text_of
 from sonicpy.channel.commands import Mode
 from sonicpy.channel.held_words import unpack_held, unpack_text
@@ -27,12 +28,13 @@ from sonicpy.client.lines import (
     path_word,
     push_lines,
     sendable,
+    tagging,
     text_lines,
 )
 from sonicpy.errors import CommandError, InvalidArgument, NotOffered
 from sonicpy.ids import ObjectName, check_collection, shown
 from sonicpy.options import LIMIT_CEILING
-from sonicpy.search import Search
+from sonicpy.search import FacetSearch, Search
 from sonicpy.vectors import COLUMN, Vector, bits_of
 
 Value = TypeVar("Value")
@@ -57,18 +59,36 @@ _FIGURE = re.compile(r"(\w+)\((\d+)\)")
 
 
 def push(
-    collection: str, bucket: str, object: ObjectName, text: str, lang: str | None, vector: Vector = None
+    collection: str,
+    bucket: str,
+    object: ObjectName,
+    text: str,
+    lang: str | None,
+    vector: Vector = None,
+    tags: Iterable[str] | None = None,
+    values: Mapping[str, Any] | None = None,
 ) -> CallPlan[None]:
     """Plan PUSH, with as many lines as the text needs."""
     check_scope(collection, bucket)
-    oid, code, given = object_word(object, new=True), language_of(lang), text_of("text", text)
-    bits = bits_of("vector", vector)
+    oid, given = object_word(object, new=True), text_of("text", text)
+    options = {"lang": language_of(lang), "vector": bits_of("vector", vector), **tagging(tags, values)}
     yield Exchange(
-        Mode.INGEST,
-        "PUSH",
-        AnswerKind.OK,
-        lambda server: push_lines(server, collection, bucket, oid, given, code, bits),
+        Mode.INGEST, "PUSH", AnswerKind.OK, lambda server: push_lines(server, collection, bucket, oid, given, options)
     )
+
+
+def tag(
+    collection: str,
+    bucket: str,
+    object: ObjectName,
+    tags: Iterable[str] | None,
+    values: Mapping[str, Any] | None,
+) -> CallPlan[int]:
+    """Plan TAG; the result is whether the object exists."""
+    check_scope(collection, bucket)
+    line = f"TAG {collection} {bucket} {object_word(object)}{meta('TAG', tagging(tags, values))}"
+    reply = yield Exchange(Mode.INGEST, "TAG", AnswerKind.RESULT, lambda server: [one_line(server, line)], changes=True)
+    return int(reply.answers[0])
 
 
 def pop(collection: str, bucket: str, object: ObjectName, text: str) -> CallPlan[int]:
@@ -205,6 +225,21 @@ def explain(search: Search) -> CallPlan[Explanation]:
     """Plan EXPLAIN."""
     line = _search_head("EXPLAIN", search) + meta("EXPLAIN", search)
     return Explanation.from_json((yield _search("EXPLAIN", AnswerKind.RESULT, line)).answers[0])
+
+
+def facets(asked: FacetSearch) -> CallPlan[Facets]:
+    """Plan FACETS."""
+    line = _search_head("FACETS", asked.search) + meta("FACETS", asked._replace(limit=max(asked.limit, 1)))
+    found = Facets.from_json((yield _search("FACETS", AnswerKind.RESULT, line)).answers[0])
+    return found if asked.limit else found.without_tags()
+
+
+def query_with_facets(search: Search, asked: FacetSearch | None) -> CallPlan[Hits]:
+    """Plan QUERY, and FACETS if facets are asked for with it."""
+    found = yield from query(search)
+    if asked is None:
+        return found
+    return with_facets(found, (yield from facets(asked)))
 
 
 # -- listing -----------------------------------------------------------------------------------------------------

@@ -5,14 +5,15 @@ effect of pushing it once.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
+from typing import Any
 
 from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
 from sonicpy.arguments import language_of
 from sonicpy.client.conversation import Answer, ServerInfo
 from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX
-from sonicpy.client.lines import check_push, push_lines
+from sonicpy.client.lines import check_push, push_lines, tagging
 from sonicpy.errors import CommandError, ConnectionLost, ShuttingDown, SonicError, TooLong
 from sonicpy.ids import ObjectName, object_name, shown
 from sonicpy.vectors import Vector, bits_of
@@ -116,7 +117,8 @@ class Pushes:
             self._on_done(place, row, None)
             return []
         try:
-            lines = push_lines(server, row.collection, row.bucket, row.object, row.text, row.lang, row.vector)
+            options = {"lang": row.lang, "vector": row.vector, **tagging(row.tags, row.values)}
+            lines = push_lines(server, row.collection, row.bucket, row.object, row.text, options)
         except (CommandError, TooLong) as refusal:
             self._on_done(place, row, refusal)
             return []
@@ -193,12 +195,20 @@ class WaitingPushes:
         return list(self._rows.values())
 
     def add(
-        self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None, vector: Vector = None
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        text: str,
+        lang: str | None,
+        vector: Vector,
+        tags: Iterable[str] | None,
+        values: Mapping[str, Any] | None,
     ) -> bool:
         """Append a push; return whether it is time to send the batch."""
         check_push(collection, bucket, object, text, lang)
-        row = Row(collection, bucket, object_name(object), text, language_of(lang), bits_of("vector", vector))
-        self._rows[next(self._numbers)] = row
+        names, bits = (collection, bucket, object_name(object)), bits_of("vector", vector)
+        self._rows[next(self._numbers)] = Row(*names, text, language_of(lang), bits, **tagging(tags, values))
         return len(self._rows) >= BATCH_ROWS
 
     def pushes(self) -> Pushes:

@@ -33,6 +33,7 @@ READS = OPEN | {
     Endpoint("GET", "/v1/search"),
     Endpoint("GET", "/v1/suggest"),
     Endpoint("GET", "/v1/explain"),
+    Endpoint("GET", "/v1/facets"),
     Endpoint("GET", "/v1/words"),
     Endpoint("GET", "/v1/objects"),
     Endpoint("GET", "/v1/buckets"),

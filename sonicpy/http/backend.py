@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
+from sonicpy.api.rows import Row
 from sonicpy.client.aio.client import AsyncClient
 from sonicpy.errors import ClientError, CommandError
 from sonicpy.index.index import Index
@@ -16,8 +17,8 @@ TURN_S = 0.0005
 STATS_SHARE = 20
 """Reading the figures of a whole index may take one STATS_SHARE-th of the time, for any number of buckets."""
 
-TextRow = tuple[Any, ...]
-"""Collection, bucket, object, text, language, and perhaps a vector."""
+TextRow = Row
+"""A row of a body, whose parts are not checked yet."""
 RefusedPlace = tuple[int, str]
 """The place of a refused row, and the reason."""
 
@@ -101,7 +102,7 @@ class IndexBackend:
             with self._index.batch():
                 for place, row in enumerate(rows):
                     try:
-                        self._index.push(*row)
+                        self._index.push(*row[:5], **tagging_of(row))
                     except CommandError as error:
                         refused.append((place, str(error)))
             return refused
@@ -175,6 +176,11 @@ class ClientBackend:
     async def close(self) -> None:
         """Close the client."""
         await self._client.close()
+
+
+def tagging_of(row: TextRow) -> dict[str, Any]:
+    """Return the tags and values of a row, as `push` takes them by name; {} of most rows."""
+    return {} if row.tags is None and row.values is None else {"tags": row.tags, "values": row.values}
 
 
 def names_of(index: Index, collection: str | None, after: str | None, limit: int) -> list[str]:

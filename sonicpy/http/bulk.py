@@ -93,14 +93,13 @@ def row_of(line: bytes) -> TextRow:
     """Return the row of a line. Raises InvalidArgument if it holds no row."""
     try:
         held = flat_json(line)
-        row: TextRow = (held["collection"], held["bucket"], held["object"], held["text"], held.get("lang"))
-        if held.get("vector") is not None:
-            row = (*row, held["vector"])
+        names = (held["collection"], held["bucket"], held["object"], held["text"])
+        row = TextRow(*names, held.get("lang"), held.get("vector"), held.get("tags"), held.get("values"))
     except UnicodeDecodeError as error:
         raise InvalidArgument(f"the line {not_utf8(error)}") from error
     except JSONDecodeError as error:
         raise InvalidArgument(f"the line is no JSON object: {error.msg} at character {error.pos + 1}") from error
     except (KeyError, TypeError, AttributeError) as error:
-        keys = ", ".join(key for key in PushBody.model_fields if key not in ("lang", "vector"))
+        keys = ", ".join(key for key, field in PushBody.model_fields.items() if field.is_required())
         raise InvalidArgument(f"the line is no JSON object with {keys}") from error
     return row

@@ -1,4 +1,5 @@
-"""Reads the JSON of a body: one object whose values are strings, numbers, true, false, null, or short lists of numbers.
+"""Reads the JSON of a body: one object whose values are strings, numbers, true, false or null, or lists or objects of
+such values.
 
 No operation takes more, and building the deep or wide values of a hostile body would delay all other requests by
 milliseconds. Strings are read by the json module, at its speed.
@@ -12,6 +13,8 @@ from typing import Any
 
 scanstring: Callable[[str, int, bool], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]
 KEYS_MAX = 32
+LIST_MAX = 256
+"""Values of a list inside a long body."""
 PLAIN_BYTES = 2_000
 """A shorter text is read by the json module alone: its values are built quickly."""
 SPACE = re.compile(r"[ \t\n\r]*")
@@ -52,20 +55,53 @@ def not_utf8(error: UnicodeDecodeError) -> str:
 
 
 def _object(text: str) -> dict[str, Any]:
-    place = _skip(text, 0, "{")
+    held, place = _inside(text, 0, _member)
+    if _skip(text, place) < len(text):
+        raise json.JSONDecodeError("there is text behind the object", text, place)
+    return held
+
+
+def _inside(text: str, place: int, value: Callable[[str, int], tuple[Any, int]]) -> tuple[dict[str, Any], int]:
+    """Return the object that begins at a place, and the place behind it; `value` reads a value."""
+    place = _skip(text, place, "{")
     held: dict[str, Any] = {}
+    if value is _value and text[place : place + 1] == "}":
+        return held, place + 1
     while True:
         key, place = scanstring(text, _skip(text, place, '"'), True)
-        held[key], place = _value(text, _skip(text, _skip(text, place, ":")))
+        held[key], place = value(text, _skip(text, _skip(text, place, ":")))
         if len(held) > KEYS_MAX:
             raise json.JSONDecodeError("it has too many keys", text, place)
         place = _skip(text, place)
         if text[place : place + 1] == "}":
-            break
+            return held, place + 1
         place = _skip(text, place, ",")
-    if _skip(text, place + 1) < len(text):
-        raise json.JSONDecodeError("there is text behind the object", text, place + 1)
-    return held
+
+
+def _member(text: str, place: int) -> tuple[Any, int]:
+    """Return the value of a key of the body, and the place behind it."""
+    match text[place : place + 1]:
+        case "{":
+            return _inside(text, place, _value)
+        case "[":
+            return _list(text, place + 1)
+    return _value(text, place)
+
+
+def _list(text: str, place: int) -> tuple[list[Any], int]:
+    held: list[Any] = []
+    place = _skip(text, place)
+    if text[place : place + 1] == "]":
+        return held, place + 1
+    while True:
+        one, place = _value(text, _skip(text, place))
+        held.append(one)
+        if len(held) > LIST_MAX:
+            raise json.JSONDecodeError("a list has too many values", text, place)
+        place = _skip(text, place)
+        if text[place : place + 1] == "]":
+            return held, place + 1
+        place = _skip(text, place, ",")
 
 
 def _value(text: str, place: int) -> tuple[Any, int]:

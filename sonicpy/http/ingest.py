@@ -4,7 +4,7 @@ from fastapi import Request
 
 from sonicpy.http.backend import Backend
 from sonicpy.http.bulk import push_stream
-from sonicpy.http.models import BulkJson, DoneJson, FlushBody, PopBody, PushBody, RemovedJson
+from sonicpy.http.models import BulkJson, DoneJson, FlushBody, PopBody, PushBody, RemovedJson, TagBody, TaggedJson
 from sonicpy.http.routes import Operation
 
 NDJSON = {
@@ -25,6 +25,7 @@ def ingest_operations(backend: Backend) -> list[Operation]:
     operations = IngestOperations(backend)
     return [
         Operation("POST", "/v1/push", operations.push),
+        Operation("POST", "/v1/tag", operations.tag),
         Operation("POST", "/v1/pop", operations.pop),
         Operation("POST", "/v1/flush", operations.flush),
         Operation("POST", "/v1/bulk", operations.bulk, extra=NDJSON),
@@ -39,9 +40,15 @@ class IngestOperations:
 
     async def push(self, body: PushBody) -> DoneJson:
         """Add a text to an object. Pushing the same text again changes nothing."""
-        more = () if body.vector is None else (body.vector,)
-        await self._backend.call("push", body.collection, body.bucket, body.object, body.text, body.lang, *more)
+        given = {"vector": body.vector, "tags": body.tags, "values": body.values}
+        options = {name: value for name, value in given.items() if value is not None}
+        await self._backend.call("push", body.collection, body.bucket, body.object, body.text, body.lang, **options)
         return DoneJson()
+
+    async def tag(self, body: TagBody) -> TaggedJson:
+        """Change the tags or values of an object; tells whether there is one."""
+        names = body.collection, body.bucket, body.object
+        return TaggedJson(tagged=bool(await self._backend.call("tag", *names, body.tags, values=body.values)))
 
     async def pop(self, body: PopBody) -> RemovedJson:
         """Remove the words of a text from an object."""

@@ -11,17 +11,23 @@ from pydantic_core import PydanticCustomError
 from sonicpy.ids import EXACT_MAX
 from sonicpy.langcodes import TAG_MAX
 from sonicpy.options import (
+    APART,
     ARGUMENTS,
     DEPTH_CEILING,
     MEANING_CEILING,
+    OF,
+    RANGES,
     Choice,
     Decimals,
     LanguageCode,
     Name,
     Number,
+    Spec,
     Switch,
     VectorNumbers,
 )
+from sonicpy.tags import TAG_BYTES_MAX, TAGS_MAX
+from sonicpy.values import VALUES_MAX
 from sonicpy.vectors import NUMBERS_MAX
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -57,6 +63,9 @@ BucketName = Annotated[str, Query(min_length=1, max_length=NAME_MAX, description
 NameOfObject = Annotated[str, Query(min_length=1, max_length=NAME_MAX)]
 OptionalName = Annotated[str | None, Query(min_length=1, max_length=NAME_MAX)]
 QueryText = Annotated[str, Query(max_length=QUERY_TEXT_MAX, description="text to search for")]
+Of = Annotated[str | None, Query(max_length=QUERY_TEXT_MAX, description=OF.sentence)]
+Ranges = Annotated[str | None, Query(max_length=QUERY_TEXT_MAX, description=RANGES.sentence)]
+Apart = Annotated[bool, Query(description=APART.sentence)]
 PageLimit = Annotated[int, Query(ge=0, le=LIMIT_MAX, description="maximum number of items")]
 Prefix = Annotated[str, Query(max_length=NAME_MAX, description="only names with this beginning")]
 After = Annotated[str | None, Query(max_length=NAME_MAX, description="only names behind this one, the last of a page")]
@@ -69,6 +78,7 @@ BOUNDS: dict[type, tuple[Any, dict[str, Any]]] = {
     Choice: (Annotated[str, BeforeValidator(lambda given: str(given) if type(given) is int else given)], {}),
     Decimals: (float, {"ge": 0, "le": MEANING_CEILING}),
     VectorNumbers: (str | None, {"max_length": VECTOR_MAX}),
+    Spec: (str | None, {"max_length": QUERY_TEXT_MAX}),
 }
 """The type of an option in JSON, and its bounds, by its kind."""
 CORRECTED = "with how: the text with the likeliest words for those that no object holds"
@@ -132,6 +142,16 @@ class HitJson(BaseModel):
     how: list[HeldWordJson] | None = Field(default=None, description="the words by which it answers, if requested")
 
 
+class FacetsJson(BaseModel):
+    """Counts over all objects that answer."""
+
+    total: int = Field(description="number of all matching objects")
+    tags: dict[str, dict[str, int]] = Field(description="by the beginning of tags: objects that hold each, most first")
+    ranges: dict[str, list[tuple[int | None, int | None, int]]] = Field(
+        description="by the name of values: from, up to (left out), and the number of objects in between"
+    )
+
+
 class HitsJson(BaseModel):
     """The answer of a query, best first."""
 
@@ -140,6 +160,7 @@ class HitsJson(BaseModel):
     whole: int | None = Field(description="how many of these hold whole words, not completions or corrections alone")
     corrected: str | None = Field(default=None, description=CORRECTED)
     notes: list[str] = Field(default=[], description=NOTES)
+    facets: FacetsJson | None = Field(default=None, description="counts over all matching objects, if requested")
 
 
 class WordsJson(BaseModel):
@@ -178,6 +199,7 @@ class SearchJson(BaseModel):
     corrected: str | None = Field(default=None, description=CORRECTED)
     notes: list[str] = Field(default=[], description=NOTES)
     took_us: float = Field(description="microseconds until the answer was there")
+    facets: FacetsJson | None = Field(default=None, description="counts over all matching objects, if requested")
     shown: list[ShownJson] | None = Field(default=None, description="what each hit is shown as, if it was asked for")
 
 
@@ -260,17 +282,39 @@ OneVector = Annotated[str, Field(max_length=VECTOR_MAX)] | Annotated[list[float]
 VectorJson = OneVector | dict[str, OneVector] | None
 """Numbers, or bits or int8 in base 64; perhaps by the name of the column."""
 
+
+class CountedText(LongText):
+    """A long text with the facets that are counted."""
+
+    of: str | None = Field(default=None, max_length=QUERY_TEXT_MAX, description=OF.sentence)
+    ranges: str | None = Field(default=None, max_length=QUERY_TEXT_MAX, description=RANGES.sentence)
+    apart: bool = Field(default=False, description=APART.sentence)
+
+
 QueryBody: Any = create_model(
     "QueryBody",
-    __base__=LongText,
+    __base__=CountedText,
     __doc__="A query whose text is too long for an address.",
     **parameters_of("QUERY", Field)  # type: ignore[call-overload]
     | {"vector": (VectorJson, Field(None, description=ARGUMENTS["QUERY"]["vector"].sentence))},
 )
 
 
+FieldOfTags = Annotated[
+    list[Annotated[str, Field(max_length=TAG_BYTES_MAX)]] | None,
+    Field(max_length=TAGS_MAX, description="all tags of the object, in place of those before"),
+]
+FieldOfValues = Annotated[
+    dict[str, int | str | None] | None,
+    Field(
+        max_length=VALUES_MAX,
+        description="whole numbers by name, points such as 47.21/-1.55; null takes one away, the others stay",
+    ),
+]
+
+
 class PushBody(Strict):
-    """A text for an object."""
+    """A text for an object, with tags and values."""
 
     collection: FieldOfName
     bucket: FieldOfName
@@ -278,6 +322,24 @@ class PushBody(Strict):
     text: str = Field(max_length=TEXT_MAX)
     lang: str | None = Field(default=None, max_length=TAG_MAX)
     vector: VectorJson = Field(default=None, description="numbers, or bits in base 64; perhaps by column")
+    tags: FieldOfTags = None
+    values: FieldOfValues = None
+
+
+class TagBody(Strict):
+    """Tags or values of an object."""
+
+    collection: FieldOfName
+    bucket: FieldOfName
+    object: FieldOfObject
+    tags: FieldOfTags = None
+    values: FieldOfValues = None
+
+
+class TaggedJson(BaseModel):
+    """Whether there was an object to change."""
+
+    tagged: bool
 
 
 class PopBody(Strict):

@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import Query
 
@@ -21,20 +21,24 @@ from sonicpy.http.models import (
     LIMIT_MAX,
     After,
     AnyJson,
+    Apart,
     BucketName,
     CollectionName,
     CountJson,
     ExistsJson,
+    FacetsJson,
     HeldWordJson,
     HitJson,
     HitsJson,
     NameOfObject,
     NamesJson,
+    Of,
     OptionalName,
     PageLimit,
     Prefix,
     QueryBody,
     QueryText,
+    Ranges,
     SearchJson,
     ShownJson,
     WordsJson,
@@ -59,6 +63,7 @@ def search_operations(backend: Backend, show: Show | None = None) -> list[Operat
     return [
         Operation("GET", "/v1/query", operations.query, omits_unset=True),
         Operation("POST", "/v1/query", operations.query_by_body, id="query_by_body", omits_unset=True),
+        Operation("GET", "/v1/facets", operations.facets),
         Operation("GET", "/v1/suggest", operations.suggest),
         Operation("GET", "/v1/search", operations.search, omits_unset=True),
         Operation("GET", "/v1/words", operations.words),
@@ -71,6 +76,14 @@ def search_operations(backend: Backend, show: Show | None = None) -> list[Operat
     ]
 
 
+class CountedWith(NamedTuple):
+    """The facets that are asked for with a query; see the options of FACETS."""
+
+    of: str | None
+    ranges: str | None
+    apart: bool
+
+
 class SearchOperations:
     """Operations that search."""
 
@@ -79,16 +92,46 @@ class SearchOperations:
         self._show = show
 
     @takes_options("QUERY")
-    async def query(self, collection: CollectionName, bucket: BucketName, text: QueryText, **options: Any) -> HitsJson:
+    async def query(
+        self,
+        collection: CollectionName,
+        bucket: BucketName,
+        text: QueryText,
+        of: Of = None,
+        ranges: Ranges = None,
+        apart: Apart = False,
+        **options: Any,
+    ) -> HitsJson:
         """Return the objects that answer a text, best first."""
         hits = await self._backend.call("query", collection, bucket, text, **options)
-        return hits_json(hits, text, options)
+        counts = CountedWith(of, ranges, apart)
+        return hits_json(hits, text, options, await self._counted(collection, bucket, text, counts, options))
+
+    async def _counted(
+        self, collection: str, bucket: str, text: str, counts: "CountedWith", options: Mapping[str, Any]
+    ) -> FacetsJson | None:
+        """Return the facets that are asked for with a query; None: there are none."""
+        if counts.of is None and counts.ranges is None:
+            return None
+        given = {name: options[name] for name in ("lang", "stem", "complete", "filter") if name in options}
+        found = await self._backend.call("facets", collection, bucket, text, **counts._asdict(), **given)
+        return FacetsJson(**found.to_dict())
+
+    @takes_options("FACETS")
+    async def facets(
+        self, collection: CollectionName, bucket: BucketName, text: QueryText = "", **options: Any
+    ) -> FacetsJson:
+        """Return how many of the objects that answer a text hold each tag, or have a value in each range."""
+        found = await self._backend.call("facets", collection, bucket, text, **options)
+        return FacetsJson(**found.to_dict())
 
     async def query_by_body(self, body: QueryBody) -> HitsJson:
         """Return the objects that answer a text that is too long for an address."""
-        options = body.model_dump(exclude={"collection", "bucket", "text"})
+        options = body.model_dump(exclude={"collection", "bucket", "text", *CountedWith._fields})
         hits = await self._backend.call("query", body.collection, body.bucket, body.text, **options)
-        return hits_json(hits, body.text, options)
+        counts = CountedWith(body.of, body.ranges, body.apart)
+        counted = await self._counted(body.collection, body.bucket, body.text, counts, options)
+        return hits_json(hits, body.text, options, counted)
 
     async def suggest(
         self,
@@ -109,6 +152,9 @@ class SearchOperations:
         suggestions: PageLimit = 5,
         shown: Annotated[bool, Query(description="also what each hit is shown as")] = False,
         marked: Annotated[bool, Query(description=MARKED)] = False,
+        of: Of = None,
+        ranges: Ranges = None,
+        apart: Apart = False,
         **options: Any,
     ) -> SearchJson:
         """Return hits, completions of the last word, and a corrected text: everything for a search box."""
@@ -124,6 +170,8 @@ class SearchOperations:
         looked_for = None
         if marked and self._show is not None:  # else there is neither title nor text to mark
             looked_for = await self._backend.call("explain", collection, bucket, text, limit=1, **given)
+        facets = await self._counted(collection, bucket, text, CountedWith(of, ranges, apart), options)
+        counted: dict[str, Any] = {} if facets is None else {"facets": facets}
         return SearchJson(
             hits=found.hits,
             total=found.total,
@@ -133,6 +181,7 @@ class SearchOperations:
             took_us=took_us,
             shown=await self._shown(collection, bucket, list(hits), looked_for) if shown or marked else None,
             **more_of(hits, text, options),
+            **counted,
         )
 
     async def _shown(
@@ -206,8 +255,8 @@ class SearchOperations:
         return CountJson(count=await self._backend.call("count", collection, bucket, object, of=what))
 
 
-def hits_json(hits: Hits, text: str, options: Mapping[str, Any]) -> HitsJson:
-    """Return the JSON of hits.
+def hits_json(hits: Hits, text: str, options: Mapping[str, Any], facets: FacetsJson | None = None) -> HitsJson:
+    """Return the JSON of hits, and of the facets that were counted with them.
 
     Args:
         text, options: of the query.
@@ -215,7 +264,9 @@ def hits_json(hits: Hits, text: str, options: Mapping[str, Any]) -> HitsJson:
     found = [HitJson.model_construct(object=name, score=score) for name, score in hits.pairs()]
     for one, how in zip(found, hits.hows or (), strict=False):
         one.how = [HeldWordJson.model_construct(**word) for word in held_json(how)]
-    return HitsJson.model_construct(hits=found, total=hits.total, whole=hits.whole, **more_of(hits, text, options))
+    counted = {} if facets is None else {"facets": facets}
+    more = {**more_of(hits, text, options), **counted}
+    return HitsJson.model_construct(hits=found, total=hits.total, whole=hits.whole, **more)
 
 
 def more_of(hits: Hits, text: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,22 +6,36 @@ from typing import TYPE_CHECKING, Unpack
 from sonicpy._native.ids import are_names
 from sonicpy.api.counted import Counted, counted
 from sonicpy.api.explanation import DetectedLanguage, Explanation
-from sonicpy.api.hits import Hits
+from sonicpy.api.facets import Facets
+from sonicpy.api.hits import Hits, with_facets
 from sonicpy.arguments import language_of, not_unicode, number_of, text_of
+from sonicpy.filters.sorting import facets_of
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.ingest.given_vectors import Embed, embedded_question
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
 from sonicpy.index.search.explain import Analysed, explain
+from sonicpy.index.search.faceting import count_facets, no_facets
 from sonicpy.index.search.fitting import counted_in, suggest_fitting
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.query import query, query_hits
+from sonicpy.index.search.refine import condition_of, wanted_of
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.index.search.web_syntax import wanted_text
 from sonicpy.index.texts import TextReader, check_scope
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.options import with_options
-from sonicpy.search import ExplainOptions, QueryOptions, Search, asked
+from sonicpy.search import (
+    ExplainOptions,
+    FacetOptions,
+    FacetSearch,
+    FacetsLike,
+    QueryOptions,
+    Search,
+    asked,
+    facets_asked,
+    joined,
+)
 
 if TYPE_CHECKING:
     from sonicpy.index.engine import Engine
@@ -35,21 +49,57 @@ class Answers(TextReader):
     _embed: Embed | None = None
 
     @with_options("QUERY")
-    def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits:
+    def query(
+        self, collection: str, bucket: str, text: str, *, facets: FacetsLike = None, **options: Unpack[QueryOptions]
+    ) -> Hits:
         """Return the objects that answer a text, best first, with their scores.
 
         Args:
+            facets: counts that are wanted with it, in `Hits.facets`: beginnings of tags such as ["size:*"], or a dict
+                of these, and of names of values with bounds: {"size:*": None, "price": [0, 1000]}.
             options: see [the options of a query](#options).
 
         Raises:
             InvalidArgument: like `push`; an option has a value that is not allowed.
         """
-        return self.find_hits(self._with_vector(asked("QUERY", collection, bucket, text, options)))
+        search = self._with_vector(asked("QUERY", collection, bucket, text, options))
+        counted = joined(search, facets)
+        found = self.find_hits(search)
+        return found if counted is None else with_facets(found, self.find_facets(counted))
 
     @with_options("EXPLAIN")
     def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
         """Return the reasons for the answer of `query` with the same arguments. Raises like `query`."""
         return self.find_reasons(self._with_vector(asked("EXPLAIN", collection, bucket, text, options)))
+
+    @with_options("FACETS")
+    def facets(self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
+        """Return how many of the objects that answer a text hold each tag, or have a value in each range.
+
+        Args:
+            options: of a query, and these. `limit` is the number of tags of each beginning, at most.
+            of: beginnings of tags, such as "size:*, color:*"; "*": all tags.
+            ranges: values with bounds, such as "price: 0,1000,5000; time: 0".
+            apart: each count leaves out the conditions of its own tags or values that `AND` joins.
+
+        Raises:
+            InvalidArgument: like `query`.
+        """
+        return self.find_facets(facets_asked(collection, bucket, text, options))
+
+    def find_facets(self, asked: FacetSearch) -> Facets:
+        """Return the answer to a question for facets. Raises like `facets`."""
+        check_scope(asked.search)
+        facets = facets_of(asked.of, asked.ranges)
+        with self._engine.read_words(asked.collection, asked.bucket) as lexicon:
+            terms, matching = self._query_terms(asked.search, self._lexer(lexicon))
+            if lexicon is None:
+                return no_facets(facets)
+            wanted = wanted_of(lexicon, asked.search, terms, self.config, matching)
+            if wanted is None:
+                return no_facets(facets)
+            condition = condition_of(asked.filter)
+            return count_facets(wanted, condition, facets, apart=asked.apart, limit=asked.limit)
 
     def find_hits(self, search: Search) -> Hits:
         """Return the answer to a search. Raises like `query`."""

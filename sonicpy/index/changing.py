@@ -1,8 +1,8 @@
 """Changing: the methods of Index that change one object, a bucket or a collection, from arguments to a mutation."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from sonicpy._native.digest import digest_of, normal_text
 from sonicpy._native.ids import SAMPLED_NAMES, is_sampled, push_names
@@ -11,13 +11,22 @@ from sonicpy.api.counted import need_no
 from sonicpy.arguments import language_of, not_unicode, text_of
 from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, check_collection, check_names, object_name
-from sonicpy.index.ingest.exported import OTHER_FIELDS
-from sonicpy.index.ingest.given_vectors import IN_COMPAT, Embed, embedded, fields_of, packed_fields, vectors_of_export
+from sonicpy.index.ingest.exported import OTHER_KEYS
+from sonicpy.index.ingest.given_vectors import (
+    IN_COMPAT,
+    Embed,
+    embedded,
+    packed_fields,
+    vector_fields,
+    vectors_of_export,
+)
+from sonicpy.index.ingest.tagged import fields_of, fields_of_export
 from sonicpy.index.ingest.terms import NO_TERMS, check_rules, packed_terms
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.index.texts import lexed
 from sonicpy.store.changing.mutations import (
     ChangeFields,
+    Fields,
     FlushBucket,
     FlushCollection,
     FlushObject,
@@ -31,7 +40,7 @@ from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows.uses import check_known
 from sonicpy.vectors import COLUMN, Vector
 
-NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
+NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Changing:
@@ -48,10 +57,13 @@ class Changing:
         text: str,
         lang: str | None = None,
         vector: Vector = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
     ) -> None:
         """Add a text to an object. Texts add up; the same text again changes nothing.
 
-        A text may hold no word at all: the object exists then, and no query finds it.
+        A text may hold no word at all: the object exists then, and no query finds it by a word.
 
         Args:
             collection, bucket: 1 to 128 ASCII characters without white space.
@@ -61,6 +73,11 @@ class Changing:
                 language.
             vector: a vector of the object, of which the signs are kept; it replaces the one before. See
                 [vectors](#vectors). None: the object keeps the one it has, or `embed` of the index makes one.
+            tags: all tags of the object, at most 64: they replace those that it had; None: these stay. A tag is 1 to
+                128 bytes of UTF-8 without control characters.
+            values: whole numbers of 64 bits by name, dates and times (seconds since 1970), True and False, and points
+                as (latitude, longitude); None takes a value away, names that are not given stay. A bucket has at most
+                16 names.
 
         Raises:
             InvalidArgument: an argument has a type or a value that is not allowed; the vectors of the bucket have
@@ -71,30 +88,44 @@ class Changing:
         names = push_names(collection, bucket, oid)
         if not names:
             check_names(collection, bucket, oid, compat=self._engine.is_compat, new=True)
-        if vector is not None or (self._embed is not None and text):
-            self._push_with(collection, bucket, oid, text, lang, vector)
-            return
         is_counted = lang is not None or names == SAMPLED_NAMES or (not names and is_sampled(oid))
         engine = self._engine
+        fields: Fields = ()
+        if tags is not None or values is not None or vector is not None or (self._embed is not None and text):
+            fields = self._fields(text, tags, values, vector)
         while True:
             lexer = engine.lexer_of(collection, bucket)
             terms = self._lex(lexer.lex_push, text, lang)
             if is_counted:
                 lexer.note_language(terms, text, language_of(lang))
             try:
-                engine.push(collection, bucket, oid, terms, lexer.rules)
+                if fields:
+                    engine.push_with(PushWith(collection, bucket, oid, terms, fields, lexer.rules))
+                else:
+                    engine.push(collection, bucket, oid, terms, lexer.rules)
             except RulesDiffer as other:
                 engine.note_rules(other)
             else:
                 return
 
-    def upsert(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> bool:
+    def upsert(
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        vector: Vector = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
+    ) -> bool:
         """Give an object just this text, in one change: what it held before goes; return whether the text is another.
 
         The object is created if it is missing, and keeps its place among the newest if it is not. A text that `upsert`
         gave the object already is recognised by a digest: it is neither analysed nor compared.
 
-        Args, and Raises: as `push`; InvalidArgument in compat mode.
+        Args, and Raises: as `push`; tags, values and vectors that are not given stay. InvalidArgument in compat mode.
         """
         engine = self._engine
         self._check_upsert()
@@ -106,39 +137,27 @@ class Changing:
             lang = language_of(lang)
         is_counted = lang is not None or names == SAMPLED_NAMES or (not names and is_sampled(oid))
         text = normal_text(text if type(text) is str else text_of("text", text))
+        fields: Fields = ()
+        if tags is not None or values is not None or vector is not None:
+            fields = self._fields(text, tags, values, vector)
         while True:
             lexer = engine.lexer_of(collection, bucket)
             digest = self._digest(oid, text, lang, lexer.rules)
             if engine.has_digest(collection, bucket, oid, digest):
+                if fields:
+                    engine.apply(ChangeFields(collection, bucket, oid, FieldMode.ADD, fields))
                 return False
+            if self._embed is not None and vector is None and text:
+                fields = self._fields(text, tags, values, None)
             terms = lexer.lex_push(text, lang)
             if is_counted:
                 lexer.note_language(terms, text, lang)
             try:
-                engine.apply(UpsertTerms(collection, bucket, oid, terms, lexer.rules, ((DIGESTS.id, digest),)))
+                engine.apply(UpsertTerms(collection, bucket, oid, terms, lexer.rules, (*fields, (DIGESTS.id, digest))))
             except RulesDiffer as other:
                 engine.note_rules(other)
             else:
                 return True
-
-    def _push_with(self, collection: str, bucket: str, oid: str, text: str, lang: str | None, vector: Vector) -> None:
-        engine = self._engine
-        if vector is None and self._embed is not None:
-            (vector,) = embedded(self._embed, [text_of("text", text)])
-        fields = packed_fields("vector", vector)
-        if engine.is_compat:
-            raise InvalidArgument(IN_COMPAT)
-        while True:
-            lexer = engine.lexer_of(collection, bucket)
-            terms = self._lex(lexer.lex_push, text, lang)
-            if lang is not None or is_sampled(oid):
-                lexer.note_language(terms, text, language_of(lang))
-            try:
-                engine.push_with(PushWith(collection, bucket, oid, terms, fields, lexer.rules))
-            except RulesDiffer as other:
-                engine.note_rules(other)
-            else:
-                return
 
     def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int:
         """Take the vectors of a column, or of all ("") from every object of a bucket; return how many columns went.
@@ -172,22 +191,18 @@ class Changing:
             rules: by which the text was cut, as `holdings` returned them; exports of version 1.0 do not name them,
                 and mean 1. None: those of the bucket.
             languages: texts of the bucket by language, as `holdings` returned them with its first object.
-            fields: other values of the object, as `holdings` returned them.
+            fields: tags, values and vectors of the object, as `holdings` returned them.
 
         Raises:
-            CommandError: a name, a term, a frequency or the rules are not valid.
+            CommandError: a name, a term, a frequency, a field or the rules are not valid.
             StoreError: the terms were not stored; the bucket exists and has other rules.
         """
         oid = self._engine.known_name(collection, bucket, object)  # an old name stays as it is
         packed = packed_terms(terms, hidden, languages)
         engine = self._engine
+        more = self._fields_of_export(fields)
         if rules is not None:
             check_rules(rules, compat=engine.is_compat)
-        check_known(fields.keys() - OTHER_FIELDS, "the object")
-        vectors = vectors_of_export(fields)
-        if vectors is not None and engine.is_compat:
-            raise InvalidArgument(IN_COMPAT)
-        more = () if vectors is None else fields_of(vectors)
 
         def push(rules: int) -> None:
             if more:
@@ -205,6 +220,32 @@ class Changing:
                 f"the bucket {bucket} of {collection} has the rules {other.rules}, the terms of {oid} were cut by the "
                 f"rules {rules}: import them into another bucket, or flush this one first"
             ) from other
+
+    def tag(
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        tags: Iterable[str] | None = None,
+        *,
+        values: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Change the tags or values of an object that exists; return 1, or 0 if there is no such object.
+
+        Args:
+            tags: all tags of the object; []: none any more; None: they stay.
+            values: as in `push`.
+
+        Raises:
+            InvalidArgument: an argument is not valid, or both are None.
+            StoreError: the change was not stored.
+        """
+        oid = self._engine.known_name(collection, bucket, object)
+        if tags is None and values is None:
+            raise InvalidArgument("tag is called without tags and values; give one of them, or both", "invalid_format")
+        return self._engine.apply(
+            ChangeFields(collection, bucket, oid, FieldMode.ADD, self._fields("", tags, values, None))
+        )
 
     def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int:
         """Remove the words of a text from an object; return how many were removed. Raises like `push`."""
@@ -241,6 +282,28 @@ class Changing:
     def flush_object(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Erase an object; return how many words it held. Raises like `push`."""
         return self._engine.apply(FlushObject(collection, bucket, self._engine.known_name(collection, bucket, object)))
+
+    def _fields(self, text: str, tags: Any, values: Any, vector: Vector) -> Fields:
+        """Return what a change gives an object beside the terms of a text. Raises InvalidArgument."""
+        fields: Fields = ()
+        if tags is not None or values is not None:
+            fields = fields_of(tags, values, compat=self._engine.is_compat)
+        if vector is None and self._embed is not None and text:
+            (vector,) = embedded(self._embed, [text_of("text", text)])
+        if vector is not None:
+            if self._engine.is_compat:
+                raise InvalidArgument(IN_COMPAT)
+            fields += packed_fields("vector", vector)
+        return fields
+
+    def _fields_of_export(self, given: Mapping[str, Any]) -> Fields:
+        """Return the same of an object of an export. Raises InvalidArgument, or StoreError if a key is not known."""
+        check_known(given.keys() - OTHER_KEYS, "the object")
+        compat = self._engine.is_compat
+        vectors = vectors_of_export(given)
+        if vectors is not None and compat:
+            raise InvalidArgument(IN_COMPAT)
+        return fields_of_export(given, compat=compat) + (() if vectors is None else vector_fields(vectors))
 
     def _check_upsert(self) -> None:
         if self._engine.is_compat:

@@ -123,6 +123,8 @@ class Index(Answers, Listing, Changing, TextDigests):
         upsert: bool = False,
         progress: OnProgress | None = None,
         vector: str | Mapping[str, str] | None = None,
+        tags: str | Sequence[str] | None = None,
+        values: Sequence[str] | Mapping[str, str] = (),
         report: PushReport | None = None,
     ) -> PushReport:
         """Push many texts, thousands to a commit; return how many were indexed, and which were refused and why.
@@ -144,15 +146,19 @@ class Index(Answers, Listing, Changing, TextDigests):
             progress: called after each chunk with the number of rows that are done.
             vector: the column with the vector, or those of several by the names of their columns of vectors (see
                 `push`). Rows without one keep theirs, or `embed` of the index makes one.
+            tags: the column with tags, a text or a list of texts, or several columns; a row without one keeps its tags.
+            values: the columns with values, or the column of each value by its name; a missing value changes nothing.
             report: a new PushReport, which is filled chunk by chunk and returned.
 
         Raises:
             InvalidArgument: an argument is not valid, `rows` is not of these types, or a table lacks a column.
             StoreError: rows could not be stored; a note gives the number of stored rows.
         """
-        shape = Shape(collection, bucket, object, text, lang, compat=self._engine.is_compat, vector=vector)
-        if shape.vectors and self._engine.is_compat:
+        shape = Shape(collection, bucket, object, text, lang, self._engine.is_compat, vector, tags, values)
+        if shape.compat and shape.vectors:
             raise InvalidArgument(IN_COMPAT)
+        if shape.compat and (shape.tag_columns or shape.value_columns):
+            raise InvalidArgument("tags and values are given to an index in compat mode; Sonic has neither")
         new, upsert = switch_of("new", new), switch_of("upsert", upsert)
         if upsert and new:
             raise InvalidArgument("new and upsert are both given: allowed is one of them")

@@ -4,19 +4,27 @@ from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any
 
+from sonicpy.filters.grammar import parse
+from sonicpy.filters.sorting import facets_of, parse_sort
 from sonicpy.index.answers import Answers
 from sonicpy.index.ingest.given_vectors import ColumnCheck
+from sonicpy.index.search.faceting import count_facets, no_facets
 from sonicpy.index.search.fitting import count_in
 from sonicpy.index.search.how import WORDS_SHOWN
 from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.masks import mask_of
 from sonicpy.index.search.meaning import sums_of
 from sonicpy.index.search.packed_terms import unpack_matching, unpack_terms, unpack_typed
 from sonicpy.index.search.parts import NamedObject, Part, bind, find
 from sonicpy.index.search.plan import of_plain
+from sonicpy.index.search.refine import SortedRow, Wanted, condition_of, place_by_age, place_of, sorted_rows
 from sonicpy.index.search.sketch import pack_completions, sketch_query, sketch_suggest, sketch_typed
 from sonicpy.index.search.statistics import NO_SKETCH, Sketch
+from sonicpy.search import FacetSearch, Search
+from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.vectors import read_bits
 
+ALL_TAGS = 1 << 32
 IS_ASCII, IS_GIVEN = 1, 2
 """How a query was typed, and whether its language was given: flags between nodes."""
 
@@ -44,13 +52,17 @@ class SpreadParts(Answers):
         return self.spread_terms(collection, bucket, terms, matching)
 
     def spread_how(
-        self, collection: str, bucket: str, plan: Sequence[Any], limit: int, total: bool
+        self, collection: str, bucket: str, plan: Sequence[Any], limit: int, total: bool, filter: str | None = None
     ) -> tuple[list[NamedObject], int | None, list[list[int]]]:
-        """Return the result of `spread_find`, and the numbers of the words of the plan that each object holds."""
+        """Return the result of `spread_find`, and the numbers of the words of the plan that each object holds.
+
+        Args:
+            filter: as in `spread_find_filtered`; None: all objects pass.
+        """
         with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
                 return [], 0 if total else None, []
-            part = self._found(lexicon, plan, limit, total=total)
+            part = self._found(lexicon, plan, limit, filter, total=total)
             return part.rows(), part.total, part.held([iid for iid, _, _ in part.found], WORDS_SHOWN)
 
     def spread_completions(self, collection: str, bucket: str, word: str) -> str | None:
@@ -88,7 +100,15 @@ class SpreadParts(Answers):
             return ColumnCheck(view).refusal_of((collection, bucket), read_bits(vector))
 
     def spread_meant(
-        self, collection: str, bucket: str, plan: Sequence[Any], wanted: int, total: bool, vector: str, depth: int
+        self,
+        collection: str,
+        bucket: str,
+        plan: Sequence[Any],
+        wanted: int,
+        total: bool,
+        vector: str,
+        depth: int,
+        filter: str | None = None,
     ) -> tuple[list[NamedObject], list[int | None], int | None, str | None]:
         """Return the best objects of this part as `spread_find` does, how alike the first ones are to a vector, the
         number of all, and the reason why the vector is refused (None: it is not).
@@ -96,8 +116,7 @@ class SpreadParts(Answers):
         with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
                 return [], [], 0 if total else None, None
-            window = self.config.store.kv.retain_word_objects
-            part = find(bind(of_plain(plan), lexicon.reader, window), wanted, total=total)
+            part = self._found(lexicon, plan, wanted, filter, total=total)
             sums = sums_of(lexicon.reader, vector, [iid for iid, _, _ in part.found[:depth]])
             if isinstance(sums, str):
                 return [], [], None, sums
@@ -117,6 +136,63 @@ class SpreadParts(Answers):
             part = self._found(lexicon, plan, limit, total=total)
             return part.rows(), part.total
 
-    def _found(self, lexicon: Lexicon, plan: Sequence[Any], limit: int, *, total: bool) -> Part:
+    def _found(
+        self, lexicon: Lexicon, plan: Sequence[Any], limit: int, filter: str | None = None, *, total: bool
+    ) -> Part:
         window = self.config.store.kv.retain_word_objects
-        return find(bind(of_plain(plan), lexicon.reader, window), limit, total=total)
+        mask = None if filter is None else mask_of(lexicon.reader, parse(filter))
+        return find(bind(of_plain(plan), lexicon.reader, window, mask=mask), limit, total=total)
+
+    def spread_find_filtered(
+        self, collection: str, bucket: str, plan: Sequence[Any], limit: int, total: bool, filter: str
+    ) -> tuple[list[NamedObject], int | None]:
+        """Return the best objects that pass a filter, and their number, as `spread_find` does."""
+        with self._engine.read_words(collection, bucket) as lexicon:
+            if lexicon is None:
+                return [], 0 if total else None
+            part = self._found(lexicon, plan, limit, filter, total=total)
+            return part.rows(), part.total
+
+    def spread_sorted(
+        self, search: Sequence[Any], plan: Sequence[Any] | None, behind: Sequence[Any] | None
+    ) -> tuple[list[SortedRow], int | None]:
+        """Return the best objects of this part by an order of its own, and, if asked for, the number of all.
+
+        Args:
+            search: the fields of a Search.
+            plan: as `to_plain` returns it; None: all objects answer.
+            behind: (key, age, name) of the object behind which the page begins, as `spread_place` returns it.
+        """
+        asked = Search(*search)
+        with self._engine.read_words(asked.collection, asked.bucket) as lexicon:
+            if lexicon is None:
+                return [], 0 if asked.total else None
+            place = None if behind is None else place_by_age(lexicon.reader, *behind)
+            return sorted_rows(self._wanted(lexicon.reader, plan), asked, place)
+
+    def spread_place(self, collection: str, bucket: str, name: str, sort: str) -> tuple[int | None, float, str] | None:
+        """Return the key, the age and the name of an object in an order; None: this part has no such object."""
+        with self._engine.read_words(collection, bucket) as lexicon:
+            found = None if lexicon is None else place_of(lexicon.reader, name, parse_sort(sort))
+            if lexicon is None or found is None:
+                return None
+            key, iid = found
+            return key, iid / lexicon.reader.state.next_iid, name
+
+    def spread_facets(self, asked: Sequence[Any], plan: Sequence[Any] | None) -> dict[str, Any]:
+        """Return the counts of facets in this part, as a dict for JSON.
+
+        Args:
+            asked: the fields of a FacetSearch.
+            plan: as in `spread_sorted`.
+        """
+        search = FacetSearch(*asked)
+        facets = facets_of(search.of, search.ranges)
+        with self._engine.read_words(search.collection, search.bucket) as lexicon:
+            if lexicon is None:
+                return no_facets(facets).to_dict()
+            wanted, condition = self._wanted(lexicon.reader, plan), condition_of(search.filter)
+            return count_facets(wanted, condition, facets, apart=search.apart, limit=ALL_TAGS).to_dict()
+
+    def _wanted(self, reader: BucketReader, plan: Sequence[Any] | None) -> Wanted:
+        return Wanted(reader, None if plan is None else of_plain(plan), self.config.store.kv.retain_word_objects)

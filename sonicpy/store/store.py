@@ -26,11 +26,15 @@ from sonicpy.rules import FIRST
 from sonicpy.store.care.convert import bring_up_to_date, is_convertible
 from sonicpy.store.care.startup import prepare
 from sonicpy.store.changing.apply import apply_all
+from sonicpy.store.changing.column_room import check_room
 from sonicpy.store.changing.mutations import (
     AnyPush,
+    ChangeFields,
     Mutation,
     PushTerms,
+    PushWith,
     RulesDiffer,
+    UpsertTerms,
     pack_mutation,
     pack_push,
 )
@@ -130,10 +134,13 @@ class Store(VectorPushes, RecoveringStore):
         Raises:
             StoreError: it was not carried out; everything applied before it is.
             RulesDiffer: a PUSH whose bucket has other rules than the text; nothing was changed.
+            InvalidArgument: a bucket would have too many names of values; nothing was changed.
         """
         if isinstance(mutation, AnyPush):
             self._check_accepting()
             self._check_rules((mutation,))
+        if isinstance(mutation, ChangeFields | UpsertTerms | PushWith) and mutation.fields:
+            check_room(self._writing(), (mutation,))
         work = partial(apply_all, in_steps=True) if in_steps else apply_all
         return self._carry_out(pack_mutation(mutation), mutation, work, (mutation,))[0]
 
@@ -223,6 +230,7 @@ class Store(VectorPushes, RecoveringStore):
         """
         self._check_accepting()
         self._check_rules(pushes)
+        check_room(self._writing(), (push for push in pushes if not isinstance(push, PushTerms) and push.fields))
         records = [pack_mutation(push) for push in pushes]
         self.uncommitted += len(records)  # from before it can be read: see readable_stamp
         try:

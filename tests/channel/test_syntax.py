@@ -36,6 +36,19 @@ READ = [
     ('QUERY c b "x" SCORES(0) LIMIT(2)', commands.Query("c", "b", "x", 2, 0, None), "without"),
     ('EXPLAIN c b "two words"', commands.Explain("c", "b", "two words", 9, 0, None), "the limits of QUERY"),
     ('EXPLAIN c b "x" LANG(none) LIMIT(50)', commands.Explain("c", "b", "x", 50, 0, "none"), "all META"),
+    (
+        r'QUERY c b "" FILTER("red AND \"a b\" AND (x OR y)") SORT(-price) AFTER(o)',
+        commands.Query("c", "b", "", 9, 0, None, filter='red AND "a b" AND (x OR y)', sort="-price", after="o"),
+        "a filter in quotes",
+    ),
+    ("QUERY c b \"x\" FILTER(price<2000)", commands.Query("c", "b", "x", 9, 0, None, filter="price<2000"), "without"),
+    (
+        'FACETS c b "x" OF("size:*, color:*") RANGES("price: 0,1000; time: 5") APART(1)',
+        commands.CountFacets(
+            "c", "b", "x", 100, None, of="size:*, color:*", ranges="price: 0,1000; time: 5", apart=True
+        ),
+        "facets",
+    ),
     ('SUGGEST c b "wo"', commands.Suggest("c", "b", "wo", 3), "its own default"),
     ('SUGGEST c b "wo" LIMIT(7)', commands.Suggest("c", "b", "wo", 7), "its own maximum"),
     ("LIST c b", commands.List("c", "b", 100, 0), "no text"),
@@ -53,6 +66,24 @@ READ = [
     ('PUSH c b o "x"', commands.Push("c", "b", "o", "x", None), "language to be guessed"),
     ('PUSH c b LIMIT(1) "x" LANG(none)', commands.Push("c", "b", "LIMIT(1)", "x", "none"), "no language"),
     ('PUSH é "b" o "a\\nb" ', commands.Push("é", '"b"', "o", "a\nb", None), "names are not judged here"),
+    (
+        'PUSH c b o "x" TAGS(red,size:xl) SET(price=1999)',
+        commands.Push("c", "b", "o", "x", None, ["red", "size:xl"], {"price": 1999}),
+        "",
+    ),
+    (
+        'PUSH c b o "x" TAGS("Ben & Jerry\'s, (new)", b) LANG(eng)',
+        commands.Push("c", "b", "o", "x", "eng", ["Ben & Jerry's, (new)", "b"]),
+        "quotes",
+    ),
+    ('PUSH c b o "x" TAGS("a\\"b\\\\",a)', commands.Push("c", "b", "o", "x", None, ["a", 'a"b\\']), "escapes"),
+    ("TAG c b o", commands.Tag("c", "b", "o"), "the index refuses it"),
+    ("TAG c b o TAGS() SET(price=)", commands.Tag("c", "b", "o", [], {"price": None}), "takes away"),
+    (
+        'TAG c b o SET(place=47.21/-1.55,t=-5) TAGS("AND","é","e\u0301")',
+        commands.Tag("c", "b", "o", ["AND", "é"], {"place": "47.21/-1.55", "t": -5}),
+        "NFC",
+    ),
     ('POP c b o "x"', commands.Pop("c", "b", "o", "x"), ""),
     ("COUNT c", commands.Count("c"), "one name"),
     ("COUNT c b", commands.Count("c", "b"), "two"),
@@ -127,6 +158,28 @@ REFUSED = [
     ('SUGGEST c b "x" LANG(eng)', "invalid_meta_key(LANG[eng])", "not a key of SUGGEST"),
     ('PUSH c b o "x" LIMIT(1)', "invalid_meta_key(LIMIT[1])", "not a key of PUSH"),
     ('POP c b o "x" LANG(eng)', 'invalid_format(POP <collection> <bucket> <object> "<text>")', "POP takes no META"),
+    (
+        'QUERY c b "x" FILTER("price < x")',
+        "at letter 9 of the filter is 'x', compared with 'price'; allowed is a whole number",
+        "a filter that cannot be read",
+    ),
+    (
+        'FACETS c b "x" OF(size)',
+        "of is 'size'; allowed are beginnings of tags with a star, such as size:*, color:*",
+        "no star",
+    ),
+    ("TAG c b o TAGS(AND)", "invalid_meta_value(TAGS[AND])", "a word of filters"),
+    ("TAG c b o TAGS(a,)", "invalid_meta_value(TAGS[a,])", "a comma too many"),
+    ("TAG c b o TAGS(a b)", "invalid_meta_value(TAGS[a b])", "a blank"),
+    ('TAG c b o TAGS("a"b)', 'invalid_meta_value(TAGS["a"b])', "glued"),
+    ('TAG c b o TAGS("")', 'invalid_meta_value(TAGS[""])', "empty"),
+    ("TAG c b o TAGS(a)SET(b=1)", "invalid_meta_value(TAGS[a)SET(b=1])", "glued"),
+    ("TAG c b o SET(price=1.5)", "invalid_meta_value(SET[price=1.5])", "no whole number"),
+    ("TAG c b o SET(1x=1)", "invalid_meta_value(SET[1x=1])", "no name"),
+    ("TAG c b o SET(a=1,a=2)", "invalid_meta_value(SET[a=1,a=2])", "twice"),
+    ("TAG c b o SET(a=9223372036854775808)", "invalid_meta_value(SET[a=9223372036854775808])", "too large"),
+    ("TAG c b o SET(p=91/0)", "invalid_meta_value(SET[p=91/0])", "no latitude"),
+    ("TAG c b o LIMIT(1)", "invalid_meta_key(LIMIT[1])", "not a key of TAG"),
     ("COUNT", "invalid_format(COUNT <collection> [<bucket> [<object>]?]?)", "too few"),
     ("COUNT a b c d", "invalid_format(COUNT <collection> [<bucket> [<object>]?]?)", "too many"),
     ("COUNTC a b", "invalid_format(COUNTC <collection>)", "too many"),
@@ -189,6 +242,7 @@ USAGES = {
         'EXPLAIN <collection> <bucket> "<terms>" [LIMIT(<count>)]? [LANG(<locale>)]? [STEM(0)]? [COMPLETE(0)]?'
         " [SYNTAX(web)]? [MATCH(<which>)]? [FUZZY(<edits>)]?"
         " [VECTOR(<column>:<base64>)]? [MEANING(<weight>)]? [DEPTH(<count>)]?"
+        ' [FILTER("<conditions>")]?'
     ),
     "OBJECTS": "OBJECTS <collection> <bucket> [LIMIT(<count>)]? [PREFIX(<letters>)]? [AFTER(<object>)]?"
     " [POSITION(<number>)]?",
@@ -203,7 +257,8 @@ def test_usage_texts_stay(name: str) -> None:
 
 def test_commands_of_each_mode_in_the_order_of_help() -> None:
     assert list(COMMANDS_OF_MODE[Mode.SEARCH]) == [
-        "QUERY", "EXPLAIN", "SUGGEST", "LIST", "COLLECTIONS", "BUCKETS", "OBJECTS", "EXISTS", "PING", "HELP", "QUIT",
+        "QUERY", "EXPLAIN", "FACETS", "SUGGEST", "LIST", "COLLECTIONS", "BUCKETS", "OBJECTS", "EXISTS", "PING",
+        "HELP", "QUIT",
     ]  # fmt: skip
     assert list(COMMANDS_OF_MODE[Mode.CONTROL]) == ["TRIGGER", "INFO", "STATS", "VERIFY", "PING", "HELP", "QUIT"]
     assert list(SONIC_COMMANDS_OF_MODE[Mode.CONTROL]) == ["TRIGGER", "INFO", "PING", "HELP", "QUIT"]

@@ -94,6 +94,9 @@ def test_every_operation_answers_from_the_server(server: WithHttp) -> None:
         assert asking.get("/v1/count", **scope, objects="true").body == {"count": 699}
         assert asking.get("/v1/exists", **scope, object="o699").body == {"exists": True}
         assert asking.get("/v1/explain", **scope, text="wether").body["total"] == 1
+        assert asking.get("/v1/facets", **scope, text="wether", of="*").body == {
+            "total": 1, "tags": {"": {}}, "ranges": {},
+        }  # fmt: skip
         assert asking.get("/v1/stats", **scope).body["objects"] == 699
         assert asking.post("/v1/verify").body == {"faults": []}
         found = asking.get("/v1/search", **scope, text="weather in nant").body

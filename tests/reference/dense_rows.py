@@ -138,3 +138,56 @@ def read_terms(row: bytes) -> dict[int, bytes]:
             raise ValueError("the last term is cut off")
         at += size
     return terms
+
+
+def read_tags(row: bytes) -> dict[int, list[int]]:
+    """Return the ids of tags in a row of `tags`, by the places of objects."""
+    count = row[0] + 1
+    bits = Bits(row[1:])
+    if count == 64:
+        places = [*range(64)]
+    elif count > 10:
+        held = bits.bits(64)
+        places = [place for place in range(64) if held >> place & 1]
+    else:
+        places = [bits.bits(6) for _ in range(count)]
+    if len(places) != count or places != sorted(set(places)):
+        raise ValueError("places of objects do not rise")
+    found: dict[int, list[int]] = {}
+    last: list[int] | None = None
+    for place in places:
+        if not bits.bits(1):
+            last, before = [], -1
+            for _ in range(bits.golomb(0) + 1):
+                before += 1 + bits.golomb(max((before + 2).bit_length() - 2, 2))
+                last.append(before)
+        if last is None:
+            raise ValueError("the first object has the tags of none")
+        found[place] = last
+    bits.end()
+    return found
+
+
+def read_values(row: bytes) -> dict[int, int]:
+    """Return the values in a row of `columns`, by the places of objects."""
+    count, width = row[0] + 1, row[1]
+    step, at = varint(row, 2)
+    lowest, at = varint(row, at)
+    most, at = varint(row, at)
+    bits = Bits(row[at:])
+    if count == 128:
+        places = [*range(128)]
+    elif count > 18:
+        held = bits.bits(128)
+        places = [place for place in range(128) if held >> place & 1]
+    else:
+        places = [bits.bits(7) for _ in range(count)]
+    if len(places) != count or places != sorted(set(places)):
+        raise ValueError("places of objects do not rise")
+    packed = [bits.bits(width) for _ in places]
+    bits.end()
+    start = lowest >> 1 if lowest % 2 == 0 else -(lowest + 1 >> 1)
+    found = {place: start + number * (step + 1) for place, number in zip(places, packed, strict=True)}
+    if max(packed) != most or min(packed) != 0 or not all(-(2**63) <= value < 2**63 for value in found.values()):
+        raise ValueError("the bounds of values are not theirs")
+    return found

@@ -23,7 +23,7 @@ from sonicpy.store.rows.numbered_terms import all_terms
 from sonicpy.store.store import Store
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
-from tests.reference.dense_rows import read_names
+from tests.reference.dense_rows import read_names, read_tags, read_values
 
 Rows = dict[bytes, bytes]
 Entry = tuple[int, list[tuple[int, int]]]
@@ -53,6 +53,8 @@ def faults(view: View) -> Iterator[str]:
         state = BucketState.unpack(row)
         for fault in _BucketCheck(transaction, state).faults():
             yield f"{'/'.join(scope_of(key))}: {fault}"
+        for fault in (*_TagsCheck(transaction, state).faults(), *_value_faults(transaction, state.bucket)):
+            yield f"{'/'.join(scope_of(key))}: {fault}"
 
 
 def _scope_faults(transaction: Transaction) -> Iterator[str]:
@@ -67,7 +69,7 @@ def _scope_faults(transaction: Transaction) -> Iterator[str]:
     if any(number >= next_bucket for number in dropped | set(names)):
         yield f"bucket numbers {dropped | set(names)} are not below the next one, {next_bucket}"
     for table in BUCKET_TABLES:
-        strangers = {bucket_of(key) for key, _ in transaction.rows(table, b"")} - dropped - set(names)
+        strangers = {bucket_of(key) & (2**31 - 1) for key, _ in transaction.rows(table, b"")} - dropped - set(names)
         if strangers:
             yield f"{TABLE_NAMES[table].decode()} has rows of buckets {strangers}, which do not exist"
 
@@ -303,6 +305,53 @@ class _BucketCheck:
         for name, expected in counted.items():
             if getattr(self.state, name) != expected:
                 yield f"{name} is {getattr(self.state, name)} instead of {expected}"
+
+
+class _TagsCheck(_BucketCheck):
+    """The tags of a bucket: words under another number, held by the objects that the rows of `tags` name."""
+
+    def __init__(self, transaction: Transaction, state: BucketState) -> None:
+        self.counts = [*_varints(transaction.get(tables.FACTS, bucket_key(state.bucket) + b"\x29") or b"\0\0\0")]
+        super().__init__(transaction, BucketState(state.bucket | 1 << 31, state.next_iid, self.counts[0]))
+        self.objects = set(_BucketCheck(transaction, state).records)
+        self.held: dict[int, list[int]] = {}
+        for key, row in transaction.rows(tables.TAGS, bucket_key(state.bucket)):
+            self.held.update((64 * number(key[4:]) + place, ids) for place, ids in read_tags(row).items())
+        for iid, ids in self.held.items():
+            self.records[iid] = ObjectRecord.of(b"-", [(id, 1, False, 0) for id in ids])
+            for id in ids:
+                self.holdings[id].append((iid, 1, False, 0))
+
+    def faults(self) -> Iterator[str]:
+        if not set(self.held) <= self.objects:
+            yield f"objects {set(self.held) - self.objects} have tags, but do not exist"
+        if any(ids != sorted(set(ids)) or not set(ids) <= set(self.terms) for ids in self.held.values()):
+            yield f"objects have the tags {self.held}, of which some do not exist"
+        if self.counts[1:] != [len(self.words), sum(map(len, self.held.values()))]:
+            yield f"counts {self.counts} for {len(self.words)} tags of {self.held}"
+        yield from self._term_faults()
+        for key, word in self.words.items():
+            for fault in (*self._word_faults(word), *self._posting_faults(word)):
+                yield f"tag {key!r}: {fault}"
+
+    def _impact_faults(self, word: TermInfo, full: dict[int, list[tuple[int, int]]]) -> Iterator[str]:
+        entries = [entry for _, row in self.impacts.get(word.term_id, []) for entry in row]
+        if entries != [(lower, [(1, 0)]) for lower in sorted(full)]:
+            yield f"has the impacts {entries} for the blocks {sorted(full)}"
+
+
+def _value_faults(transaction: Transaction, bucket: int) -> Iterator[str]:
+    fact, at = transaction.get(tables.FACTS, bucket_key(bucket) + b"\x2a") or b"", 0
+    counts: dict[int, int] = {}
+    while at < len(fact):
+        at += 2 + fact[at + 1]
+        counts[len(counts)] = int.from_bytes(fact[at : at + 5], "little")
+        at += 5
+    held = Counter[int]()
+    for key, row in transaction.rows(tables.COLUMNS, bucket_key(bucket)):
+        held[key[4]] += len(read_values(row))
+    if held != Counter(counts):
+        yield f"columns have {held} values, the bucket counts {counts}"
 
 
 def _entries(row: bytes) -> Iterator[tuple[int, int]]:

@@ -139,7 +139,7 @@ def test_a_change_that_fails_in_its_second_field_leaves_nothing_of_its_first(tmp
     [
         (b"\x06\x01c\x01b\x01o\x00\xc8\x03red", "field 200"),
         (b"\x06\x01c\x01b\x01o\x09", "mode 9"),
-        (b"\x09\x01c\x01b\x01o", "records of kind 9"),
+        (b"\x63\x01c\x01b\x01o", "records of kind 99"),
     ],
 )
 def test_a_log_that_uses_something_unknown_is_refused_and_kept(tmp_path: Path, record: bytes, says: str) -> None:

@@ -12,11 +12,14 @@ from sonicpy._native.postings import pack_block, unpack_block
 from sonicpy.errors import StoreError
 from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.changing import remove_steps
-from sonicpy.store.changing.mutations import FlushBucket, FlushObject, PopTerms, PushWith
+from sonicpy.store.changing.mutations import ChangeFields, FlushBucket, FlushObject, PopTerms, PushWith
 from sonicpy.store.disk import transaction as tables
 from sonicpy.store.disk.log import HEADER, RECORD, Log, log_faults
 from sonicpy.store.disk.transaction import TABLE_NAMES, Transaction
 from sonicpy.store.fields.all_fields import VECTORS
+from sonicpy.store.fields.field import FieldMode
+from sonicpy.store.fields.tag_field import pack_tags
+from sonicpy.store.fields.value_field import pack_values
 from sonicpy.store.rows import names
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import term_key
@@ -25,11 +28,13 @@ from sonicpy.store.rows.vector_columns import pack_vectors
 from sonicpy.store.store import Store
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.store.views.view import View
+from sonicpy.values import Value
 from tests.store import consistency
 from tests.store.shorthand import ORDERS, open_store, push, terms
 from tests.support.examples import examples
 
 WORDS = [f"word{number}" for number in range(12)] + ["x" * 60, "y" * 600]
+TAGS = [f"tag {number}" for number in range(9)]
 PLACES = 25
 """Bytes of a row that are damaged, one after the other; rows of names have a thousand."""
 
@@ -47,6 +52,16 @@ def store(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
     store.close()
 
 
+def store_is_by_association(store: Store) -> bool:
+    with store.reading() as view:
+        return view.by_association
+
+
+def values(chance: random.Random) -> bytes:
+    given = [chance.randrange(-5, 5) * 100, chance.randrange(-(2**63), 2**63), None]
+    return pack_values({chance.choice("ab"): Value(chance.choice(given))})
+
+
 def use(store: Store) -> None:
     """Change a store in every way."""
     chance = random.Random(7)
@@ -61,6 +76,9 @@ def use(store: Store) -> None:
                 store.apply(FlushObject("c", "b", oid))
             case _:
                 store.apply(push(oid, text, bucket=chance.choice("bd")))
+        if number % 3 == 0 and not store_is_by_association(store):
+            fields = ((5, pack_tags(chance.sample(TAGS, chance.randrange(5)))), (6, values(chance)))
+            store.apply(ChangeFields("c", "b", f"o{chance.randrange(40)}", FieldMode.ADD, fields))
         if number == 100:
             store.apply(FlushBucket("c", "d"))
     for number in range(300):  # more than a word's row holds
@@ -105,7 +123,7 @@ def test_every_damaged_row_that_the_twin_notices_is_named(store: Store, table: i
         rows = list(view.transaction.rows(table, b""))
     if table == tables.DROPPED:
         rows = [(b"\0\0\0\0", b"")]  # the bucket that is in use
-    if table == tables.IMPACTS and not rows:
+    if table in (tables.IMPACTS, tables.TAGS, tables.COLUMNS) and not rows:
         return  # lists in the order of association have none
     noticed = 0
     for key, row in chance.sample(rows, min(len(rows), examples(6))):

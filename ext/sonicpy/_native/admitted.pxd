@@ -16,6 +16,7 @@ cdef uint64_t count_admitted(QueryState query) except? 0
 cdef list others_of(QueryState query, const uint8_t *lengths, Py_ssize_t objects, uint64_t wanted, uint64_t *total)
 cdef void mark(QueryState query, const Term *term, uint64_t *marks, Py_ssize_t windows) noexcept nogil
 cdef uint64_t newest_iid(const Source *source) noexcept nogil
+cdef uint64_t *admitted_bits(QueryState query, Py_ssize_t *count) except NULL
 
 
 cdef inline uint64_t kept_bits(int role, uint64_t holders) noexcept nogil:

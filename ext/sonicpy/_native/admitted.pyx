@@ -49,7 +49,22 @@ cdef list keys_to_count(QueryState query):
 
 cdef uint64_t count_admitted(QueryState query) except? 0:
     """Return how many objects answer the query."""
-    cdef uint64_t most = 0, found = 0
+    cdef uint64_t found = 0
+    cdef Py_ssize_t word, words = 0
+    cdef uint64_t *bits = admitted_bits(query, &words)
+    for word in range(words):
+        found += count_bits(bits[word])
+    free(bits)
+    return found
+
+
+cdef uint64_t *admitted_bits(QueryState query, Py_ssize_t *count) except NULL:
+    """Return the objects that answer the query as bits, to be freed by the caller.
+
+    Args:
+        count: becomes their number, in words of 64.
+    """
+    cdef uint64_t most = 0
     cdef Py_ssize_t number, word, words
     cdef const Term *term
     cdef uint64_t *bringing  # who holds a term that brings
@@ -77,9 +92,31 @@ cdef uint64_t count_admitted(QueryState query) except? 0:
             if term.role & R_BRINGS:
                 bringing[word] |= some[word]
     for word in range(words):
-        found += count_bits(bringing[word] & kept[word])
-    free(bringing)
-    return found
+        bringing[word] &= kept[word]
+    if query.mask is not None:
+        try:
+            keep_passing(query, bringing, words // WINDOW_WORDS)
+        except BaseException:
+            free(bringing)
+            raise
+    count[0] = words
+    return bringing
+
+
+cdef int keep_passing(QueryState query, uint64_t *bits, Py_ssize_t windows) except -1:
+    """Drop the objects that the filter does not let pass."""
+    cdef Py_ssize_t window, word
+    cdef const uint64_t *passing
+    cdef uint64_t some
+    for window in range(windows):
+        some = 0
+        for word in range(WINDOW_WORDS):
+            some |= bits[window * WINDOW_WORDS + word]
+        if some:
+            passing = query.mask.at(window)
+            for word in range(WINDOW_WORDS):
+                bits[window * WINDOW_WORDS + word] &= passing[word]
+    return 0
 
 
 cdef uint64_t newest_iid(const Source *source) noexcept nogil:

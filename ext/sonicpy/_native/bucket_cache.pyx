@@ -63,6 +63,7 @@ cdef class BucketCache:
     cdef uint64_t _number  # one more than that of the cache that it took over
     cdef uint64_t _rewrites  # how many of the commits before have rewritten lists
     cdef readonly uint64_t serial  # no other cache has it
+    cdef Py_ssize_t _objects  # of another bucket, whose objects hold the words; -1: of this one
 
     def __init__(self, Py_ssize_t words_max, Py_ssize_t name_rows_max, dict names not None):
         self._words_max, self._name_rows_max = words_max, name_rows_max
@@ -71,6 +72,7 @@ cdef class BucketCache:
         self._postings, self._older_postings = {}, {}
         self._names = names
         self._number = 1
+        self._objects = -1
         global made
         made += 1
         self.serial = made
@@ -84,7 +86,7 @@ cdef class BucketCache:
             length_rows: numbers of the changed rows of lengths.
         """
         cdef object term_id
-        self._number, self._rewrites = before._number + 1, before._rewrites
+        self._number, self._rewrites, self._objects = before._number + 1, before._rewrites, before._objects
         if rewritten is not None:
             self._postings, self._older_postings = before._postings, before._older_postings
             for term_id in rewritten:
@@ -188,6 +190,28 @@ cdef class BucketCache:
             len(self._postings.keys() | self._older_postings.keys()),
             len(self._names),
         )
+
+    def note_objects(self, Py_ssize_t count) -> None:
+        """Note how many objects there are of another bucket, whose objects hold the words of this one: postings that
+        were cached for fewer objects need more windows."""
+        if count != self._objects:
+            self._objects = count
+            self._number += 1
+
+    def kept(self, number):
+        """Return what is cached beside postings under a number, for a bucket without words; None: nothing."""
+        cdef PyObject *held = PyDict_GetItem(self._postings, number)
+        if held != NULL:
+            return <object> held
+        held = PyDict_GetItem(self._older_postings, number)
+        if held != NULL:
+            PyDict_SetItem(self._postings, number, <object> held)
+            return <object> held
+        return None
+
+    def keep(self, number, value not None) -> None:
+        """Cache something as `kept` returns it; a commit that names the number among rewritten lists drops it."""
+        PyDict_SetItem(self._postings, number, value)
 
     def age_postings(self) -> None:
         """Make the newer postings the older generation, and drop the former older one."""

@@ -9,6 +9,7 @@ from libc.stdint cimport UINT64_MAX, uint8_t, uint64_t
 from sonicpy._native.admitted cimport count_admitted, keys_to_count, others_of
 from sonicpy._native.bm25 cimport B, K1
 from sonicpy._native.explained cimport parts_of_all
+from sonicpy._native.mask cimport Mask
 from sonicpy._native.plan cimport R_BRINGS, Clause, Plan, Slot, words_of
 from sonicpy._native.postings cimport BLOCK_POSTINGS
 from sonicpy._native.query_state cimport (
@@ -40,20 +41,21 @@ cdef enum:
     UNITED_MIN = 4  # words of a slot whose postings are put together
 
 
-def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False) -> QueryState:
+def bind(Plan plan not None, reader, uint64_t window=0, *, bint apart=False, Mask mask=None) -> QueryState:
     """Bind a plan to a bucket: return a query to be answered there, with the postings of its words.
 
     Args:
         reader: of the bucket.
         window: number of newest objects that each word finds; 0: all.
         apart: each word has a list of its own, so that `parts` names it; else the rare words of a slot may share one.
+        mask: the objects that pass a filter; None: all.
     """
     cdef list rows = reader.words(words_of(plan))
     cdef list lists = [None] * len(rows)
     cdef QueryState query = QueryState(
         reader.length_masks(), plan.average, K1, B, plan.exponent, full_first=plan.full_first
     )
-    query.plan, query.reader, query.rows, query.newest = plan, reader, rows, window
+    query.plan, query.reader, query.rows, query.newest, query.mask = plan, reader, rows, window, mask
     if not apart and (window == 0 or window >= BLOCK_POSTINGS):
         unite_rare(plan, reader, rows, lists)
     find_lists(reader, rows, lists, window)
@@ -279,6 +281,12 @@ cdef list found_from(QueryState query, uint64_t offset):
 def blocks_to_count(QueryState query not None) -> list:
     """Return the keys of the unread blocks that `count` needs, to be given by `give`."""
     return keys_to_count(query)
+
+
+def set_mask(QueryState query not None, Mask mask) -> None:
+    """Restrict the answer to the objects of a mask; None: all."""
+    check_unstarted(query)
+    query.mask = mask
 
 
 def count(QueryState query not None) -> int:

@@ -54,5 +54,5 @@ cdef class ObjectChange:
     cdef int check_cache(self) except -1
     cdef bint is_in_tail(self, const Edit *edit) noexcept
     cdef int need_block(self, Edit *edit) except -1
-    cdef list term_ids(self)
+    cpdef list term_ids(self)
     cpdef list changed_words(self)

@@ -41,7 +41,7 @@ cdef class ObjectChange:
             self._edits[number].word = &self._edits[number].read
         return 0
 
-    cdef list term_ids(self):
+    cpdef list term_ids(self):
         """Return the ids of the words."""
         cdef Py_ssize_t number
         self.check_cache()

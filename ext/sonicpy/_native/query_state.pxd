@@ -9,6 +9,7 @@ from sonicpy._native.bm25 cimport PackedLengths
 from sonicpy._native.extremes cimport Extremes
 from sonicpy._native.length_masks cimport LengthMasks
 from sonicpy._native.list_lookup cimport Source
+from sonicpy._native.mask cimport Mask
 from sonicpy._native.merged_list cimport Merged
 from sonicpy._native.plan cimport Plan
 from sonicpy._native.stored_postings cimport OpenBlock, StoredPostings
@@ -113,6 +114,7 @@ cdef class QueryState:
     cdef readonly Plan plan  # that `bind` gave to a bucket
     cdef readonly object reader
     cdef readonly list rows  # of the words of the plan
+    cdef readonly Mask mask  # who passes the filter; None: there is none
     cdef readonly uint64_t newest  # how many of its newest objects each word finds; 0: all
     cdef LengthMasks masks
     cdef PackedLengths packed

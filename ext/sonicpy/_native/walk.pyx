@@ -238,6 +238,8 @@ cdef int walk_merged(QueryState query, const Merged *held) except -2:
                     find_able(query, iid)
                 if not query.able[(iid & WINDOW_OBJECTS - 1) >> 6] >> (iid & 63) & 1:
                     continue
+            if query.mask is not None and not query.mask.passes(iid):
+                continue
             packed = packed_length(&query.packed, iid)
             if packed >= query.limits[tf if tf <= TF_MAX else ANY] or not may_be_best(query, iid, packed, tf):
                 continue

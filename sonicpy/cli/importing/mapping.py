@@ -7,15 +7,16 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN
+from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN, Others, others_of_row
 from sonicpy.cli.arguments import LANGUAGES
 from sonicpy.cli.importing.row_sources import SourceRow
 from sonicpy.cli.scoped import DEFAULT_BUCKET
 from sonicpy.errors import InvalidArgument, SonicError
 from sonicpy.ids import check_names, check_object, object_name
-from sonicpy.index.ingest.exported import FIELDS_KEY, OTHER_FIELDS, facts_of, is_bucket, terms_of
+from sonicpy.index.ingest.exported import FIELDS_KEY, facts_of, is_bucket, others_of, terms_of
 from sonicpy.langcodes import language_code
 from sonicpy.rules import FIRST
+from sonicpy.values import read_text
 from sonicpy.vectors import bits_of
 
 COLLECTION_FIELD, BUCKET_FIELD, LANG_FIELD = "collection", "bucket", "lang"
@@ -44,6 +45,8 @@ class Entry:
     facts: Mapping[int, bytes] | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
     vector: str | None = None
+    tags: list[str] | None = None
+    values: dict[str, int | str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,9 @@ class FieldMapping:
         collection, bucket, lang: for all rows; None: a field of each row gives it.
         vector: the field with the vector; None: rows have none.
         collection_field, bucket_field, lang_field: the fields for each of them.
+        tags: the fields with tags.
+        tag_separator: separates the tags of a text; None: a text is one tag.
+        values: the field of each value by its name, and the number that it is multiplied by.
     """
 
     id: str | None = None
@@ -67,6 +73,9 @@ class FieldMapping:
     bucket_field: str = BUCKET_FIELD
     lang_field: str = LANG_FIELD
     vector: str | None = None
+    tags: Sequence[str] = ()
+    tag_separator: str | None = None
+    values: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
     @property
     def is_default(self) -> bool:
@@ -86,6 +95,8 @@ class FieldMapping:
             needed.append(("--lang-field", (self.lang_field,)))
         if self.vector is not None and TERMS_FIELD not in columns and FIELDS_KEY not in columns:
             needed.append(("--vector", (self.vector,)))
+        needed += [("--tags", (name,)) for name in self.tags]
+        needed += [("--value", (name,)) for name, _ in self.values.values()]
         for flag, names in needed:
             if not any(name in columns for name in names):
                 alone = ", or --collection gives it for all rows" if flag == "--collection-field" else ""
@@ -99,7 +110,13 @@ class FieldMapping:
             (self.bucket, self.bucket_field),
             (self.lang, self.lang_field),
         ]
-        read = [self._id_field(row), *self.texts, *(name for value, name in given if value is None)]
+        read = [
+            self._id_field(row),
+            *self.texts,
+            *self.tags,
+            *(name for name, _ in self.values.values()),
+            *(name for value, name in given if value is None),
+        ]
         return next((name for name in read if name in columns), None)
 
     def entry(self, row: SourceRow) -> Entry:
@@ -114,11 +131,14 @@ class FieldMapping:
         if held is not None:
             rules, languages = row.get("rules", FIRST), row.get("languages", "")
             terms, hidden = held[TERMS_FIELD], _mapping(held, "hidden")
-            fields = {key: value for key, value in held.items() if key in OTHER_FIELDS} if held is not row else {}
+            others = others_of(held) if FIELDS_KEY in row else {}
             return Entry(
-                collection, bucket, oid, terms=terms, hidden=hidden, rules=rules, languages=languages, fields=fields
+                collection, bucket, oid, "", None, terms, hidden, rules, languages, fields=others, **_checked(others)
             )
-        return Entry(collection, bucket, oid, self._all_texts(row), self._language(row), vector=self._vector(row))
+        others = self._tagged(row)
+        if self.vector is not None:
+            others["vector"] = self._vector(row)
+        return Entry(collection, bucket, oid, self._all_texts(row), self._language(row), **others)
 
     def _vector(self, row: SourceRow) -> str | None:
         given: Any = None if self.vector is None else row.get(self.vector)
@@ -129,6 +149,17 @@ class FieldMapping:
                 raise InvalidRow(f"its vector is no JSON: {error}") from error
         try:
             return bits_of("vector", None if isinstance(given, float) or given == "" else given)
+        except InvalidArgument as error:
+            raise InvalidRow(str(error)) from error
+
+    def _tagged(self, row: SourceRow) -> Others:
+        """Return the tags and values of a row. Raises InvalidRow."""
+        if not self.tags and not self.values:
+            return {}
+        try:
+            tags = [_split(row.get(name), self.tag_separator) for name in self.tags]
+            values = {name: _number(row.get(column), scale) for name, (column, scale) in self.values.items()}
+            return others_of_row(tags, values)
         except InvalidArgument as error:
             raise InvalidRow(str(error)) from error
 
@@ -192,6 +223,33 @@ def _oid(row: SourceRow, name: str) -> str:
     except InvalidArgument as error:
         raise InvalidRow(str(error)) from error
     return oid
+
+
+def _checked(others: Mapping[str, Any]) -> Others:
+    """Return the tags and values of an exported object. Raises InvalidRow."""
+    try:
+        return others_of_row([others.get("tags")], others.get("values", {}))
+    except (InvalidArgument, TypeError, AttributeError) as error:
+        raise InvalidRow(f"its tags or values cannot be read: {error}") from error
+
+
+def _split(value: object, separator: str | None) -> object:
+    """Return the tags of a field: a text is one tag, or several with a separator; empty ones are none."""
+    if isinstance(value, int | float | Decimal) and not _is_missing(value):
+        value = str(value)
+    if not isinstance(value, str):
+        return value
+    parts = [part.strip() for part in (value.split(separator) if separator else [value])]
+    return [part for part in parts if part] or None
+
+
+def _number(value: object, scale: int) -> object:
+    """Return the value of a field, multiplied by a number; a text that is a number, a date or a time is read."""
+    if isinstance(value, str):
+        value = read_text(value)
+    if scale != 1 and isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        value = Decimal(str(value)) * scale
+    return value
 
 
 def _is_missing(value: object) -> bool:

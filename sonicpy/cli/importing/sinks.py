@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Protocol
 
-from sonicpy.api.rows import Refused
+from sonicpy.api.rows import Refused, Row
 from sonicpy.cli.importing.mapping import Entry
 from sonicpy.client.blocking.client import Client
 from sonicpy.errors import CommandError
@@ -125,10 +125,10 @@ class ServerSink:
             return 0
 
 
-def _row(entry: Entry) -> tuple[str, str, str, str, str | None, str | None]:
+def _row(entry: Entry) -> Row:
     text, lang = (entry.text, entry.lang) if entry.terms is None else (_text_of(entry), NO_LANGUAGE)
     vector = entry.vector if entry.terms is None else vectors_of_export(entry.fields)
-    return entry.collection, entry.bucket, entry.object, text, lang, vector
+    return Row(entry.collection, entry.bucket, entry.object, text, lang, vector, entry.tags, entry.values)
 
 
 def _text_of(entry: Entry) -> str:

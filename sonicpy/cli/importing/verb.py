@@ -30,8 +30,9 @@ from sonicpy.cli.output import remark
 from sonicpy.cli.scoped import DEFAULT_BUCKET
 from sonicpy.cli.settings import load_settings
 from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_folder, open_server, server_url
-from sonicpy.errors import ConfigError, SonicError
+from sonicpy.errors import ConfigError, InvalidArgument, SonicError
 from sonicpy.index.maintenance.verify import is_there
+from sonicpy.values import name_of
 
 ROWS_REFUSED = 3
 POSITIONS = "import"
@@ -78,6 +79,18 @@ def add_verbs(verbs: Verbs) -> None:
             f"--{name}-field", metavar="COLUMN", default=name, help=f"the column that gives it (default: {name})"
         )
     parser.add_argument("--vector", metavar="COLUMN", help="the column with a vector of the object, a list of numbers")
+    parser.add_argument(
+        "--tags",
+        metavar="COLUMN",
+        action="append",
+        help="a column with a tag, or with a list; may be given several times",
+    )
+    parser.add_argument("--tag-separator", metavar="C", help='separates several tags of a text, such as ";"')
+    parser.add_argument(
+        "--value", metavar="COLUMN", action="append", type=_value_column,
+        help="a column with a whole number, a date, true, false or a point; NAME=COLUMN names the value, COLUMN*100 "
+        "multiplies it; may be given several times",
+    )  # fmt: skip
     parser.add_argument("--resume", action="store_true", help="continue where this import was interrupted")
     parser.add_argument("--bad", metavar="FILE", type=Path, help="write refused rows to FILE, as JSONL")
     parser.add_argument("--strict", action="store_true", help="stop at the first refused row")
@@ -204,7 +217,20 @@ def _fields(arguments: argparse.Namespace) -> FieldMapping:
         arguments.bucket_field,
         arguments.lang_field,
         arguments.vector,
+        tuple(arguments.tags or ()),
+        arguments.tag_separator,
+        dict(arguments.value or ()),
     )
+
+
+def _value_column(text: str) -> tuple[str, tuple[str, int]]:
+    """Return the name of a value, its column, and the number that it is multiplied by: of NAME=COLUMN*100."""
+    name, equals, column = text.rpartition("=")
+    column, times, scale = column.rpartition("*") if column.rpartition("*")[2].isdecimal() else (column, "", "1")
+    try:
+        return name_of(name if equals else column), (column, int(scale))
+    except InvalidArgument as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _delimiter(text: str) -> str:

@@ -1,16 +1,17 @@
 """AsyncBucket: the methods of an AsyncClient for one bucket, as Bucket has them for Index and Client."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Protocol, Unpack
 
 from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
+from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits
 from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport
 from sonicpy.api.shown_names import user_names
 from sonicpy.ids import ObjectName, check_bucket, check_collection
 from sonicpy.options import with_options
-from sonicpy.search import ExplainOptions, QueryOptions
+from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, QueryOptions
 from sonicpy.vectors import Vector
 
 
@@ -25,8 +26,20 @@ class AsyncSearchable(Protocol):
         text: str,
         lang: str | None = None,
         vector: Vector = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
     ) -> None: ...
     async def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int: ...
+    async def tag(
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        tags: Iterable[str] | None = None,
+        *,
+        values: Mapping[str, Any] | None = None,
+    ) -> int: ...
     async def push_many(
         self,
         rows: Any,
@@ -39,6 +52,8 @@ class AsyncSearchable(Protocol):
         new: bool = False,
         progress: OnProgress | None = None,
         vector: str | Mapping[str, str] | None = None,
+        tags: str | Sequence[str] | None = None,
+        values: Sequence[str] | Mapping[str, str] = (),
     ) -> PushReport: ...
     async def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int: ...
     async def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits: ...
@@ -105,9 +120,24 @@ class AsyncBucket:
     def __repr__(self) -> str:
         return f"{self._client!r}.bucket({self.collection!r}, {self.bucket!r})"
 
-    async def push(self, object: ObjectName, text: str, lang: str | None = None, vector: Vector = None) -> None:
+    async def push(
+        self,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        vector: Vector = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
+    ) -> None:
         """Add a text to an object; see `AsyncClient.push`."""
-        await self._client.push(self.collection, self.bucket, object, text, lang, vector)
+        await self._client.push(self.collection, self.bucket, object, text, lang, vector, tags=tags, values=values)
+
+    async def tag(
+        self, object: ObjectName, tags: Iterable[str] | None = None, *, values: Mapping[str, Any] | None = None
+    ) -> int:
+        """Change the tags or values of an object; see `AsyncClient.tag`."""
+        return await self._client.tag(self.collection, self.bucket, object, tags, values=values)
 
     async def push_many(
         self,
@@ -119,6 +149,8 @@ class AsyncBucket:
         new: bool = False,
         progress: OnProgress | None = None,
         vector: str | Mapping[str, str] | None = None,
+        tags: str | Sequence[str] | None = None,
+        values: Sequence[str] | Mapping[str, str] = (),
     ) -> PushReport:
         """Push many texts; return how many were indexed, and which were refused. See `AsyncClient.push_many`."""
         return await self._client.push_many(
@@ -131,6 +163,8 @@ class AsyncBucket:
             new=new,
             progress=progress,
             vector=vector,
+            tags=tags,
+            values=values,
         )
 
     async def drop_vectors(self, column: str = "") -> int:
@@ -142,9 +176,14 @@ class AsyncBucket:
         return await self._client.pop(self.collection, self.bucket, object, text)
 
     @with_options("QUERY")
-    async def query(self, text: str, **options: Unpack[QueryOptions]) -> Hits:
+    async def query(self, text: str, *, facets: FacetsLike = None, **options: Unpack[QueryOptions]) -> Hits:
         """Return the objects that answer a text, best first; see `AsyncClient.query`."""
-        return await self._client.query(self.collection, self.bucket, text, **options)
+        return await self._client.query(self.collection, self.bucket, text, facets=facets, **options)
+
+    @with_options("FACETS")
+    async def facets(self, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
+        """Return how many of the objects that answer a text hold each tag, or have a value in each range."""
+        return await self._client.facets(self.collection, self.bucket, text, **options)
 
     @with_options("EXPLAIN")
     async def explain(self, text: str, **options: Unpack[ExplainOptions]) -> Explanation:

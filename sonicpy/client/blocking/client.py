@@ -1,7 +1,7 @@
 """Client: the interface of Index over blocking connections; any number of threads may share a client."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self, Unpack
@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Self, Unpack
 from sonicpy.api.bucket import Bucket
 from sonicpy.api.counted import Counted
 from sonicpy.api.explanation import Explanation
+from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits
 from sonicpy.api.html import figures_table, index_tables
 from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport, Row, Shape, read_rows
@@ -24,7 +25,7 @@ from sonicpy.client.servers import Servers
 from sonicpy.errors import NotOffered, SonicError
 from sonicpy.ids import ObjectName
 from sonicpy.options import with_options
-from sonicpy.search import ExplainOptions, QueryOptions, asked
+from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, QueryOptions, asked, facets_asked, joined
 from sonicpy.vectors import Vector
 
 
@@ -72,6 +73,9 @@ class Client:
         text: str,
         lang: str | None = None,
         vector: Vector = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
     ) -> None:
         """Add a text to an object, in several lines if it is long. Pushing the same text again changes nothing.
 
@@ -80,8 +84,21 @@ class Client:
             lang: language of the text as ISO 639-1, ISO 639-3 or BCP 47 (`en`, `eng`, `en-GB`); None: the server
                 guesses; "none": no language.
             vector: a vector of the object, of which the signs are kept; see `Index.push`.
+            tags, values: as in `Index.push`.
         """
-        self._run(plans.push(collection, bucket, object, text, lang, vector))
+        self._run(plans.push(collection, bucket, object, text, lang, vector, tags, values))
+
+    def tag(
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        tags: Iterable[str] | None = None,
+        *,
+        values: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Change the tags or values of an object that exists; return 1, or 0 if there is none. See `Index.tag`."""
+        return self._run(plans.tag(collection, bucket, object, tags, values))
 
     def push_many(
         self,
@@ -95,6 +112,8 @@ class Client:
         new: bool = False,
         progress: OnProgress | None = None,
         vector: str | Mapping[str, str] | None = None,
+        tags: str | Sequence[str] | None = None,
+        values: Sequence[str] | Mapping[str, str] = (),
     ) -> PushReport:
         """Push many texts, some hundred in flight at a time; return how many were indexed, which were refused, and why.
 
@@ -112,6 +131,7 @@ class Client:
             new: only False; Sonic Channel cannot say whether an object exists.
             progress: called from time to time with the number of rows that are done.
             vector: the column with the vector, or those of several by the names of their columns of vectors.
+            tags, values: as in `Index.push_many`.
 
         Raises:
             InvalidArgument: as `Index.push_many`.
@@ -121,7 +141,8 @@ class Client:
         if switch_of("new", new):
             raise NotOffered("new of push_many", self._server)
         report = ReportBuilder(progress)
-        pushes = Pushes(read_rows(rows, Shape(collection, bucket, object, text, lang, vector=vector)), report.note)
+        shape = Shape(collection, bucket, object, text, lang, vector=vector, tags=tags, values=values)
+        pushes = Pushes(read_rows(rows, shape), report.note)
         try:
             self._send(pushes)
         except BaseException as error:
@@ -164,9 +185,17 @@ class Client:
     # -- search --------------------------------------------------------------------------------------------------
 
     @with_options("QUERY")
-    def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits:
+    def query(
+        self, collection: str, bucket: str, text: str, *, facets: FacetsLike = None, **options: Unpack[QueryOptions]
+    ) -> Hits:
         """Return the objects that match a text, best first, with scores if the server gives them; see `Index.query`."""
-        return self._run(plans.query(asked("QUERY", collection, bucket, text, options)))
+        search = asked("QUERY", collection, bucket, text, options)
+        return self._run(plans.query_with_facets(search, joined(search, facets)))
+
+    @with_options("FACETS")
+    def facets(self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
+        """Return how many of the objects that match a text hold each tag, or have a value in each range."""
+        return self._run(plans.facets(facets_asked(collection, bucket, text, options)))
 
     @with_options("EXPLAIN")
     def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
@@ -366,9 +395,12 @@ class ClientBatch(Client):
         text: str,
         lang: str | None = None,
         vector: Vector = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
     ) -> None:
         """Collect a text for an object; it is sent later."""
-        if self._waiting.add(collection, bucket, object, text, lang, vector):
+        if self._waiting.add(collection, bucket, object, text, lang, vector, tags, values):
             self.send()
 
     @property

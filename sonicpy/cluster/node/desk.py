@@ -177,7 +177,7 @@ class Desk:
         scope = question.fields[:2]
         if question.kind == "Pop":
             self._recorder.cut_by(self._held[partition].to_read().bucket_rules(*scope))
-        else:
+        elif question.kind != "Tag":
             self.rules.forget(scope[0])
         record = make_record(self._recorder, question)
         batch = self._writers.add(partition, record)

@@ -18,6 +18,7 @@ from sonicpy.channel.commands import (
     Count,
     CountB,
     CountC,
+    CountFacets,
     CountO,
     Exists,
     Explain,
@@ -33,6 +34,7 @@ from sonicpy.channel.commands import (
     Query,
     Stats,
     Suggest,
+    Tag,
     Trigger,
     Upsert,
     Verify,
@@ -47,6 +49,7 @@ from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.ids import check_collection
 from sonicpy.index.engine import Engine
 from sonicpy.server.connections.dispatch import CALLS, Postponed
+from sonicpy.server.connections.dispatch import CHANGES as CHANGING
 from sonicpy.server.jobs.readers import ReaderWatch
 from sonicpy.server.jobs.sealer import Sealer
 from sonicpy.server.service import BaseService
@@ -68,12 +71,9 @@ def push(node: "Node", command: Push | Upsert) -> bytes:
 
 def cut(node: "Node", command: Push | Upsert, rules: int) -> tuple[int, bytes]:
     """Return the partition of a PUSH, or an UPSERT, and its record, whose text is cut by the rules of the bucket."""
-    collection, bucket, oid, text, lang = command[:5]
+    collection, bucket, oid = command[:3]
     node.recorder.cut_by(rules)
-    if isinstance(command, Upsert):
-        node.recorder.upsert(collection, bucket, oid, command.meant, lang)
-    else:
-        node.recorder.push(collection, bucket, oid, text, lang, command.vector)
+    CHANGING[type(command)](node.recorder, command)
     return node.places.partition_of(collection, bucket, oid), node.recorder.take_record()
 
 
@@ -109,7 +109,7 @@ def count_here(node: "Node", command: Count) -> bytes:
 
 
 READ_COUNT = read_here(CALLS[Count])
-READS = (CountB, CountO, Exists, Explain, List, Objects, Query, Suggest)
+READS = (CountB, CountFacets, CountO, Exists, Explain, List, Objects, Query, Suggest)
 NODE_CALLS: dict[type, Callable[[Any, Any], bytes]] = {
     Push: push,
     Upsert: push,
@@ -118,7 +118,7 @@ NODE_CALLS: dict[type, Callable[[Any, Any], bytes]] = {
 }
 
 
-CHANGES = (Push, Pop, FlushB, FlushC, FlushO, Upsert, FlushV)
+CHANGES = (Push, Tag, Pop, FlushB, FlushC, FlushO, Upsert, FlushV)
 
 
 def limit_of(command: Command) -> float:
@@ -216,7 +216,7 @@ class NodeService(BaseService):
             case FlushC(collection):
                 check_collection(collection)
                 return replies.result(int(any(await self._ask_all("FlushC", collection))))
-            case Pop() | FlushB() | FlushO() | FlushV():
+            case Tag() | Pop() | FlushB() | FlushO() | FlushV():
                 return replies.result(int(await self._ask(command)))
             case Stats(str(collection), str(bucket)):
                 partition = self.node.places.partition_of(collection, bucket)

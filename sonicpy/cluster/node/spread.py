@@ -21,6 +21,7 @@ from sonicpy.channel.commands import (
     Command,
     Count,
     CountB,
+    CountFacets,
     CountO,
     Exists,
     FlushB,
@@ -32,10 +33,12 @@ from sonicpy.channel.commands import (
     Query,
     Stats,
     Suggest,
+    Tag,
 )
 from sonicpy.cluster.node.desk import Desk
 from sonicpy.cluster.node.merge import merge_figures
 from sonicpy.cluster.node.places import Places
+from sonicpy.cluster.node.refined_spread import RefinedSpread
 from sonicpy.cluster.peers.questions import Question, question_of
 from sonicpy.errors import StoreError
 from sonicpy.ids import Scope, check_names
@@ -48,6 +51,7 @@ from sonicpy.index.search.packed_terms import PLAIN_FIELDS, pack_matching, pack_
 from sonicpy.index.search.parts import RemotePart, merge
 from sonicpy.index.search.plan import Plan, only_whole, to_plain
 from sonicpy.index.search.ranking import PLANNERS
+from sonicpy.index.search.refine import check_after, is_by_score
 from sonicpy.index.search.sketch import common_languages, likely_completions
 from sonicpy.index.search.statistics import Sketch, SummedStatistics
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
@@ -92,6 +96,7 @@ class Spread:
         self._places = places
         self._recorder = recorder
         self._plans: dict[Search, _Planned] = {}
+        self._refined = RefinedSpread(desk, places, self._ask, self._plan_alone)
 
     async def execute(self, command: Command) -> bytes:
         """Return the reply to a command.
@@ -103,8 +108,13 @@ class Spread:
         match command:
             case Query() if self._recorder.config.search.ranking == "sonic":
                 raise StoreError("QUERY is refused: search.ranking is sonic, which a spread bucket does not offer")
+            case Query() if command.is_refined and not is_by_score(command):
+                return await self._refined.query(command)
             case Query():
+                check_after(command)
                 return await self._query(command)
+            case CountFacets():
+                return await self._refined.facets(command)
             case Suggest():
                 return await self._suggest(command)
             case List():
@@ -113,7 +123,7 @@ class Spread:
                 return await self._objects(command)
             case Exists() | CountO() | Count(_, str(), str()):
                 return await self._of_object(command)
-            case Pop() | FlushO():
+            case Tag() | Pop() | FlushO():
                 return replies.result(int(await self._of_object(command)))
             case CountB(collection, bucket):
                 counts = await self._ask(collection, bucket, "count_objects", collection, bucket)
@@ -169,8 +179,7 @@ class Spread:
             whole = await self._whole(command, plan, count)
             return replies.hits(zip(names, scores, strict=True), count, scores=command.scores, whole=whole)
         fields = (collection, bucket, to_plain(plan), offset + limit, total)
-        kind = "spread_how" if command.how else "spread_find"
-        found = [json.loads(answer) for answer in await self._ask(collection, bucket, kind, *fields)]
+        found = await self._find(command, *fields, how=command.how)
         page = merge([RemotePart(rows, count) for rows, count, *_ in found], plan, limit, offset)
         is_scored = self._recorder.config.search.ranking != "newest"
         shown = page.scores if is_scored else [None] * len(page.names)
@@ -189,7 +198,8 @@ class Spread:
         """Return a page by words and meaning: names, scores and the number of all objects."""
         check_ranking(self._recorder.config)
         wanted = max(command.depth, command.offset + command.limit)
-        fields = (*command.scope, to_plain(plan), wanted, command.total, command.vector, command.depth)
+        more = () if command.filter is None else (command.filter,)
+        fields = (*command.scope, to_plain(plan), wanted, command.total, command.vector, command.depth, *more)
         answers = [json.loads(answer) for answer in await self._ask(*command.scope, "spread_meant", *fields)]
         for *_, refusal in answers:
             if refusal is not None:
@@ -202,10 +212,16 @@ class Spread:
         if not command.whole or total is None or whole is None:
             return total if command.whole else None
         fields = (command.collection, command.bucket, to_plain(whole), 0, True)
-        found = [json.loads(answer) for answer in await self._ask(*command.scope, "spread_find", *fields)]
-        return sum(int(count) for _, count in found)
+        return sum(int(count) for _, count in await self._find(command, *fields))
 
-    async def _plan(self, command: Query) -> "_Planned | None":
+    async def _find(self, command: Query, *fields: Any, how: bool = False) -> list[Any]:
+        """Return the best objects of each part, and the number of all; see `SpreadParts.spread_find`."""
+        kind, more = ("spread_find", ()) if command.filter is None else ("spread_find_filtered", (command.filter,))
+        kind = "spread_how" if how else kind
+        found = await self._ask(*command.scope, kind, *fields, *more)
+        return [json.loads(answer) for answer in found]
+
+    async def _plan(self, command: Search) -> "_Planned | None":
         """Return the plan of a query, not older than CACHED_S; None: its text has no words."""
         key = command.question
         cached = self._plans.get(key)
@@ -226,6 +242,10 @@ class Spread:
         planned = _Planned(began, plan, partial(HowFound, plan, terms), corrected_text(key.text, plan, statistics))
         self._plans[key] = planned
         return planned
+
+    async def _plan_alone(self, command: Search) -> Plan | None:
+        planned = await self._plan(command)
+        return None if planned is None else planned.plan
 
     async def _sketches(self, scope: Scope, terms: Sequence[Any], matching: Matching | None) -> list[Sketch]:
         """Return the statistics of each part of a bucket on the words of a query."""

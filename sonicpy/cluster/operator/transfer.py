@@ -260,7 +260,8 @@ def records_of(recorder: Recorder, held: ExportedObject) -> Iterator[bytes]:
             (hidden if is_hidden else terms)[word] = tf
             size += len(word.encode()) + TERM_BYTES
             place += 1
-        recorder.push_terms(held.collection, held.bucket, held.object, terms, hidden, held.rules, languages, fields)
+        names = held.collection, held.bucket, held.object
+        recorder.push_terms(*names, terms, hidden, held.rules, languages, fields)
         languages, fields = "", {}
         yield recorder.take_record()
         if not words:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from sonicpy.channel.commands import (
     Count,
     CountB,
+    CountFacets,
     CountO,
     Exists,
     Explain,
@@ -28,6 +29,7 @@ from sonicpy.channel.commands import (
     Pop,
     Query,
     Suggest,
+    Tag,
 )
 from sonicpy.errors import SonicError
 from sonicpy.server.connections import dispatch
@@ -41,7 +43,23 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, Any] = {
     **{
         kind.__name__: kind
-        for kind in (Count, CountB, CountO, Exists, FlushB, FlushC, FlushO, FlushV, List, Objects, Pop, Query, Suggest)
+        for kind in (
+            Count,
+            CountB,
+            CountFacets,
+            CountO,
+            Exists,
+            FlushB,
+            FlushC,
+            FlushO,
+            FlushV,
+            List,
+            Objects,
+            Pop,
+            Query,
+            Suggest,
+            Tag,
+        )
     },
     "Reasons": Explain,
 }
@@ -51,7 +69,7 @@ DEFAULTS: dict[str, tuple[Any, ...]] = {
     name: tuple(reversed(kind._field_defaults.values())) for name, kind in COMMANDS.items()
 }
 """The defaults of the fields of each command, the last one first."""
-CHANGES = frozenset({"Pop", "FlushB", "FlushC", "FlushO", "FlushV"})
+CHANGES = frozenset({"Pop", "Tag", "FlushB", "FlushC", "FlushO", "FlushV"})
 # A method whose arguments change gets another name, so that nodes of other versions refuse it.
 METHODS = frozenset(
     {
@@ -61,6 +79,7 @@ METHODS = frozenset(
         *("spread_asked", "spread_how"),
         *("spread_together", "spread_typed"),
         *("spread_meant", "vector_refusal"),
+        *("spread_facets", "spread_find_filtered", "spread_place", "spread_sorted"),
     }
 )
 COMMIT_BEFORE = frozenset({"stats"})

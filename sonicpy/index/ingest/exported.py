@@ -11,8 +11,8 @@ from sonicpy.store.rows.uses import check_known
 
 USES, FACTS_KEY, FIELDS_KEY = "uses", "facts", "fields"
 TERMS_KEYS = frozenset({"terms", "hidden"})
-OTHER_FIELDS = frozenset({VECTORS.name})
-"""Keys of what else an object may hold."""
+OTHER_KEYS = frozenset({"tags", "values", VECTORS.name})
+"""What a line of an object may hold beside its terms."""
 
 
 def is_head(row: Mapping[str, Any]) -> bool:
@@ -43,9 +43,14 @@ def terms_of(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """
     fields = row.get(FIELDS_KEY)
     if isinstance(fields, Mapping) and isinstance(fields.get("terms"), Mapping):
-        check_known(fields.keys() - TERMS_KEYS - OTHER_FIELDS, "the export")
+        check_known(fields.keys() - TERMS_KEYS - OTHER_KEYS, "the export")
         return fields
     return row if isinstance(row.get("terms"), Mapping) else None
+
+
+def others_of(held: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an object holds beside its terms, by name, from the part of its row that `terms_of` returns."""
+    return {name: held[name] for name in OTHER_KEYS & held.keys()}
 
 
 def facts_of(row: Mapping[str, Any]) -> dict[int, bytes]:

@@ -33,10 +33,10 @@ def packed_fields(argument: str, given: Any) -> tuple[tuple[int, bytes], ...]:
         read = read_bits(given) if type(given) is str else None
     except ValueError:
         read = None
-    return fields_of(str(bits_of(argument, given))) if read is None else ((VECTORS.id, pack_vectors(read)),)
+    return vector_fields(str(bits_of(argument, given))) if read is None else ((VECTORS.id, pack_vectors(read)),)
 
 
-def fields_of(vector: str) -> tuple[tuple[int, bytes], ...]:
+def vector_fields(vector: str) -> tuple[tuple[int, bytes], ...]:
     """Return the fields of a PUSH with vectors, given in the form of `sonicpy.vectors`."""
     return ((VECTORS.id, pack_vectors(read_bits(vector))),)
 

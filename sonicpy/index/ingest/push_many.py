@@ -16,9 +16,10 @@ from sonicpy._native.held import insist
 from sonicpy._native.ids import is_sampled
 from sonicpy.api.rows import REFUSED_MAX, OnProgress, PushReport, Refused, Row
 from sonicpy.errors import StoreError
-from sonicpy.index.ingest.given_vectors import Embed, embedded, fields_of
+from sonicpy.index.ingest.given_vectors import Embed, embedded, vector_fields
+from sonicpy.index.ingest.tagged import fields_of
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.store.changing.mutations import AnyPush, PushTerms, PushWith, RulesDiffer, UpsertTerms
+from sonicpy.store.changing.mutations import AnyPush, Fields, PushTerms, PushWith, RulesDiffer, UpsertTerms
 from sonicpy.store.disk.log import RECORD_MAX_BYTES
 from sonicpy.store.fields.all_fields import DIGESTS
 
@@ -265,8 +266,10 @@ def _analyzed(row: Row, lexer: Lexer) -> AnyPush | str:
     # A text gives at most about three times its bytes of terms; only what may be too long is measured.
     if 16 * len(row.text) > RECORD_MAX_BYTES and sum(map(len, terms.words)) + 12 * len(terms) > RECORD_MAX_BYTES:
         return f"its terms take more than {RECORD_MAX_BYTES} bytes: split the text"
+    fields: Fields = fields_of(row.tags, row.values) if row.tags is not None or row.values is not None else ()
     if row.vector is not None:
-        fields = fields_of(row.vector)
+        fields += vector_fields(row.vector)
+    if fields:
         return PushWith(row.collection, row.bucket, row.object, terms, fields, lexer.rules)
     return PushTerms(row.collection, row.bucket, row.object, terms, rules=lexer.rules)
 

@@ -27,11 +27,13 @@ from sonicpy.index.search.demands import asks_nothing, demands_of
 from sonicpy.index.search.expansion import edits_allowed
 from sonicpy.index.search.how import HowFound
 from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.masks import everybody
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.meaning import Meant, find_meant
-from sonicpy.index.search.parts import WHOLLY, Found, MadeOf, Part, share_of
+from sonicpy.index.search.parts import WHOLLY, Found, MadeOf, Part, bind, find, share_of
 from sonicpy.index.search.plan import AS_TYPED, NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
 from sonicpy.index.search.ranking import carry_out, count_whole
+from sonicpy.index.search.refine import PASSING_ALL, condition_of, passing_of
 from sonicpy.index.search.sonic import SonicPart
 from sonicpy.index.search.web_syntax import notes_of
 from sonicpy.rules import FIRST
@@ -75,19 +77,30 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Expl
     """Return the answer of a query and the reasons for it; `lexicon` is None for a bucket that does not exist."""
     plan = Plan([], 0.0, 0.0, full_first=False, left_out=NOTHING_LEFT_OUT, enough=None)
     hits: tuple[ExplainedHit, ...] = ()
-    total, whole = 0, None
+    total, whole, unfiltered = 0, None, None
+    passing = PASSING_ALL if lexicon is None else passing_of(lexicon.reader, analysed.search, config)
     rows: dict[bytes, TermInfo] = {}
     if lexicon is not None and not asks_nothing(analysed.terms):
         limit = analysed.search.limit
         search, meant = analysed.search, None
         if search.vector is None:
-            plan, part = carry_out(lexicon, analysed.terms, config, analysed.matching, limit, total=True)
+            plan, part = carry_out(
+            lexicon, analysed.terms, config, analysed.matching, limit, total=True, mask=passing.mask
+        )  # fmt: skip
         else:
             meant = find_meant(lexicon, analysed.terms, config, search, analysed.matching, total=True)
             plan, part = meant.plan, meant.part
         hits, total = _hits(analysed, plan, part, config.search.ranking, meant), part.total or 0
-        whole = count_whole(lexicon, plan, part, config)
+        whole = count_whole(lexicon, plan, part, config, passing.mask)
         rows = _rows(plan, lexicon)
+        if passing.mask is not None:
+            window = config.store.kv.retain_word_objects
+            unfiltered = find(bind(plan, lexicon.reader, window), 0, total=True).total
+    elif lexicon is not None and passing.mask is not None and not analysed.search.text.strip():
+        everyone = everybody(lexicon.reader, condition_of(analysed.search.filter))
+        names = lexicon.reader.oids(everyone.newest(analysed.search.limit))
+        hits = tuple(ExplainedHit(name, None, "filter", 0.0, (), 0, None) for name in names)
+        total, unfiltered = everyone.total(), lexicon.reader.state.objects
     state = None if lexicon is None else lexicon.reader.state
     return Explanation(
         collection=analysed.search.collection,
@@ -103,6 +116,9 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Expl
         total=total,
         whole=whole,
         notes=notes_of(analysed.search.text, analysed.search.syntax),
+        filter=analysed.search.filter,
+        unfiltered=unfiltered,
+        unmet=passing.unmet,
         unseen_words=state is not None and not config.search.live_words and state.pending_seq > state.graph_seq,
     )
 

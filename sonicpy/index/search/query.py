@@ -10,6 +10,7 @@ from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.meaning import find_meant
 from sonicpy.index.search.parts import Part, merge
 from sonicpy.index.search.ranking import carry_out, count_whole
+from sonicpy.index.search.refine import refined
 from sonicpy.search import Search
 
 
@@ -23,6 +24,8 @@ def query(
         terms: the distinct terms of the search's text.
         matching: the matching of families; None: no word has one.
     """
+    if search.is_refined:
+        return refined(lexicon, terms, config, search, matching).objects
     if asks_nothing(terms):
         return []
     if search.vector is not None:
@@ -35,6 +38,8 @@ def query_hits(
     lexicon: Lexicon, terms: Terms, config: Config, search: Search, matching: Matching | None = None
 ) -> Hits:
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
+    if search.is_refined:
+        return refined(lexicon, terms, config, search, matching)
     if asks_nothing(terms):
         return Hits(total=0, whole=0) if search.total else Hits()
     if search.vector is not None:

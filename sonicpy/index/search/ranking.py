@@ -7,6 +7,7 @@ sonic    sonic.py, whose plan is made while it is carried out
 
 from typing import Protocol
 
+from sonicpy._native.mask import Mask
 from sonicpy._native.plan import BRINGS, Plan
 from sonicpy._native.terms import Terms
 from sonicpy.config import Config, SearchConfig
@@ -51,9 +52,20 @@ PLANNERS: dict[str, Planner] = {"bm25": plan_bm25, "newest": plan_newest}
 
 
 def carry_out(
-    lexicon: Lexicon, terms: Terms, config: Config, matching: Matching | None, wanted: int, *, total: bool = False
+    lexicon: Lexicon,
+    terms: Terms,
+    config: Config,
+    matching: Matching | None,
+    wanted: int,
+    *,
+    total: bool = False,
+    mask: Mask | None = None,
 ) -> tuple[Plan, Part | SonicPart]:
-    """Return the plan of a query, and its best `wanted` objects in a bucket, with the number of all if `total`."""
+    """Return the plan of a query, and its best `wanted` objects in a bucket, with the number of all if `total`.
+
+    Args:
+        mask: the objects that pass a filter; None: all.
+    """
     planner = PLANNERS.get(config.search.ranking)
     if planner is None:
         if demands_of(terms) is not None:
@@ -69,17 +81,25 @@ def carry_out(
     def fills(plan: Plan) -> bool:
         """Objects that hold every word come first, and score the same with completions: they may fill the page."""
         if not total and may_fill(plan, wanted, lexicon.objects):
-            part = find(bind(plan, lexicon.reader, window), wanted)
+            part = find(bind(plan, lexicon.reader, window, mask=mask), wanted)
             if part.is_full(wanted):
                 filled.append(part)
         return bool(filled)
 
     plan = planner(lexicon, terms, config.search, matching, fills)
-    part = filled[0] if filled else find(bind(plan, lexicon.reader, window), wanted, total=total)
+    part = filled[0] if filled else find(bind(plan, lexicon.reader, window, mask=mask), wanted, total=total)
     return plan, part
 
 
-def count_whole(lexicon: Lexicon, plan: Plan, part: Part | SonicPart, config: Config) -> int | None:
+def plan_of(lexicon: Lexicon, terms: Terms, config: Config, matching: Matching | None) -> Plan:
+    """Return the plan of a query for all objects that answer, not for a page of the best ones."""
+    planner = PLANNERS[config.search.ranking]
+    return planner(lexicon, terms, config.search, None if matching is None else lexicon.resolved(matching))
+
+
+def count_whole(
+    lexicon: Lexicon, plan: Plan, part: Part | SonicPart, config: Config, mask: Mask | None = None
+) -> int | None:
     """Return how many objects answer a query by whole words, not by completions or corrections alone; None: the number
     of all objects was not asked for, or the ranking does not count it."""
     if not isinstance(part, Part):
@@ -87,7 +107,8 @@ def count_whole(lexicon: Lexicon, plan: Plan, part: Part | SonicPart, config: Co
     whole = only_whole(plan)
     if whole is None or part.total is None:
         return part.total
-    return find(bind(whole, lexicon.reader, config.store.kv.retain_word_objects), 0, total=True).total
+    window = config.store.kv.retain_word_objects
+    return find(bind(whole, lexicon.reader, window, mask=mask), 0, total=True).total
 
 
 def may_fill(plan: Plan, wanted: int, objects: int) -> bool:

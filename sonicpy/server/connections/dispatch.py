@@ -11,6 +11,7 @@ from sonicpy.channel.commands import (
     Count,
     CountB,
     CountC,
+    CountFacets,
     CountO,
     Exists,
     Explain,
@@ -24,6 +25,7 @@ from sonicpy.channel.commands import (
     Push,
     Query,
     Suggest,
+    Tag,
     Upsert,
 )
 from sonicpy.errors import SonicError
@@ -66,14 +68,22 @@ class Relayed(NamedTuple):
 
 
 def push(index: "Changing", command: Push) -> bytes:
-    collection, bucket, oid, text, lang, vector = command  # push(*command) would copy the tuple
-    index.push(collection, bucket, oid, text, lang, vector)
+    collection, bucket, oid, text, lang, vector, tags, values = command  # push(*command) would copy the tuple
+    if tags is None and values is None and vector is None:
+        index.push(collection, bucket, oid, text, lang)
+    else:
+        index.push(collection, bucket, oid, text, lang, vector, tags=tags, values=values)
     return replies.OK
 
 
 def upsert(index: "Changing", command: Upsert) -> bytes:
-    index.upsert(command.collection, command.bucket, command.object, command.meant, command.lang)
+    collection, bucket, oid, _, lang, _, vector, tags, values = command
+    index.upsert(collection, bucket, oid, command.meant, lang, vector, tags=tags, values=values)
     return replies.OK
+
+
+def tag(index: "Changing", command: Tag) -> bytes:
+    return replies.result(index.tag(*command[:4], values=command.values))
 
 
 def pop(index: "Changing", command: Pop) -> bytes:
@@ -132,6 +142,10 @@ def explain(index: "Index", command: Explain) -> bytes:
     return replies.result(index.find_reasons(command).to_json())
 
 
+def facets(index: "Index", command: CountFacets) -> bytes:
+    return replies.result(index.find_facets(command).to_json())
+
+
 def suggest(index: "Index", command: Suggest) -> bytes:
     collection, bucket, word, limit = command
     return replies.event("SUGGEST", index.suggest(collection, bucket, word, limit=limit))
@@ -166,6 +180,7 @@ def exists(index: "Index", command: Exists) -> bytes:
 # By type, never by comparing: as tuples, commands of two types can be equal.
 CHANGES: dict[type, Callable[["Changing", Any], bytes]] = {
     Push: push,
+    Tag: tag,
     Pop: pop,
     FlushC: flush_collection,
     FlushB: flush_bucket,
@@ -182,6 +197,7 @@ CALLS: dict[type, Callable[["Index", Any], bytes]] = {
     CountO: count_object_words,
     Query: query,
     Explain: explain,
+    CountFacets: facets,
     Suggest: suggest,
     List: list_words,
     Collections: list_collections,

@@ -23,7 +23,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from sonicpy.config import HttpConfig
 from sonicpy.errors import CommandError, ConfigError, ShuttingDown
 from sonicpy.http import app
-from sonicpy.http.backend import TURN_S, RefusedPlace, TextRow, WholeStats, names_of
+from sonicpy.http.backend import TURN_S, RefusedPlace, TextRow, WholeStats, names_of, tagging_of
 from sonicpy.http.over_channel import ChannelBackend
 from sonicpy.index.report.stats import memory_bytes
 from sonicpy.server.connections.accepting import ACCEPTED_AT_ONCE
@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
 
-CHANGES = frozenset({"push", "pop", "flush"})
+CHANGES = frozenset({"push", "tag", "pop", "flush"})
 TEXTUAL = frozenset({"push", "pop"})
 TEXT_PLACES = {"push": 3, "query": 2, "explain": 2}
 """Methods whose text may get a vector, and its place among their arguments."""
@@ -76,7 +76,7 @@ class ServerBackend:
             return await long
         began = time.perf_counter()
         if method in TEXTUAL and len(args[3]) > PIECE_CHARACTERS:
-            return await self._in_pieces(method, *args)
+            return await self._in_pieces(method, *args, **options)
         found = getattr(self._service.index, method)(*args, **options)
         self._service.statistics.note_http(method, time.perf_counter() - began)
         if method in CHANGES:
@@ -85,11 +85,13 @@ class ServerBackend:
             raise undone
         return found
 
-    async def _in_pieces(self, method: str, collection: str, bucket: str, oid: Any, text: str, *more: Any) -> Any:
+    async def _in_pieces(
+        self, method: str, collection: str, bucket: str, oid: Any, text: str, *more: Any, **options: Any
+    ) -> Any:
         """Push or pop a long text piece by piece, as clients of the channel do; return the number of removed words."""
         removed = 0
         for piece in pieces(text):
-            removed += await self.call(method, collection, bucket, oid, piece, *more) or 0
+            removed += await self.call(method, collection, bucket, oid, piece, *more, **options) or 0
             await self._next_turn()
         return removed
 
@@ -171,8 +173,8 @@ class ServerBackend:
         index = self._service.index
         place = 0
         if self._service.embedding is not None:
-            made = await asyncio.gather(*(self._with_vector("push", row, {}) for row in rows))
-            rows = [row for row, _ in made]
+            made = await asyncio.gather(*(self._with_vector("push", row[:6], {}) for row in rows))
+            rows = [row._replace(vector=args[VECTOR_PLACE]) for row, (args, _) in zip(rows, made, strict=True)]
         while place < len(rows):
             if self._service.unready is not None:
                 raise ShuttingDown(self._service.unready)
@@ -180,9 +182,9 @@ class ServerBackend:
             try:
                 while place < len(rows) and time.perf_counter() < deadline:
                     if is_long(rows[place]):
-                        await self._in_pieces("push", *rows[place])
+                        await self._in_pieces("push", *rows[place][:6], **tagging_of(rows[place]))
                     else:
-                        index.push(*rows[place])
+                        index.push(*rows[place][:6], **tagging_of(rows[place]))
                     place += 1
             except CommandError as error:
                 refused.append((place, str(error)))

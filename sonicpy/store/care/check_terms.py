@@ -1,4 +1,4 @@
-"""Compares the words of a bucket with its objects: their names, records, lengths, postings and impacts.
+"""Compares the words and the tags of a bucket with its objects: their names, records, lengths, postings and impacts.
 
 Every row is read once, in order. In memory there is the row of each term of a bucket, and its balance: every posting
 that the record of an object names adds its hash, every posting in a block subtracts its hash, so a rest is a fault.
@@ -15,6 +15,7 @@ from sonicpy._native.name_rows import slice_start, unpack_names
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow, record_at
 from sonicpy._native.postings import POSTINGS_PER_BLOCK, unpack_block
+from sonicpy._native.tag_rows import OBJECTS_PER_TAG_ROW, TagRow
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo, only_refers, shown_bytes, term_id_in
 from sonicpy.errors import StoreDamaged
 from sonicpy.rules import counts_letters
@@ -28,18 +29,34 @@ from sonicpy.store.disk.transaction import (
     PENDING,
     POSTINGS,
     REMOVED,
+    TAGS,
     WORDS,
     Transaction,
 )
 from sonicpy.store.disk.why import Why
+from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_rules import RULES, unpack_rules
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.keys import block_position, fact_key, iid_of, length_key, object_key, term_key, word_key
+from sonicpy.store.rows.keys import (
+    TAGS_MARK,
+    block_position,
+    fact_key,
+    iid_of,
+    length_key,
+    object_key,
+    owner_of,
+    term_key,
+    word_key,
+)
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, read_lengths
-from sonicpy.store.rows.meta import is_by_association
+from sonicpy.store.rows.meta import is_by_association, uses_of
 from sonicpy.store.rows.names import name_hash, stored_names
 from sonicpy.store.rows.numbered_terms import all_terms, terms_numbered
+from sonicpy.store.rows.objects_there import ObjectsThere
+from sonicpy.store.rows.tag_counts import TAG_COUNTS, TagCounts, unpack_tag_counts
 
+NO_NAME = b"-"
+"""Of an object in a list of tags."""
 NUMBER_BYTES = 5
 """Of a term id and of an IID in a key."""
 
@@ -107,13 +124,20 @@ class TermsCheck:
             self._words[row.term_id] = row
             if row.term_id >= self._state.next_term:
                 yield f"word {_shown(key)} has the term id {row.term_id}; the next one is {self._state.next_term}"
-            if row.live and not self._state.lexicon_version and not self._is_pending(key):
+            if row.live and self._is_forgotten(key):
                 yield f"word {_shown(key)} is in no graph and not pending"
         rows = sum(1 for _ in self._rows(COMMON))
         if rows != common:
             yield f"common has {rows} rows, words refers to {common}"
+        yield from self._live_faults(live)
+
+    def _live_faults(self, live: int) -> Iterator[str]:
         if live != self._state.live_words:
             yield f"it counts {self._state.live_words} live words instead of {live}"
+
+    def _is_forgotten(self, word: bytes) -> bool:
+        """Return whether the next graph would lack a word."""
+        return not self._state.lexicon_version and not self._is_pending(word)
 
     def _is_pending(self, word: bytes) -> bool:
         return self._transaction.get(PENDING, bucket_key(self._state.bucket) + word) is not None
@@ -305,6 +329,69 @@ class TermsCheck:
     def _name(self, term_id: int) -> str:
         term = terms_numbered(self._transaction, self._state.bucket, [term_id]).get(term_id)
         return f"with the term id {term_id}" if term is None else _shown(term)
+
+
+class TagsCheck(TermsCheck):
+    """The rows under the number of the tags of a bucket, which are like those of words."""
+
+    def __init__(self, transaction: Transaction, state: BucketState, counts: TagCounts) -> None:
+        super().__init__(transaction, BucketState(state.bucket | TAGS_MARK, state.next_iid, counts.next_id))
+        self._counts = counts
+        self._held = 0
+
+    def faults(self) -> Iterator[str]:
+        """Yield the errors, a sentence each."""
+        return (
+            f"tags: {fault}"
+            for fault in chain(
+                self._word_faults(),
+                self._term_faults(),
+                self._row_faults(),
+                self._posting_faults(),
+                self._holder_faults(),
+                self._count_faults(),
+            )
+        )
+
+    def _live_faults(self, live: int) -> Iterator[str]:
+        return iter(())  # tags are not words of the bucket
+
+    def _is_forgotten(self, word: bytes) -> bool:
+        return False
+
+    def _row_faults(self) -> Iterator[str]:
+        bucket = owner_of(self._state.bucket)
+        there = ObjectsThere(self._transaction, bucket)
+        for key, packed in self._transaction.rows(TAGS, bucket_key(bucket)):
+            first, row = int.from_bytes(key[4:], "big") * OBJECTS_PER_TAG_ROW, TagRow(packed)
+            if row.pack() != packed:
+                yield f"the row of the objects from {first} on is not written as it is read"
+            for place in row.places():
+                iid, ids = first + place, row.of(place)
+                self._held += len(ids)
+                if iid not in there:
+                    yield f"object {iid} has tags, but does not exist"
+                yield from self._record_faults(iid, ObjectRecord.of(NO_NAME, [(id, 1, False, 0) for id in ids]))
+
+    def _count_faults(self) -> Iterator[str]:
+        counted = self._counts._replace(live=len(self._words), held=self._held)
+        if counted != self._counts:
+            held, right = (f"{counts.live} tags with {counts.held} holders" for counts in (self._counts, counted))
+            yield f"the bucket counts {held} instead of {right}"
+
+
+def tag_faults(transaction: Transaction, state: BucketState) -> Iterator[str]:
+    """Yield the errors of the tags of a bucket, a sentence each."""
+    fact = transaction.get(FACTS, fact_key(state.bucket, TAG_COUNTS))
+    prefix = bucket_key(state.bucket), bucket_key(state.bucket | TAGS_MARK)
+    rows = [transaction.first(table, key) for table, key in ((TAGS, prefix[0]), (WORDS, prefix[1]))]
+    if fact is None:
+        if any(row is not None and row[0].startswith(key) for row, key in zip(rows, prefix, strict=True)):
+            yield "it has tags, and no counters of them"
+        return
+    if uses.TAGS not in uses_of(transaction):
+        yield "it has tags, and the row 'uses' of meta does not name them"
+    yield from TagsCheck(transaction, state, unpack_tag_counts(fact)).faults()
 
 
 def _shown(name: bytes) -> str:

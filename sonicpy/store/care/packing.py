@@ -23,12 +23,14 @@ from sonicpy.store.disk.environment import DATA_FILE
 from sonicpy.store.disk.page_filler import PageFiller
 from sonicpy.store.disk.page_tree import Leaf, PageTrees
 from sonicpy.store.disk.transaction import (
+    COLUMNS,
     COMMON,
     IMPACTS,
     OBJECTS,
     OIDS,
     POSTINGS,
     TABLE_NAMES,
+    TAGS,
     TERMS,
     WORDS,
     StoredRow,
@@ -36,7 +38,7 @@ from sonicpy.store.disk.transaction import (
 )
 from sonicpy.store.views.view import View
 
-PACKED: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, OIDS)
+PACKED: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, OIDS, TAGS, COLUMNS)
 """The tables with many rows that share pages."""
 RANGE_LEAVES: Final = 32
 """Leaf pages of a range: about 4 ms."""

@@ -22,7 +22,7 @@ from sonicpy.store.changing.apply import apply_all
 from sonicpy.store.changing.mutations import FlushCollection
 from sonicpy.store.disk.transaction import BUCKET_TABLES, PENDING, SCOPES, StoredRow
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.keys import STAGING, collection_prefix, is_staged, scope_of
+from sonicpy.store.rows.keys import STAGING, TAGS_MARK, collection_prefix, is_staged, scope_of
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
 
@@ -75,10 +75,11 @@ class Restoration:
             for table in BUCKET_TABLES:
                 if table == PENDING:  # the graphs that are built will hold every word
                     continue
-                rows = self._source.transaction.rows(table, bucket_key(state.bucket))
-                while some := [(key[4:], row) for key, row in islice(rows, STEP_ROWS)]:
-                    self._do(_copying(_staged(number), table, some))
-                    yield
+                for mark in (0, TAGS_MARK):
+                    rows = self._source.transaction.rows(table, bucket_key(state.bucket | mark))
+                    while some := [(key[4:], row) for key, row in islice(rows, STEP_ROWS)]:
+                        self._do(_copying(_staged(number), table, mark, some))
+                        yield
         self._finish_steps()
 
     def staged_buckets(self) -> list[int]:
@@ -154,12 +155,12 @@ def _staging(scope: Scope, source: BucketState) -> RestoreStep:
     return stage
 
 
-def _copying(scope: Scope, table: int, rows: list[StoredRow]) -> RestoreStep:
+def _copying(scope: Scope, table: int, mark: int, rows: list[StoredRow]) -> RestoreStep:
     def copy(view: WriteView) -> None:
         state = view.bucket(*scope)
         if state is None:
             raise StoreError("a bucket that was being restored is gone; try again")
-        prefix = bucket_key(state.bucket)
+        prefix = bucket_key(state.bucket | mark)
         view.transaction.put_many(table, [(prefix + key, row) for key, row in rows])
 
     return copy

@@ -8,7 +8,8 @@ from sonicpy._native.keys import bucket_key
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.ids import Scope
-from sonicpy.store.care.check_terms import TermsCheck
+from sonicpy.store.care.check_columns import column_faults
+from sonicpy.store.care.check_terms import TermsCheck, tag_faults
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.slices import lasting_faults, slices
 from sonicpy.store.disk.transaction import (
@@ -26,6 +27,7 @@ from sonicpy.store.rows.keys import (
     BUCKET_MAX,
     bucket_of,
     is_staged,
+    owner_of,
     scope_key,
     scope_of,
 )
@@ -72,7 +74,8 @@ def bucket_faults(transaction: Transaction, scope: Scope) -> Iterator[str]:
         state = View(transaction).bucket(*scope)
         if state is not None:
             found = (field.faults(transaction, state) for field in FIELDS.values())
-            for fault in chain(TermsCheck(transaction, state).faults(), *found):
+            checked = TermsCheck(transaction, state).faults()
+            for fault in chain(checked, tag_faults(transaction, state), column_faults(transaction, state), *found):
                 yield f"{name}: {fault}"
     except (DamagedBytes, StoreError) as error:
         yield f"{name}: cannot be read to its end: {error}"
@@ -140,5 +143,5 @@ def _number_faults(transaction: Transaction, states: dict[Scope, BucketState]) -
             yield f"bucket number {number} is not below the next one, {following}"
     for table in BUCKET_TABLES:
         for number in buckets_in(transaction, table):
-            if number not in named and number not in dropped:
+            if (owner := owner_of(number)) not in named and owner not in dropped:
                 yield f"table {TABLE_NAMES[table].decode()} has rows of bucket {number}, which does not exist"

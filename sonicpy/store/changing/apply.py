@@ -19,9 +19,10 @@ from sonicpy.store.changing.mutations import (
     names_of,
 )
 from sonicpy.store.changing.remove_steps import drop_vectors, flush_collection, flush_object, settle, step
-from sonicpy.store.fields.all_fields import DIGESTS, FIELDS, VECTORS
+from sonicpy.store.fields.all_fields import DIGESTS, FIELDS, TAGS, VALUES, VECTORS
 from sonicpy.store.fields.field import FieldMode
 from sonicpy.store.rows.digests import NO_DIGEST
+from sonicpy.store.views.bucket_reader import find_object
 
 if TYPE_CHECKING:
     from sonicpy.store.views.write_view import WriteView
@@ -131,6 +132,12 @@ def _flush_collection(view: "WriteView", mutation: FlushCollection, in_steps: bo
 
 
 def _change_fields(view: "WriteView", mutation: ChangeFields, in_steps: bool) -> int:
+    """Change fields of a bucket or an object; of tags and values, return whether there was an object to change."""
+    changes_only = all(id in OF_EXISTING for id, _ in mutation.fields)
+    if mutation.oid and changes_only:
+        state = view.bucket(mutation.collection, mutation.bucket)
+        if state is None or find_object(view, state, mutation.oid) is None:
+            return 0
     writer, mode = writer_of(view, mutation.collection, mutation.bucket), FieldMode(mutation.mode)
     before = len(view.removals.vectors)
     for id, value in mutation.fields:
@@ -138,7 +145,7 @@ def _change_fields(view: "WriteView", mutation: ChangeFields, in_steps: bool) ->
     dropped = len(view.removals.vectors) - before
     if dropped and not in_steps:
         drop_vectors(view)
-    return dropped
+    return int(changes_only) if mutation.oid else dropped
 
 
 def _upsert(view: "WriteView", mutation: UpsertTerms, in_steps: bool) -> int:
@@ -152,7 +159,7 @@ def _upsert(view: "WriteView", mutation: UpsertTerms, in_steps: bool) -> int:
         if id == DIGESTS.id:
             digest = value
         else:
-            FIELDS[id].apply(writer, oid, FieldMode.REPLACE, value)
+            FIELDS[id].apply(writer, oid, FieldMode.ADD if id in BESIDE_TEXTS else FieldMode.REPLACE, value)
     if digest == NO_DIGEST:
         view.digests.end(writer.state.bucket, iid)
     else:
@@ -160,6 +167,10 @@ def _upsert(view: "WriteView", mutation: UpsertTerms, in_steps: bool) -> int:
     return 0
 
 
+OF_EXISTING = frozenset((TAGS.id, VALUES.id))
+"""Fields that make no object of their own."""
+BESIDE_TEXTS = OF_EXISTING | {VECTORS.id}
+"""Fields that an UPSERT without them keeps."""
 APPLY: "dict[type[Mutation], Callable[[WriteView, Any, bool], int]]" = {
     PopTerms: _pop,
     FlushObject: _flush_object,

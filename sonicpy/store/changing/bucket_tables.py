@@ -7,7 +7,10 @@ from sonicpy._native.bucket import PushWriter
 from sonicpy._native.impact_rows import ImpactRow, block_pairs
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW
-from sonicpy.store.disk.transaction import IMPACTS, OIDS, POSTINGS, StoredRow
+from sonicpy._native.remove_terms import RemoveTerms
+from sonicpy._native.varint import DamagedBytes
+from sonicpy.errors import StoreDamaged
+from sonicpy.store.disk.transaction import COMMON, IMPACTS, OIDS, POSTINGS, WORDS, StoredRow
 from sonicpy.store.disk.why import Why
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, block_position
@@ -107,6 +110,27 @@ class BucketTables:
     def write_blocks(self, rows: list[StoredRow]) -> None:
         """Write (key, block) pairs into `postings`."""
         self._transaction.put_many(POSTINGS, rows)
+
+    def change_words(self, change: RemoveTerms) -> None:
+        """Write the changed rows and postings of the words that an object loses, whose rows are in the tables.
+
+        The caller drops `change.deleted_terms`.
+        """
+        transaction = self._transaction
+        self._view.terms.forget(change.word_keys)
+        try:
+            needed = change.take_rows(stored_words(transaction, change.word_keys))
+            change.take_blocks(self.read_blocks(needed))
+        except DamagedBytes as error:
+            raise StoreDamaged(f"bucket {self._state.bucket}: {error}") from error
+        self.write_blocks(change.blocks)
+        if not self._view.by_association:
+            self.drop_impacts(change.deleted_blocks)
+        transaction.delete_many(POSTINGS, change.deleted_blocks)
+        transaction.put_many(WORDS, change.words())
+        transaction.put_many(COMMON, change.common)
+        transaction.delete_many(WORDS, change.deleted_words)
+        transaction.delete_many(COMMON, change.deleted_common)
 
     def put_impacts(self, blocks: list[StoredRow]) -> None:
         """Write the impacts of new blocks.

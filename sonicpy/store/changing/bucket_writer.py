@@ -1,5 +1,6 @@
 """One bucket inside the write transaction: PUSH, UPSERT, POP and FLUSHO change its words, postings and objects."""
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sonicpy._native.lengths import pack_length
@@ -7,20 +8,19 @@ from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.parts import JOINT_MARK
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.terms import PART, STOP, Terms
-from sonicpy._native.varint import DamagedBytes
-from sonicpy.errors import StoreDamaged
 from sonicpy.rules import FIRST, NEWEST, counts_letters
 from sonicpy.store.changing.bucket_tables import BucketTables
+from sonicpy.store.changing.tag_writer import TagWriter
+from sonicpy.store.changing.value_writer import ValueWriter
 from sonicpy.store.changing.vector_slots import VectorSlots
-from sonicpy.store.disk.transaction import COMMON, POSTINGS, REMOVED, WORDS
+from sonicpy.store.disk.transaction import REMOVED
 from sonicpy.store.disk.why import Why
-from sonicpy.store.fields.all_fields import beside_terms
+from sonicpy.store.fields.all_fields import TAGS, VALUES, beside_terms
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.keys import object_key
+from sonicpy.store.rows.keys import TAGS_MARK, object_key
 from sonicpy.store.rows.names import drop_stored_name, name_hash
 from sonicpy.store.rows.numbered_terms import drop_terms, terms_numbered
 from sonicpy.store.rows.removals import removed_key
-from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.bucket_reader import find_object
 
 if TYPE_CHECKING:
@@ -48,6 +48,17 @@ class BucketWriter:
         self.replace = self._replace_by_association if view.by_association else writer.replace
         """Give an object these terms, and take away all others; see `PushWriter.replace`."""
         self.vectors = VectorSlots(view, state)
+
+    @cached_property
+    def tags(self) -> TagWriter:
+        """Of its objects."""
+        tables = BucketTables(self.view, BucketState(self.state.bucket | TAGS_MARK))
+        return TagWriter(self.view, self.state, tables)
+
+    @cached_property
+    def values(self) -> ValueWriter:
+        """Of its objects."""
+        return ValueWriter(self.view, self.state)
 
     def count_languages(self, languages: bytes) -> None:
         """Count the languages of a text that was pushed, see `Terms.languages`; buckets of old rules count none."""
@@ -87,14 +98,15 @@ class BucketWriter:
         return None if found is None else found[0]
 
     def pop(self, oid: str, words: list[bytes]) -> int:
-        """Remove words from an object; delete it if none is left; return the number of removed words, except hidden
-        ones."""
+        """Remove words from an object; delete it if it holds nothing then; return the number of removed words, except
+        hidden ones."""
         self.view.flush_term_rows()
         found = find_object(self.view, self.state, oid)
         if found is None or (self.view.by_association and not len(found[1])):
             return 0  # Sonic's POP leaves an object alone that never held a word
         iid, record = found
-        return self._remove(iid, record, self._with_joints(record, words) if self._letters else words)
+        words = self._with_joints(record, words) if self._letters else words
+        return self._remove(iid, record, words, keeps_object=TAGS.holds(self, iid) or VALUES.holds(self, iid))
 
     def flush_object(self, oid: str) -> int:
         """Delete an object; return its number of words, hidden ones not counted."""
@@ -215,22 +227,8 @@ class BucketWriter:
 
     def _change_words(self, change: RemoveTerms) -> None:
         """Write the changed rows and postings of words."""
-        transaction = self._transaction
-        self.view.terms.forget(change.word_keys)
-        try:
-            needed = change.take_rows(stored_words(transaction, change.word_keys))
-            change.take_blocks(self._tables.read_blocks(needed))
-        except DamagedBytes as error:
-            raise StoreDamaged(f"bucket {self.state.bucket}: {error}") from error
-        self._tables.write_blocks(change.blocks)
-        if not self.view.by_association:
-            self._tables.drop_impacts(change.deleted_blocks)
-        transaction.delete_many(POSTINGS, change.deleted_blocks)
-        transaction.put_many(WORDS, change.words())
-        transaction.put_many(COMMON, change.common)
-        transaction.delete_many(WORDS, change.deleted_words)
-        transaction.delete_many(COMMON, change.deleted_common)
-        drop_terms(transaction, self.state.bucket, change.deleted_terms)
+        self._tables.change_words(change)
+        drop_terms(self._transaction, self.state.bucket, change.deleted_terms)
 
     def _drop_object(self, iid: int, record: ObjectRecord) -> None:
         for field in beside_terms():

@@ -18,6 +18,8 @@ from sonicpy.store.rows import uses
 from sonicpy.store.rows.uses import FIELD_RECORDS, check_known
 
 RECORD = "a record of the log"
+Fields = tuple[tuple[int, bytes], ...]
+"""Of each field its id in FIELDS, and its value."""
 MODES = frozenset(FieldMode)
 
 
@@ -94,7 +96,7 @@ class ChangeFields(NamedTuple):
     bucket: str
     oid: str
     mode: int
-    fields: tuple[tuple[int, bytes], ...]
+    fields: Fields
 
 
 class UpsertTerms(NamedTuple):

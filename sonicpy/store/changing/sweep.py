@@ -1,6 +1,7 @@
 """Deletes the rows of flushed buckets, a few at a time; their names are free since the flush."""
 
 from sonicpy.store.disk.transaction import BUCKET_TABLES, DROPPED
+from sonicpy.store.rows.keys import TAGS_MARK, bucket_key, bucket_of
 from sonicpy.store.views.write_view import WriteView
 
 
@@ -14,9 +15,10 @@ def sweep(view: WriteView, rows: int) -> bool:
         dropped = transaction.first(DROPPED, b"")
         if dropped is None:
             return False
-        for table in BUCKET_TABLES:
-            rows -= transaction.delete_rows(table, dropped[0], max(rows, 0))
-            if rows <= 0:
-                return True
+        for prefix in (dropped[0], bucket_key(bucket_of(dropped[0]) | TAGS_MARK)):
+            for table in BUCKET_TABLES:
+                rows -= transaction.delete_rows(table, prefix, max(rows, 0))
+                if rows <= 0:
+                    return True
         transaction.delete(DROPPED, dropped[0])
     return transaction.first(DROPPED, b"") is not None

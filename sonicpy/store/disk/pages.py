@@ -1,8 +1,10 @@
 """Reads a table in pages that grow, for callers that stop early."""
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from sonicpy.store.disk.transaction import StoredRow
+if TYPE_CHECKING:
+    from sonicpy.store.disk.transaction import StoredRow
 
 ROWS_FIRST = 32
 ROWS_MAX = 4_096
@@ -10,8 +12,8 @@ ROWS_MAX = 4_096
 
 
 def pages(
-    read: Callable[[bytes, int], list[StoredRow]], prefix: bytes, size: int = ROWS_FIRST, start: bytes = b""
-) -> Iterator[list[StoredRow]]:
+    read: "Callable[[bytes, int], list[StoredRow]]", prefix: bytes, size: int = ROWS_FIRST, start: bytes = b""
+) -> "Iterator[list[StoredRow]]":
     """Yield the rows whose keys begin with `prefix`, in key order.
 
     Args:

@@ -6,15 +6,19 @@ from typing import Final
 from sonicpy.store.fields.digest_field import Digests
 from sonicpy.store.fields.facts import Facts
 from sonicpy.store.fields.field import Field
+from sonicpy.store.fields.tag_field import Tags
 from sonicpy.store.fields.term_field import Terms
+from sonicpy.store.fields.value_field import Values
 from sonicpy.store.fields.vector_field import Vectors
 
 TERMS: Final = Terms()
 FACTS: Final = Facts()
 DIGESTS: Final = Digests()
 VECTORS: Final = Vectors()
+TAGS: Final = Tags()
+VALUES: Final = Values()
 
-FIELDS: Final[dict[int, Field]] = {field.id: field for field in (TERMS, FACTS, DIGESTS, VECTORS)}
+FIELDS: Final[dict[int, Field]] = {field.id: field for field in (TERMS, FACTS, DIGESTS, TAGS, VALUES, VECTORS)}
 """By the number in records; terms come first."""
 
 

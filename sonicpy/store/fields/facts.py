@@ -12,13 +12,17 @@ from sonicpy.store.fields.field import FieldMode, FieldWriter
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_rules import RULES
 from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.column_names import COLUMN_NAMES
 from sonicpy.store.rows.keys import fact_key
 from sonicpy.store.rows.meta import uses_of
+from sonicpy.store.rows.tag_counts import TAG_COUNTS
 
 if TYPE_CHECKING:
     from sonicpy.store.views.bucket_reader import BucketReader
 
 HEAD = Struct("<BI")
+OF_OBJECTS = frozenset((TAG_COUNTS, COLUMN_NAMES))
+"""Kinds that follow from what objects hold."""
 KEY_BYTES = 5
 """Of a bucket and a kind."""
 
@@ -36,9 +40,11 @@ class Facts:
             raise DamagedBytes(f"facts are of a bucket, not of the object {oid!r}")
         facts, view, bucket = unpack_facts(value), writer.view, writer.state.bucket
         if mode is FieldMode.REPLACE:
-            for kind in view.facts(bucket).keys() - facts.keys():
+            for kind in view.facts(bucket).keys() - facts.keys() - OF_OBJECTS:
                 view.set_fact(bucket, kind, None)
         for kind, fact in facts.items():
+            if kind in OF_OBJECTS:
+                raise DamagedBytes(f"a fact of the kind {kind} follows from objects")
             view.set_fact(bucket, kind, fact)
 
     def remove(self, writer: FieldWriter, iid: int, record: ObjectRecord) -> None:

@@ -16,7 +16,12 @@
     facts      bucket u32 | kind u8
     digests    bucket u32 | IID // 64 u40
     vectors    bucket u32 | column u8 | number of the row u40
+    tags       bucket u32 | IID // 64 u40
+    columns    bucket u32 | number of the column u8 | IID // 128 u40
     doomed     bucket u32        (dropped buckets whose rows are still to be deleted)
+
+The words, terms and postings of the tags of a bucket have the number of the bucket + 2**31: so no reader of its words
+meets them.
 
 The packers of the hot path are native (sonicpy._native.keys); the others are here.
 """
@@ -28,13 +33,18 @@ from sonicpy.ids import Scope
 __all__ = [
     "BUCKET_MAX",
     "STAGING",
+    "TAGS_MARK",
     "TERM_KEY_BYTES",
+    "VALUES_MARK",
     "after_collection",
     "block_key",
     "block_position",
     "bucket_key",
     "bucket_of",
     "collection_prefix",
+    "column_key",
+    "column_row_of",
+    "columns_prefix",
     "fact_key",
     "fact_kind",
     "iid_of",
@@ -43,13 +53,20 @@ __all__ = [
     "length_row_of",
     "part_number",
     "object_key",
+    "owner_of",
     "scope_key",
     "scope_of",
+    "tag_key",
     "term_key",
+    "window_id",
     "word_key",
 ]
 
 BUCKET_MAX = 0xFFFFFFFF
+TAGS_MARK = 1 << 31
+"""What the number of the rows of tags has more than that of their bucket."""
+VALUES_MARK = 1 << 30
+"""The same of the number under which values are cached; no row has it."""
 TERM_KEY_BYTES = 9
 """Bytes of the bucket and the term in the keys of `postings` and `impacts`."""
 
@@ -57,6 +74,7 @@ STAGING = ""
 """The collection of the staged buckets of a restore; see `restore`."""
 
 length_key = object_key  # the row number takes the place of an IID
+tag_key = object_key  # here, too
 
 
 def length_row_of(key: bytes) -> int:
@@ -105,6 +123,31 @@ def fact_key(bucket: int, kind: int) -> bytes:
 def fact_kind(key: bytes) -> int:
     """Return the kind that a key of `facts` names."""
     return key[4]
+
+
+def columns_prefix(bucket: int, column: int) -> bytes:
+    """Return the prefix of the keys of the rows of a column."""
+    return fact_key(bucket, column)
+
+
+def column_key(bucket: int, column: int, number: int) -> bytes:
+    """Return the key of a row of a column, by its number: IID // 128 of its objects."""
+    return columns_prefix(bucket, column) + number.to_bytes(5, "big")
+
+
+def column_row_of(key: bytes) -> int:
+    """Return the number of the row in a key of `columns`."""
+    return int.from_bytes(key[5:], "big")
+
+
+def window_id(column: int, iid: int) -> int:
+    """Return the number under which the window of a column that holds an object is cached, and noted as changed."""
+    return column << 20 | iid >> 12
+
+
+def owner_of(number: int) -> int:
+    """Return the number of the bucket that the rows with a number belong to: its own, or those of its tags."""
+    return number & (TAGS_MARK - 1)
 
 
 def block_position(key: bytes) -> int:

@@ -14,6 +14,8 @@ RULES_8: Final = "rules 8"
 FIELD_RECORDS: Final = "fields"
 DIGESTS: Final = "digests"
 VECTORS: Final = "vectors"
+TAGS: Final = "tags"
+VALUES: Final = "values"
 
 KNOWN: Final[dict[str, str]] = {
     FACTS: "the table `facts`: what holds for a bucket as a whole",
@@ -21,6 +23,8 @@ KNOWN: Final[dict[str, str]] = {
     FIELD_RECORDS: "records of kind 6, in the entries of a cluster's log: a mode and fields",
     DIGESTS: "the table `digests`: of the texts that UPSERT gave to objects; records of kind 8",
     VECTORS: "the table `vectors`: bits of vectors of objects; facts of kind 48; records of kind 12",
+    TAGS: "tags of objects: the table `tags`, and rows of words and postings under numbers of buckets from 2**31 on",
+    VALUES: "named values of objects: the table `columns`",
 }
 """Each name with its meaning."""
 

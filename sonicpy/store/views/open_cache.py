@@ -10,9 +10,13 @@ from sonicpy._native.term_rows import TermInfo
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import Touched
+from sonicpy.store.rows.keys import VALUES_MARK
 from sonicpy.store.rows.known_pending import KnownPending
-from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.beside_words import Owner
+from sonicpy.store.views.bucket_reader import BucketReader, TagReader, tag_counts, tags_state
 from sonicpy.store.views.cached_reader import CachedReader
+from sonicpy.store.views.cached_tags import CachedTagReader
+from sonicpy.store.views.column_reader import ColumnReader, stored_columns
 from sonicpy.store.views.read_cache import Changes, Snapshot, SnapshotCache, SnapshotSource, read_pending
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_view import WriteView
@@ -60,6 +64,25 @@ class OpenCache(SnapshotCache):
         """Return a reader of a bucket."""
         cache = self.of(state.bucket, self._view)
         return CachedReader(self._view, state, cache, OpenSource(self._view, state, cache, self))
+
+    def tag_reader(self, owner: Owner) -> TagReader | None:
+        """Return a reader of the tags of a bucket; None: no object has one."""
+        counts = tag_counts(owner)
+        if counts is None:
+            return None
+        state = tags_state(owner.state, counts)
+        cache = self.of(state.bucket, self._view)
+        return CachedTagReader(self._view, owner, counts, cache, OpenSource(self._view, state, cache, self))
+
+    def column_reader(self, owner: Owner) -> ColumnReader | None:
+        """Return a reader of the values of a bucket; None: there are none."""
+        columns = stored_columns(owner)
+        if columns is None:
+            return None
+        cache = self.of(owner.state.bucket | VALUES_MARK, self._view)
+        return ColumnReader(
+            self._view.transaction, owner.state, columns, cache, lambda size_bytes: self.note_read(size_bytes, cache)
+        )
 
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once.

@@ -22,14 +22,25 @@ from sonicpy.store.disk.pages import pages
 from sonicpy.store.disk.transaction import IMPACTS, LENGTHS, PENDING, Transaction
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import ChangesBetween, RecentChanges, Touched, changes_since
-from sonicpy.store.rows.keys import TERM_KEY_BYTES, block_key, bucket_key, length_key, length_row_of, term_key
+from sonicpy.store.rows.keys import (
+    TERM_KEY_BYTES,
+    VALUES_MARK,
+    block_key,
+    bucket_key,
+    length_key,
+    length_row_of,
+    term_key,
+)
 from sonicpy.store.rows.known_pending import PENDING_READ_MAX, KnownPending
 from sonicpy.store.rows.lengths import read_lengths
 from sonicpy.store.rows.meta import CHANGES
 from sonicpy.store.rows.names import find_new, oids_from, stored_names
 from sonicpy.store.rows.word_rows import stored_words
-from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.views.beside_words import Owner
+from sonicpy.store.views.bucket_reader import BucketReader, TagReader, tag_counts, tags_state
 from sonicpy.store.views.cached_reader import CachedReader
+from sonicpy.store.views.cached_tags import CachedTagReader
+from sonicpy.store.views.column_reader import ColumnReader, stored_columns
 from sonicpy.store.views.view import View
 
 Changes = ChangesBetween | dict[int, Touched]
@@ -250,6 +261,25 @@ class Snapshot(View):
         """Return a reader of a bucket that takes words, postings, OIDs and lengths from the cache."""
         cache = self.snapshot_cache.of(state.bucket, self)
         return CachedReader(self, state, cache, SnapshotSource(self, state, cache, self.snapshot_cache))
+
+    def tag_reader(self, owner: Owner) -> TagReader | None:
+        """Return a reader of the tags of a bucket through the cache; see `View`."""
+        counts, snapshots = tag_counts(owner), self.snapshot_cache
+        if counts is None:
+            return None
+        state = tags_state(owner.state, counts)
+        cache = snapshots.of(state.bucket, self)
+        return CachedTagReader(self, owner, counts, cache, SnapshotSource(self, state, cache, snapshots))
+
+    def column_reader(self, owner: Owner) -> ColumnReader | None:
+        """Return a reader of the values of a bucket through the cache; see `View`."""
+        columns, snapshots = stored_columns(owner), self.snapshot_cache
+        if columns is None:
+            return None
+        cache = snapshots.of(owner.state.bucket | VALUES_MARK, self)
+        return ColumnReader(
+            self.transaction, owner.state, columns, cache, lambda size_bytes: snapshots.note_read(size_bytes, cache)
+        )
 
     def named(self, state: BucketState, oid: bytes, hash: int) -> Iterable[int]:
         """Return the IIDs of the objects that may have an OID, by its `name_hash`."""

@@ -43,6 +43,9 @@ from sonicpy.store.rows.meta import EMPTIED, is_by_association, uses_of
 from sonicpy.store.rows.names import find_new, name_hash, stored_names
 from sonicpy.store.rows.numbered_terms import terms_numbered
 from sonicpy.store.rows.word_rows import stored_word_keys_from, stored_word_range, stored_words, stored_words_from
+from sonicpy.store.views.beside_words import Owner
+from sonicpy.store.views.bucket_reader import TagReader, tag_counts
+from sonicpy.store.views.column_reader import ColumnReader, stored_columns
 
 
 class ViewCache:
@@ -228,6 +231,16 @@ class View:
     def growing_pending_words(self, state: BucketState) -> KnownPending | None:
         """Return the words of `pending_words` as a growing list; None, because a view without a cache has none."""
         return None
+
+    def tag_reader(self, owner: Owner) -> TagReader | None:
+        """Return a reader of the tags of a bucket that `owner` reads; None: no object has one."""
+        counts = tag_counts(owner)
+        return None if counts is None else TagReader(self, owner, counts)
+
+    def column_reader(self, owner: Owner) -> ColumnReader | None:
+        """Return a reader of the values of a bucket that `owner` reads; None: there are none."""
+        columns = stored_columns(owner)
+        return None if columns is None else ColumnReader(self.transaction, owner.state, columns)
 
     # -- for maintenance and reports: what committed tables hold ---------------------------------------------------
 

@@ -33,7 +33,7 @@ from sonicpy.store.disk.why import Why
 from sonicpy.store.rows import bucket_rules, uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import Touched
-from sonicpy.store.rows.keys import bucket_of, fact_key, length_key, object_key, scope_key
+from sonicpy.store.rows.keys import TAGS_MARK, bucket_of, fact_key, length_key, object_key, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.language_counts import LANGUAGES, add_languages
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
@@ -42,7 +42,10 @@ from sonicpy.store.rows.names import NewNames, new_names, stored_names
 from sonicpy.store.rows.numbered_terms import few_terms_numbered, put_terms
 from sonicpy.store.rows.removals import Removals
 from sonicpy.store.views import open_words
+from sonicpy.store.views.beside_words import Owner
+from sonicpy.store.views.bucket_reader import TagReader
 from sonicpy.store.views.cached_reader import CachedReader
+from sonicpy.store.views.column_reader import ColumnReader
 from sonicpy.store.views.digest_writer import DigestWriter
 from sonicpy.store.views.vector_rows import VectorRows
 from sonicpy.store.views.view import View
@@ -55,6 +58,8 @@ class ReadRows(Protocol):
     def reader(self, state: BucketState) -> CachedReader: ...
     def pending_words(self, state: BucketState) -> list[bytes]: ...
     def growing_pending_words(self, state: BucketState) -> KnownPending | None: ...
+    def tag_reader(self, owner: Owner) -> TagReader | None: ...
+    def column_reader(self, owner: Owner) -> ColumnReader | None: ...
 
 
 class WriteView(View):
@@ -94,6 +99,7 @@ class WriteView(View):
         self._changed_buckets: set[int] = set()  # rows of these may still have to be written
         self._required: set[str] = set()  # names that `meta` lists already
         self.digests = DigestWriter(self)
+        self._used: frozenset[str] | None = None  # what it listed before; None: not read
 
     def add_terms(self, bucket: int, terms: list[tuple[int, bytes]]) -> None:
         """Add (term id, term) pairs of new words, by rising term id; sixteen of them share a row, written once."""
@@ -203,6 +209,7 @@ class WriteView(View):
         self._forget_state((collection, bucket))
         self.flush_term_rows()
         self._write_cache.forget(state.bucket)
+        self._write_cache.forget(state.bucket | TAGS_MARK)
         self._write_cache.flushed[state.bucket] = state.lexicon_version
         self._write_cache.has_dropped = True
         self._changed_buckets.discard(state.bucket)
@@ -247,6 +254,16 @@ class WriteView(View):
         if name not in self._required:
             require(self.transaction, name)
             self._required.add(name)
+
+    def is_used(self, name: str) -> bool:
+        """Return whether the store uses a name of `uses.KNOWN`, in this transaction or from before."""
+        if self._used is None:
+            self._used = self.uses()
+        return name in self._required or name in self._used
+
+    def touch(self, number: int) -> None:
+        """Note that rows of a bucket change, or those under the number of its tags: readers look at them again."""
+        self.touched.setdefault(number, Touched())
 
     def fact(self, bucket: int, kind: int) -> bytes | None:
         """Return the fact of a bucket, by its number, of a kind; None: there is none."""
@@ -353,6 +370,14 @@ class WriteView(View):
         """Return a reader of a bucket with the cache, which must exist."""
         assert self.open_cache is not None
         return self.open_cache.reader(state)
+
+    def tag_reader(self, owner: Owner) -> TagReader | None:
+        """Return a reader of the tags of a bucket, through the cache if there is one; see `View`."""
+        return super().tag_reader(owner) if self.open_cache is None else self.open_cache.tag_reader(owner)
+
+    def column_reader(self, owner: Owner) -> ColumnReader | None:
+        """Return a reader of the values of a bucket, through the cache if there is one; see `View`."""
+        return super().column_reader(owner) if self.open_cache is None else self.open_cache.column_reader(owner)
 
     def pending_words(self, state: BucketState) -> list[bytes]:
         """Return the words of a bucket that appeared or vanished since its graph was built, perhaps more than once."""

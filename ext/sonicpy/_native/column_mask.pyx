@@ -1,0 +1,232 @@
+"""Masks of values: ranges, sets, and points near another one. The lowest and the highest value of a window settle most."""
+
+cimport cython
+from libc.math cimport cos
+from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
+
+from sonicpy._native.bits cimport lowest_bit
+from sonicpy._native.column_window cimport ColumnWindow
+from sonicpy._native.mask cimport Mask
+from sonicpy._native.memory cimport zeroed
+from sonicpy._native.sphere cimport Place, chord, latitude_of, longitude_of, place_of
+from sonicpy._native.windows cimport ROW_BYTES, WINDOW_BITS, WINDOW_OBJECTS, WINDOW_WORDS
+
+from sonicpy._native.sphere import chord_of_meters
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    /* Set a bit for each of 4,096 numbers from `low` on, and not above it by more than `span`. */
+    static inline void sonicpy_within(const uint32_t *numbers, uint32_t low, uint32_t span, uint64_t *out) {
+        for (int word = 0; word < 64; word++, numbers += 64) {
+            uint8_t some[64];
+            uint64_t bits = 0;
+            for (int place = 0; place < 64; place++)
+                some[place] = (uint32_t) (numbers[place] - low) <= span;
+            for (int part = 0; part < 8; part++) {
+                uint64_t eight;
+                __builtin_memcpy(&eight, some + 8 * part, 8);
+                bits |= (eight * 0x0102040810204080ull >> 56) << 8 * part;
+            }
+            out[word] = bits;
+        }
+    }
+    """
+    void within "sonicpy_within"(const uint32_t *numbers, uint32_t low, uint32_t span, uint64_t *out) noexcept nogil
+
+cdef int64_t UNITS = 10_000_000  # of a degree
+cdef double METERS_OF_DEGREE = 111_195.0
+
+
+cdef ColumnWindow window_of(list windows, Py_ssize_t window):
+    return <ColumnWindow> windows[window] if window < len(windows) else None
+
+
+@cython.final
+cdef class InRange(Mask):
+    """The objects with a value in a range.
+
+    Args:
+        columns: the ColumnWindow of each window, None where there is no value.
+        low, high: of the range, which has both.
+    """
+
+    cdef list columns
+    cdef int64_t low, high
+
+    def __init__(self, Py_ssize_t windows, list columns not None, int64_t low, int64_t high):
+        self.columns, self.low, self.high = columns, low, high
+
+    cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
+        cdef ColumnWindow column = window_of(self.columns, window)
+        cdef Py_ssize_t word
+        cdef uint64_t some = 0, left
+        cdef int place
+        if column is None or self.low > self.high or self.high < column.lowest or self.low > column.highest:
+            return 0
+        column.decode()
+        if self.low <= column.lowest and column.highest <= self.high:
+            memcpy(bits, column.bits, ROW_BYTES)
+            return 1
+        if column.narrow != NULL:
+            within(
+                column.narrow,
+                <uint32_t> (<uint64_t> max(self.low, column.lowest) - <uint64_t> column.lowest),
+                <uint32_t> (<uint64_t> min(self.high, column.highest) - <uint64_t> max(self.low, column.lowest)),
+                bits,
+            )
+            for word in range(WINDOW_WORDS):
+                bits[word] &= column.bits[word]
+                some |= bits[word]
+            return some != 0
+        for word in range(WINDOW_WORDS):
+            bits[word], left = 0, column.bits[word]
+            while left:
+                place = lowest_bit(left)
+                left &= left - 1
+                if self.low <= column.wide[word << 6 | place] <= self.high:
+                    bits[word] |= <uint64_t> 1 << place
+            some |= bits[word]
+        return some != 0
+
+    cdef bint holds(self, uint32_t iid) except -1:
+        cdef ColumnWindow column = window_of(self.columns, iid >> WINDOW_BITS)
+        cdef int place = iid & (WINDOW_OBJECTS - 1)
+        if column is None or self.low > self.high or self.high < column.lowest or self.low > column.highest:
+            return False
+        column.decode()
+        return column.has(place) and self.low <= column.at(place) <= self.high
+
+
+@cython.final
+cdef class OneOf(Mask):
+    """The objects with one of some values.
+
+    Args:
+        columns: as in InRange.
+        values: rising.
+    """
+
+    cdef list columns
+    cdef int64_t *values
+    cdef Py_ssize_t number
+
+    def __init__(self, Py_ssize_t windows, list columns not None, values not None):
+        cdef Py_ssize_t at
+        self.columns = columns
+        self.number = len(values)
+        self.values = <int64_t *> zeroed(self.number, sizeof(int64_t))
+        for at in range(self.number):
+            self.values[at] = values[at]
+
+    def __dealloc__(self):
+        free(self.values)
+
+    cdef inline bint lists(self, int64_t value) noexcept nogil:
+        cdef Py_ssize_t low = 0, high = self.number, middle
+        while low < high:
+            middle = (low + high) // 2
+            if self.values[middle] < value:
+                low = middle + 1
+            else:
+                high = middle
+        return low < self.number and self.values[low] == value
+
+    cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
+        cdef ColumnWindow column = window_of(self.columns, window)
+        cdef Py_ssize_t word
+        cdef uint64_t some = 0, left
+        cdef int place
+        if column is None or not self.number:
+            return 0
+        if self.values[self.number - 1] < column.lowest or self.values[0] > column.highest:
+            return 0
+        column.decode()
+        for word in range(WINDOW_WORDS):
+            bits[word], left = 0, column.bits[word]
+            while left:
+                place = lowest_bit(left)
+                left &= left - 1
+                if self.lists(column.at(<int> (word << 6 | place))):
+                    bits[word] |= <uint64_t> 1 << place
+            some |= bits[word]
+        return some != 0
+
+    cdef bint holds(self, uint32_t iid) except -1:
+        cdef ColumnWindow column = window_of(self.columns, iid >> WINDOW_BITS)
+        cdef int place = iid & (WINDOW_OBJECTS - 1)
+        if column is None:
+            return False
+        column.decode()
+        return column.has(place) and self.lists(column.at(place))
+
+
+@cython.final
+cdef class Near(Mask):
+    """The objects whose point is near another one.
+
+    Args:
+        columns: as in InRange; of packed points.
+        point: packed; the centre.
+        meters: the distance, at most.
+    """
+
+    cdef list columns
+    cdef Place centre
+    cdef int64_t most  # the square of the longest chord
+    cdef int64_t south, north  # no point beyond is near
+    cdef int64_t longitude, aside  # nor one that is further to the east or west
+
+    def __init__(self, Py_ssize_t windows, list columns not None, int64_t point, double meters):
+        cdef double degrees = meters / METERS_OF_DEGREE * 1.001 + 0.001, slope
+        self.columns = columns
+        place_of(point, &self.centre)
+        self.most = chord_of_meters(meters)
+        self.south = latitude_of(point) - <int64_t> (degrees * UNITS)
+        self.north = latitude_of(point) + <int64_t> (degrees * UNITS)
+        self.longitude = longitude_of(point)
+        self.aside = 360 * UNITS
+        if self.south > -89 * UNITS and self.north < 89 * UNITS:
+            slope = cos(max(abs(self.south), abs(self.north)) / <double> UNITS * 0.017453292519943295)
+            self.aside = <int64_t> min(degrees / slope * UNITS, 360.0 * UNITS)
+
+    cdef inline bint is_near(self, int64_t point) noexcept nogil:
+        cdef Place place
+        cdef int64_t aside, other
+        if latitude_of(point) < self.south or latitude_of(point) > self.north:
+            return False
+        aside = longitude_of(point) - self.longitude
+        aside = -aside if aside < 0 else aside
+        other = 360 * UNITS - aside
+        if aside > self.aside and other > self.aside:
+            return False
+        place_of(point, &place)
+        return chord(&place, &self.centre) <= self.most
+
+    cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
+        cdef ColumnWindow column = window_of(self.columns, window)
+        cdef Py_ssize_t word
+        cdef uint64_t some = 0, left
+        cdef int place
+        if column is None or latitude_of(column.highest) < self.south or latitude_of(column.lowest) > self.north:
+            return 0
+        column.decode()
+        for word in range(WINDOW_WORDS):
+            bits[word], left = 0, column.bits[word]
+            while left:
+                place = lowest_bit(left)
+                left &= left - 1
+                if self.is_near(column.at(<int> (word << 6 | place))):
+                    bits[word] |= <uint64_t> 1 << place
+            some |= bits[word]
+        return some != 0
+
+    cdef bint holds(self, uint32_t iid) except -1:
+        cdef ColumnWindow column = window_of(self.columns, iid >> WINDOW_BITS)
+        cdef int place = iid & (WINDOW_OBJECTS - 1)
+        if column is None:
+            return False
+        column.decode()
+        return column.has(place) and self.is_near(column.at(place))

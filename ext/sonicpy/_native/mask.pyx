@@ -1,0 +1,321 @@
+"""Masks: the objects that pass a filter, a bit for each object of a window, made when a query comes to the window.
+
+A mask is a tree: conditions of tags and values (term_mask.pyx, column_mask.pyx), joined here. Only the root keeps the
+windows that were made.
+"""
+
+cimport cython
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from sonicpy._native.bits cimport count_bits, highest_bit, lowest_bit
+from sonicpy._native.bm25 cimport packed_length
+from sonicpy._native.length_masks cimport LengthMasks
+from sonicpy._native.memory cimport zeroed
+from sonicpy._native.windows cimport ROW_BYTES, WINDOW_BITS, WINDOW_OBJECTS, WINDOW_WORDS
+
+
+cdef class Mask:
+    """Objects of a bucket.
+
+    Args:
+        windows: their number; no object behind them is in the mask.
+    """
+
+    def __cinit__(self, Py_ssize_t windows, *arguments):
+        self.count = max(windows, 0)
+        self.made = <uint64_t **> zeroed(self.count, sizeof(uint64_t *))
+        self.room = <uint64_t *> zeroed(WINDOW_WORDS, sizeof(uint64_t))
+
+    def __dealloc__(self):
+        cdef Py_ssize_t window
+        if self.made != NULL:
+            for window in range(self.count):
+                if self.made[window] != self.room:
+                    free(self.made[window])
+        free(self.made)
+        free(self.room)
+
+    cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
+        """Write the bits of a window; return whether there are any."""
+        raise NotImplementedError
+
+    cdef bint holds(self, uint32_t iid) except -1:
+        """Return whether an object is in the mask, without making its window where that costs more."""
+        cdef const uint64_t *bits = self.at(iid >> WINDOW_BITS)
+        return bits[(iid & WINDOW_OBJECTS - 1) >> 6] >> (iid & 63) & 1
+
+    cdef const uint64_t *at(self, int64_t window) except NULL:
+        """Return the bits of a window."""
+        cdef uint64_t *bits
+        if window >= self.count:
+            return self.room
+        if self.made[window] == NULL:
+            bits = <uint64_t *> malloc(ROW_BYTES)
+            if bits == NULL:
+                raise MemoryError
+            try:
+                if not self.mark(window, bits):
+                    free(bits)
+                    bits = self.room
+            except BaseException:
+                free(bits)
+                raise
+            self.made[window] = bits
+        return self.made[window]
+
+    cdef const uint64_t *some(self, int64_t window) except? NULL:
+        """Return the bits of a window; NULL: there are none."""
+        cdef const uint64_t *bits = self.at(window)
+        return bits if bits != self.room else NULL
+
+    cdef bint passes(self, uint32_t iid) except -1:
+        """Return whether an object is in the mask."""
+        cdef int64_t window = iid >> WINDOW_BITS
+        if window >= self.count:
+            return False
+        if self.made[window] == NULL:
+            return self.holds(iid)
+        return self.made[window][(iid & WINDOW_OBJECTS - 1) >> 6] >> (iid & 63) & 1
+
+    def total(self) -> int:
+        """Return the number of objects."""
+        cdef Py_ssize_t window, word
+        cdef const uint64_t *bits
+        cdef uint64_t found = 0
+        for window in range(self.count):
+            bits = self.some(window)
+            if bits != NULL:
+                for word in range(WINDOW_WORDS):
+                    found += count_bits(bits[word])
+        return found
+
+    def newest(self, Py_ssize_t wanted, uint64_t below=1 << 32) -> list:
+        """Return the IIDs of the newest `wanted` objects, newest first.
+
+        Args:
+            below: only those with a lower IID.
+        """
+        cdef list found = []
+        cdef int64_t window = min(<int64_t> self.count, <int64_t> ((below + WINDOW_OBJECTS - 1) >> WINDOW_BITS)) - 1
+        cdef Py_ssize_t word
+        cdef const uint64_t *bits
+        cdef uint64_t left
+        cdef uint64_t iid
+        while window >= 0 and len(found) < wanted:
+            bits = self.some(window)
+            if bits != NULL:
+                for word in range(WINDOW_WORDS - 1, -1, -1):
+                    left = bits[word]
+                    while left and len(found) < wanted:
+                        iid = <uint64_t> window << WINDOW_BITS | word << 6 | highest_bit(left)
+                        left &= ~(<uint64_t> 1 << (iid & 63))
+                        if iid < below:
+                            found.append(iid)
+            window -= 1
+        return found
+
+    def has(self, uint32_t iid) -> bool:
+        """Return whether an object is in the mask."""
+        return self.passes(iid)
+
+
+@cython.final
+cdef class AllOf(Mask):
+    """The objects that are in every one of some masks.
+
+    Args:
+        masks: at least one; those that are cheap to make, and hold few objects, come first.
+    """
+
+    cdef list masks
+
+    def __init__(self, Py_ssize_t windows, list masks not None):
+        if not masks:
+            raise ValueError("a mask of all of no masks has no bound")
+        self.masks = masks
+
+    cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
+        cdef uint64_t more[WINDOW_WORDS]
+        cdef uint64_t some
+        cdef Py_ssize_t number, word
+        if not (<Mask> self.masks[0]).mark(window, bits):
+            return 0
+        for number in range(1, len(self.masks)):
+            if not (<Mask> self.masks[number]).mark(window, more):
+                return 0
+            some = 0
+            for word in range(WINDOW_WORDS):
+                bits[word] &= more[word]
+                some |= bits[word]
+            if not some:
+                return 0
+        return 1
+
+    cdef bint holds(self, uint32_t iid) except -1:
+        cdef Mask each
+        for each in self.masks:
+            if not each.holds(iid):
+                return False
+        return True
+
+
+@cython.final
+cdef class AnyOf(Mask):
+    """The objects that are in one of some masks."""
+
+    cdef list masks
+
+    def __init__(self, Py_ssize_t windows, list masks not None):
+        self.masks = masks
+
+    cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
+        cdef uint64_t more[WINDOW_WORDS]
+        cdef Mask each
+        cdef Py_ssize_t word
+        cdef int found = 0
+        memset(bits, 0, ROW_BYTES)
+        for each in self.masks:
+            if each.mark(window, more):
+                found = 1
+                for word in range(WINDOW_WORDS):
+                    bits[word] |= more[word]
+        return found
+
+    cdef bint holds(self, uint32_t iid) except -1:
+        cdef Mask each
+        for each in self.masks:
+            if each.holds(iid):
+                return True
+        return False
+
+
+@cython.final
+cdef class NotIn(Mask):
+    """The numbers that are not in a mask; not each of them need be that of an object."""
+
+    cdef Mask mask
+
+    def __init__(self, Py_ssize_t windows, Mask mask not None):
+        self.mask = mask
+
+    cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
+        cdef Py_ssize_t word
+        cdef uint64_t some = 0
+        if not self.mask.mark(window, bits):
+            memset(bits, 0xFF, ROW_BYTES)
+            return 1
+        for word in range(WINDOW_WORDS):
+            bits[word] = ~bits[word]
+            some |= bits[word]
+        return some != 0
+
+    cdef bint holds(self, uint32_t iid) except -1:
+        return not self.mask.holds(iid)
+
+
+cdef class Bits(Mask):
+    """Objects that are known one by one.
+
+    Args:
+        iids: of the objects.
+    """
+
+    def __cinit__(self, Py_ssize_t windows, *arguments):
+        self.all_bits = <uint64_t *> zeroed(self.count * WINDOW_WORDS, sizeof(uint64_t))
+
+    def __init__(self, Py_ssize_t windows, iids=()):
+        cdef uint64_t iid
+        for iid in iids:
+            if iid >> WINDOW_BITS < <uint64_t> self.count:
+                self.all_bits[iid >> 6] |= <uint64_t> 1 << (iid & 63)
+
+    def __dealloc__(self):
+        free(self.all_bits)
+
+    cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
+        cdef Py_ssize_t word
+        cdef uint64_t some = 0
+        memcpy(bits, self.all_bits + window * WINDOW_WORDS, ROW_BYTES)
+        for word in range(WINDOW_WORDS):
+            some |= bits[word]
+        return some != 0
+
+    cdef const uint64_t *at(self, int64_t window) except NULL:
+        return self.all_bits + window * WINDOW_WORDS if window < self.count else self.room
+
+    cdef bint holds(self, uint32_t iid) except -1:
+        return iid >> WINDOW_BITS < <uint64_t> self.count and self.all_bits[iid >> 6] >> (iid & 63) & 1
+
+
+def iids_of(Mask mask not None, Py_ssize_t most) -> list:
+    """Return the IIDs of a mask, rising, at most `most`."""
+    cdef list found = []
+    cdef Py_ssize_t window, word
+    cdef const uint64_t *bits
+    cdef uint64_t left
+    for window in range(mask.count):
+        bits = mask.some(window)
+        if bits == NULL:
+            continue
+        for word in range(WINDOW_WORDS):
+            left = bits[word]
+            while left:
+                if len(found) >= most:
+                    return found
+                found.append(<uint64_t> window << WINDOW_BITS | word << 6 | lowest_bit(left))
+                left &= left - 1
+    return found
+
+
+@cython.final
+cdef class Alive(Mask):
+    """The objects of a bucket.
+
+    Args:
+        lengths: LengthMasks of the bucket: objects with a length hold words.
+        others: IIDs of those that hold none.
+    """
+
+    cdef LengthMasks lengths
+    cdef Bits others
+
+    def __init__(self, Py_ssize_t windows, LengthMasks lengths not None, others=()):
+        self.lengths = lengths
+        self.others = Bits(windows, others)
+
+    cdef int mark(self, Py_ssize_t window, uint64_t *bits) except -1:
+        cdef uint64_t some = 0
+        cdef Py_ssize_t word
+        if window << WINDOW_BITS < self.lengths.packed.count:
+            self.lengths.mark(1, window, bits)
+        else:
+            memset(bits, 0xFF, ROW_BYTES)
+        for word in range(WINDOW_WORDS):
+            bits[word] = ~bits[word] | self.others.all_bits[window * WINDOW_WORDS + word]
+            some |= bits[word]
+        return some != 0
+
+    cdef bint holds(self, uint32_t iid) except -1:
+        return packed_length(&self.lengths.packed, iid) != 0 or self.others.holds(iid)
+
+
+def both(Mask mask not None, Mask other not None) -> Bits:
+    """Return the objects that are in two masks."""
+    cdef Bits found = Bits(mask.count)
+    cdef Py_ssize_t window, word
+    cdef const uint64_t *one
+    cdef const uint64_t *two
+    for window in range(mask.count):
+        one = mask.some(window)
+        two = other.some(window) if one != NULL else NULL
+        if two != NULL:
+            for word in range(WINDOW_WORDS):
+                found.all_bits[window * WINDOW_WORDS + word] = one[word] & two[word]
+    return found
+
+
+def settled(Mask mask not None) -> Bits:
+    """Return the objects of a mask, all of them known."""
+    return mask if isinstance(mask, Bits) else both(mask, mask)

@@ -1,0 +1,21 @@
+"""Rows of `tags`, for native code."""
+
+from libc.stdint cimport uint8_t, uint64_t
+
+cdef enum:
+    TAG_PLACES = 64  # objects that share a row
+    OBJECT_TAGS_MAX = 255  # far more than an object may have
+
+
+cdef struct TagLists:  # of one row
+    int counts[TAG_PLACES]  # of the tags of each object
+    const uint64_t *ids[TAG_PLACES]  # rising; objects with the same tags may share them
+
+
+cdef class TagRow:
+    cdef TagLists lists
+    cdef uint64_t *_room
+    cdef Py_ssize_t _used, _size
+
+    cdef int read(self, const uint8_t *row, Py_ssize_t size) except -1
+    cdef int make_room(self, Py_ssize_t ids) except -1

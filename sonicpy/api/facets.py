@@ -1,0 +1,95 @@
+"""Facets: how many of the objects that answer hold each tag, or have a value in each range."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+
+class RangeCount(NamedTuple):
+    """The objects with a value from `low` up to `high`, which it leaves out.
+
+    Attributes:
+        low, high: None: no bound.
+        count: of objects.
+    """
+
+    low: int | None
+    high: int | None
+    count: int
+
+
+class Facets(NamedTuple):
+    """The counts of facets over all objects that answer.
+
+    Attributes:
+        total: the number of all objects that answer.
+        tags: by the beginning of tags, such as "size:": tags and the number of objects that hold each, most first.
+        ranges: by the name of values: the number of objects in each range that has any.
+    """
+
+    total: int
+    tags: Mapping[str, Mapping[str, int]]
+    ranges: Mapping[str, Sequence[RangeCount]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facets for JSON."""
+        return {
+            "total": self.total,
+            "tags": {name: dict(counts) for name, counts in self.tags.items()},
+            "ranges": {name: [list(each) for each in counts] for name, counts in self.ranges.items()},
+        }
+
+    def to_json(self) -> str:
+        """Return the facets as one line of JSON in ASCII."""
+        return json.dumps(self.to_dict(), separators=(",", ":"))
+
+    def without_tags(self) -> "Facets":
+        """Return the facets with no tag."""
+        return self._replace(tags={name: {} for name in self.tags})
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> "Facets":
+        """Return the facets that `to_dict` returned."""
+        ranges = {name: [RangeCount(*each) for each in counts] for name, counts in plain["ranges"].items()}
+        return cls(plain["total"], plain["tags"], ranges)
+
+    @classmethod
+    def from_json(cls, line: str) -> "Facets":
+        """Return the facets that `to_json` returned. Raises ValueError."""
+        return cls.from_dict(json.loads(line))
+
+
+def merged(parts: Sequence[Facets], limit: int) -> Facets:
+    """Return the facets of all parts of a bucket together.
+
+    Args:
+        parts: each with all of its tags.
+        limit: the number of tags of a facet, at most.
+    """
+    tags: dict[str, dict[str, int]] = {}
+    ranges: dict[str, dict[tuple[int | None, int | None], int]] = {}
+    for part in parts:
+        for name, counts in part.tags.items():
+            sums = tags.setdefault(name, {})
+            for tag, count in counts.items():
+                sums[tag] = sums.get(tag, 0) + count
+        for name, rows in part.ranges.items():
+            found = ranges.setdefault(name, {})
+            for low, high, count in rows:
+                found[low, high] = found.get((low, high), 0) + count
+    return Facets(
+        sum(part.total for part in parts),
+        {name: most_first(counts, limit) for name, counts in tags.items()},
+        {name: in_order(counts) for name, counts in ranges.items()},
+    )
+
+
+def most_first(counts: Mapping[str, int], limit: int) -> dict[str, int]:
+    """Return the `limit` highest counts, those of equal counts in the order of their names."""
+    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:limit])
+
+
+def in_order(counts: Mapping[tuple[int | None, int | None], int]) -> list[RangeCount]:
+    """Return the ranges that rise."""
+    found = [RangeCount(low, high, count) for (low, high), count in counts.items()]
+    return sorted(found, key=lambda one: (one.low is not None, one.low or 0))

@@ -1,0 +1,74 @@
+"""Filters, orders and facets over a bucket that is spread: each part answers for its objects, and answers are merged."""
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sonicpy.arguments import nothing_behind
+from sonicpy.channel import replies
+from sonicpy.channel.commands import CountFacets, Query
+from sonicpy.cluster.peers.questions import Question
+from sonicpy.filters.sorting import NEWEST, facets_of
+from sonicpy.index.search.faceting import merge_facets, no_facets
+from sonicpy.index.search.plan import Plan, to_plain
+from sonicpy.index.search.refine import merge_sorted
+from sonicpy.search import Search
+
+if TYPE_CHECKING:
+    from sonicpy.cluster.node.desk import Desk
+    from sonicpy.cluster.node.places import Places
+
+Ask = Callable[..., Awaitable[list[bytes]]]
+"""Asks all parts of a bucket: (collection, bucket, kind of question, fields) -> answers."""
+PlanOf = Callable[[Any], Awaitable[Plan | None]]
+"""Returns the plan of a search; None: its text has no words."""
+
+
+class RefinedSpread:
+    """Answers commands with filters, orders or facets.
+
+    Args:
+        ask: see `Ask`.
+        plan_of: see `PlanOf`.
+    """
+
+    def __init__(self, desk: "Desk", places: "Places", ask: Ask, plan_of: PlanOf) -> None:
+        self._desk = desk
+        self._places = places
+        self._ask = ask
+        self._plan_of = plan_of
+
+    async def query(self, command: Query) -> bytes:
+        """Return the reply to a QUERY with an order of its own, or with a filter and no text."""
+        plan = None
+        if command.text.strip():
+            plan = await self._plan_of(command)
+            if plan is None:
+                return replies.hits([], 0 if command.total else None, scores=command.scores)
+        behind = None if command.after is None else await self._behind(command, command.after)
+        fields = (list(Search(*command)), None if plan is None else to_plain(plan), behind)
+        found = [json.loads(answer) for answer in await self._ask(*command.scope, "spread_sorted", *fields)]
+        names = merge_sorted([rows for rows, _ in found], command.limit, command.offset)
+        total = sum(int(count) for _, count in found) if command.total else None
+        whole = total if command.whole else None
+        return replies.hits([(name, None) for name in names], total, scores=command.scores, whole=whole)
+
+    async def facets(self, command: CountFacets) -> bytes:
+        """Return the reply to FACETS."""
+        plan = None
+        if command.text.strip():
+            plan = await self._plan_of(command.search)
+            if plan is None:
+                return replies.result(no_facets(facets_of(command.of, command.ranges)).to_json())
+        fields = (list(command), None if plan is None else to_plain(plan))
+        answers = await self._ask(*command.scope, "spread_facets", *fields)
+        return replies.result(merge_facets(list(map(json.loads, answers)), command.limit).to_json())
+
+    async def _behind(self, command: Query, name: str) -> Sequence[Any]:
+        """Return the key, the age and the name of the object that a page follows, from the part that holds it."""
+        partition = self._places.partition_of(*command.scope, name)
+        question = Question("spread_place", (*command.scope, name, command.sort or NEWEST))
+        found: Sequence[Any] | None = json.loads(await self._desk.ask(partition, question))
+        if found is None:
+            raise nothing_behind(command.bucket, name)
+        return found

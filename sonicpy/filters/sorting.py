@@ -1,0 +1,178 @@
+"""Orders of answers and facets, as values: the contents of SORT, OF and RANGES."""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sonicpy.filters.conditions import INT_MAX, INT_MIN
+from sonicpy.filters.refusal import refused
+from sonicpy.ids import shown
+from sonicpy.tags import tag_of
+from sonicpy.values import point_of, unpack_point
+
+SCORE, NEWEST = "score", "newest"
+DISTANCE = "distance"
+FACETS_MAX = 16
+BOUNDS_MAX = 64
+
+
+NUMBER = re.compile(r"-?\d{1,19}")
+
+
+class Sort(NamedTuple):
+    """An order of objects.
+
+    Attributes:
+        name: of the values that order them; "score", "newest".
+        descending: the highest value first.
+        point: (latitude, longitude) in units of 1e-7 degree: the values are points, the nearest come first.
+    """
+
+    name: str
+    descending: bool = False
+    point: tuple[int, int] | None = None
+
+
+class Facet(NamedTuple):
+    """Tags to be counted, or values.
+
+    Attributes:
+        name: the beginning of the tags; "": all. Or the name of the values.
+        bounds: of the ranges of values, rising: a range goes from one bound up to the next one, which it leaves out.
+            None: tags are counted.
+    """
+
+    name: str
+    bounds: tuple[int, ...] | None = None
+
+
+@lru_cache(maxsize=256)
+def parse_sort(text: str) -> Sort:
+    """Return the order that a text names: `score`, `newest`, `price`, `-price`, `distance place 47.21,-1.55`.
+
+    Raises:
+        InvalidArgument: it names none.
+    """
+    words = text.split()
+    if len(words) >= 3 and words[0] == DISTANCE:
+        return Sort(words[1], point=_point_of("".join(words[2:])))
+    if len(words) != 1 or words[0] in ("-", f"-{SCORE}", f"-{NEWEST}"):
+        raise refused(
+            f"sort is {shown(text)}; allowed are score, newest, a name of values such as price, -price for the highest "
+            "first, and distance place 47.21,-1.55"
+        )
+    (word,) = words
+    return Sort(word.removeprefix("-"), word.startswith("-"))
+
+
+def _point_of(text: str) -> tuple[int, int]:
+    try:
+        return unpack_point(point_of(text.replace(",", "/")))
+    except ValueError:
+        raise refused(
+            f"sort has the place {shown(text)}; allowed are degrees of latitude and longitude such as 47.21,-1.55"
+        ) from None
+
+
+def sort_text(value: Any) -> str:
+    """Return the text of an order that a program gave. Raises InvalidArgument."""
+    return _checked("sort", value, parse_sort)
+
+
+# -- facets ------------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def parse_of(text: str) -> tuple[Facet, ...]:
+    """Return the facets that a text names: beginnings of tags with a star, such as `size:*, color:*`; `*`: all tags.
+
+    Raises:
+        InvalidArgument: it names none.
+    """
+    names = [name.strip() for name in text.split(",")]
+    if not all(name.endswith("*") and "*" not in name[:-1] for name in names):
+        raise refused(f"of is {shown(text)}; allowed are beginnings of tags with a star, such as size:*, color:*")
+    return _bounded([Facet(tag_of(name[:-1]) if name != "*" else "") for name in names])
+
+
+@lru_cache(maxsize=256)
+def parse_ranges(text: str) -> tuple[Facet, ...]:
+    """Return the facets that a text names: values with bounds, such as `price: 0,1000,5000; time: 0`.
+
+    Raises:
+        InvalidArgument: it names none.
+    """
+    found = []
+    for part in text.split(";"):
+        name, colon, numbers = part.partition(":")
+        bounds = [number.strip() for number in numbers.split(",")]
+        if not colon or not name.strip() or not all(NUMBER.fullmatch(bound) for bound in bounds):
+            raise refused(
+                f"ranges is {shown(text)}; allowed are names of values with bounds, such as price: 0,1000,5000"
+            )
+        found.append(_facet(name.strip(), [int(bound) for bound in bounds]))
+    return _bounded(found)
+
+
+def of_text(value: Any) -> str:
+    """Return the text of OF that a program gave. Raises InvalidArgument."""
+    return _checked("of", value, parse_of)
+
+
+def ranges_text(value: Any) -> str:
+    """Return the text of RANGES that a program gave. Raises InvalidArgument."""
+    return _checked("ranges", value, parse_ranges)
+
+
+def facets_texts(facets: Any) -> tuple[str | None, str | None]:
+    """Return the texts of OF and RANGES for facets that a program gave: a list of beginnings of tags such as "size:*",
+    or a dict of these, and of names of values with their bounds: {"size:*": None, "price": [0, 1000]}.
+
+    Raises:
+        InvalidArgument: they are no facets.
+    """
+    given = dict.fromkeys([facets] if isinstance(facets, str) else facets) if _is_listed(facets) else facets
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise refused(f"facets is {shown(facets)}; allowed are a list of beginnings such as 'size:*', and a dict")
+    tags = [name for name, bounds in given.items() if bounds is None]
+    ranges = [_range_text(name, bounds) for name, bounds in given.items() if bounds is not None]
+    texts = (",".join(tags) or None, ";".join(ranges) or None)
+    facets_of(*texts)
+    return texts
+
+
+def facets_of(of: str | None, ranges: str | None) -> tuple[Facet, ...]:
+    """Return the facets of both options. Raises InvalidArgument."""
+    return (*(parse_of(of) if of else ()), *(parse_ranges(ranges) if ranges else ()))
+
+
+def _checked(name: str, value: Any, parse: Callable[[str], Any]) -> str:
+    if not isinstance(value, str):
+        raise refused(f"{name} is {shown(value)}; allowed is a str")
+    parse(value)
+    return value
+
+
+def _is_listed(facets: Any) -> bool:
+    return isinstance(facets, str | list | tuple)
+
+
+def _range_text(name: str, bounds: Any) -> str:
+    if not isinstance(bounds, list | tuple) or not all(type(bound) is int for bound in bounds):
+        raise refused(f"facets has {shown(bounds)} for {shown(name)}; allowed are a list of whole numbers, and None")
+    return f"{name}: {','.join(map(str, bounds))}"
+
+
+def _facet(name: str, bounds: list[int]) -> Facet:
+    if len(bounds) > BOUNDS_MAX or bounds != sorted(set(bounds)):
+        raise refused(f"ranges has the bounds {shown(bounds)}; allowed are up to {BOUNDS_MAX} numbers that rise")
+    if not all(INT_MIN <= bound <= INT_MAX for bound in bounds):
+        raise refused(f"ranges has the bounds {shown(bounds)}; allowed are numbers of 64 bits")
+    return Facet(name, tuple(bounds))
+
+
+def _bounded(facets: list[Facet]) -> tuple[Facet, ...]:
+    if len(facets) > FACETS_MAX:
+        raise refused(f"{len(facets)} facets are asked for; allowed are {FACETS_MAX} in one question")
+    return tuple(facets)

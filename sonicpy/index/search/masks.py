@@ -1,0 +1,138 @@
+"""Filters as masks of a bucket: each condition becomes the objects that meet it, window by window on demand."""
+
+from collections.abc import Iterator
+
+from sonicpy._native.column_mask import InRange, Near, OneOf
+from sonicpy._native.mask import Alive, AllOf, AnyOf, Bits, Mask, NotIn
+from sonicpy._native.query_state import QueryState
+from sonicpy._native.term_mask import Holders, lists_of
+from sonicpy.filters.conditions import All, Among, Any, Condition, HasTag, Not, Range, Within, literals
+from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.values import pack_point
+
+WINDOW_BITS = 12
+
+
+class Masks:
+    """Makes the masks of a filter in a bucket.
+
+    Args:
+        reader: of the bucket.
+        condition: the filter.
+    """
+
+    def __init__(self, reader: BucketReader, condition: Condition) -> None:
+        self._reader = reader
+        self._lengths = reader.length_masks()
+        self._windows = window_count(reader)
+        self._tagged = {each: number for number, each in enumerate(_tagged(condition))}
+        self._lists: QueryState | None = None
+        self._holders: list[int] = []
+        self._read_tags()
+
+    def of(self, condition: Condition) -> Mask:
+        """Return the objects that meet a condition of the filter. Beside them, numbers that no object has may be in a
+        mask of which `holds_strangers` is true."""
+        return self._made(condition)[1]
+
+    def _read_tags(self) -> None:
+        tags = self._reader.tags
+        if tags is None or not self._tagged:
+            return
+        rows = [tags.words([tag.encode() for tag in each.tags]) for each in self._tagged]
+        held = [[row for row in some if row is not None] for some in rows]
+        self._holders = [sum(row.df for row in some) for some in held]
+        self._lists = lists_of(tags, [tags.postings_of(some) for some in held], self._lengths)
+
+    def _made(self, condition: Condition) -> tuple[int, Mask]:
+        """Return about how many objects meet a condition at most, and the mask of them."""
+        match condition:
+            case HasTag():
+                return self._of_tags(condition)
+            case Not():
+                return len(self._reader.lengths()), NotIn(self._windows, self.of(condition.condition))
+            case All():
+                # Those of few objects come first: where nobody meets them, nothing else is looked at.
+                made = sorted(map(self._made, condition.conditions), key=lambda one: one[0])
+                return made[0][0], AllOf(self._windows, [mask for _, mask in made])
+            case Any():
+                made = [self._made(each) for each in condition.conditions]
+                return sum(count for count, _ in made), AnyOf(self._windows, [mask for _, mask in made])
+        return self._of_values(condition)
+
+    def _of_tags(self, condition: HasTag) -> tuple[int, Mask]:
+        if self._lists is None:
+            return 0, Bits(self._windows)
+        number = self._tagged[condition]
+        return self._holders[number], Holders(self._windows, self._lists, number)
+
+    def _of_values(self, condition: Range | Among | Within) -> tuple[int, Mask]:
+        columns = self._reader.columns
+        column = None if columns is None else columns.names.get(condition.name)
+        if columns is None or column is None:
+            return 0, Bits(self._windows)
+        count, windows = columns.count(column), columns.windows(column)
+        match condition:
+            case Range():
+                return count, InRange(self._windows, windows, condition.low, condition.high)
+            case Among():
+                return count, OneOf(self._windows, windows, condition.values)
+            case Within():
+                if not columns.is_point(column):
+                    return 0, Bits(self._windows)
+                point = pack_point(condition.latitude, condition.longitude)
+                return count, Near(self._windows, windows, point, float(condition.meters))
+
+
+def mask_of(reader: BucketReader, condition: Condition) -> Mask:
+    """Return the mask of a filter, for objects that hold words."""
+    return Masks(reader, condition).of(condition)
+
+
+def unmet(reader: BucketReader, condition: Condition) -> Iterator[str]:
+    """Yield the tags and the names of values of a filter that no object has, each with the kind."""
+    columns = {} if reader.columns is None else reader.columns.names
+    for each in dict.fromkeys(literals(condition)):
+        if isinstance(each, HasTag):
+            tags = [tag.encode() for tag in each.tags]
+            rows = [None] * len(tags) if reader.tags is None else reader.tags.words(tags)
+            yield from (f"the tag {tag}" for tag, row in zip(each.tags, rows, strict=True) if row is None)
+        elif isinstance(each, Range | Among | Within) and each.name not in columns:
+            yield f"a value {each.name}"
+
+
+def everybody(reader: BucketReader, condition: Condition | None) -> Mask:
+    """Return the objects of a bucket that meet a condition, whether they hold words or not; None: all objects."""
+    if condition is None:
+        return alive(reader)
+    mask = mask_of(reader, condition)
+    return AllOf(window_count(reader), [mask, alive(reader)]) if holds_strangers(condition) else mask
+
+
+def alive(reader: BucketReader) -> Mask:
+    """Return the objects of a bucket."""
+    lengths, count = reader.lengths(), reader.state.next_iid
+    without_words = [iid for iid, length in enumerate(lengths) if not length] if lengths.count(0) else []
+    without_words += range(len(lengths), count)
+    return Alive(window_count(reader), reader.length_masks(), reader.existing(without_words))
+
+
+def window_count(reader: BucketReader) -> int:
+    """Return the number of windows of a bucket."""
+    return (max(len(reader.lengths()), reader.state.next_iid) >> WINDOW_BITS) + 1
+
+
+def holds_strangers(condition: Condition) -> bool:
+    """Return whether a number that no object has may meet a condition."""
+    match condition:
+        case Not():
+            return not holds_strangers(condition.condition)
+        case All():
+            return all(map(holds_strangers, condition.conditions))
+        case Any():
+            return any(map(holds_strangers, condition.conditions))
+    return False
+
+
+def _tagged(condition: Condition) -> dict[HasTag, None]:
+    return {each: None for each in literals(condition) if isinstance(each, HasTag)}

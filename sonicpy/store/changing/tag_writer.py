@@ -1,0 +1,115 @@
+"""The tags of objects inside the write transaction: a row of their ids, and postings under the number of the tags."""
+
+from typing import TYPE_CHECKING
+
+from sonicpy._native.add_terms import AddTerms
+from sonicpy._native.object_record import ObjectRecord
+from sonicpy._native.remove_terms import RemoveTerms
+from sonicpy._native.tag_rows import OBJECTS_PER_TAG_ROW, TagRow
+from sonicpy._native.terms import Terms
+from sonicpy.store.disk.transaction import TAGS
+from sonicpy.store.rows import uses
+from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.keys import TAGS_MARK, VALUES_MARK, tag_key
+from sonicpy.store.rows.numbered_terms import drop_terms
+from sonicpy.store.rows.tag_counts import TAG_COUNTS, TagCounts, pack_tag_counts, unpack_tag_counts
+from sonicpy.store.rows.word_rows import stored_words
+
+if TYPE_CHECKING:
+    from sonicpy.store.changing.bucket_tables import BucketTables
+    from sonicpy.store.views.write_view import WriteView
+
+NO_NAME = b"-"
+"""Of an object for the native code that changes postings: it needs none."""
+
+
+class TagWriter:
+    """Changes the tags of the objects of one bucket.
+
+    Args:
+        view: of the open write transaction.
+        state: of the bucket.
+        tables: reads and writes the rows under the number of the tags.
+    """
+
+    def __init__(self, view: "WriteView", state: BucketState, tables: "BucketTables") -> None:
+        self._view = view
+        self._state = state
+        self._number = state.bucket | TAGS_MARK
+        self._tables = tables
+
+    def ids_of(self, iid: int) -> list[int]:
+        """Return the ids of the tags of an object."""
+        return self._row(iid).of(iid % OBJECTS_PER_TAG_ROW)
+
+    def put(self, iid: int, tags: list[bytes]) -> None:
+        """Give an object these tags, and take away all others.
+
+        Args:
+            tags: sorted, without duplicates.
+
+        Raises:
+            OverflowError: so many buckets were made that the tags of this one have no number.
+        """
+        row, place = self._row(iid), iid % OBJECTS_PER_TAG_ROW
+        ids = row.of(place)
+        held = self._view.terms_numbered(self._number, ids) if ids else {}
+        wanted = set(tags)
+        gone = {tag_id: tag for tag_id, tag in held.items() if tag not in wanted}
+        new = sorted(wanted.difference(held.values()))
+        if not gone and not new:
+            return
+        if self._state.bucket >= VALUES_MARK:
+            raise OverflowError(f"bucket {self._state.bucket} cannot have tags: import it into another folder")
+        self._view.require(uses.TAGS)
+        self._view.touch(self._number)
+        counts = unpack_tag_counts(self._view.fact(self._state.bucket, TAG_COUNTS))
+        if gone:
+            counts = self._remove(iid, gone, counts)
+        left = held.keys() - gone.keys()
+        if new:
+            added, counts = self._add(iid, new, counts)
+            left |= set(added)
+        self._view.set_fact(self._state.bucket, TAG_COUNTS, pack_tag_counts(counts))
+        row.put(place, sorted(left))
+        self._write(iid, row)
+
+    def _row(self, iid: int) -> TagRow:
+        key = tag_key(self._state.bucket, iid // OBJECTS_PER_TAG_ROW)
+        return TagRow(self._view.transaction.get(TAGS, key) or b"")
+
+    def _write(self, iid: int, row: TagRow) -> None:
+        key, packed = tag_key(self._state.bucket, iid // OBJECTS_PER_TAG_ROW), row.pack()
+        if packed:
+            self._view.transaction.put(TAGS, key, packed)
+        else:
+            self._view.transaction.delete(TAGS, key)
+
+    def _add(self, iid: int, tags: list[bytes], counts: TagCounts) -> tuple[list[int], TagCounts]:
+        """Add an object to the postings of tags that it does not have; return their ids, and the counters."""
+        view, tables = self._view, self._tables
+        terms = Terms(tags, b"\1" * len(tags), bytes(len(tags)))
+        change = AddTerms(self._number, iid, terms, ObjectRecord.empty(NO_NAME), counts.next_id, view.terms)
+        needed = change.take_rows(stored_words(view.transaction, change.word_keys))
+        change.take_blocks(tables.read_blocks(needed) if needed else [])
+        change.finish()
+        ids, new = change.term_ids(), change.new_terms()
+        if iid + 1 < self._state.next_iid:  # the newest object stands behind all others anyway
+            view.note_rewritten(self._number, ids)
+        if new:
+            view.add_terms(self._number, new)
+        if change.blocks:
+            tables.write_blocks(change.blocks)
+            tables.put_impacts(change.blocks)
+        return ids, TagCounts(change.next_term, counts.live + len(new), counts.held + len(tags))
+
+    def _remove(self, iid: int, tags: dict[int, bytes], counts: TagCounts) -> TagCounts:
+        """Take an object out of the postings of tags that it has, given with their ids; return the counters."""
+        view = self._view
+        view.flush_term_rows()
+        view.note_rewritten(self._number, list(tags))
+        record = ObjectRecord.of(NO_NAME, [(tag_id, 1, False, 0) for tag_id in tags])
+        change = RemoveTerms(self._number, iid, list(tags.values()), record)
+        self._tables.change_words(change)
+        drop_terms(view.transaction, self._number, change.deleted_terms)
+        return TagCounts(counts.next_id, counts.live - len(change.deleted_terms), counts.held - change.removed)

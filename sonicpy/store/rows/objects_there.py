@@ -1,0 +1,26 @@
+"""The IIDs that objects of a bucket have, for checks of other tables."""
+
+from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
+from sonicpy.store.disk.transaction import OBJECTS, Transaction
+from sonicpy.store.rows.keys import object_key
+
+
+class ObjectsThere:
+    """The objects of a bucket, asked for by rising IIDs: rows are read once.
+
+    Args:
+        bucket: its number.
+    """
+
+    def __init__(self, transaction: Transaction, bucket: int) -> None:
+        self._transaction = transaction
+        self._bucket = bucket
+        self._row: tuple[int, frozenset[int]] = -1, frozenset()
+
+    def __contains__(self, iid: int) -> bool:
+        number, place = divmod(iid, OBJECTS_PER_RECORD_ROW)
+        if self._row[0] != number:
+            packed = self._transaction.get(OBJECTS, object_key(self._bucket, number))
+            records = [] if packed is None else RecordRow(packed).records()
+            self._row = number, frozenset(place for place, _ in records)
+        return place in self._row[1]

@@ -1,0 +1,100 @@
+"""Tags of objects: their rules, and how they are written in commands and filters: TAGS(red,"Ben & Jerry's").
+
+The tags of a list are parted by commas, perhaps with blanks behind them. A tag stands in quotes, in which \\" is a
+quote and \\\\ a backslash, unless it is letters, digits, `_ - . : /`, and no word of filters.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+from unicodedata import normalize
+
+from sonicpy.errors import InvalidArgument
+from sonicpy.ids import shown
+
+TAGS_MAX: Final = 64
+"""Tags of an object, at most."""
+TAG_BYTES_MAX: Final = 128
+TAG: Final = f"1 to {TAG_BYTES_MAX} bytes of UTF-8 without control characters"
+
+GRAMMAR_WORDS: Final = frozenset(("AND", "OR", "NOT", "IN", "HAS", "WITHIN", "OF"))
+"""Words of filters: a tag that reads so stands in quotes."""
+
+_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_PLAIN = re.compile(r"[\w\-.:/]+\Z")
+_ITEM: Final = r"""(?:"(?:[^"\\]|\\.)*"|[^\s"(),]+)"""
+_ITEMS: Final = re.compile(_ITEM, re.DOTALL)
+LIST: Final = re.compile(rf"\(((?:{_ITEM}(?:,[ ]*{_ITEM})*)?)\)".encode(), re.DOTALL)
+"""A list in brackets, in the bytes of a line."""
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+
+
+def tag_of(tag: Any) -> str:
+    """Return a tag in its only form, Unicode's NFC.
+
+    Raises:
+        InvalidArgument: it is none.
+    """
+    if isinstance(tag, str) and not _UNFIT.search(tag):
+        normal = normalize("NFC", tag)
+        if 0 < len(normal) <= TAG_BYTES_MAX and len(normal.encode()) <= TAG_BYTES_MAX:
+            return normal
+    raise InvalidArgument(f"a tag is {shown(tag)}; allowed are {TAG}", "invalid_meta_value", f"TAGS[{shown(tag)}]")
+
+
+def tags_of(tags: Any) -> list[str]:
+    """Return the tags of an object, sorted by their bytes, without duplicates.
+
+    Raises:
+        InvalidArgument: one is no tag, or they are too many.
+    """
+    if isinstance(tags, str | bytes) or not isinstance(tags, Iterable):
+        raise InvalidArgument(f"tags is {shown(tags)}; allowed is a list of tags", "invalid_meta_value", "TAGS")
+    found = sorted({tag_of(tag) for tag in tags}, key=str.encode)
+    if len(found) > TAGS_MAX:
+        raise InvalidArgument(
+            f"tags holds {len(found)} tags; allowed are {TAGS_MAX} for an object",
+            "invalid_meta_value",
+            f"TAGS, at most {TAGS_MAX}",
+        )
+    return found
+
+
+def is_plain(tag: str) -> bool:
+    """Return whether a tag may stand without quotes in a command or a filter."""
+    return _PLAIN.match(tag) is not None and tag not in GRAMMAR_WORDS
+
+
+def shown_tag(tag: str) -> str:
+    """Return a tag as commands and filters write it: in quotes if it needs them."""
+    return tag if is_plain(tag) else '"' + tag.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+class TagList(NamedTuple):
+    """The kind of an option whose value is all tags of an object."""
+
+    is_text: bool = False
+    is_list: bool = True
+
+    def read(self, value: str, languages: object) -> list[str]:
+        """Return the tags that a list on the wire gives. Raises ValueError."""
+        if LIST.fullmatch(f"({value})".encode()) is None:
+            raise ValueError(value)
+        return tags_of([_read(item) for item in _ITEMS.findall(value)])
+
+    def write(self, value: Iterable[str]) -> str:
+        """Return tags as written in brackets on the wire."""
+        return ",".join(map(shown_tag, tags_of(value)))
+
+    def check(self, name: str, value: Any) -> list[str] | None:
+        """Return the tags that a program gave, sorted. Raises InvalidArgument."""
+        return None if value is None else tags_of(value)
+
+
+def _read(item: str) -> str:
+    """Return the tag that an item of a list gives. Raises InvalidArgument."""
+    if item[0] == '"':
+        return _ESCAPED.sub(r"\1", item[1:-1])
+    if not is_plain(item):
+        raise InvalidArgument(f"the tag {item} needs quotes", "invalid_meta_value", f"TAGS[{item}]")
+    return item

@@ -1,0 +1,220 @@
+"""Named values of objects: their rules, and points, which are one value.
+
+A point is 64 bits: its latitude above its longitude, each in 1e-7 degree and 32 bits; the longitude counts from -180
+degrees - so points sort from south to north, and all nodes compare whole numbers.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from numbers import Rational
+from typing import Any, Final, NamedTuple, SupportsIndex
+
+from sonicpy.errors import InvalidArgument
+from sonicpy.ids import shown
+
+VALUES_MAX: Final = 16
+"""Names of values in a bucket, at most."""
+NAME_BYTES_MAX: Final = 64
+NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]{0,63}\Z")
+NAME_RULE: Final = "1 to 64 ASCII letters, digits, _ - and ., the first a letter or _"
+_PAIR: Final = r"[^\s\"(),=]+=[^\s\"(),=]*"
+_PAIRS: Final = re.compile(rf"(?:{_PAIR}(?:,[ ]*{_PAIR})*)?")
+VALUE_MIN, VALUE_MAX = -(2**63), 2**63 - 1
+DEGREES: Final = re.compile(r"[+-]?[0-9]{1,3}(\.[0-9]{1,30})?\Z")
+DEGREE: Final = 10**7
+"""Units of a degree."""
+LATITUDE_MAX, LONGITUDE_MAX = 90 * DEGREE, 180 * DEGREE
+VALUE_RULE: Final = (
+    "a whole number of 64 bits, a date or a time (its seconds since 1970, in UTC if it has no zone), True or False (1 "
+    "or 0), a point as (latitude, longitude) or '47.21/-1.55', or None to take the value away"
+)
+
+
+class Value(NamedTuple):
+    """A value that an object gets.
+
+    Attributes:
+        value: of 64 bits, with a sign; None: it is taken away.
+        is_point: it is a point.
+    """
+
+    value: int | None
+    is_point: bool = False
+
+
+def pack_point(latitude: int, longitude: int) -> int:
+    """Return the value of a point, given in 1e-7 degree; latitudes are -90 to 90 degrees, longitudes -180 to 180."""
+    return (latitude << 32) + longitude + 2**31
+
+
+def unpack_point(value: int) -> tuple[int, int]:
+    """Return the latitude and the longitude of a point, in 1e-7 degree."""
+    return value >> 32, (value & 0xFFFFFFFF) - 2**31
+
+
+def point_of(text: str) -> int:
+    """Return the value of a point such as '47.21/-1.55'.
+
+    Raises:
+        ValueError: it is none.
+    """
+    latitude, slash, longitude = text.partition("/")
+    if not slash:
+        raise ValueError(f"{text!r} is no point")
+    return _point(latitude, longitude)
+
+
+def shown_point(value: int) -> str:
+    """Return a point as text: '47.21/-1.55'."""
+    return "/".join(_degrees(part) for part in unpack_point(value))
+
+
+def name_of(name: Any) -> str:
+    """Return the name of values. Raises InvalidArgument if it is none."""
+    if isinstance(name, str) and NAME.match(name):
+        return name
+    raise InvalidArgument(
+        f"the name of a value is {shown(name)}; allowed are {NAME_RULE}", "invalid_meta_value", f"SET[{shown(name)}]"
+    )
+
+
+def values_of(values: Any) -> dict[str, Value]:
+    """Return the values that an object gets, by name.
+
+    Args:
+        values: whole numbers, dates and times, points or None, by name.
+
+    Raises:
+        InvalidArgument: a name or a value is not allowed.
+    """
+    if not isinstance(values, Mapping):
+        raise InvalidArgument(f"values is {shown(values)}; allowed is a dict", "invalid_meta_value", "SET")
+    found = {name_of(name): value_of(name, value) for name, value in values.items()}
+    if len(found) > VALUES_MAX:
+        raise too_many(found)
+    return found
+
+
+def too_many(names: Any) -> InvalidArgument:
+    """Return the error for a bucket that would have more names of values than it may."""
+    return InvalidArgument(
+        f"values has the names {', '.join(sorted(names))}; a bucket has at most {VALUES_MAX}",
+        "invalid_meta_value",
+        f"SET, at most {VALUES_MAX} names a bucket",
+    )
+
+
+def value_of(name: str, value: Any) -> Value:
+    """Return one value. Raises InvalidArgument if it is not allowed."""
+    try:
+        found = _value(value)
+    except (ValueError, OverflowError, InvalidOperation):
+        found = None
+    if found is None or (found.value is not None and not VALUE_MIN <= found.value <= VALUE_MAX):
+        raise InvalidArgument(
+            f"the value of {name} is {shown(value)}; allowed are {VALUE_RULE}",
+            "invalid_meta_value",
+            f"SET[{name}={shown(value)}]",
+        )
+    return found
+
+
+def _value(value: Any) -> Value | None:
+    """Return a value; None: it is none."""
+    if value is None:
+        return Value(None)
+    if isinstance(value, str):
+        return Value(point_of(value), is_point=True) if "/" in value else Value(int(_digits(value)))
+    if isinstance(value, Value):
+        return value
+    if isinstance(value, tuple | list) and len(value) == 2:
+        return Value(_point(*value), is_point=True)
+    if isinstance(value, datetime):
+        moment = value if value.tzinfo else value.replace(tzinfo=UTC)
+        return Value(int((moment - EPOCH).total_seconds() // 1))
+    if isinstance(value, date):
+        return Value((value - EPOCH.date()).days * 86_400)
+    if isinstance(value, SupportsIndex):  # True and False, and numbers of numpy, too
+        return Value(value.__index__())
+    if isinstance(value, Rational | Decimal | float) and value == (whole := int(value)):  # type: ignore[arg-type]
+        return Value(whole)
+    return None
+
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def read_text(text: str) -> Any:
+    """Return the value that a field of a file holds as text: a number, True or False, a date or a time of ISO 8601, a
+    point; None of an empty text; the text itself if it is none of these."""
+    text = text.strip()
+    for read in (lambda: WORDS[text.lower()], lambda: Decimal(text), lambda: datetime.fromisoformat(text)):
+        try:
+            return read()
+        except (KeyError, ValueError, InvalidOperation):
+            continue
+    return text
+
+
+WORDS: Final[dict[str, bool | None]] = {"": None, "true": True, "false": False}
+
+
+def _digits(text: str) -> str:
+    """Return a number as commands write it. Raises ValueError."""
+    if not re.fullmatch(r"[+-]?[0-9]{1,20}", text):
+        raise ValueError(f"{text!r} is no whole number")
+    return text
+
+
+def _point(latitude: Any, longitude: Any) -> int:
+    parts = [_units(part) for part in (latitude, longitude)]
+    if abs(parts[0]) > LATITUDE_MAX or abs(parts[1]) > LONGITUDE_MAX:
+        raise ValueError("a latitude is at most 90 degrees, a longitude 180")
+    return pack_point(*parts)
+
+
+def _units(degrees: Any) -> int:
+    """Return degrees in 1e-7 degree, rounded half to even. Raises ValueError or InvalidOperation."""
+    if isinstance(degrees, bool) or (isinstance(degrees, str) and not DEGREES.match(degrees)):
+        raise ValueError(f"{degrees!r} is no number of degrees")
+    number = Decimal(str(degrees))
+    if not number.is_finite() or abs(number) > 1000:
+        raise ValueError(f"{degrees!r} is no number of degrees")
+    return int((number * DEGREE).to_integral_value())
+
+
+def _degrees(units: int) -> str:
+    whole, part = divmod(abs(units), DEGREE)
+    return f"{'-' if units < 0 else ''}{whole}.{part:07d}".rstrip("0").rstrip(".")
+
+
+class ValueList(NamedTuple):
+    """The kind of an option whose value is values by name: `price=1999,place=47.21/-1.55,old=`."""
+
+    is_text: bool = False
+    is_list: bool = True
+
+    def read(self, value: str, languages: object) -> dict[str, int | str | None]:
+        """Return the values that a list on the wire gives, as `plain_values`. Raises ValueError."""
+        pairs = [item.partition("=") for item in re.findall(_PAIR, value)]
+        if not _PAIRS.fullmatch(value) or len({name for name, *_ in pairs}) < len(pairs):
+            raise ValueError(value)
+        return plain_values({name: text or None for name, _, text in pairs})
+
+    def write(self, value: Mapping[str, Any]) -> str:
+        """Return values as written in brackets on the wire."""
+        return ",".join(f"{name}={'' if one is None else one}" for name, one in plain_values(value).items())
+
+    def check(self, name: str, value: Any) -> dict[str, int | str | None] | None:
+        """Return the values that a program gave, as `plain_values`. Raises InvalidArgument."""
+        return None if value is None else plain_values(value)
+
+
+def plain_values(values: Any) -> dict[str, int | str | None]:
+    """Return values as JSON and commands hold them: points are text, None takes one away. Raises InvalidArgument."""
+    return {
+        name: shown_point(value) if is_point and value is not None else value
+        for name, (value, is_point) in values_of(values).items()
+    }

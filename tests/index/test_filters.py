@@ -1,0 +1,150 @@
+"""Filters, orders and facets of an index: the answers of the twin over dicts, whatever was changed before."""
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sonicpy
+from sonicpy import Index, InvalidArgument
+from tests.reference import filters as twin
+from tests.reference.filters import Thing
+from tests.support.examples import examples
+
+WORDS = ("alpha", "bravo", "gamma", "delta")
+TAGS = ["red", "blue", "size:xl", "size:m", "size:s", "Ben & Jerry's", 'say "hi"', "OR", "Müller, Thomas", "not"]
+SORTS = ("newest", "price", "-price", "time", "-time", "nothing", "distance place 10,20")
+
+
+def put(index: Index, thing: Thing, bucket: str = "b") -> None:
+    """Give an object its words, tags and values."""
+    values = dict[str, object](thing.values) | ({} if thing.point is None else {"place": thing.point})
+    index.push("c", bucket, thing.name, " ".join(sorted(thing.words)), "none", tags=thing.tags, values=values)
+
+
+def some_thing(chance: random.Random, age: int) -> Thing:
+    words = {word for word in WORDS if chance.random() < 0.4}
+    tags = {tag for tag in TAGS if chance.random() < 0.3}
+    values = {name: chance.randint(-50, 50) for name in ("price", "time") if chance.random() < 0.6}
+    point = None
+    if chance.random() < 0.5:
+        point = round(chance.uniform(-90, 90), 5), round(chance.uniform(-180, 180), 5)
+    return Thing(f"o{age}", age, words, tags, values, point)
+
+
+def check(index: Index, things: list[Thing], chance: random.Random) -> None:
+    """Ask one question, with everything that it may have."""
+    condition = twin.condition_by(chance, TAGS, 3)
+    filter = None if chance.random() < 0.1 else twin.text_of(condition, chance)
+    word = chance.choice(("", "", *WORDS))
+    answer = [thing for thing in things if word in thing.words or not word]
+    passing = [thing for thing in answer if filter is None or twin.meets(condition, thing)]
+    sort = chance.choice(SORTS)
+    limit, offset = chance.randint(0, 12), chance.choice((0, 0, 3))
+    expected = [thing.name for thing in twin.in_order(passing, sort)]
+    found = index.query("c", "b", word, filter=filter, sort=sort, limit=limit, offset=offset, total=True)
+    assert list(found) == expected[offset : offset + limit], (filter, sort)
+    assert found.total == len(passing), filter
+    if len(expected) > 4:
+        page = index.query("c", "b", word, filter=filter, sort=sort, limit=5, after=expected[2])
+        assert list(page) == expected[3:8], (filter, sort)
+    best = index.query("c", "b", word, filter=filter, sort="score", limit=1000, total=True)
+    assert set(best) == {thing.name for thing in passing} and best.total == len(passing), filter
+    if filter is not None and word:
+        unfiltered = index.query("c", "b", word, limit=1000)
+        names = set(best)
+        assert best.scores is not None and unfiltered.scores is not None
+        kept = [(hit, hit.score) for hit in unfiltered if hit in names]
+        assert [(hit, hit.score) for hit in best] == kept
+    counts = index.facets("c", "b", word, filter=filter, of="size:*,*", ranges="price: -20,0,20; nothing: 1")
+    assert counts.total == len(passing)
+    assert list(counts.tags["size:"].items()) == list(twin.tag_counts(passing, "size:").items())
+    assert counts.tags[""] == twin.tag_counts(passing, "")
+    assert list(map(tuple, counts.ranges["price"])) == twin.range_counts(passing, "price", [-20, 0, 20])
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=examples(6), deadline=None)
+def test_answers_are_those_of_the_twin(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    chance = random.Random(seed)
+    things: list[Thing] = []
+    with sonicpy.open(tmp_path_factory.mktemp("filters")) as index:
+        for _ in range(4):
+            with index.batch():
+                for _ in range(chance.choice((5, 40))):
+                    things.append(some_thing(chance, len(things) and things[-1].age + 1))
+                    put(index, things[-1])
+                    if chance.random() < 0.05:
+                        check(index, things, chance)  # through the changes that no commit has yet
+            for thing in chance.sample(things, len(things) // 6):
+                things.remove(thing)
+                index.flush("c", "b", thing.name)
+            for _ in range(12):
+                check(index, things, chance)
+
+
+def test_facets_come_with_a_query(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "i") as index:
+        put(index, Thing("o1", 1, {"alpha"}, {"size:xl", "red"}, {"price": 5}))
+        put(index, Thing("o2", 2, {"alpha"}, {"size:m", "red"}, {"price": 15}))
+        hits = index.query("c", "b", "alpha", filter="size:xl", facets={"size:*": None, "price": [0, 10]})
+        assert hits == ["o1"] and hits.facets is not None
+        assert hits.facets.to_dict() == {
+            "total": 1,
+            "tags": {"size:": {"size:xl": 1}},
+            "ranges": {"price": [[0, 10, 1]]},
+        }
+        filter = "size:xl AND red AND price < 10"
+        apart = index.facets("c", "b", filter=filter, of="size:*", ranges="price: 10", apart=True)
+        assert apart.tags == {"size:": {"size:xl": 1}}
+        assert index.facets("c", "b", filter="size:xl AND red", of="size:*", apart=True).tags["size:"] == {
+            "size:m": 1,
+            "size:xl": 1,
+        }
+        assert index.query("c", "b", "", filter={"tag": ["size:xl", "size:m"], "price": (None, 10)}) == ["o1"]
+
+
+def test_an_empty_bucket_and_a_missing_one_answer_nothing(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "i") as index:
+        index.push("c", "b", "o", "alpha")
+        assert index.query("c", "b", "alpha", filter="red") == []
+        assert index.query("c", "b", "alpha", filter="NOT red", sort="price") == ["o"]
+        assert index.query("c", "none", "", filter="red", total=True).total == 0
+        assert index.facets("c", "none", of="*").total == 0
+
+
+def test_a_page_behind_a_missing_object_is_refused(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "i") as index:
+        index.push("c", "b", "o", "alpha")
+        with pytest.raises(InvalidArgument, match="no object of the bucket"):
+            index.query("c", "b", "", sort="newest", after="gone")
+        with pytest.raises(InvalidArgument, match="without sort"):
+            index.query("c", "b", "alpha", after="o")
+
+
+def test_explain_says_that_the_filter_lets_none_pass(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "i") as index:
+        put(index, Thing("o1", 1, {"alpha"}, {"red"}, {"price": 5}))
+        put(index, Thing("o2", 2, {"alpha"}, {"blue"}, {}))
+        explained = index.explain("c", "b", "alpha", filter="green AND prise < 3")
+        assert explained.total == 0 and explained.unfiltered == 2
+        assert "2 objects answer without the filter green AND prise < 3, which lets none pass." in explained.advice
+        assert "No object has the tag green." in explained.advice and "No object has a value prise." in explained.advice
+        assert explained == type(explained).from_json(explained.to_json())
+        assert [hit.object for hit in index.explain("c", "b", "", filter="red").hits] == ["o1"]
+        assert "filter" not in index.explain("c", "b", "alpha").to_json()
+
+
+def test_compat_mode_refuses(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path / "i", config={"server": {"compat": "sonic"}}) as index:
+        index.push("c", "b", "o", "alpha")
+        for ask in (
+            lambda: index.query("c", "b", "alpha", filter="red"),
+            lambda: index.query("c", "b", "alpha", sort="price"),
+            lambda: index.facets("c", "b", "alpha", of="*"),
+            lambda: index.explain("c", "b", "alpha", filter="red"),
+        ):
+            with pytest.raises(InvalidArgument, match="ranking is sonic"):
+                ask()
