@@ -135,10 +135,10 @@ class FieldMapping:
             return Entry(
                 collection, bucket, oid, "", None, terms, hidden, rules, languages, fields=others, **_checked(others)
             )
-        others = self._tagged(row)
+        more = self._tagged(row)
         if self.vector is not None:
-            others["vector"] = self._vector(row)
-        return Entry(collection, bucket, oid, self._all_texts(row), self._language(row), **others)
+            more["vector"] = self._vector(row)
+        return Entry(collection, bucket, oid, self._all_texts(row), self._language(row), **more)
 
     def _vector(self, row: SourceRow) -> str | None:
         given: Any = None if self.vector is None else row.get(self.vector)
