@@ -5,13 +5,11 @@ from typing import TYPE_CHECKING, Unpack
 
 from sonicpy._native.ids import are_names
 from sonicpy.api.counted import Counted, counted
-from sonicpy.api.explanation import DetectedLanguage, Explanation
 from sonicpy.api.hits import Hits
 from sonicpy.arguments import language_of, not_unicode, number_of, text_of
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
-from sonicpy.index.search.explain import Analysed, explain
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
@@ -21,6 +19,7 @@ from sonicpy.options import with_options
 from sonicpy.search import ExplainOptions, QueryOptions, Search, asked
 
 if TYPE_CHECKING:
+    from sonicpy.api.explanation import Explanation
     from sonicpy.index.engine import Engine
 
 
@@ -43,7 +42,7 @@ class Answers(TextReader):
         return self.find_hits(asked("QUERY", collection, bucket, text, options))
 
     @with_options("EXPLAIN")
-    def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
+    def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> "Explanation":
         """Return the reasons for the answer of `query` with the same arguments. Raises like `query`."""
         return self.find_reasons(asked("EXPLAIN", collection, bucket, text, options))
 
@@ -54,7 +53,7 @@ class Answers(TextReader):
             terms, matching = self._query_terms(search, self._lexer(lexicon))
             if lexicon is None:
                 return Hits(total=0, whole=0) if search.total else Hits()
-            return query_hits(lexicon, terms, self.config, search, matching)
+            return query_hits(lexicon, terms, self._config, search, matching)
 
     def find_ids(self, search: Search) -> list[str]:
         """Return the answer to a search as a plain list of names, as the server sends them. Raises like `query`."""
@@ -72,7 +71,7 @@ class Answers(TextReader):
             if kept is not None and kept[1] == moment:
                 answer = kept[2]
             else:
-                answer = query(lexicon, terms, self.config, search, matching)
+                answer = query(lexicon, terms, self._config, search, matching)
         self._keep(search, stamp, moment, answer)
         return answer.copy()
 
@@ -80,8 +79,11 @@ class Answers(TextReader):
         """Return the objects of `query` as a plain list of names."""
         return self.find_ids(asked("QUERY", collection, bucket, text, options))
 
-    def find_reasons(self, search: Search) -> Explanation:
+    def find_reasons(self, search: Search) -> "Explanation":
         """Return the reasons for the answer to a search. Raises like `query`."""
+        from sonicpy.api.explanation import DetectedLanguage  # noqa: PLC0415  loaded when it is needed
+        from sonicpy.index.search.explain import Analysed, explain  # noqa: PLC0415  loaded when it is needed
+
         check_scope(search)
         with self._engine.read_words(search.collection, search.bucket) as lexicon:
             lexer = self._lexer(lexicon)
@@ -98,7 +100,7 @@ class Answers(TextReader):
                 matching,
                 lexer.rules,
             )
-            return explain(analysed, lexicon, self.config)
+            return explain(analysed, lexicon, self._config)
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
         """Return words of the bucket that complete or correct `word`.
@@ -229,7 +231,7 @@ class Answers(TextReader):
             moment = _moment(lexicon)
             if kept is not None and kept[1] == moment:
                 return kept[2], moment
-            if self.config.search.suggest_order == "likely":
+            if self._config.search.suggest_order == "likely":
                 found = suggest_likely(lexicon, term, limit)
             else:
                 found = suggest_alphabetical(lexicon, term, limit, typed_bytes)

@@ -11,12 +11,11 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from sonicpy._native.held import insist
 from sonicpy.api.bucket import Bucket
-from sonicpy.api.html import figures_table, index_tables
-from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport, Shape, read_rows
+from sonicpy.api.columns import TEXT_COLUMN
 from sonicpy.api.shown_names import user_names
 from sonicpy.arguments import path_of, switch_of
 from sonicpy.errors import GraphError, InvalidArgument, StoreError
@@ -24,16 +23,19 @@ from sonicpy.ids import Scope, check_collection, check_names, shown
 from sonicpy.index.answers import Answers
 from sonicpy.index.changing import Changing
 from sonicpy.index.engine import Engine
-from sonicpy.index.given_settings import Settings, config_of
-from sonicpy.index.ingest.push_many import Chunk, push_rows
+from sonicpy.index.given_settings import Settings, config_of, full_config
 from sonicpy.index.listing import Listing
 from sonicpy.index.maintenance.maintainer import Maintainer
-from sonicpy.index.report import export, stats, term_stats
-from sonicpy.index.report.export import ExportedObject
-from sonicpy.index.report.stats import Figures
-from sonicpy.index.report.term_stats import ObjectStats, TermStats
 from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.store.changing.mutations import RulesDiffer
+
+if TYPE_CHECKING:
+    from sonicpy.api.rows import OnProgress, PushReport
+    from sonicpy.config import Config
+    from sonicpy.index.ingest.push_many import Chunk
+    from sonicpy.index.report.export import ExportedObject
+    from sonicpy.index.report.stats import Figures
+    from sonicpy.index.report.term_stats import ObjectStats, TermStats
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +64,6 @@ class Index(Answers, Listing, Changing):
 
     Attributes:
         folder: the folder as it was given.
-        config: the settings.
         maintainer: the steps of maintenance one by one, for a program that drives them itself, as the server does.
 
     Raises:
@@ -90,7 +91,7 @@ class Index(Answers, Listing, Changing):
         )
         try:
             self.folder = engine.folder
-            self.config = engine.config
+            self._config = engine.config
             self.maintainer = Maintainer(engine)
             self._kept = AnswerCache()
             if engine.was_converted:
@@ -104,6 +105,11 @@ class Index(Answers, Listing, Changing):
         """The opened folder, for a program that seals and commits itself, as the server does."""
         return self._engine
 
+    @property
+    def config(self) -> "Config":
+        """The settings."""
+        return full_config(self._config)
+
     def push_many(
         self,
         rows: Any,
@@ -114,9 +120,9 @@ class Index(Answers, Listing, Changing):
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
-        progress: OnProgress | None = None,
-        report: PushReport | None = None,
-    ) -> PushReport:
+        progress: "OnProgress | None" = None,
+        report: "PushReport | None" = None,
+    ) -> "PushReport":
         """Push many texts, thousands to a commit; return how many were indexed, and which were refused and why.
 
         Chunks of at most 4,096 rows are stored one after the other, each as a whole. After an exception, even one of a
@@ -139,6 +145,9 @@ class Index(Answers, Listing, Changing):
             InvalidArgument: an argument is not valid, `rows` is not of these types, or a table lacks a column.
             StoreError: rows could not be stored; a note gives the number of stored rows.
         """
+        from sonicpy.api.rows import PushReport, Shape, read_rows  # noqa: PLC0415  loaded when it is needed
+        from sonicpy.index.ingest.push_many import push_rows  # noqa: PLC0415  loaded when it is needed
+
         shape = Shape(collection, bucket, object, text, lang, compat=self._engine.is_compat)
         new = switch_of("new", new)
         report = PushReport() if report is None else report
@@ -155,7 +164,7 @@ class Index(Answers, Listing, Changing):
         self.maintainer.consolidate_backlogged(touched)
         return report
 
-    def _push_chunk(self, touched: set[Scope], chunk: Chunk, *, new: bool) -> None:
+    def _push_chunk(self, touched: set[Scope], chunk: "Chunk", *, new: bool) -> None:
         try:
             self._engine.apply_pushes(chunk, new=new)
         except RulesDiffer as other:
@@ -182,7 +191,7 @@ class Index(Answers, Listing, Changing):
 
     # -- contents ------------------------------------------------------------------------------------------------------
 
-    def stats(self, collection: str | None = None, bucket: str | None = None) -> Figures:
+    def stats(self, collection: str | None = None, bucket: str | None = None) -> "Figures":
         """Return the figures of the index, a collection or a bucket, as a dict for JSON.
 
         Always: objects, words (hidden ones not counted), average_length (in words). For a bucket and the whole index
@@ -191,6 +200,8 @@ class Index(Answers, Listing, Changing):
 
         Raises InvalidArgument like `push`, also for a bucket without its collection.
         """
+        from sonicpy.index.report import stats  # noqa: PLC0415  loaded when it is needed
+
         if collection is None:
             if bucket is not None:
                 raise InvalidArgument(f"the bucket {shown(bucket)} is given without its collection")
@@ -203,7 +214,7 @@ class Index(Answers, Listing, Changing):
         with self._engine.read() as view:
             return stats.bucket_figures(view, self._engine.graphs, collection, bucket)
 
-    def holdings(self, collection: str | None = None, bucket: str | None = None) -> Iterator[ExportedObject]:
+    def holdings(self, collection: str | None = None, bucket: str | None = None) -> "Iterator[ExportedObject]":
         """Yield every object with its words, bucket by bucket; an object may come more than once.
 
         `push_terms` of all objects in this order makes an equal index. The first step takes a snapshot; finish the
@@ -217,13 +228,15 @@ class Index(Answers, Listing, Changing):
             InvalidArgument: a name is not valid.
             StoreError: the store cannot be read.
         """
+        from sonicpy.index.report import export  # noqa: PLC0415  loaded when it is needed
+
         if collection is not None:
             check_names(collection, bucket or collection)
         with self._engine.snapshot_of_now() as view:
             for scope, state in export.scopes_of(view, collection, bucket):
                 yield from export.holdings(view, scope, state)
 
-    def term_stats(self, collection: str, bucket: str) -> Iterator[TermStats]:
+    def term_stats(self, collection: str, bucket: str) -> "Iterator[TermStats]":
         """Yield every word of a bucket in byte order, hidden ones too, with its number of objects and its frequency.
 
         Snapshot and errors as in `holdings`.
@@ -232,9 +245,11 @@ class Index(Answers, Listing, Changing):
         with self._engine.snapshot_of_now() as view:
             state = view.bucket(collection, bucket)
             if state is not None:
-                yield from term_stats.term_stats(view, state)
+                from sonicpy.index.report.term_stats import term_stats  # noqa: PLC0415  loaded when it is needed
 
-    def object_stats(self, collection: str, bucket: str) -> Iterator[ObjectStats]:
+                yield from term_stats(view, state)
+
+    def object_stats(self, collection: str, bucket: str) -> "Iterator[ObjectStats]":
         """Yield every object of a bucket, oldest first, with its length and its number of words.
 
         Snapshot and errors as in `holdings`.
@@ -243,7 +258,9 @@ class Index(Answers, Listing, Changing):
         with self._engine.snapshot_of_now() as view:
             state = view.bucket(collection, bucket)
             if state is not None:
-                yield from term_stats.object_stats(view, state)
+                from sonicpy.index.report.term_stats import object_stats  # noqa: PLC0415  loaded when it is needed
+
+                yield from object_stats(view, state)
 
     # -- maintenance ---------------------------------------------------------------------------------------------------
 
@@ -320,6 +337,8 @@ class Index(Answers, Listing, Changing):
 
     def _repr_html_(self) -> str:
         """Return tables for notebooks."""
+        from sonicpy.api.html import figures_table, index_tables  # noqa: PLC0415  loaded when it is needed
+
         if self._engine.is_closed:
             return figures_table(repr(self), {})
         return index_tables(repr(self), self.stats)

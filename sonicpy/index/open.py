@@ -1,7 +1,6 @@
 """sonicpy.open: an index in a folder, in memory, or in a folder that another process writes."""
 
 import os
-import shutil
 from pathlib import Path
 
 from sonicpy.arguments import path_of, switch_of
@@ -36,5 +35,7 @@ def open_index(path: str | os.PathLike[str], config: Settings = None, *, read_on
     try:
         return Index(temporary, config, temporary=True)
     except BaseException:
+        import shutil  # noqa: PLC0415  loaded when it is needed
+
         shutil.rmtree(temporary, ignore_errors=True)
         raise

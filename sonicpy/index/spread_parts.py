@@ -29,7 +29,7 @@ class SpreadParts(Answers):
         with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
                 return NO_SKETCH
-            return sketch_query(lexicon, unpack_terms(terms), self.config, unpack_matching(matching))
+            return sketch_query(lexicon, unpack_terms(terms), self._config, unpack_matching(matching))
 
     def spread_completions(self, collection: str, bucket: str, word: str) -> str | None:
         """Return the completions that this part holds, packed, in base 64; None: only `spread_word` returns them."""
@@ -57,6 +57,6 @@ class SpreadParts(Answers):
         with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
                 return [], 0 if total else None
-            window = self.config.store.kv.retain_word_objects
+            window = self._config.store.kv.retain_word_objects
             part = find(bind(of_plain(plan), lexicon.reader, window), limit, total=total)
             return part.rows(), part.total

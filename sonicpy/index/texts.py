@@ -1,12 +1,11 @@
 """Texts to terms, with the errors of a call with a text; no folder is needed."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sonicpy._native.ids import are_names
 from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy.arguments import language_of, not_unicode, text_of
-from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_names
 from sonicpy.index.search.matching import Matching
@@ -15,6 +14,9 @@ from sonicpy.index.text_engine import TextEngine
 from sonicpy.langcodes import NO_LANGUAGE
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.search import Search
+
+if TYPE_CHECKING:
+    from sonicpy.config import Config
 
 Lexed = TypeVar("Lexed")
 
@@ -27,7 +29,7 @@ ONCE = b"\1"
 class TextReader:
     """The methods of an index that read texts."""
 
-    config: Config
+    _config: "Config"
     _engine: TextEngine
 
     def _query_terms(self, search: Search, lexer: Lexer) -> tuple[Terms, Matching | None]:
@@ -47,10 +49,10 @@ class TextReader:
             raise not_unicode("text", error) from error
         if not len(terms) and not self._engine.is_compat:
             terms = lexed(lexer.lex_plain, text)
-        settings = self.config.search
+        settings = self._config.search
         if terms.last >= 0 and not (search.complete and settings.complete and settings.query_alternates_try):
             terms = without_last(terms)
-        if not search.stem or code == NO_LANGUAGE or self.config.search.stemming == "off":
+        if not search.stem or code == NO_LANGUAGE or self._config.search.stemming == "off":
             return terms, None
         return terms, Matching(code, text.isascii(), is_given=lang is not None)
 

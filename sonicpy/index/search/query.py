@@ -1,17 +1,21 @@
 """QUERY: the objects that answer a text, best first."""
 
+from typing import TYPE_CHECKING
+
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
-from sonicpy.config import Config
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, merge
 from sonicpy.index.search.ranking import carry_out, count_whole
 from sonicpy.search import Search
 
+if TYPE_CHECKING:
+    from sonicpy.config import Config
+
 
 def query(
-    lexicon: Lexicon, terms: Terms, config: Config, search: Search, matching: Matching | None = None
+    lexicon: Lexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None = None
 ) -> list[str]:
     """Return the names of the objects on a page of the answer to a search.
 
@@ -27,7 +31,7 @@ def query(
 
 
 def query_hits(
-    lexicon: Lexicon, terms: Terms, config: Config, search: Search, matching: Matching | None = None
+    lexicon: Lexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None = None
 ) -> Hits:
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
     if not len(terms):

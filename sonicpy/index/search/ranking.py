@@ -5,11 +5,10 @@ newest   planners/newest.py
 sonic    sonic.py, whose plan is made while it is carried out
 """
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sonicpy._native.plan import BRINGS, Plan
 from sonicpy._native.terms import Terms
-from sonicpy.config import Config, SearchConfig
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, bind, find
@@ -17,8 +16,11 @@ from sonicpy.index.search.plan import only_whole
 from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.index.search.planners.completions import Fills, never
 from sonicpy.index.search.planners.newest import plan_newest
-from sonicpy.index.search.sonic import SonicPart, rank_sonic
 from sonicpy.index.search.statistics import Statistics
+
+if TYPE_CHECKING:
+    from sonicpy.config import Config, SearchConfig
+    from sonicpy.index.search.sonic import SonicPart
 
 
 class Planner(Protocol):
@@ -28,7 +30,7 @@ class Planner(Protocol):
         self,
         statistics: Statistics,
         terms: Terms,
-        search: SearchConfig,
+        search: "SearchConfig",
         matching: Matching | None,
         fills: Fills = never,
     ) -> Plan:
@@ -49,11 +51,13 @@ PLANNERS: dict[str, Planner] = {"bm25": plan_bm25, "newest": plan_newest}
 
 
 def carry_out(
-    lexicon: Lexicon, terms: Terms, config: Config, matching: Matching | None, wanted: int, *, total: bool = False
-) -> tuple[Plan, Part | SonicPart]:
+    lexicon: Lexicon, terms: Terms, config: "Config", matching: Matching | None, wanted: int, *, total: bool = False
+) -> "tuple[Plan, Part | SonicPart]":
     """Return the plan of a query, and its best `wanted` objects in a bucket, with the number of all if `total`."""
     planner = PLANNERS.get(config.search.ranking)
     if planner is None:
+        from sonicpy.index.search.sonic import rank_sonic  # noqa: PLC0415  loaded when it is needed
+
         return rank_sonic(lexicon, terms, config)
     if matching is not None:
         matching = lexicon.resolved(matching)  # once for all words
@@ -73,7 +77,7 @@ def carry_out(
     return plan, part
 
 
-def count_whole(lexicon: Lexicon, plan: Plan, part: Part | SonicPart, config: Config) -> int | None:
+def count_whole(lexicon: Lexicon, plan: Plan, part: "Part | SonicPart", config: "Config") -> int | None:
     """Return how many objects answer a query by whole words, not by completions or corrections alone; None: the number
     of all objects was not asked for, or the ranking does not count it."""
     if not isinstance(part, Part):
