@@ -101,6 +101,7 @@ def _push(chunk: Chunk, lexer_of: LexerOf, take: ChunkTaker, *, new: bool) -> No
         gc.disable()  # the collector of garbage cycles would traverse thousands of live terms again and again
         while True:
             _analyze(chunk, lexer_of)
+            _group(chunk)
             try:
                 take(chunk, new=new)
             except RulesDiffer:  # whoever takes them has noted the rules of the bucket
@@ -149,6 +150,17 @@ def _analyze(chunk: Chunk, lexer_of: LexerOf) -> None:
             continue
         chunk.pushes.append(push)
         chunk.places.append(place)
+
+
+def _group(chunk: Chunk) -> None:
+    """Bring the pushes of one bucket together, in their order, so that each of its pages is written once."""
+    scopes: dict[tuple[str, str], list[int]] = {}
+    for number, push in enumerate(chunk.pushes):
+        scopes.setdefault((push.collection, push.bucket), []).append(number)
+    if len(scopes) > 1:
+        order = [number for numbers in scopes.values() for number in numbers]
+        chunk.pushes = [chunk.pushes[number] for number in order]
+        chunk.places = [chunk.places[number] for number in order]
 
 
 def _next_chunk(rows: Iterator[Row | Refused]) -> list[Row | Refused]:
