@@ -37,7 +37,8 @@ LAST_KIND = ROOT / GENERATED / "kind"  # of the modules beside the sources: anot
 
 MODULES = [
     "add_terms", "admitted", "analyzer", "bm25", "bucket", "bucket_cache", "completions", "corrector",
-    "dense_records", "edit_automaton", "explained", "find", "graph", "graph_builder", "held", "hits", "ids",
+    "cut_terms", "dense_records", "digest", "edit_automaton", "explained", "find", "graph", "graph_builder", "held",
+    "hits", "ids",
     "impact_rows", "keys", "language", "length_masks", "lengths", "letter_folding", "lines", "merged_list",
     "name_map", "name_rows", "nearest", "numbered_terms", "object_change", "object_record", "object_scores",
     "object_table", "objects", "parts", "plain", "plan", "postings", "query_state", "quoting", "readers", "records",

@@ -205,6 +205,12 @@ POSITION = Option(
     is_ours=True, is_argument=False,
 )  # fmt: skip
 
+MORE = Option(
+    "more", Number(2), 0, "MORE(1)",
+    "a piece of the text, which goes on in the next UPSERT of the object, behind a blank; MORE(2): without one",
+    is_ours=True, is_argument=False,
+)  # fmt: skip
+
 PAGE = LIMIT._replace(default=100)
 
 OPTIONS: dict[str, tuple[Option, ...]] = {
@@ -216,6 +222,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     "BUCKETS": (PAGE, AFTER._replace(usage="AFTER(<bucket>)")),
     "OBJECTS": (PAGE, PREFIX, AFTER._replace(usage="AFTER(<object>)"), POSITION),
     "PUSH": (LANG,),
+    "UPSERT": (LANG, MORE),
 }
 """The options of each command, in the order of its fields."""
 

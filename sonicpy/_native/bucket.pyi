@@ -13,6 +13,8 @@ _Write = Callable[
     [int, list[int] | None, list[tuple[int, bytes]] | None, list[bytes] | None, bytes | None, _Rows | None], None
 ]
 
+_WriteCut = Callable[[int, list[bytes] | None, _Rows | None, list[bytes] | None, list[tuple[int, int]] | None], None]
+
 class Counters:
     bucket: int
     next_iid: int
@@ -58,5 +60,9 @@ class PushWriter:
         write: _Write,
         by_association: bool = False,
         letters: bool = False,
+        read_terms: Callable[[list[int]], dict[int, bytes]] | None = None,
+        write_cut: _WriteCut | None = None,
+        end_digest: Callable[[int], None] | None = None,
     ) -> None: ...
+    def replace(self, oid: str, terms: Terms) -> int: ...
     def push(self, oid: str, terms: Terms, *, new: bool = False) -> bool: ...

@@ -102,6 +102,24 @@ class Push(NamedTuple):
     """A code in lower case; "none": the text is in no language; None: guess."""
 
 
+class Upsert(NamedTuple):
+    """Give an object just this text."""
+
+    collection: str
+    bucket: str
+    object: str
+    text: str
+    lang: str | None = None
+    """As in Push."""
+    more: int = 0
+    """1: the text goes on in the next UPSERT of the object, behind a blank; 2: at once; 0: it ends."""
+
+    @property
+    def meant(self) -> str:
+        """The text as its sender has it: as in Sonic, a backslash that was escaped is still doubled in `text`."""
+        return self.text.replace("\\\\", "\\") if "\\" in self.text else self.text
+
+
 class Pop(NamedTuple):
     """Remove the words of a text from an object."""
 
@@ -223,6 +241,7 @@ Command = (
     | Explain
     | Stats
     | Verify
+    | Upsert
 )
 """The commands that a session leaves to the server."""
 

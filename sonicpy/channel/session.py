@@ -16,8 +16,9 @@ from typing import Any, cast
 from sonicpy._native.plain import PlainReader
 from sonicpy._native.quoting import split_head, take_words
 from sonicpy.channel import replies
-from sonicpy.channel.commands import Actions, Command, Help, Mode, Ping, Quit
+from sonicpy.channel.commands import Actions, Command, Help, Mode, Ping, Quit, SessionCommand, Upsert
 from sonicpy.channel.line_buffer import LineBuffer
+from sonicpy.channel.pieces import Pieces
 from sonicpy.channel.syntax import (
     ACTIONS,
     COMMANDS_OF_MODE,
@@ -56,6 +57,7 @@ class Session:
         "_commands",
         "_lines",
         "_password",
+        "_pieces",
         "_plain",
         "_rules",
         "_syntaxes",
@@ -86,6 +88,7 @@ class Session:
         self._rules = LineRules(limits, languages)
         self._commands = SONIC_COMMANDS_OF_MODE if compat else COMMANDS_OF_MODE
         self._lines = LineBuffer()
+        self._pieces: Pieces | None = None
         self._plain = NOTHING_PLAIN
         self._syntaxes: Mapping[str, Syntax] = {}
         # Attributes, not methods that call them: one around `feed` adds 3 % to the instructions of reading a line.
@@ -176,7 +179,7 @@ class Session:
     def _enter(self, mode: Mode) -> None:
         self.mode = mode
         self._syntaxes = self._commands[mode]
-        self._plain = _plain_reader(mode, self._rules, self._commands is SONIC_COMMANDS_OF_MODE)
+        self._plain = self._own_plain()
 
     def _admit(self, line: bytes) -> Mode:
         try:
@@ -211,9 +214,39 @@ class Session:
             syntax = self._syntaxes.get(word.upper())
             if syntax is None:
                 raise CommandError("unknown_command")
-        command = parse(syntax, line, offset, self._rules)
+        command = self._parse(syntax, line, offset)
         answer = _ANSWERS.get(type(command))
         return cast(Command, command) if answer is None else answer(self, command)
+
+    def _parse(self, syntax: Syntax, line: bytes, offset: int) -> Command | SessionCommand:
+        try:
+            return parse(syntax, line, offset, self._rules)
+        except (CommandError, UnicodeDecodeError):
+            if self._pieces is not None and syntax.name == "UPSERT":
+                self._pieces.refuse()
+            raise
+
+    def _own_plain(self) -> PlainReader:
+        assert self.mode is not None
+        return _plain_reader(self.mode, self._rules, self._commands is SONIC_COMMANDS_OF_MODE)
+
+    def _upsert(self, command: Upsert) -> bytes | Command:
+        """Keep a piece of a text, or return the command with its whole text."""
+        if self._pieces is None:
+            if not command.more:
+                return command
+            self._pieces = Pieces()
+        try:
+            whole = self._pieces.take(command)
+        finally:
+            # Plain lines pass by this method, so none is plain while pieces wait.
+            self._plain = NOTHING_PLAIN if self._pieces.waits else self._own_plain()
+        return replies.OK if whole is None else whole
+
+    def expire(self) -> None:
+        """Drop the pieces of a text that have waited for too long; call it now and then."""
+        if self._pieces is not None:
+            self._pieces.expire()
 
     def _pong(self, command: Ping) -> bytes:
         return replies.PONG
@@ -251,4 +284,5 @@ _ANSWERS: dict[type, Callable[[Session, Any], bytes | Command]] = {
     Quit: Session._quit,
     Help: Session._help,
     Actions: Session._actions,
+    Upsert: Session._upsert,
 }

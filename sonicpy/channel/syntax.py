@@ -234,6 +234,7 @@ ROWS = (
     _row("OBJECTS", SEARCH, BUCKET, commands.Objects, _of_list, is_ours=True),
     _row("EXISTS", SEARCH, OBJECT, commands.Exists, is_ours=True),
     _row("PUSH", INGEST, f'{OBJECT} "<text>"', commands.Push),
+    _row("UPSERT", INGEST, f'{OBJECT} "<text>"', commands.Upsert, is_ours=True),
     _row("POP", INGEST, f'{OBJECT} "<text>"', commands.Pop),
     _row("COUNT", INGEST, "<collection> [<bucket> [<object>]?]?", commands.Count, optional_words=2),
     _row("COUNTC", INGEST, "<collection>", commands.CountC),

@@ -2,16 +2,25 @@
 
 from collections.abc import Callable, Mapping
 
+from sonicpy._native.digest import digest_of, normal_text
 from sonicpy._native.ids import SAMPLED_NAMES, is_sampled, push_names
 from sonicpy._native.terms import Terms
 from sonicpy.api.counted import need_no
 from sonicpy.arguments import language_of, not_unicode, text_of
-from sonicpy.errors import StoreError
+from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, check_collection, check_names, object_name
 from sonicpy.index.ingest.terms import NO_TERMS, check_rules, packed_terms
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.index.texts import lexed
-from sonicpy.store.changing.mutations import FlushBucket, FlushCollection, FlushObject, PopTerms, RulesDiffer
+from sonicpy.store.changing.mutations import (
+    FlushBucket,
+    FlushCollection,
+    FlushObject,
+    PopTerms,
+    RulesDiffer,
+    UpsertTerms,
+)
+from sonicpy.store.fields.all_fields import DIGESTS
 
 
 class Changing:
@@ -52,6 +61,40 @@ class Changing:
                 engine.note_rules(other)
             else:
                 return
+
+    def upsert(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> bool:
+        """Give an object just this text, in one change: what it held before goes; return whether the text is another.
+
+        The object is created if it is missing, and keeps its place among the newest if it is not. A text that `upsert`
+        gave the object already is recognised by a digest: it is neither analysed nor compared.
+
+        Args, and Raises: as `push`; InvalidArgument in compat mode.
+        """
+        engine = self._engine
+        if engine.is_compat:
+            raise InvalidArgument("upsert is not offered in compat mode: Sonic lacks it")
+        oid = object if type(object) is str else object_name(object)
+        names = push_names(collection, bucket, oid)
+        if not names:
+            check_names(collection, bucket, oid, new=True)
+        if lang is not None:
+            lang = language_of(lang)
+        is_counted = lang is not None or names == SAMPLED_NAMES or (not names and is_sampled(oid))
+        text = normal_text(text if type(text) is str else text_of("text", text))
+        while True:
+            lexer = engine.lexer_of(collection, bucket)
+            digest = self._digest(oid, text, lang, lexer.rules)
+            if engine.has_digest(collection, bucket, oid, digest):
+                return False
+            terms = lexer.lex_push(text, lang)
+            if is_counted:
+                lexer.note_language(terms, text, lang)
+            try:
+                engine.apply(UpsertTerms(collection, bucket, oid, terms, lexer.rules, ((DIGESTS.id, digest),)))
+            except RulesDiffer as other:
+                engine.note_rules(other)
+            else:
+                return True
 
     def push_terms(
         self,
@@ -128,6 +171,12 @@ class Changing:
     def flush_object(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Erase an object; return how many words it held. Raises like `push`."""
         return self._engine.apply(FlushObject(collection, bucket, self._engine.known_name(collection, bucket, object)))
+
+    def _digest(self, oid: str, text: str, lang: str | None, rules: int) -> bytes:
+        try:
+            return digest_of(oid, text, lang, rules)
+        except UnicodeEncodeError as error:
+            raise not_unicode("text", error) from error
 
     def _lex(self, lex: Callable[[str, str | None], Terms], text: str, lang: str | None) -> Terms:
         if type(text) is not str:

@@ -192,6 +192,11 @@ class Engine(TextEngine):
             if turn.batches or self.is_autocommit:
                 self._finish_change()
 
+    def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
+        """Return whether an object holds the text of a digest. Raises StoreError if it cannot be read."""
+        with self.changing():
+            return self.store.has_digest(collection, bucket, oid, digest)
+
     def apply(self, mutation: Mutation) -> int:
         """Carry out a change, and commit it if this engine commits by itself; return its result.
 

@@ -11,7 +11,7 @@ from sonicpy.index.texts import TextReader, check_scope, lexed, one_word
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.rules import FIRST
 from sonicpy.search import Search
-from sonicpy.store.changing.mutations import Mutation, pack_mutation, pack_push
+from sonicpy.store.changing.mutations import Mutation, UpsertTerms, pack_mutation, pack_push
 
 if TYPE_CHECKING:
     from sonicpy.config import Config
@@ -40,12 +40,12 @@ class RecorderEngine(TextEngine):
         Raises:
             StoreError: as `apply`; or nodes that are not upgraded would not know the rules of the text.
         """
-        if rules > self.lexer.rules:  # an import, too, waits for the upgrade
-            raise StoreError(
-                f"the terms of {oid} were cut by the rules {rules}, the cluster writes the rules {self.lexer.rules}: "
-                "upgrade every node, then run sonicpy cluster upgrade"
-            )
+        self._check_rules(oid, rules)
         self._keep(pack_push(collection, bucket, oid, terms, rules))
+
+    def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
+        """Return False: the replicas find out."""
+        return False
 
     def apply(self, mutation: Mutation) -> int:
         """Keep the record of a change; return 0.
@@ -53,6 +53,8 @@ class RecorderEngine(TextEngine):
         Raises:
             StoreError: the record is too long for the cluster's log.
         """
+        if isinstance(mutation, UpsertTerms):
+            self._check_rules(mutation.oid, mutation.rules)
         self._keep(pack_mutation(mutation))
         return 0
 
@@ -70,6 +72,13 @@ class RecorderEngine(TextEngine):
     def cut_by(self, rules: int | None) -> None:
         """Cut the texts of changes by these rules until the next call; None: by those of a new bucket."""
         self._cutter = self.lexer if rules is None else self.lexer.under(rules)
+
+    def _check_rules(self, oid: str, rules: int) -> None:
+        if rules > self.lexer.rules:  # an import, too, waits for the upgrade
+            raise StoreError(
+                f"the terms of {oid} were cut by the rules {rules}, the cluster writes the rules {self.lexer.rules}: "
+                "upgrade every node, then run sonicpy cluster upgrade"
+            )
 
     def _keep(self, record: bytes) -> None:
         if len(record) > RECORD_BYTES_MAX:

@@ -70,6 +70,10 @@ class TextEngine(ABC):
         """
 
     @abstractmethod
+    def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
+        """Return whether an object surely holds the text of a digest, so that an UPSERT of it changes nothing."""
+
+    @abstractmethod
     def apply(self, mutation: Mutation) -> int:
         """Take a change; return the number that it answers.
 

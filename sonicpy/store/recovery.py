@@ -111,6 +111,16 @@ class RecoveringStore(StoreReader):
         if view is not None and view.terms.changed:
             self.maintain(WriteView.flush_term_rows)
 
+    def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
+        """Return whether an object holds the text of a digest, by what this thread may change."""
+        if self.has_removals or self.is_torn:
+            return False  # the change takes away the rest first
+        if self.view is not None:
+            return self.view.has_digest(collection, bucket, oid, digest)
+        with self.reading() as view:
+            found: bool = view.has_digest(collection, bucket, oid, digest)
+        return found
+
     def pending_buckets(self) -> set[int]:
         """Return the ids of the buckets that may have words waiting for consolidation."""
         return self._write_cache.pending_buckets.copy()

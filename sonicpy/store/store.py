@@ -27,7 +27,7 @@ from sonicpy.rules import FIRST
 from sonicpy.store.care.convert import bring_up_to_date, is_convertible
 from sonicpy.store.care.startup import prepare
 from sonicpy.store.changing.apply import apply_all
-from sonicpy.store.changing.mutations import Mutation, PushTerms, RulesDiffer, pack_mutation, pack_push
+from sonicpy.store.changing.mutations import Mutation, PushTerms, RulesDiffer, UpsertTerms, pack_mutation, pack_push
 from sonicpy.store.disk import folder as store_folder
 from sonicpy.store.disk.background_sync import BackgroundSync
 from sonicpy.store.disk.boot_mark import note_boot
@@ -126,7 +126,7 @@ class Store(RecoveringStore):
             StoreError: it was not carried out; everything applied before it is.
             RulesDiffer: a PUSH whose bucket has other rules than the text; nothing was changed.
         """
-        if isinstance(mutation, PushTerms):
+        if isinstance(mutation, PushTerms | UpsertTerms):
             self._check_accepting()
             self._check_rules((mutation,))
         work = partial(apply_all, in_steps=True) if in_steps else apply_all
@@ -206,8 +206,8 @@ class Store(RecoveringStore):
             self._mark(self._board, change)
         return answer
 
-    def apply_pushes(self, pushes: Sequence[PushTerms], *, new: bool = False) -> list[int]:
-        """Carry out many PUSHes as one change; return the places of the PUSHes left out.
+    def apply_pushes(self, pushes: Sequence[PushTerms | UpsertTerms], *, new: bool = False) -> list[int]:
+        """Carry out many PUSHes, or UPSERTs, as one change; return the places of the PUSHes left out.
 
         Args:
             new: leave out PUSHes whose object exists.
@@ -236,15 +236,17 @@ class Store(RecoveringStore):
                 self._mark(self._board, push)
         return left_out
 
-    def _check_rules(self, pushes: Sequence[PushTerms]) -> None:
+    def _check_rules(self, pushes: Sequence[PushTerms | UpsertTerms]) -> None:
         """Raise RulesDiffer if a bucket exists and has other rules than a text."""
         view = self._writing()
         seen: dict[tuple[str, str], int] = {}
         for push in pushes:
             scope = (push.collection, push.bucket)
             if scope not in seen:
-                state = view.bucket(*scope)
-                seen[scope] = push.rules if state is None else view.rules(state.bucket)
+                writer = view.writer_cache.get(scope)
+                state = view.bucket(*scope) if writer is None else None
+                found = push.rules if state is None else view.rules(state.bucket)
+                seen[scope] = found if writer is None else writer.rules
             if seen[scope] != push.rules:
                 raise RulesDiffer(scope, seen[scope])
 

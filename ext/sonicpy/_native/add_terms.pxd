@@ -15,6 +15,7 @@ cdef class AddTerms(ObjectChange):
     cdef uint64_t _generation
     cdef bytes _counts, _flags
     cdef uint64_t _next_term
+    cdef bint _lowers
     cdef readonly bint changed
 
     cdef int set_up(
@@ -34,6 +35,9 @@ cdef class AddTerms(ObjectChange):
     cdef int create(self, Edit *edit, bytes key) except -1
     cdef int link(self, Edit *edit) except -1
     cdef int link_again(self, Edit *edit, Held *held) except -1
+    cdef list gone(self)
+    cdef list changed_terms(self)
+    cdef list kept_in_blocks(self)
     cdef int change_tail(self, Edit *edit) except -1
     cdef int change_block(self, Edit *edit, found) except -1
     cdef bytes single(self, Edit *edit)

@@ -1,7 +1,7 @@
 """The changes of a bucket's rows and blocks by a PUSH, in a `TermCache`."""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcpy, memmove
 
@@ -199,14 +199,56 @@ cdef class AddTerms(ObjectChange):
             edit.word.hidden_df -= 1
             edit.held.hidden = False
             edit.has_row = self.changed = True
-        if edit.tf > held.tf and not edit.is_joint:
+        elif self._lowers and edit.hidden and not held.hidden:
+            edit.word.hidden_df += 1
+            edit.held.hidden = True
+            edit.has_row = self.changed = True
+        if (edit.tf > held.tf or (self._lowers and edit.tf < held.tf)) and not edit.is_joint:
             edit.step = RAISE
             edit.held.tf = edit.tf
-            self.length_change += edit.tf - held.tf
+            self.length_change += <int64_t> edit.tf - <int64_t> held.tf
             self.changed = True
             if not self.is_in_tail(edit):
                 self.need_block(edit)
         return 0
+
+    cdef list gone(self):
+        """Return the ids of the terms of the record, which must be unpacked, that the text does not hold."""
+        cdef Py_ssize_t number, step, at = 0
+        cdef list gone = []
+        cdef uint64_t *term_ids = <uint64_t *> malloc((self._count + 1) * sizeof(uint64_t))
+        if term_ids == NULL:
+            raise MemoryError
+        try:
+            for number in range(self._count):
+                term_ids[number] = self._edits[number].word.term_id
+            qsort(term_ids, self._count, sizeof(uint64_t), by_number)
+            for step in range(self._record._count):
+                while at < self._count and term_ids[at] < self._record._held[step].term_id:
+                    at += 1
+                if at == self._count or term_ids[at] != self._record._held[step].term_id:
+                    gone.append(self._record._held[step].term_id)
+            return gone
+        finally:
+            free(term_ids)
+
+    cdef list changed_terms(self):
+        """Return the ids of the words whose rows or postings change."""
+        cdef Py_ssize_t number
+        return [
+            self._edits[number].word.term_id
+            for number in range(self._count)
+            if self._edits[number].step != NOTHING or self._edits[number].has_row
+        ]
+
+    cdef list kept_in_blocks(self):
+        """Return (term id, tf) of the unchanged postings of the object that are not in the tail of their word."""
+        cdef Py_ssize_t number
+        return [
+            (self._edits[number].word.term_id, max(self._edits[number].held.tf, 1))
+            for number in range(self._count)
+            if self._edits[number].step == NOTHING and not self.is_in_tail(&self._edits[number])
+        ]
 
     cpdef take_blocks(self, list found):
         """Take the (key, block) pairs, or None, found for the keys that `take_rows` returned, in their order.

@@ -1,12 +1,13 @@
 """One bucket inside a write transaction: its counters, and PUSH.
 
     Counters        the numbers of a bucket as a whole
-    PushWriter      PUSH: works on cached rows, reads the rows that no cache holds, and hands over the rows to write
+    PushWriter      PUSH and UPSERT: work on cached rows, read the rows that no cache holds, and hand over the rows to write
 """
 
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from sonicpy._native.add_terms cimport AddTerms, begin_add_terms
+from sonicpy._native.cut_terms cimport CutTerms, begin_cut_terms
 from sonicpy._native.lengths cimport Lengths, pack_length
 from sonicpy._native.name_map cimport NameMap, name_hash
 from sonicpy._native.objects cimport PLACES, BufferedRow
@@ -89,13 +90,18 @@ cdef class PushWriter:
             became live, the record of an object that does not belong into the newest row, (key, block) pairs.
         by_association: whether the bucket's lists are in the order of association; else by IID.
         letters: words are shown up to 50 letters, not 40 bytes.
+        read_terms: returns terms by their ids, of a list of ids that have one.
+        write_cut: writes what a replaced text leaves, after `write`: `write_cut(iid, vanished, blocks, deleted_blocks,
+            shorter)`. Each of the last four may be None: the keys of words that were live, (key, block) pairs, the keys
+            of blocks to delete, and if the object became shorter (term id, tf) of its postings whose impacts are stored.
+        end_digest: called with the IID of an object that a PUSH changed.
     """
     cdef Counters _counters
     cdef TermCache _terms
     cdef NameMap _names
     cdef BufferedRow _newest
     cdef Lengths _lengths
-    cdef object _read_names, _find_among, _read_words, _read_blocks, _write
+    cdef object _read_names, _find_among, _read_words, _read_blocks, _write, _read_terms, _write_cut, _end_digest
     cdef bint _by_association, _letters
 
     def __cinit__(
@@ -112,7 +118,11 @@ cdef class PushWriter:
         write not None,
         bint by_association=False,
         bint letters=False,
+        read_terms=None,
+        write_cut=None,
+        end_digest=None,
     ):
+        self._read_terms, self._write_cut, self._end_digest = read_terms, write_cut, end_digest
         self._counters = counters
         self._terms = terms
         self._names = names
@@ -138,22 +148,13 @@ cdef class PushWriter:
         cdef Counters counters = self._counters
         cdef bytes name = oid.encode()
         cdef uint64_t hash = name_hash(name), iid
-        cdef tuple iids, found = None
+        cdef tuple found = self.find(name, hash)
         cdef list rewritten = None, new_terms = None, appeared = None
         cdef bytes packed = None
         cdef ObjectRecord record
         cdef AddTerms change
-        iids = self._names.iids(hash)
-        if counters.slices:
-            row = self._read_names(name_key(counters.bucket, hash, counters.slices))
-            if row is not None:
-                iids += <tuple> named(row, hash)
-        if iids:
-            found = self._find_among(iids, name)
         if found is None:
-            iid = counters.next_iid
-            if iid > LARGEST_IID:
-                raise OverflowError(f"bucket {counters.bucket} has used up its {LARGEST_IID + 1} object numbers")
+            iid = self.next_iid()
             record = empty_record(name, self._by_association)
         elif new:
             return False
@@ -185,7 +186,114 @@ cdef class PushWriter:
         self._lengths.set(iid, pack_length(record.total_tf() + change.length_change))
         if new_terms is not None or rewritten is not None or appeared is not None or packed is not None or change.blocks:
             self._write(iid, rewritten, new_terms, appeared, packed, change.blocks or None)
+            if rewritten is not None and self._end_digest is not None:
+                self._end_digest(iid)
         return True
+
+    def replace(self, str oid not None, Terms terms not None) -> int:
+        """Give an object (created if it is missing) these terms, and take all others from it; return its IID, which
+        stays. What it holds already is not written again. Only for lists by IID.
+
+        Raises:
+            OverflowError, DamagedBytes: as `push`.
+        """
+        cdef bytes name = oid.encode()
+        cdef tuple found = self.find(name, name_hash(name))
+        cdef ObjectRecord record
+        cdef AddTerms change
+        cdef CutTerms cut = None
+        cdef list gone
+        cdef uint64_t iid
+        if self._by_association:
+            raise ValueError("a text is replaced in lists by IID only")
+        if found is None:
+            self.push(oid, terms)
+            return self._counters.next_iid - 1
+        iid, record = found
+        record.unpack_terms()
+        change = begin_add_terms(
+            self._counters.bucket, iid, terms, record, self._counters.next_term, self._terms, False, self._letters
+        )
+        change._lowers = True
+        try:
+            needed = change.take_rows(self._read_words(change.word_keys) if change.word_keys else [])
+            gone = change.gone()
+            if gone:
+                cut = self.begin_cut(iid, gone, record)
+            change.take_blocks(self._read_blocks(needed) if needed else [])
+        except DamagedBytes as error:
+            raise DamagedBytes(f"bucket {self._counters.bucket}: {error}") from error
+        if change.changed or cut is not None:
+            change._record = record.without(gone)
+            self.write_replaced(iid, record, change, cut)
+        return iid
+
+    cdef CutTerms begin_cut(self, uint64_t iid, list gone, ObjectRecord record):
+        """Change the rows and the blocks of the terms, by their ids, that an object loses."""
+        cdef dict words = self._read_terms(gone)
+        cdef CutTerms cut
+        if len(words) != len(gone):
+            raise DamagedBytes(f"object {iid} holds {len(gone) - len(words)} terms that are missing")
+        cut = begin_cut_terms(
+            <uint32_t> self._counters.bucket, iid, list(words.values()), record, self._terms, self._letters
+        )
+        needed = cut.take_rows(self._read_words(cut.word_keys) if cut.word_keys else [])
+        cut.take_blocks(self._read_blocks(needed) if needed else [])
+        return cut
+
+    cdef int write_replaced(self, uint64_t iid, ObjectRecord record, AddTerms change, CutTerms cut) except -1:
+        """Put a replaced text into the caches and the counters, and hand over the rows to write."""
+        cdef Counters counters = self._counters
+        cdef list new_terms = None, rewritten = change.changed_terms(), shorter = None
+        cdef uint64_t length = record.total_tf() + change.length_change
+        cdef bytes packed = change.record()
+        change.finish()
+        counters.live_words += change.live_change
+        if cut is not None:
+            cut.finish()
+            rewritten += cut.changed_terms()
+            length += cut.length_change
+            counters.live_words += cut.live_change
+        if pack_length(length) < pack_length(record.total_tf()):
+            rewritten += change.term_ids()
+            shorter = change.kept_in_blocks()
+        if change._next_term != counters.next_term:
+            new_terms = change.new_terms()
+            counters.next_term = change._next_term
+        if iid // PLACES == self._newest.number:
+            self._newest.put_record(<int> (iid % PLACES), packed)
+            packed = None
+        counters.total_length += length - record.total_tf()
+        self._lengths.set(iid, pack_length(length))
+        appeared = change.changed_words() if change.turned else None
+        self._write(iid, rewritten, new_terms, appeared, packed, change.blocks or None)
+        if cut is not None or shorter:
+            self._write_cut(
+                iid,
+                cut.changed_words() if cut is not None and cut.turned else None,
+                (cut.blocks or None) if cut is not None else None,
+                (cut.deleted_blocks or None) if cut is not None else None,
+                shorter or None,
+            )
+        return 0
+
+    cdef tuple find(self, bytes name, uint64_t hash):
+        """Return the IID and the record of the object with an OID, or None."""
+        cdef Counters counters = self._counters
+        cdef tuple iids = self._names.iids(hash)
+        if counters.slices:
+            row = self._read_names(name_key(counters.bucket, hash, counters.slices))
+            if row is not None:
+                iids += <tuple> named(row, hash)
+        return self._find_among(iids, name) if iids else None
+
+    cdef uint64_t next_iid(self) except? 0:
+        """Return the IID of a new object. Raises OverflowError if all are used up."""
+        if self._counters.next_iid > LARGEST_IID:
+            raise OverflowError(
+                f"bucket {self._counters.bucket} has used up its {LARGEST_IID + 1} object numbers"
+            )
+        return self._counters.next_iid
 
     cdef bint change_postings(self, AddTerms change, bint is_new) except -1:
         """Change the postings of an object's words; return False if nothing changes."""

@@ -26,6 +26,7 @@ cdef class ObjectRecord:
     cdef int select(self, const uint64_t *term_ids, Py_ssize_t count) except -1
     cdef Held *find(self, uint64_t term_id) noexcept nogil
     cdef uint64_t total_tf(self) noexcept nogil
+    cdef ObjectRecord without(self, list gone)
     cdef bytes spliced(self, const Held *changed, Py_ssize_t count)
     cdef bytes with_terms(self, const Held *changed, Py_ssize_t count)
     cpdef bytes pack(self)

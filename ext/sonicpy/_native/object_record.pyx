@@ -181,6 +181,22 @@ cdef class ObjectRecord:
             for step in range(self._count)
         ]
 
+    cdef ObjectRecord without(self, list gone):
+        """Return the record, which must be unpacked, without some of its terms, given by rising term id."""
+        cdef ObjectRecord left = empty_record(self.oid, self._has_blocks)
+        cdef Py_ssize_t step, at = 0, count = len(gone)
+        left.reserve(self._count)
+        for step in range(self._count):
+            if at < count and <uint64_t> gone[at] == self._held[step].term_id:
+                at += 1
+                continue
+            left._held[left._count] = self._held[step]
+            left._total_tf += self._held[step].tf
+            left._hidden += self._held[step].hidden
+            left._count += 1
+        left._known = left._count
+        return left
+
     cdef bytes with_terms(self, const Held *changed, Py_ssize_t count):
         """Return the bytes of the record with some terms, given by rising term id, added or replaced."""
         cdef Held *merged

@@ -12,11 +12,12 @@ Layouts (v = varint of varint.pxd; numbers of fixed size are little-endian):
     FLUSHC   5: collection
     fields   6: collection, bucket, oid, mode u8, then of each field id u8, v(size), bytes
     PUSH     7: as 1, v(rules) in place of the window, then the languages of the text as v(size) and ASCII
+    UPSERT   8: as 7 up to the languages, then v(size) of all fields, fields as in 6, terms
 
     terms    v(number), then of each v(size), bytes, count u8, flags u8
 
-A mutation is a named tuple: the names, then terms and window, or the mode and a tuple of (id, bytes), if its kind has
-them. `RecordCodec` gets the class of each kind; LAYOUTS lists the fields of each kind.
+A mutation is a named tuple: the names, then terms, window or rules, or the mode, and a tuple of (id, bytes), if its kind
+has them. `RecordCodec` gets the class of each kind; LAYOUTS lists the fields of each kind.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -39,7 +40,8 @@ cdef enum:
     PUSH = 1
     FIELDS = 6  # the kind that ends with a mode and fields
     RULED_PUSH = 7
-    KINDS = 8  # one more than the largest
+    UPSERT = 8
+    KINDS = 9  # one more than the largest
     NAMES_MAX = 3
     FRAME_BYTES = 8
     RECORD_MAX = 1 << 24
@@ -62,6 +64,7 @@ LAYOUTS[4] = Layout(2, 2, False, False)
 LAYOUTS[5] = Layout(1, 1, False, False)
 LAYOUTS[FIELDS] = Layout(5, 3, False, False)
 LAYOUTS[RULED_PUSH] = LAYOUTS[PUSH]
+LAYOUTS[UPSERT] = Layout(6, 3, True, True)
 
 
 cdef class RecordCodec:
@@ -140,6 +143,8 @@ cdef bytes packed(int kind, object fields):
     cdef uint64_t window = 0
     cdef Terms terms = None
     cdef bytes record, languages = b""
+    cdef tuple more = ()
+    cdef Py_ssize_t more_bytes = 0
     cdef uint8_t *out
     cdef int number
     for number in range(layout.names):
@@ -148,9 +153,13 @@ cdef bytes packed(int kind, object fields):
     if layout.has_window:
         window = <object> PyTuple_GET_ITEM(fields, layout.names + 1 + (kind == RULED_PUSH))
         total += varint_bytes(window)
-    if kind == RULED_PUSH and isinstance(<object> PyTuple_GET_ITEM(fields, layout.names), Terms):
+    if kind >= RULED_PUSH and isinstance(<object> PyTuple_GET_ITEM(fields, layout.names), Terms):
         languages = (<Terms> PyTuple_GET_ITEM(fields, layout.names)).languages
         total += varint_bytes(PyBytes_GET_SIZE(languages)) + PyBytes_GET_SIZE(languages)
+    if kind == UPSERT:
+        more = <object> PyTuple_GET_ITEM(fields, layout.names + 2)
+        more_bytes = size_of_fields(more)
+        total += varint_bytes(more_bytes) + more_bytes
     if layout.has_terms:
         if not isinstance(<object> PyTuple_GET_ITEM(fields, layout.names), Terms):
             raise TypeError("the terms of a mutation are Terms")
@@ -166,10 +175,14 @@ cdef bytes packed(int kind, object fields):
         out += sizes[number]
     if layout.has_window:
         out = put_varint(out, window)
-    if kind == RULED_PUSH:
+    if kind >= RULED_PUSH:
         out = put_varint(out, PyBytes_GET_SIZE(languages))
         memcpy(out, PyBytes_AS_STRING(languages), PyBytes_GET_SIZE(languages))
         out += PyBytes_GET_SIZE(languages)
+    if kind == UPSERT:
+        out = put_varint(out, more_bytes)
+        put_fields(out, more)
+        out += more_bytes
     if layout.has_terms:
         put_terms(out, terms)
     return record
@@ -264,6 +277,7 @@ cdef list fields_in(int kind, bytes record):
     cdef const Layout *layout = &LAYOUTS[kind]
     cdef uint64_t size = 0, window = 0
     cdef list fields = []
+    cdef tuple more = ()
     cdef bytes languages = b""
     cdef Terms terms
     cdef int number
@@ -275,17 +289,23 @@ cdef list fields_in(int kind, bytes record):
         at += size
     if layout.has_window and get_varint(&at, end, &window) < 0:
         raise DamagedBytes("its window is cut off")
-    if kind == RULED_PUSH:
+    if kind >= RULED_PUSH:
         if get_varint(&at, end, &size) < 0 or size > <uint64_t> (end - at):
             raise DamagedBytes("its languages are cut off")
         languages = PyBytes_FromStringAndSize(<const char *> at, size)
         at += size
+    if kind == UPSERT:
+        if get_varint(&at, end, &size) < 0 or size > <uint64_t> (end - at):
+            raise DamagedBytes("its fields are cut off")
+        more = take_fields(&at, at + size)
     if layout.has_terms:
         terms = take_terms(&at, end)
         terms.languages = languages
         fields.append(terms)
     if layout.has_window:
         fields.append(window)
+    if kind == UPSERT:
+        fields.append(more)
     if kind == FIELDS:
         if at == end:
             raise DamagedBytes("its mode is cut off")

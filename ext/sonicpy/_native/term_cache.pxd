@@ -23,6 +23,7 @@ cdef class TermCache:
     cdef Entry **_dirty
     cdef Py_ssize_t _dirty_count, _dirty_room
     cdef uint64_t _generation
+    cdef bint _has_vanished  # an entry may have lost its last object since `rows`
 
     cdef void free_entries(self) noexcept nogil
     cdef Entry *find(self, const uint8_t *key, Py_ssize_t size, uint32_t hash) noexcept nogil

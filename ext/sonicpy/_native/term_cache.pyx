@@ -49,13 +49,16 @@ cdef class TermCache:
         return self._dirty_count
 
     def rows(self) -> tuple:
-        """Return the changed (key, row) pairs of `words` and of `common`, by key, and mark them as written."""
+        """Return the changed (key, row) pairs of `words` and of `common`, by key, and mark them as written; see
+        `take_vanished` for words that no object holds any more."""
         cdef list words = [], common = []
         cdef Entry *entry
         cdef Py_ssize_t number
         qsort(self._dirty, self._dirty_count, sizeof(Entry *), by_place)
         for number in range(self._dirty_count):
             entry = self._dirty[number]
+            if entry.word.df == 0:
+                raise ValueError("words that vanished have to be taken first")
             if not is_common(&entry.word):
                 words.append((key_of(entry), row_of(entry)))
                 continue
@@ -69,6 +72,37 @@ cdef class TermCache:
         self._dirty_count = 0
         return words, common
 
+    def take_vanished(self) -> tuple:
+        """Drop the changed words that no object holds any more; return the keys of their rows in `words` and in
+        `common`, and their (bucket, term id) pairs."""
+        cdef list words = [], common = [], terms = []
+        cdef Entry *entry
+        cdef Py_ssize_t number, left = 0
+        if self._has_vanished:
+            for number in range(self._dirty_count):
+                entry = self._dirty[number]
+                if entry.word.df:
+                    self._dirty[left] = entry
+                    left += 1
+                    continue
+                words.append(key_of(entry))
+                terms.append((bucket_of(entry), entry.word.term_id))
+                if is_common(&entry.word):
+                    common.append(common_key_of(entry))
+                entry.is_dirty = False
+                entry.key_size = 0
+                self._generation += 1
+            self._dirty_count = left
+            self._has_vanished = False
+        return words, common, terms
+
+    def vanished(self) -> set:
+        """Return the keys of the changed words that no object holds any more; their rows may still be there."""
+        cdef Py_ssize_t number
+        if not self._has_vanished:
+            return set()
+        return {key_of(self._dirty[number]) for number in range(self._dirty_count) if not self._dirty[number].word.df}
+
     def waiting(self, list keys not None) -> dict:
         """Return the changed rows of some words, by key, without unchanged ones."""
         cdef dict rows = {}
@@ -78,7 +112,7 @@ cdef class TermCache:
             return rows
         for key in keys:
             entry = self.find(<const uint8_t *> key, len(key), hash_of(<const uint8_t *> key, len(key)))
-            if entry != NULL and entry.is_dirty:
+            if entry != NULL and entry.is_dirty and entry.word.df:
                 rows[key] = row_of(entry)
         return rows
 
@@ -92,6 +126,8 @@ cdef class TermCache:
             end, end_size = <const uint8_t *> <const char *> last, len(last)
         for number in range(self._dirty_count):
             entry = self._dirty[number]
+            if entry.word.df == 0:
+                continue
             if compare(entry, <const uint8_t *> <const char *> first, len(first)) < 0:
                 continue
             if end != NULL and compare(entry, end, end_size) > 0:
@@ -122,6 +158,7 @@ cdef class TermCache:
         self.free_entries()
         memset(self._slots, 0, (self._mask + 1) * sizeof(Entry *))
         self._count = self._dirty_count = 0
+        self._has_vanished = False
         self._generation += 1
 
     cdef void free_entries(self) noexcept nogil:
@@ -200,6 +237,10 @@ cdef class TermCache:
 
 cdef inline bytes key_of(const Entry *entry):
     return PyBytes_FromStringAndSize(<char *> entry.key, entry.key_size)
+
+
+cdef inline uint32_t bucket_of(const Entry *entry) noexcept nogil:
+    return <uint32_t> entry.key[0] << 24 | <uint32_t> entry.key[1] << 16 | <uint32_t> entry.key[2] << 8 | entry.key[3]
 
 
 cdef inline bytes row_of(const Entry *entry):

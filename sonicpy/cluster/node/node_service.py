@@ -33,6 +33,7 @@ from sonicpy.channel.commands import (
     Stats,
     Suggest,
     Trigger,
+    Upsert,
     Verify,
 )
 from sonicpy.cluster.log.limits import ANSWER_S, RELAYED_S
@@ -55,8 +56,8 @@ if TYPE_CHECKING:
     from sonicpy.cluster.node.node import Node
 
 
-def push(node: "Node", command: Push) -> bytes:
-    """Add the record of a PUSH to the next batch."""
+def push(node: "Node", command: Push | Upsert) -> bytes:
+    """Add the record of a PUSH, or an UPSERT, to the next batch."""
     rules = node.desk.rules.at_once(command.collection, command.bucket)
     if rules is None:
         raise Postponed
@@ -64,11 +65,14 @@ def push(node: "Node", command: Push) -> bytes:
     return replies.OK
 
 
-def cut(node: "Node", command: Push, rules: int) -> tuple[int, bytes]:
-    """Return the partition of a PUSH, and its record, whose text is cut by the rules of the bucket."""
-    collection, bucket, oid, text, lang = command
+def cut(node: "Node", command: Push | Upsert, rules: int) -> tuple[int, bytes]:
+    """Return the partition of a PUSH, or an UPSERT, and its record, whose text is cut by the rules of the bucket."""
+    collection, bucket, oid, text, lang = command[:5]
     node.recorder.cut_by(rules)
-    node.recorder.push(collection, bucket, oid, text, lang)
+    if isinstance(command, Upsert):
+        node.recorder.upsert(collection, bucket, oid, command.meant, lang)
+    else:
+        node.recorder.push(collection, bucket, oid, text, lang)
     return node.places.partition_of(collection, bucket, oid), node.recorder.take_record()
 
 
@@ -107,12 +111,13 @@ READ_COUNT = read_here(CALLS[Count])
 READS = (CountB, CountO, Exists, Explain, List, Objects, Query, Suggest)
 NODE_CALLS: dict[type, Callable[[Any, Any], bytes]] = {
     Push: push,
+    Upsert: push,
     Count: count_here,
     **{kind: read_here(CALLS[kind]) for kind in READS},
 }
 
 
-CHANGES = (Push, Pop, FlushB, FlushC, FlushO)
+CHANGES = (Push, Pop, FlushB, FlushC, FlushO, Upsert)
 
 
 def limit_of(command: Command) -> float:
@@ -183,7 +188,7 @@ class NodeService(BaseService):
         return isinstance(command, Verify | Trigger) or (is_count and command.collection in self.node.places.spread)
 
     async def _execute(self, command: Command) -> bytes:
-        if isinstance(command, Push):
+        if isinstance(command, Push | Upsert):
             return await self._push(command)
         if isinstance(command, FlushB | FlushC):
             self.node.desk.rules.forget(command.collection)
@@ -228,8 +233,8 @@ class NodeService(BaseService):
                 raise StoreError(f"TRIGGER {action} is refused: a node of a cluster offers consolidate alone")
         return await self._ask(command)
 
-    async def _push(self, command: Push) -> bytes:
-        """Carry out a PUSH into a bucket whose rules another node knows."""
+    async def _push(self, command: Push | Upsert) -> bytes:
+        """Carry out a PUSH, or an UPSERT, into a bucket whose rules another node knows."""
         rules = await self.node.desk.rules.find(command.collection, command.bucket)
         await asyncio.shield(self.node.writers.add(*cut(self.node, command, rules)).done)
         return replies.OK

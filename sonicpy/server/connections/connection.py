@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sonicpy.channel import replies
 from sonicpy.channel.commands import Command, Mode
+from sonicpy.channel.pieces import IDLE_S
 from sonicpy.channel.session import WRONG_PASSWORD, Session
 from sonicpy.errors import SonicError, StoreError
 from sonicpy.server.connections.dispatch import Relayed
@@ -409,6 +410,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._transport is None:
             return
         now = self._loop.time()
+        self.session.expire()
         has_not_started = self.session.mode is None and not self.session.ended
         due = self._check_start(now) if has_not_started else self._check_activity(now)
         if due is not None:
@@ -435,4 +437,5 @@ class Connection(asyncio.BufferedProtocol):
         if now >= due:
             self._transport.abort()
             return None
-        return min(due, now + WRITE_TIMEOUT_S)  # without an idle time-out, unread replies may begin one later
+        # Without an idle time-out, unread replies may begin one later, and so may pieces of a text.
+        return min(due, now + WRITE_TIMEOUT_S, now + IDLE_S)

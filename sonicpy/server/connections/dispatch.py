@@ -23,6 +23,7 @@ from sonicpy.channel.commands import (
     Push,
     Query,
     Suggest,
+    Upsert,
 )
 from sonicpy.errors import SonicError
 
@@ -66,6 +67,11 @@ class Relayed(NamedTuple):
 def push(index: "Changing", command: Push) -> bytes:
     collection, bucket, oid, text, lang = command  # push(*command) would copy the tuple
     index.push(collection, bucket, oid, text, lang)
+    return replies.OK
+
+
+def upsert(index: "Changing", command: Upsert) -> bytes:
+    index.upsert(command.collection, command.bucket, command.object, command.meant, command.lang)
     return replies.OK
 
 
@@ -156,6 +162,7 @@ CHANGES: dict[type, Callable[["Changing", Any], bytes]] = {
     FlushC: flush_collection,
     FlushB: flush_bucket,
     FlushO: flush_object,
+    Upsert: upsert,
 }
 """Commands that change the index: their reply leaves only once the log holds the change."""
 CALLS: dict[type, Callable[["Index", Any], bytes]] = {

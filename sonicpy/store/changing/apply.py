@@ -14,10 +14,11 @@ from sonicpy.store.changing.mutations import (
     Mutation,
     PopTerms,
     PushTerms,
+    UpsertTerms,
     names_of,
 )
 from sonicpy.store.changing.remove_steps import flush_collection, flush_object, settle, step
-from sonicpy.store.fields.all_fields import FIELDS
+from sonicpy.store.fields.all_fields import DIGESTS, FIELDS
 from sonicpy.store.fields.field import FieldMode
 
 if TYPE_CHECKING:
@@ -108,12 +109,27 @@ def _change_fields(view: "WriteView", mutation: ChangeFields, in_steps: bool) ->
     return 0
 
 
+def _upsert(view: "WriteView", mutation: UpsertTerms, in_steps: bool) -> int:
+    collection, bucket, oid, terms, rules, fields = mutation
+    writer = writer_of(view, collection, bucket, rules)
+    iid = writer.replace(oid, terms)
+    if terms.languages:
+        writer.count_languages(terms.languages)
+    for id, value in fields:
+        if id == DIGESTS.id:
+            view.digests.set(writer.state.bucket, iid, value)
+        else:
+            FIELDS[id].apply(writer, oid, FieldMode.REPLACE, value)
+    return 0
+
+
 APPLY: "dict[type[Mutation], Callable[[WriteView, Any, bool], int]]" = {
     PopTerms: _pop,
     FlushObject: _flush_object,
     FlushBucket: _flush_bucket,
     FlushCollection: _flush_collection,
     ChangeFields: _change_fields,
+    UpsertTerms: _upsert,
 }
 """The function that carries out each mutation but a PUSH, the most frequent one."""
 

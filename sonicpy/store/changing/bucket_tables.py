@@ -52,6 +52,9 @@ class BucketTables:
             self._write_push,
             view.by_association,
             letters,
+            partial(view.few_terms_numbered, state.bucket),
+            self._write_cut,
+            partial(view.digests.end, state.bucket),
         )
 
     def _write_push(
@@ -77,6 +80,26 @@ class BucketTables:
             self.write_blocks(blocks)
             if not view.by_association:
                 self.put_impacts(blocks)
+
+    def _write_cut(
+        self,
+        iid: int,
+        vanished: list[bytes] | None,
+        blocks: list[StoredRow] | None,
+        deleted_blocks: list[bytes] | None,
+        shorter: list[tuple[int, int]] | None,
+    ) -> None:
+        """Write the rows that a replaced text leaves; see `PushWriter`."""
+        view, state = self._view, self._state
+        if vanished is not None:
+            view.note_pending(state, vanished, Why.POPPED)
+        if blocks is not None:
+            self.write_blocks(blocks)
+        if deleted_blocks is not None:
+            self.drop_impacts(deleted_blocks)
+            self._transaction.delete_many(POSTINGS, deleted_blocks)
+        if shorter is not None:
+            self.widen_impacts_to(iid, shorter, view.lengths(state)[iid])
 
     def read_blocks(self, keys: list[bytes]) -> list[StoredRow | None]:
         """Return for each key (key, block) of the last block of its term at or before the key, or None."""
@@ -122,7 +145,10 @@ class BucketTables:
             terms: (term id, tf) of its terms.
             length: its new length.
         """
-        packed = pack_length(length)
+        self.widen_impacts_to(iid, terms, pack_length(length))
+
+    def widen_impacts_to(self, iid: int, terms: list[tuple[int, int]], packed: int) -> None:
+        """Widen impacts as `widen_impacts` does, for a packed length."""
         keys = [block_key(self._state.bucket, term_id, iid) for term_id, _ in terms]
         rows = self._transaction.floor_many(IMPACTS, keys, TERM_KEY_BYTES)
         for found, (_, tf) in zip(rows, terms, strict=True):

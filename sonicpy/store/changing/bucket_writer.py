@@ -1,4 +1,4 @@
-"""One bucket inside the write transaction: PUSH, POP and FLUSHO change its words, postings and objects."""
+"""One bucket inside the write transaction: PUSH, UPSERT, POP and FLUSHO change its words, postings and objects."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,6 @@ from sonicpy._native.lengths import pack_length
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.parts import JOINT_MARK
 from sonicpy._native.remove_terms import RemoveTerms
-from sonicpy._native.terms import PART, STOP, Terms
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import StoreDamaged
 from sonicpy.rules import FIRST, NEWEST, counts_letters
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
 class BucketWriter:
     """Changes one bucket, in the view's transaction and in its `WriteCache`.
 
-    It is valid as long as the transaction, unless the bucket is flushed or renamed: see `writer_of`. PUSH is native and
-    works on cached rows of words; POP and FLUSHO write these rows first and work on the tables.
+    It is valid as long as the transaction, unless the bucket is flushed or renamed: see `writer_of`. PUSH and UPSERT
+    are native and work on cached rows of words; POP and FLUSHO write these rows first and work on the tables.
     """
 
     def __init__(self, view: "WriteView", state: BucketState) -> None:
@@ -41,8 +40,11 @@ class BucketWriter:
         self.rules = view.rules(state.bucket)
         """By which its texts are cut."""
         self._letters = counts_letters(self.rules)
-        self.push = self._tables.push_writer(letters=self._letters).push
+        writer = self._tables.push_writer(letters=self._letters)
+        self.push = writer.push
         """Add the terms of a text to an object; see `PushWriter.push`."""
+        self.replace = writer.replace
+        """Give an object these terms, and take away all others; see `PushWriter.replace`."""
 
     def count_languages(self, languages: bytes) -> None:
         """Count the languages of a text that was pushed, see `Terms.languages`; buckets of old rules count none."""
@@ -52,27 +54,10 @@ class BucketWriter:
                 self.view.note_languages_wait(self.state.bucket)
             waiting[languages] = waiting.get(languages, 0) + 1
 
-    def replace(self, oid: str, terms: Terms) -> None:
-        """Give an object (created if it is missing) these terms, and take away all others; it keeps its IID."""
-        self.view.flush_term_rows()
+    def iid_of(self, oid: str) -> int | None:
+        """Return the IID of an object; None: it does not exist."""
         found = find_object(self.view, self.state, oid)
-        if found is not None:
-            iid, record = found
-            wanted = {
-                word: (max(count, 1), bool(flags & (STOP | PART)))
-                for word, count, flags in zip(terms.words, terms.counts, terms.flags, strict=True)
-            }
-            term_ids = [term_id for term_id, *_ in record.terms()]
-            words = terms_numbered(self._transaction, self.state.bucket, term_ids)
-            # PUSH adds, raises a frequency and shows a hidden word; what it cannot do goes first.
-            gone = [
-                words[term_id]
-                for term_id, tf, hidden, _ in record.terms()
-                if (new := wanted.get(words[term_id])) is None or new[0] < tf or (new[1] and not hidden)
-            ]
-            if gone:
-                self._remove(iid, record, gone, keeps_object=True)
-        self.push(oid, terms)
+        return None if found is None else found[0]
 
     def pop(self, oid: str, words: list[bytes]) -> int:
         """Remove words from an object; delete it if none is left; return the number of removed words, except hidden
@@ -106,6 +91,7 @@ class BucketWriter:
         if len(record) <= terms:
             return self.flush_object(oid)
         bucket = self.state.bucket
+        self.view.digests.end(bucket, iid)
         parts = record.parts(terms)
         self._transaction.put_many(
             REMOVED, [(removed_key(bucket, iid, place), part) for place, part in enumerate(parts)]
@@ -150,16 +136,17 @@ class BucketWriter:
         term_ids = [term_id for term_id, *_ in record.terms()]
         return list(terms_numbered(self._transaction, self.state.bucket, term_ids).values())
 
-    def _remove(self, iid: int, record: ObjectRecord, words: list[bytes], *, keeps_object: bool = False) -> int:
+    def _remove(self, iid: int, record: ObjectRecord, words: list[bytes]) -> int:
         state = self.state
         self._note_rewritten(record)
+        self.view.digests.end(state.bucket, iid)
         change = RemoveTerms(state.bucket, iid, words, record, self.view.by_association, self._letters)
         self._change_words(change)
         if change.turned:
             self._note_vanished(change, Why.ORPHANED if len(record) == change.removed else Why.POPPED)
         state.live_words += change.live_change
         state.total_length += change.length_change
-        if len(record) == change.removed and not keeps_object:  # also an object that never held a word
+        if len(record) == change.removed:  # also an object that never held a word
             self._drop_object(iid, record)
         elif change.removed:
             left = change.record() or ObjectRecord.empty(record.oid, self.view.by_association).pack()

@@ -1,4 +1,4 @@
-"""The six kinds of changes of a store, and their log records; `_native.records` packs them.
+"""The seven kinds of changes of a store, and their log records; `_native.records` packs them.
 
 A mutation contains everything that decides its effect (names, terms after analysis), so that replay needs no lexer, no
 configuration and no clock.
@@ -97,7 +97,23 @@ class ChangeFields(NamedTuple):
     fields: tuple[tuple[int, bytes], ...]
 
 
-Mutation = PushTerms | PopTerms | FlushObject | FlushBucket | FlushCollection | ChangeFields
+class UpsertTerms(NamedTuple):
+    """Give an object just the terms of a text: what else it held goes. It keeps its place among the objects.
+
+    Attributes:
+        rules: as in PushTerms.
+        fields: what else the change names, as in ChangeFields; it replaces what was there.
+    """
+
+    collection: str
+    bucket: str
+    oid: str
+    terms: Terms
+    rules: int = FIRST
+    fields: tuple[tuple[int, bytes], ...] = ()
+
+
+Mutation = PushTerms | PopTerms | FlushObject | FlushBucket | FlushCollection | ChangeFields | UpsertTerms
 
 FIELD_KIND = 6
 FIELD_BYTE = bytes((FIELD_KIND,))
@@ -105,8 +121,11 @@ RULED_KIND = 7
 RULED_BYTE = bytes((RULED_KIND,))
 """The first byte of a PUSH that names its rules."""
 RULED_USES = frozenset((uses.FACTS, uses.RULES_8))
+UPSERT_KIND = 8
+UPSERT_BYTE = bytes((UPSERT_KIND,))
 KINDS: dict[int, type[Mutation]] = {
-    1: PushTerms, 2: PopTerms, 3: FlushObject, 4: FlushBucket, 5: FlushCollection, FIELD_KIND: ChangeFields
+    1: PushTerms, 2: PopTerms, 3: FlushObject, 4: FlushBucket, 5: FlushCollection, FIELD_KIND: ChangeFields,
+    UPSERT_KIND: UpsertTerms,
 }  # fmt: skip
 """First byte of a log record -> its kind of mutation. A number is never reused."""
 
@@ -132,16 +151,17 @@ def unpack_mutation(record: bytes) -> Mutation:
         StoreDamaged: the record is cut off, or is none.
         StoreError: a newer version wrote it; the message names the unknown part.
     """
-    if record and record[0] > RULED_KIND:
+    if record and record[0] > UPSERT_KIND:
         check_known([f"records of kind {record[0]}"], RECORD)
     try:
         mutation: Mutation = _CODEC.unpack(record)
     except (DamagedBytes, UnicodeDecodeError) as error:
         raise StoreDamaged(f"a record of the log cannot be read: {error}") from error
-    if type(mutation) is PushTerms and mutation.rules not in KNOWN:
+    if isinstance(mutation, PushTerms | UpsertTerms) and mutation.rules not in KNOWN:
         check_known([f"rules {mutation.rules}"], RECORD)
-    if type(mutation) is ChangeFields:
+    if isinstance(mutation, ChangeFields | UpsertTerms):
         check_known([f"field {id}" for id, _ in mutation.fields if id not in FIELDS], RECORD)
+    if type(mutation) is ChangeFields:
         check_known([f"mode {mutation.mode}"] if mutation.mode not in MODES else [], RECORD)
     return mutation
 
@@ -150,8 +170,11 @@ def uses_of_record(record: bytes) -> frozenset[str]:
     """Return the names, of `uses.KNOWN`, that a record uses beyond kinds 1 to 5. Raises as `unpack_mutation`."""
     if record[:1] == RULED_BYTE:
         return RULED_USES
-    if record[:1] != FIELD_BYTE:
+    if record[:1] not in (FIELD_BYTE, UPSERT_BYTE):
         return frozenset()
     mutation = unpack_mutation(record)
-    assert isinstance(mutation, ChangeFields)
-    return frozenset({FIELD_RECORDS}.union(name for id, _ in mutation.fields if (name := FIELDS[id].name) is not None))
+    assert isinstance(mutation, ChangeFields | UpsertTerms)
+    names = {name for id, _ in mutation.fields if (name := FIELDS[id].name) is not None}
+    if isinstance(mutation, ChangeFields):
+        return frozenset(names | {FIELD_RECORDS})
+    return frozenset(names | {uses.DIGESTS} | (RULED_USES if mutation.rules != FIRST else set()))

@@ -33,14 +33,17 @@ PENDING: Final = 11
 DROPPED: Final = 12
 REMOVED: Final = 13
 FACTS: Final = 14
+DIGESTS: Final = 15
 
 TABLE_NAMES: Final = (
     b"meta", b"scopes", b"buckets", b"words", b"common", b"terms", b"postings", b"impacts", b"objects", b"lengths",
-    b"oids", b"pending", b"doomed", b"removed", b"facts",
+    b"oids", b"pending", b"doomed", b"removed", b"facts", b"digests",
 )  # fmt: skip
 
 # The tables whose keys begin with a bucket id: what goes when a bucket is flushed.
-BUCKET_TABLES: Final = (WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTHS, OIDS, PENDING, REMOVED, FACTS)
+BUCKET_TABLES: Final = (
+    WORDS, COMMON, TERMS, POSTINGS, IMPACTS, OBJECTS, LENGTHS, OIDS, PENDING, REMOVED, FACTS, DIGESTS
+)  # fmt: skip
 
 CLOSED: Final = "closed/deleted/dropped"  # in lmdb's message for a transaction that was open when all was closed
 

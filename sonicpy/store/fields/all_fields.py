@@ -3,14 +3,16 @@
 from collections.abc import Iterator
 from typing import Final
 
+from sonicpy.store.fields.digest_field import Digests
 from sonicpy.store.fields.facts import Facts
 from sonicpy.store.fields.field import Field
 from sonicpy.store.fields.term_field import Terms
 
 TERMS: Final = Terms()
 FACTS: Final = Facts()
+DIGESTS: Final = Digests()
 
-FIELDS: Final[dict[int, Field]] = {field.id: field for field in (TERMS, FACTS)}
+FIELDS: Final[dict[int, Field]] = {field.id: field for field in (TERMS, FACTS, DIGESTS)}
 """By the number in records; terms come first."""
 
 

@@ -26,6 +26,8 @@ class FieldWriter(Protocol):
 
     Attributes:
         push: gives an object the terms of a text; creates the object if it is missing.
+        replace: as `push`, and takes all other terms away; returns the IID.
+        iid_of: returns the IID of an object; None: it does not exist.
         view: of the open write transaction.
         state: of the bucket.
     """
@@ -33,10 +35,12 @@ class FieldWriter(Protocol):
     @property
     def push(self) -> Callable[[str, Terms], bool]: ...
     @property
+    def replace(self) -> Callable[[str, Terms], int]: ...
+    @property
     def view(self) -> "WriteView": ...
     @property
     def state(self) -> BucketState: ...
-    def replace(self, oid: str, terms: Terms) -> None: ...
+    def iid_of(self, oid: str) -> int | None: ...
 
 
 class Field(Protocol):

@@ -14,6 +14,7 @@
     pending    as words
     removed    bucket u32 | IID u40 | number of the part u32
     facts      bucket u32 | kind u8
+    digests    bucket u32 | IID // 64 u40
     doomed     bucket u32        (dropped buckets whose rows are still to be deleted)
 
 The packers of the hot path are native (sonicpy._native.keys); the others are here.

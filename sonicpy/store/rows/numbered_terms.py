@@ -20,6 +20,9 @@ from sonicpy.errors import StoreDamaged
 from sonicpy.store.disk.transaction import TERMS, Transaction
 from sonicpy.store.rows.keys import bucket_key, term_key
 
+FEW = 4
+"""Term ids that are looked up one by one."""
+
 
 def terms_numbered(transaction: Transaction, bucket: int, term_ids: Iterable[int]) -> dict[int, bytes]:
     """Return term id -> term for some term ids, without ids that have no term.
@@ -38,6 +41,22 @@ def terms_numbered(transaction: Transaction, bucket: int, term_ids: Iterable[int
         if (term_id := first + place) not in found
     }
     found.update((missing[key], row) for key, row in transaction.get_many(TERMS, list(missing)) if not is_shared(row))
+    return found
+
+
+def few_terms_numbered(transaction: Transaction, bucket: int, term_ids: list[int]) -> dict[int, bytes]:
+    """Return `terms_numbered`, in less time for a few term ids."""
+    if len(term_ids) > FEW:
+        return terms_numbered(transaction, bucket, term_ids)
+    found: dict[int, bytes] = {}
+    for term_id in term_ids:
+        place = term_id % TERMS_PER_ROW
+        row = transaction.get(TERMS, term_key(bucket, term_id - place))
+        term = None if row is None else _unpacked(bucket, term_id - place, row).get(place)
+        if term is None:
+            found.update(terms_numbered(transaction, bucket, (term_id,)))  # a row of its own
+        else:
+            found[term_id] = term
     return found
 
 

@@ -12,11 +12,13 @@ from sonicpy.errors import StoreError
 FACTS: Final = "facts"
 RULES_8: Final = "rules 8"
 FIELD_RECORDS: Final = "fields"
+DIGESTS: Final = "digests"
 
 KNOWN: Final[dict[str, str]] = {
     FACTS: "the table `facts`: what holds for a bucket as a whole",
     RULES_8: "buckets whose texts are cut by the rules 8; records of PUSH that name the rules",
     FIELD_RECORDS: "records of kind 6, in the entries of a cluster's log: a mode and fields",
+    DIGESTS: "the table `digests`: of the texts that UPSERT gave to objects; records of kind 8",
 }
 """Each name with its meaning."""
 

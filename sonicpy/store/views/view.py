@@ -12,6 +12,7 @@ from sonicpy.rules import counts_letters
 from sonicpy.store.disk.pages import ROWS_MAX, pages
 from sonicpy.store.disk.transaction import (
     BUCKETS,
+    DIGESTS,
     DROPPED,
     FACTS,
     META,
@@ -24,6 +25,7 @@ from sonicpy.store.disk.transaction import (
 )
 from sonicpy.store.rows.bucket_rules import RULES, unpack_rules
 from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.digests import DIGESTS_PER_ROW, NO_DIGEST, digest_at, digest_key
 from sonicpy.store.rows.keys import (
     STAGING,
     after_collection,
@@ -37,7 +39,7 @@ from sonicpy.store.rows.keys import (
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.lengths import read_lengths
 from sonicpy.store.rows.meta import EMPTIED, is_by_association, uses_of
-from sonicpy.store.rows.names import find_new, stored_names
+from sonicpy.store.rows.names import find_new, name_hash, stored_names
 from sonicpy.store.rows.numbered_terms import terms_numbered
 from sonicpy.store.rows.word_rows import stored_word_keys_from, stored_word_range, stored_words, stored_words_from
 
@@ -141,6 +143,21 @@ class View:
     def uses(self) -> frozenset[str]:
         """Return the names, of `uses.KNOWN`, that the store uses beyond format 5."""
         return uses_of(self.transaction)
+
+    def digest(self, bucket: int, iid: int) -> bytes:
+        """Return the digest of the text of an object; NO_DIGEST: it has none."""
+        number, place = divmod(iid, DIGESTS_PER_ROW)
+        row = self.transaction.get(DIGESTS, digest_key(bucket, number))
+        return NO_DIGEST if row is None else digest_at(row, place)
+
+    def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
+        """Return whether an object exists and has a digest, which was made with its name: so its record is not read."""
+        state = self.bucket(collection, bucket)
+        if state is None:
+            return False
+        name = oid.encode()
+        iids = self.named(state, name, name_hash(name))
+        return digest in [self.digest(state.bucket, iid) for iid in iids]
 
     def fact(self, bucket: int, kind: int) -> bytes | None:
         """Return the fact of a bucket, by its number, of a kind; None: there is none."""

@@ -41,9 +41,11 @@ from sonicpy.store.rows.language_counts import LANGUAGES, add_languages
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
 from sonicpy.store.rows.meta import CHANGES, EMPTIED, require, take_bucket_id
 from sonicpy.store.rows.names import NewNames, new_names, stored_names
-from sonicpy.store.rows.numbered_terms import put_terms
+from sonicpy.store.rows.numbered_terms import few_terms_numbered, put_terms
 from sonicpy.store.rows.removals import Removals
 from sonicpy.store.views.cached_reader import CachedReader
+from sonicpy.store.views.digest_writer import DigestWriter
+from sonicpy.store.views.vanished_words import delete_vanished
 from sonicpy.store.views.view import View
 from sonicpy.store.views.write_cache import NewestRow, WriteCache
 
@@ -75,6 +77,7 @@ class WriteView(View):
         writer_cache: the writers of the buckets whose states changed; see `bucket_writer.writer_of`.
         touched: the changes by bucket.
         changes: grows with every change.
+        digests: of the texts that UPSERT gave to objects.
         open_cache: the cache of queries in the transaction; None: there was no query yet.
     """
 
@@ -96,6 +99,7 @@ class WriteView(View):
         self._changed_states: set[tuple[str, str]] = set()
         self._changed_buckets: set[int] = set()  # rows of these may still have to be written
         self._required: set[str] = set()  # names that `meta` lists already
+        self.digests = DigestWriter(self)
 
     def add_terms(self, bucket: int, terms: list[tuple[int, bytes]]) -> None:
         """Add (term id, term) pairs of new words, by rising term id; sixteen of them share a row, written once."""
@@ -109,6 +113,12 @@ class WriteView(View):
         self.flush_new_terms(bucket)
         return super().terms_numbered(bucket, term_ids)
 
+    def few_terms_numbered(self, bucket: int, term_ids: list[int]) -> dict[int, bytes]:
+        """Return `terms_numbered`, in less time for a few term ids."""
+        if bucket in self._new_terms:
+            self.flush_new_terms(bucket)
+        return few_terms_numbered(self.transaction, bucket, term_ids)
+
     def flush_new_terms(self, bucket: int) -> None:
         """Write the terms of new words of a bucket."""
         waiting = self._new_terms.get(bucket)
@@ -121,6 +131,7 @@ class WriteView(View):
         for bucket in list(self._new_terms):
             self.flush_new_terms(bucket)
         if self.terms.changed:
+            delete_vanished(self.transaction, self.terms)
             words, common = self.terms.rows()
             self.transaction.put_many(WORDS, words)
             self.transaction.put_many(COMMON, common)
@@ -253,6 +264,10 @@ class WriteView(View):
         self._put_facts(bucket)
         return super().facts(bucket)
 
+    def note_to_flush(self, bucket: int) -> None:
+        """Note that rows of a bucket, by its number, wait in the cache."""
+        self._changed_buckets.add(bucket)
+
     def set_fact(self, bucket: int, kind: int, value: bytes | None) -> None:
         """Note something of a bucket, by its number, that exists; it becomes a row at the commit.
 
@@ -263,6 +278,10 @@ class WriteView(View):
         self.require(uses.FACTS)
         self._changed_buckets.add(bucket)
         self._write_cache.of(bucket).facts[kind] = value
+
+    def digest(self, bucket: int, iid: int) -> bytes:
+        """Return the digest of the text of an object; NO_DIGEST: it has none."""
+        return self.digests.get(bucket, iid)
 
     def languages_waiting(self, bucket: int) -> dict[bytes, int]:
         """Return the languages of texts that the fact does not count yet, see `Terms.languages`, to be added to. The
@@ -349,12 +368,18 @@ class WriteView(View):
         """Return the rows of words, by their keys, without the keys that have no row."""
         waiting = self.terms.waiting(keys)
         stored = super().word_rows([key for key in keys if key not in waiting])
+        for key in self.terms.vanished():
+            stored.pop(key, None)
         return {**stored, **waiting}
 
     def word_rows_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[StoredRow]:
         """Return the first `limit` rows of words whose keys are not before `start`, in key order; see `View`."""
-        stored = super().word_rows_from(start, limit, prefix)
-        waiting = self.terms.waiting_between(start, stored[-1][0] if len(stored) == limit else behind(prefix))
+        vanished = self.terms.vanished()
+        asked = limit + len(vanished)
+        stored = super().word_rows_from(start, asked, prefix)
+        waiting = self.terms.waiting_between(start, stored[-1][0] if len(stored) == asked else behind(prefix))
+        if vanished:
+            stored = [row for row in stored if row[0] not in vanished]
         for row in sorted(waiting.items()):  # few, in a list that is sorted: sorting all again would take longer
             place = bisect_left(stored, row[0], key=KEY)
             stored[place : place + (place < len(stored) and stored[place][0] == row[0])] = [row]
@@ -367,8 +392,12 @@ class WriteView(View):
 
     def word_keys_from(self, start: bytes, limit: int, prefix: bytes = b"") -> list[bytes]:
         """Return the keys of the rows of `word_rows_from`, in less time."""
-        stored = super().word_keys_from(start, limit, prefix)
-        waiting = self.terms.waiting_between(start, stored[-1] if len(stored) == limit else behind(prefix))
+        vanished = self.terms.vanished()
+        asked = limit + len(vanished)
+        stored = super().word_keys_from(start, asked, prefix)
+        waiting = self.terms.waiting_between(start, stored[-1] if len(stored) == asked else behind(prefix))
+        if vanished:
+            stored = [key for key in stored if key not in vanished]
         for key in sorted(waiting):
             place = bisect_left(stored, key)
             if place == len(stored) or stored[place] != key:
@@ -407,6 +436,7 @@ class WriteView(View):
         for bucket in changed:
             self._put_lengths(bucket)
             self._put_facts(bucket)
+            self.digests.flush(bucket)
         self._changed_buckets.clear()
         self._write_cache.shrink()
 

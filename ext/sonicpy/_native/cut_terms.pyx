@@ -1,0 +1,86 @@
+"""The changes of rows and blocks when an object loses a few words, in a `TermCache`: a part of a replacement.
+
+A POP and a FLUSHO (remove_terms.pyx) change the tables, after all rows of the cache were written. Here the rows stay in
+the cache, as those of a PUSH: a replacement that changes a word costs as much as a PUSH.
+"""
+
+from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memmove
+
+from sonicpy._native.add_terms cimport AddTerms
+from sonicpy._native.object_change cimport RAISE, Edit
+from sonicpy._native.object_record cimport Held, ObjectRecord
+from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, read_block, write_block
+from sonicpy._native.term_cache cimport Entry, TermCache, take_tail
+from sonicpy._native.terms cimport Terms
+
+from sonicpy._native.varint import DamagedBytes
+
+
+cdef class CutTerms(AddTerms):
+    """Words that an object loses, in lists by IID. Calls are those of AddTerms, up to `finish`; then write `blocks`,
+    and delete `deleted_blocks`. A word that no object holds any more waits in the cache, see `take_vanished`.
+    """
+
+    cdef int create(self, Edit *edit, bytes key) except -1:
+        raise DamagedBytes(f"object {self._iid} holds a word that has no row")
+
+    cdef int link(self, Edit *edit) except -1:
+        raise DamagedBytes(f"object {self._iid} holds a word by two numbers")
+
+    cdef int link_again(self, Edit *edit, Held *held) except -1:
+        edit.step = RAISE
+        edit.held = held[0]
+        edit.has_row = self.changed = True
+        edit.word.df -= 1
+        edit.word.hidden_df -= held.hidden
+        self.length_change -= held.tf
+        if not edit.word.df:
+            self._cache._has_vanished = True
+        if not self.is_in_tail(edit):
+            self.need_block(edit)
+        return 0
+
+    cdef int change_tail(self, Edit *edit) except -1:
+        cdef Entry *entry = edit.entry
+        cdef Posting postings[BLOCK_POSTINGS + 1]
+        cdef int count = self.without_object(postings, read_block(entry.tail, entry.tail_size, postings))
+        cdef bytes block
+        if not count:
+            entry.tail_size = 0
+            return 0
+        block = write_block(postings, count)
+        return take_tail(entry, block, len(block))
+
+    cdef int change_block(self, Edit *edit, found) except -1:
+        cdef Posting postings[BLOCK_POSTINGS + 1]
+        cdef int count = 0
+        if found is not None:
+            count = decode((<tuple> found)[1], postings)
+        count = self.without_object(postings, count)
+        if count:
+            self.blocks.append(((<tuple> found)[0], self.stored(postings, count)))
+        else:
+            self.deleted_blocks.append((<tuple> found)[0])
+        return 0
+
+    cdef int without_object(self, Posting *postings, int count) except -1:
+        """Take the object from the postings of a block; return the new number of postings."""
+        cdef int place = 0
+        while place < count and postings[place].iid != self._iid:
+            place += 1
+        if place >= count:
+            raise DamagedBytes(f"object {self._iid} is not in the block of postings that it belongs to")
+        memmove(&postings[place], &postings[place + 1], (count - place - 1) * sizeof(Posting))
+        return count - 1
+
+
+cdef CutTerms begin_cut_terms(
+    uint32_t bucket, uint64_t iid, list words, ObjectRecord record, TermCache cache, bint letters
+):
+    """Return a CutTerms of words that an object holds, by its record, which must be unpacked."""
+    cdef CutTerms change = CutTerms.__new__(CutTerms)
+    cdef bytes ones = b"\1" * len(words)
+    change.deleted_blocks = []
+    change.set_up(bucket, iid, Terms(words, ones, ones), record, 0, cache, False, letters)
+    return change

@@ -1,0 +1,3 @@
+from sonicpy._native.add_terms import AddTerms
+
+class CutTerms(AddTerms): ...

@@ -1,0 +1,85 @@
+"""The pieces of a text that is longer than a line: UPSERT with MORE(1) leaves them here until the last one comes.
+
+A piece that was refused, or dropped, makes the rest of the text refused too: an object never holds a part of its text.
+"""
+
+import time
+
+from sonicpy.channel.commands import Upsert
+from sonicpy.errors import CommandError
+
+PIECES_MAX_BYTES = 16 << 20
+"""Bytes of the pieces that wait in a connection, at most."""
+IDLE_S = 60.0
+"""The time for which pieces wait for the next one, in seconds."""
+
+
+class Pieces:
+    """The pieces of one text that wait in a connection.
+
+    Attributes:
+        waits: whether pieces wait, or the rest of a text is to be refused.
+    """
+
+    __slots__ = ("_bytes", "_names", "_refused", "_since", "_texts", "waits")
+
+    def __init__(self) -> None:
+        self.waits = False
+        self._names: tuple[str, ...] = ()
+        self._texts: list[str] = []
+        self._bytes = 0
+        self._since = 0.0
+        self._refused: str | None = None
+
+    def take(self, command: Upsert) -> Upsert | None:
+        """Return the command with its whole text; None: more pieces of it are to come.
+
+        Raises:
+            CommandError: the text is refused: too long, or a piece of it is lost; or pieces of another one wait.
+        """
+        self.expire()
+        names = command[:3]
+        if names != self._names:
+            if self._texts:
+                raise _refusal(f"pieces of the text of {self._names[2]} wait for the last one, before {names[2]}")
+            if not command.more:
+                return command
+            self._end()
+            self._names, self.waits = names, True
+        if self._refused is not None:
+            refused = self._refused
+            if not command.more:
+                self._end()
+            raise _refusal(refused)
+        self._bytes += len(command.text.encode())
+        if self._bytes > PIECES_MAX_BYTES:
+            self._drop(f"the pieces of the text of {names[2]} have more than {PIECES_MAX_BYTES >> 20} MB")
+            return self.take(command)
+        self._texts.append(f"{command.text} " if command.more == 1 else command.text)
+        self._since = time.monotonic()
+        if command.more:
+            return None
+        text = "".join(self._texts)
+        self._end()
+        return command._replace(text=text)
+
+    def refuse(self) -> None:
+        """Note that a line with a piece could not be read: the rest of its text is refused."""
+        if self._texts:
+            self._drop(f"a piece of the text of {self._names[2]} was refused")
+
+    def expire(self) -> None:
+        """Drop pieces that have waited for too long."""
+        if self._texts and time.monotonic() - self._since > IDLE_S:
+            self._drop(f"the pieces of the text of {self._names[2]} have waited for more than {IDLE_S:.0f} seconds")
+
+    def _drop(self, why: str) -> None:
+        self._texts, self._bytes, self._refused = [], 0, f"{why}: send all of it again"
+
+    def _end(self) -> None:
+        self._names, self._texts, self._bytes, self._refused = (), [], 0, None
+        self.waits = False
+
+
+def _refusal(sentence: str) -> CommandError:
+    return CommandError("policy_reject", sentence)

@@ -1,0 +1,81 @@
+"""The digests of texts that UPSERT gave to objects: eight bytes each, of 64 neighbouring IIDs in a row.
+
+A digest says that the object holds just the words of one text. Whatever else changes its words ends the digest. A row
+ends with its last digest; between them, eight zero bytes mean that there is none.
+"""
+
+from collections.abc import Iterator
+
+from sonicpy._native.digest import DIGEST_BYTES
+from sonicpy._native.keys import object_key as digest_key  # the row number takes the place of an IID
+from sonicpy.store.disk.transaction import DIGESTS, Transaction
+
+__all__ = ["DIGESTS_PER_ROW", "DIGEST_BYTES", "NO_DIGEST", "DigestRows", "digest_at", "digest_key", "digests_in"]
+
+DIGESTS_PER_ROW = 64
+"""Seven rows fill a page of LMDB; a row of 512 digests would be written whole for each of them."""
+NO_DIGEST = bytes(DIGEST_BYTES)
+
+
+def digest_at(row: bytes | bytearray, place: int) -> bytes:
+    """Return the digest at a place of a row; NO_DIGEST: there is none."""
+    return bytes(row[place * DIGEST_BYTES : (place + 1) * DIGEST_BYTES]) or NO_DIGEST
+
+
+def digests_in(row: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield place and digest of all digests of a row."""
+    for place in range(len(row) // DIGEST_BYTES):
+        if (digest := digest_at(row, place)) != NO_DIGEST:
+            yield place, digest
+
+
+class DigestRows:
+    """The rows of a bucket in the open write transaction: changed ones, and the one that was read last.
+
+    Args:
+        bucket: its number.
+    """
+
+    __slots__ = ("_bucket", "_changed", "_number", "_row")
+
+    def __init__(self, bucket: int) -> None:
+        self._bucket = bucket
+        self._changed: dict[int, bytearray] = {}
+        self._number, self._row = -1, b""
+
+    def get(self, transaction: Transaction, iid: int) -> bytes:
+        """Return the digest of an object; NO_DIGEST: it has none."""
+        number, place = divmod(iid, DIGESTS_PER_ROW)
+        return digest_at(self._changed.get(number) or self._read(transaction, number), place)
+
+    def set(self, transaction: Transaction, iid: int, digest: bytes) -> None:
+        """Note the digest of an object, NO_DIGEST: it has none, until `write`."""
+        number, place = divmod(iid, DIGESTS_PER_ROW)
+        row = self._changed.get(number)
+        if row is None:
+            row = self._changed[number] = bytearray(self._read(transaction, number))
+        start = place * DIGEST_BYTES
+        if len(row) < start:
+            row += bytes(start - len(row))
+        row[start : start + DIGEST_BYTES] = digest
+
+    def write(self, transaction: Transaction) -> None:
+        """Write the changed rows; delete those that hold no digest any more."""
+        rows, gone = [], []
+        for number, row in sorted(self._changed.items()):
+            key = digest_key(self._bucket, number)
+            packed = row.rstrip(b"\0")
+            if packed:
+                rows.append((key, bytes(row[: -(-len(packed) // DIGEST_BYTES) * DIGEST_BYTES])))
+            else:
+                gone.append(key)
+        transaction.put_many(DIGESTS, rows)
+        transaction.delete_many(DIGESTS, gone)
+        self._changed.clear()
+        self._number, self._row = -1, b""
+
+    def _read(self, transaction: Transaction, number: int) -> bytes:
+        if number != self._number:
+            self._row = transaction.get(DIGESTS, digest_key(self._bucket, number)) or b""
+            self._number = number
+        return self._row

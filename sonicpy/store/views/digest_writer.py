@@ -1,0 +1,56 @@
+"""The digests of the open write transaction; see `rows.digests`."""
+
+from typing import Protocol
+
+from sonicpy.store.disk.transaction import Transaction
+from sonicpy.store.rows import uses
+from sonicpy.store.rows.digests import NO_DIGEST, DigestRows
+from sonicpy.store.rows.meta import uses_of
+
+
+class OpenView(Protocol):
+    """The view of the open write transaction, as this file needs it; `WriteView` documents it."""
+
+    transaction: Transaction
+
+    def require(self, name: str) -> None: ...
+    def note_to_flush(self, bucket: int) -> None: ...
+
+
+class DigestWriter:
+    """Reads and changes the digests of all buckets, which are given by their numbers."""
+
+    def __init__(self, view: OpenView) -> None:
+        self._view = view
+        self._buckets: dict[int, DigestRows] = {}
+        self._are_used: bool | None = None  # None: not read yet
+
+    def get(self, bucket: int, iid: int) -> bytes:
+        """Return the digest of the text of an object; NO_DIGEST: it has none."""
+        return self._rows(bucket).get(self._view.transaction, iid)
+
+    def set(self, bucket: int, iid: int, digest: bytes) -> None:
+        """Note the digest of the text that an object holds, until its words change."""
+        self._view.require(uses.DIGESTS)
+        self._are_used = True
+        self._view.note_to_flush(bucket)
+        self._rows(bucket).set(self._view.transaction, iid, digest)
+
+    def end(self, bucket: int, iid: int) -> None:
+        """Note that the words of an object change in another way than by an UPSERT."""
+        if self._are_used is None:
+            self._are_used = uses.DIGESTS in uses_of(self._view.transaction)
+        if self._are_used and self.get(bucket, iid) != NO_DIGEST:
+            self.set(bucket, iid, NO_DIGEST)
+
+    def flush(self, bucket: int) -> None:
+        """Write the rows that changed."""
+        rows = self._buckets.get(bucket)
+        if rows is not None:
+            rows.write(self._view.transaction)
+
+    def _rows(self, bucket: int) -> DigestRows:
+        rows = self._buckets.get(bucket)
+        if rows is None:
+            rows = self._buckets[bucket] = DigestRows(bucket)
+        return rows
