@@ -277,6 +277,14 @@ class Transaction:
         except lmdb.Error as error:
             raise translated(error) from error
 
+    def rows_onward(self, table: int, start: bytes) -> Iterator[StoredRow]:
+        """Return the rows whose keys are not before `start`, in key order, to be read at once and by native code."""
+        try:
+            cursor = self._placed(table, start)
+            return iter(()) if cursor is None else cursor.iternext()  # type: ignore[return-value]
+        except lmdb.Error as error:
+            raise translated(error) from error
+
     def word_range(self, table: int, prefix: bytes, most: int, *, letters: bool) -> WordRange:
         """Return the words of the first `most` rows whose keys begin with `prefix`, without making a list of rows."""
         try:
