@@ -1,6 +1,5 @@
 """Waiting for the disk on Linux and macOS, for the store and the word graphs."""
 
-import ctypes
 import errno
 import fcntl
 import os
@@ -42,6 +41,8 @@ def sync_file_system(folder: Path) -> bool:
 
     For thousands of small files this takes a hundredth of the time of syncing each.
     """
+    import ctypes  # noqa: PLC0415  loaded when it is needed
+
     try:
         syncfs = ctypes.CDLL(None, use_errno=True).syncfs
     except (OSError, AttributeError):

@@ -10,17 +10,19 @@ but no text can be added to it.
 """
 
 import re
-from decimal import Decimal
 from numbers import Rational, Real
-from typing import Any, NamedTuple, SupportsIndex
-from uuid import UUID
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeAlias, Union
 
 from sonicpy._native.ids import are_names
 from sonicpy.errors import InvalidArgument
 
+if TYPE_CHECKING:
+    from decimal import Decimal
+    from uuid import UUID
+
 NAME_MAX_BYTES = 128
 
-ObjectName = str | SupportsIndex | float | Decimal | UUID
+ObjectName: TypeAlias = Union[str, SupportsIndex, float, "Decimal", "UUID"]  # noqa: UP007  loaded when needed
 """The name of an object, for the library: a name; a whole number, whose digits are the name; or a UUID."""
 
 SCOPE_NAME = f"1 to {NAME_MAX_BYTES} ASCII characters without white space"
@@ -91,6 +93,8 @@ def object_name(object: Any) -> str:
     Raises:
         InvalidArgument: it is neither a str nor a whole number nor a UUID.
     """
+    from uuid import UUID  # noqa: PLC0415  loaded when it is needed
+
     if isinstance(object, str | UUID):
         return str(object)
     number = object if type(object) is int else _whole(object)
@@ -108,6 +112,8 @@ def _whole(value: object) -> int | None:
             return value.__index__()
         except TypeError:
             return None
+    from decimal import Decimal  # noqa: PLC0415  loaded when it is needed
+
     if isinstance(value, Decimal):
         if not value.is_finite() or value != value.to_integral_value():
             return None
@@ -125,6 +131,8 @@ def shown(value: object) -> str:
     """Return a value for an error message: its repr, cut, or its type if that is more helpful."""
     if isinstance(value, int) and value.bit_length() > _BITS_MAX:  # Python writes no number of many digits
         return f"a number of more than {NAME_MAX_BYTES} digits"
+    from decimal import Decimal  # noqa: PLC0415  loaded when it is needed
+
     if value is None or isinstance(value, str | bytes | int | float | Decimal):
         text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
         return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -1,4 +1,5 @@
-"""The imports of a start: `import sonicpy` and `sonicpy --help` load a handful of modules, however busy the machine is.
+"""The imports of a start: `import sonicpy` and `sonicpy --help` load a handful of modules, however busy the machine is,
+and an index that is opened and asked only what answers.
 
 A module is a fraction of a millisecond, so these numbers stand for 10 ms and 30 ms of CPU beside Python's own start.
 """
@@ -6,9 +7,11 @@ A module is a fraction of a millisecond, so these numbers stand for 10 ms and 30
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import sonicpy
 from tests.support.patience import WAIT_S
 
 PROGRAM = """
@@ -25,6 +28,24 @@ except SystemExit:
     pass
 """
 
+ASK = """
+import sonicpy
+with sonicpy.open({!r}) as index:
+    assert list(index.query("messages", "default", "weather")) == ["o1"]
+    assert index.suggest("messages", "default", "wea") == ["weather"]
+    index.push("messages", "default", "o2", "Some rain")
+"""
+UNUSED = {
+    *("asyncio", "ctypes", "email", "fastapi", "http", "multiprocessing", "pandas", "pyarrow", "pydantic", "rapidfuzz"),
+    *("shutil", "socket", "ssl", "subprocess", "tempfile", "tomllib", "urllib.request", "uuid", "uvloop"),
+    *("sonicpy.channel", "sonicpy.cli", "sonicpy.client", "sonicpy.cluster", "sonicpy.explore", "sonicpy.http"),
+    *("sonicpy.server", "sonicpy.config.kinds", "sonicpy.config.sections", "sonicpy.config.settings"),
+    *("sonicpy.api.explanation", "sonicpy.api.html", "sonicpy.api.rows", "sonicpy.index.search.explain"),
+    *("sonicpy.index.search.sonic", "sonicpy.index.report.export", "sonicpy.index.report.stats"),
+    *("sonicpy.store.care.check_rows", "sonicpy.store.care.packing", "sonicpy.store.care.verify_tables"),
+}
+"""Modules that an index does without until somebody calls for them: they would take longer than all it does here."""
+
 
 @pytest.mark.parametrize(("statements", "modules_max"), [("import sonicpy", 20), (HELP, 50)], ids=["import", "help"])
 def test_a_start_imports_a_handful_of_modules(statements: str, modules_max: int) -> None:
@@ -36,3 +57,19 @@ def test_a_start_imports_a_handful_of_modules(statements: str, modules_max: int)
     heavy = {"asyncio", "fastapi", "logging", "lmdb", "pydantic", "rapidfuzz", "uvloop"}
     assert imported.isdisjoint(heavy)
     assert [name for name in imported if name.startswith("sonicpy._native")] == []
+
+
+def test_an_index_that_answers_imports_what_answers(tmp_path: Path) -> None:
+    with sonicpy.open(tmp_path) as index:
+        index.push("messages", "default", "o1", "Sunny weather")
+    command = [
+        sys.executable,
+        "-S",
+        "-c",
+        f"import sys; sys.path[:] = {sys.path!r}\n{PROGRAM.format(ASK.format(str(tmp_path)))}",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S, check=True)
+    imported = set(json.loads(done.stderr.splitlines()[-1]))
+    assert "sonicpy.index.engine" in imported
+    assert sorted(imported & UNUSED) == []
+    assert len(imported) <= 360, len(imported)

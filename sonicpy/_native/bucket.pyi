@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from sonicpy._native.lengths import Lengths
 from sonicpy._native.name_map import NameMap
@@ -44,6 +44,8 @@ class Counters:
         named: int = 0,
         slices: int = 0,
     ) -> None: ...
+
+def count_states(rows: Iterable[tuple[bytes, bytes]], prefix: bytes, place: int) -> int: ...
 
 class PushWriter:
     def __init__(

@@ -1,6 +1,12 @@
 BLOCKS_PER_ROW: int
 
 def block_pairs(block: bytes, lengths: bytes | bytearray) -> list[tuple[int, int]]: ...
+def rows_with_blocks(
+    blocks: list[tuple[bytes, bytes]], found: list[tuple[bytes, bytes] | None], lengths: bytes | bytearray
+) -> list[tuple[bytes, bytes]]: ...
+def widened_rows(
+    found: list[tuple[bytes, bytes] | None], terms: list[tuple[int, int]], iid: int, length: int
+) -> list[tuple[bytes, bytes]]: ...
 
 class ImpactRow:
     ENTRIES_MAX: int

@@ -1,20 +1,22 @@
 """Bucket: the methods of an index or a client, without the names of collection and bucket."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
+from sonicpy.api.columns import TEXT_COLUMN
 from sonicpy.api.counted import Counted
-from sonicpy.api.explanation import Explanation
 from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits
-from sonicpy.api.html import figures_table
-from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport
 from sonicpy.api.shown_names import user_names
 from sonicpy.errors import SonicError
 from sonicpy.ids import ObjectName, check_bucket, check_collection
 from sonicpy.options import with_options
 from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, QueryOptions
 from sonicpy.vectors import Vector
+
+if TYPE_CHECKING:
+    from sonicpy.api.explanation import Explanation
+    from sonicpy.api.rows import OnProgress, PushReport
 
 
 class Searchable(Protocol):
@@ -52,17 +54,17 @@ class Searchable(Protocol):
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
-        progress: OnProgress | None = None,
+        progress: "OnProgress | None" = None,
         vector: str | Mapping[str, str] | None = None,
         tags: str | Sequence[str] | None = None,
         values: Sequence[str] | Mapping[str, str] = (),
-    ) -> PushReport: ...
+    ) -> "PushReport": ...
     def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int: ...
     def query(
         self, collection: str, bucket: str, text: str, *, facets: FacetsLike = None, **options: Unpack[QueryOptions]
     ) -> Hits: ...
     def facets(self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]) -> Facets: ...
-    def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation: ...
+    def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> "Explanation": ...
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]: ...
     def words(
         self,
@@ -147,11 +149,11 @@ class Bucket:
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
-        progress: OnProgress | None = None,
+        progress: "OnProgress | None" = None,
         vector: str | Mapping[str, str] | None = None,
         tags: str | Sequence[str] | None = None,
         values: Sequence[str] | Mapping[str, str] = (),
-    ) -> PushReport:
+    ) -> "PushReport":
         """Push many texts; return how many were indexed, and which were refused. See `Index.push_many`."""
         return self._index.push_many(
             rows,
@@ -186,7 +188,7 @@ class Bucket:
         return self._index.facets(self.collection, self.bucket, text, **options)
 
     @with_options("EXPLAIN")
-    def explain(self, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
+    def explain(self, text: str, **options: Unpack[ExplainOptions]) -> "Explanation":
         """Return the reasons for the answer of `query` with the same arguments."""
         return self._index.explain(self.collection, self.bucket, text, **options)
 
@@ -251,6 +253,8 @@ class Bucket:
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
+        from sonicpy.api.html import figures_table  # noqa: PLC0415  loaded when it is needed
+
         try:
             figures = self.stats()
         except SonicError as error:  # not offered, or closed: show the names nevertheless

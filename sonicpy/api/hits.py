@@ -10,7 +10,6 @@ from typing import Any, SupportsIndex, overload
 from sonicpy._native.hits import made_hits
 from sonicpy.api.facets import Facets
 from sonicpy.api.held_word import HeldWord, held_json
-from sonicpy.api.html import html_table
 
 
 class Hit(str):
@@ -199,6 +198,8 @@ class Hits(tuple[Hit, ...]):
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
+        from sonicpy.api.html import html_table  # noqa: PLC0415  loaded when it is needed
+
         caption = "" if self._total is None else f"{len(self)} of {self._total} objects"
         if self._scores is None:
             return html_table(("", "object"), enumerate(self.objects, 1), caption)

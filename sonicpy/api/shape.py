@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sonicpy.api.columns import OBJECT_COLUMNS, TEXT_COLUMN
 from sonicpy.arguments import language_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_bucket, check_collection, shown
 from sonicpy.values import VALUES_MAX, name_of, too_many
 
-OBJECT_COLUMNS = ("id", "object")
-"""Columns for the name of the object, if no column is given; the first that exists is used."""
-TEXT_COLUMN = "text"
+__all__ = ["OBJECT_COLUMNS", "TEXT_COLUMN", "Shape"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 sections.py  one model for each section, with the defaults
 settings.py  Config: all sections, compat mode, rules that tie two keys
+defaults.py  the defaults again, for an index opened without settings
 kinds.py     the allowed values of each kind
 sources.py   load(): file, environment and flags merged
 legacy.py    keys of other versions of Sonic
@@ -10,23 +11,27 @@ problems.py  error messages for wrong settings
 toml.py      settings as TOML
 """
 
-from sonicpy.config.kinds import split_address
-from sonicpy.config.sections import (
-    ChannelConfig,
-    FstConfig,
-    HttpConfig,
-    KvConfig,
-    MetricsConfig,
-    NormalizationConfig,
-    SearchConfig,
-    ServerConfig,
-    StopwordsConfig,
-    StoreConfig,
-    TokenizationConfig,
-)
-from sonicpy.config.settings import Config
-from sonicpy.config.sources import SEARCHED_FILES, Loaded, load
-from sonicpy.config.toml import to_toml
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sonicpy.config.kinds import split_address
+    from sonicpy.config.sections import (
+        ChannelConfig,
+        FstConfig,
+        HttpConfig,
+        KvConfig,
+        MetricsConfig,
+        NormalizationConfig,
+        SearchConfig,
+        ServerConfig,
+        StopwordsConfig,
+        StoreConfig,
+        TokenizationConfig,
+    )
+    from sonicpy.config.settings import Config
+    from sonicpy.config.sources import SEARCHED_FILES, Loaded, load
+    from sonicpy.config.toml import to_toml
 
 __all__ = [
     "SEARCHED_FILES",
@@ -47,3 +52,15 @@ __all__ = [
     "split_address",
     "to_toml",
 ]
+
+# Imported when first asked for: pydantic takes longer to import than a small index to open and to answer.
+_PLACES = {"Config": "settings", "SEARCHED_FILES": "sources", "Loaded": "sources", "load": "sources",
+           "split_address": "kinds", "to_toml": "toml"}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_PLACES.get(name, 'sections')}"), name)
+    globals()[name] = value
+    return value

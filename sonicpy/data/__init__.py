@@ -5,3 +5,4 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 LANGUAGE_PROFILES = FOLDER / "languages.bin"
 STOP_WORDS = FOLDER / "stopwords.marisa"
+SIMPLIFIED = FOLDER / "simplified.bin"

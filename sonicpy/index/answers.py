@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Unpack
 
 from sonicpy._native.ids import are_names
 from sonicpy.api.counted import Counted, counted
-from sonicpy.api.explanation import DetectedLanguage, Explanation
 from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits, with_facets
 from sonicpy.arguments import language_of, not_unicode, number_of, text_of
@@ -14,7 +13,6 @@ from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.ingest.given_vectors import Embed, embedded_question
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
-from sonicpy.index.search.explain import Analysed, explain
 from sonicpy.index.search.faceting import count_facets, no_facets
 from sonicpy.index.search.fitting import counted_in, suggest_fitting
 from sonicpy.index.search.lexicon import Lexicon
@@ -38,6 +36,7 @@ from sonicpy.search import (
 )
 
 if TYPE_CHECKING:
+    from sonicpy.api.explanation import Explanation
     from sonicpy.index.engine import Engine
 
 
@@ -68,7 +67,7 @@ class Answers(TextReader):
         return found if counted is None else with_facets(found, self.find_facets(counted))
 
     @with_options("EXPLAIN")
-    def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
+    def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> "Explanation":
         """Return the reasons for the answer of `query` with the same arguments. Raises like `query`."""
         return self.find_reasons(self._with_vector(asked("EXPLAIN", collection, bucket, text, options)))
 
@@ -95,7 +94,7 @@ class Answers(TextReader):
             terms, matching = self._query_terms(asked.search, self._lexer(lexicon))
             if lexicon is None:
                 return no_facets(facets)
-            wanted = wanted_of(lexicon, asked.search, terms, self.config, matching)
+            wanted = wanted_of(lexicon, asked.search, terms, self._config, matching)
             if wanted is None:
                 return no_facets(facets)
             condition = condition_of(asked.filter)
@@ -108,7 +107,7 @@ class Answers(TextReader):
             terms, matching = self._query_terms(search, self._lexer(lexicon))
             if lexicon is None:
                 return Hits(total=0, whole=0) if search.total else Hits()
-            return query_hits(lexicon, terms, self.config, search, matching)
+            return query_hits(lexicon, terms, self._config, search, matching)
 
     def find_ids(self, search: Search) -> list[str]:
         """Return the answer to a search as a plain list of names, as the server sends them. Raises like `query`."""
@@ -126,7 +125,7 @@ class Answers(TextReader):
             if kept is not None and kept[1] == moment:
                 answer = kept[2]
             else:
-                answer = query(lexicon, terms, self.config, search, matching)
+                answer = query(lexicon, terms, self._config, search, matching)
         self._keep(search, stamp, moment, answer)
         return answer.copy()
 
@@ -134,8 +133,11 @@ class Answers(TextReader):
         """Return the objects of `query` as a plain list of names."""
         return self.find_ids(self._with_vector(asked("QUERY", collection, bucket, text, options)))
 
-    def find_reasons(self, search: Search) -> Explanation:
+    def find_reasons(self, search: Search) -> "Explanation":
         """Return the reasons for the answer to a search. Raises like `query`."""
+        from sonicpy.api.explanation import DetectedLanguage  # noqa: PLC0415  loaded when it is needed
+        from sonicpy.index.search.explain import Analysed, explain  # noqa: PLC0415  loaded when it is needed
+
         check_scope(search)
         with self._engine.read_words(search.collection, search.bucket) as lexicon:
             lexer = self._lexer(lexicon)
@@ -152,7 +154,7 @@ class Answers(TextReader):
                 matching,
                 lexer.rules,
             )
-            return explain(analysed, lexicon, self.config)
+            return explain(analysed, lexicon, self._config)
 
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
         """Return words of the bucket that complete or correct `word`.
@@ -258,7 +260,7 @@ class Answers(TextReader):
     def _with_vector(self, search: Search) -> Search:
         """Return a search with the vector that the embedder makes of its text, unless it has one."""
         embed = self._embed
-        if embed is None or search.vector is not None or not search.text or self.config.search.ranking != "bm25":
+        if embed is None or search.vector is not None or not search.text or self._config.search.ranking != "bm25":
             return search
         return search._replace(vector=embedded_question(embed, text_of("text", search.text)))
 
@@ -297,9 +299,9 @@ class Answers(TextReader):
             if kept is not None and kept[1] == moment:
                 return kept[2], moment
             if typed.before:
-                window = self.config.store.kv.retain_word_objects
+                window = self._config.store.kv.retain_word_objects
                 found = counted_in([lexicon], suggest_fitting(lexicon, typed, limit), window)
-            elif self.config.search.suggest_order == "likely":
+            elif self._config.search.suggest_order == "likely":
                 found = suggest_likely(lexicon, typed.word, limit)
             else:
                 found = suggest_alphabetical(lexicon, typed.word, limit, typed.bytes)

@@ -8,12 +8,12 @@ from contextlib import AbstractContextManager
 from functools import partial
 from math import inf
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sonicpy._native.held import insist, keep_for_ever
 from sonicpy._native.terms import Terms
 from sonicpy._native.turn import Turn
-from sonicpy.config import Config
+from sonicpy.config.defaults import DEFAULTS
 from sonicpy.disk import sync_folder
 from sonicpy.errors import StoreError
 from sonicpy.files import ACCESSES
@@ -30,6 +30,9 @@ from sonicpy.store.disk.environment import ReaderSlot as ReaderSlot
 from sonicpy.store.disk.open_folders import FolderClaim, guard
 from sonicpy.store.store import Store
 from sonicpy.store.views.view import View
+
+if TYPE_CHECKING:
+    from sonicpy.config import Config
 
 BATCH_COMMIT = 512
 """Changes after which a batch commits: a change in a batch costs a third of a change with its own commit."""
@@ -67,13 +70,13 @@ class Engine(TextEngine):
     def __init__(
         self,
         path: Path | str | None = None,
-        config: Config | None = None,
+        config: "Config | None" = None,
         *,
         autocommit: bool = True,
         temporary: bool = False,
         lexer: Lexer | None = None,
     ) -> None:
-        super().__init__(config or Config(), lexer)
+        super().__init__(config or DEFAULTS, lexer)
         self.turn = Turn()
         """The turn of threads that change something; see `changing`."""
         self.changing: Callable[[], AbstractContextManager[None]] = self.turn.hold

@@ -1,29 +1,44 @@
 """The settings that a program gives with `config=`: a Config, or a mapping of sections."""
 
+import importlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from sonicpy.config import Config
+from sonicpy.config.defaults import DEFAULTS
 from sonicpy.errors import ConfigError
 from sonicpy.ids import shown
 
-Settings = Config | Mapping[str, Any] | None
+if TYPE_CHECKING:
+    from sonicpy.config import Config
+
+Settings: TypeAlias = "Config | Mapping[str, Any] | None"
 """None: the defaults. A mapping is `{"search": {"ranking": "newest"}}` or `{"search.ranking": "newest"}`."""
 
 
-def config_of(settings: Any) -> Config:
-    """Return settings as a Config.
+def config_of(settings: Any) -> "Config":
+    """Return settings as a Config, or those by default, which need no check.
 
     Raises:
         ConfigError: they are neither a Config nor a mapping, or a key or a value is not allowed.
     """
-    if settings is None:
-        return Config()
+    if settings is None or settings is DEFAULTS:
+        return DEFAULTS
+    Config = _config_class()  # noqa: N806
     if isinstance(settings, Config):
         return settings
     if not isinstance(settings, Mapping):
         raise ConfigError(f'config is {shown(settings)}; allowed are a Config and a mapping: {{"search": {{...}}}}.')
     return Config.model_validate(_by_section(settings))
+
+
+def full_config(settings: "Config") -> "Config":
+    """Return the result of `config_of` as a Config, also the settings by default."""
+    return _config_class()() if settings is DEFAULTS else settings
+
+
+def _config_class() -> "type[Config]":
+    # Imported when settings are given; see sonicpy/config/defaults.py.
+    return cast("type[Config]", importlib.import_module("sonicpy.config").Config)
 
 
 def _by_section(settings: Mapping[Any, Any]) -> dict[str, Any]:

@@ -11,12 +11,11 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from sonicpy._native.held import insist
 from sonicpy.api.bucket import Bucket
-from sonicpy.api.html import figures_table, index_tables
-from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport, Refused, Row, Shape, read_rows
+from sonicpy.api.columns import TEXT_COLUMN
 from sonicpy.api.shown_names import user_names
 from sonicpy.arguments import path_of, switch_of
 from sonicpy.errors import GraphError, InvalidArgument, StoreError
@@ -24,19 +23,22 @@ from sonicpy.ids import Scope, check_collection, check_names, shown
 from sonicpy.index.answers import Answers
 from sonicpy.index.changing import Changing
 from sonicpy.index.engine import Engine
-from sonicpy.index.given_settings import Settings, config_of
+from sonicpy.index.given_settings import Settings, config_of, full_config
 from sonicpy.index.ingest.given_vectors import IN_COMPAT, ColumnCheck, Embed
-from sonicpy.index.ingest.push_many import Chunk, push_rows
 from sonicpy.index.listing import Listing
 from sonicpy.index.maintenance.maintainer import Maintainer
-from sonicpy.index.mirrored import Drift, Mirror, MirrorReport
-from sonicpy.index.report import export, stats, term_stats
-from sonicpy.index.report.export import ExportedObject
-from sonicpy.index.report.stats import Figures
-from sonicpy.index.report.term_stats import ObjectStats, TermStats
 from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.index.text_digests import TextDigests
 from sonicpy.store.changing.mutations import AnyPush, RulesDiffer
+
+if TYPE_CHECKING:
+    from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
+    from sonicpy.config import Config
+    from sonicpy.index.ingest.push_many import Chunk
+    from sonicpy.index.mirrored import Drift, MirrorReport
+    from sonicpy.index.report.export import ExportedObject
+    from sonicpy.index.report.stats import Figures
+    from sonicpy.index.report.term_stats import ObjectStats, TermStats
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +68,6 @@ class Index(Answers, Listing, Changing, TextDigests):
 
     Attributes:
         folder: the folder as it was given.
-        config: the settings.
         maintainer: the steps of maintenance one by one, for a program that drives them itself, as the server does.
 
     Raises:
@@ -95,7 +96,7 @@ class Index(Answers, Listing, Changing, TextDigests):
         )
         try:
             self.folder = engine.folder
-            self.config = engine.config
+            self._config = engine.config
             self.maintainer = Maintainer(engine)
             self._kept = AnswerCache()
             self._embed = embed
@@ -110,6 +111,11 @@ class Index(Answers, Listing, Changing, TextDigests):
         """The opened folder, for a program that seals and commits itself, as the server does."""
         return self._engine
 
+    @property
+    def config(self) -> "Config":
+        """The settings."""
+        return full_config(self._config)
+
     def push_many(
         self,
         rows: Any,
@@ -121,12 +127,12 @@ class Index(Answers, Listing, Changing, TextDigests):
         lang: str | None = None,
         new: bool = False,
         upsert: bool = False,
-        progress: OnProgress | None = None,
+        progress: "OnProgress | None" = None,
         vector: str | Mapping[str, str] | None = None,
         tags: str | Sequence[str] | None = None,
         values: Sequence[str] | Mapping[str, str] = (),
-        report: PushReport | None = None,
-    ) -> PushReport:
+        report: "PushReport | None" = None,
+    ) -> "PushReport":
         """Push many texts, thousands to a commit; return how many were indexed, and which were refused and why.
 
         Chunks of at most 4,096 rows are stored one after the other, each as a whole. After an exception, even one of a
@@ -154,6 +160,8 @@ class Index(Answers, Listing, Changing, TextDigests):
             InvalidArgument: an argument is not valid, `rows` is not of these types, or a table lacks a column.
             StoreError: rows could not be stored; a note gives the number of stored rows.
         """
+        from sonicpy.api.rows import PushReport, Shape, read_rows  # noqa: PLC0415  loaded when it is needed
+
         shape = Shape(collection, bucket, object, text, lang, self._engine.is_compat, vector, tags, values)
         if shape.compat and shape.vectors:
             raise InvalidArgument(IN_COMPAT)
@@ -180,8 +188,8 @@ class Index(Answers, Listing, Changing, TextDigests):
         owner: str = "mirror",
         prefix: str = "",
         whole: bool = True,
-        progress: OnProgress | None = None,
-    ) -> MirrorReport:
+        progress: "OnProgress | None" = None,
+    ) -> "MirrorReport":
         """Bring a bucket in step with rows: replace the texts that differ, and erase the objects without a row.
 
         Objects that are pushed while the pass runs are not erased by it.
@@ -198,6 +206,9 @@ class Index(Answers, Listing, Changing, TextDigests):
             InvalidArgument: as of `push_many`; or the bucket is in step with another source.
             StoreError: rows could not be stored.
         """
+        from sonicpy.api.rows import Shape, read_rows  # noqa: PLC0415  loaded when it is needed
+        from sonicpy.index.mirrored import Mirror  # noqa: PLC0415  loaded when it is needed
+
         self._check_upsert()
         shape = Shape(collection, bucket, object, text, lang)
         mirror = Mirror(self, collection, bucket, owner, prefix)
@@ -214,24 +225,29 @@ class Index(Answers, Listing, Changing, TextDigests):
         lang: str | None = None,
         owner: str = "mirror",
         prefix: str = "",
-    ) -> Drift:
+    ) -> "Drift":
         """Return the difference between rows and a bucket, by digests alone; change nothing.
 
         Args, and Raises: as of `mirror`.
         """
+        from sonicpy.api.rows import Shape, read_rows  # noqa: PLC0415  loaded when it is needed
+        from sonicpy.index.mirrored import Mirror  # noqa: PLC0415  loaded when it is needed
+
         shape = Shape(collection, bucket, object, text, lang)
         return Mirror(self, collection, bucket, owner, prefix).check(read_rows(rows, shape))
 
     def push_read(
         self,
-        rows: Iterator[Row | Refused],
-        report: PushReport,
-        progress: OnProgress | None,
+        rows: "Iterator[Row | Refused]",
+        report: "PushReport",
+        progress: "OnProgress | None",
         *,
         new: bool = False,
         upsert: bool = False,
     ) -> None:
         """Push rows that were read; see `push_many`."""
+        from sonicpy.index.ingest.push_many import push_rows  # noqa: PLC0415  loaded when it is needed
+
         touched: set[Scope] = set()
         push_rows(
             rows,
@@ -251,7 +267,7 @@ class Index(Answers, Listing, Changing, TextDigests):
         with self._engine.read() as view:
             return ColumnCheck(view).refusal
 
-    def _push_chunk(self, touched: set[Scope], chunk: Chunk, *, new: bool) -> None:
+    def _push_chunk(self, touched: set[Scope], chunk: "Chunk", *, new: bool) -> None:
         try:
             self._engine.apply_pushes(chunk, new=new)
         except RulesDiffer as other:
@@ -278,7 +294,7 @@ class Index(Answers, Listing, Changing, TextDigests):
 
     # -- contents ------------------------------------------------------------------------------------------------------
 
-    def stats(self, collection: str | None = None, bucket: str | None = None) -> Figures:
+    def stats(self, collection: str | None = None, bucket: str | None = None) -> "Figures":
         """Return the figures of the index, a collection or a bucket, as a dict for JSON.
 
         Always: objects, words (hidden ones not counted), average_length (in words). For a bucket and the whole index
@@ -287,6 +303,8 @@ class Index(Answers, Listing, Changing, TextDigests):
 
         Raises InvalidArgument like `push`, also for a bucket without its collection.
         """
+        from sonicpy.index.report import stats  # noqa: PLC0415  loaded when it is needed
+
         if collection is None:
             if bucket is not None:
                 raise InvalidArgument(f"the bucket {shown(bucket)} is given without its collection")
@@ -299,7 +317,7 @@ class Index(Answers, Listing, Changing, TextDigests):
         with self._engine.read() as view:
             return stats.bucket_figures(view, self._engine.graphs, collection, bucket)
 
-    def holdings(self, collection: str | None = None, bucket: str | None = None) -> Iterator[ExportedObject]:
+    def holdings(self, collection: str | None = None, bucket: str | None = None) -> "Iterator[ExportedObject]":
         """Yield every object with its words, bucket by bucket; an object may come more than once.
 
         `push_terms` of all objects in this order makes an equal index. The first step takes a snapshot; finish the
@@ -313,13 +331,15 @@ class Index(Answers, Listing, Changing, TextDigests):
             InvalidArgument: a name is not valid.
             StoreError: the store cannot be read.
         """
+        from sonicpy.index.report import export  # noqa: PLC0415  loaded when it is needed
+
         if collection is not None:
             check_names(collection, bucket or collection)
         with self._engine.snapshot_of_now() as view:
             for scope, state in export.scopes_of(view, collection, bucket):
                 yield from export.holdings(view, scope, state)
 
-    def term_stats(self, collection: str, bucket: str) -> Iterator[TermStats]:
+    def term_stats(self, collection: str, bucket: str) -> "Iterator[TermStats]":
         """Yield every word of a bucket in byte order, hidden ones too, with its number of objects and its frequency.
 
         Snapshot and errors as in `holdings`.
@@ -328,9 +348,11 @@ class Index(Answers, Listing, Changing, TextDigests):
         with self._engine.snapshot_of_now() as view:
             state = view.bucket(collection, bucket)
             if state is not None:
-                yield from term_stats.term_stats(view, state)
+                from sonicpy.index.report.term_stats import term_stats  # noqa: PLC0415  loaded when it is needed
 
-    def object_stats(self, collection: str, bucket: str) -> Iterator[ObjectStats]:
+                yield from term_stats(view, state)
+
+    def object_stats(self, collection: str, bucket: str) -> "Iterator[ObjectStats]":
         """Yield every object of a bucket, oldest first, with its length and its number of words.
 
         Snapshot and errors as in `holdings`.
@@ -339,7 +361,9 @@ class Index(Answers, Listing, Changing, TextDigests):
         with self._engine.snapshot_of_now() as view:
             state = view.bucket(collection, bucket)
             if state is not None:
-                yield from term_stats.object_stats(view, state)
+                from sonicpy.index.report.term_stats import object_stats  # noqa: PLC0415  loaded when it is needed
+
+                yield from object_stats(view, state)
 
     # -- maintenance ---------------------------------------------------------------------------------------------------
 
@@ -416,6 +440,8 @@ class Index(Answers, Listing, Changing, TextDigests):
 
     def _repr_html_(self) -> str:
         """Return tables for notebooks."""
+        from sonicpy.api.html import figures_table, index_tables  # noqa: PLC0415  loaded when it is needed
+
         if self._engine.is_closed:
             return figures_table(repr(self), {})
         return index_tables(repr(self), self.stats)

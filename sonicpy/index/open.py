@@ -1,7 +1,6 @@
 """sonicpy.open: an index in a folder, in memory, or in a folder that another process writes."""
 
 import os
-import shutil
 from pathlib import Path
 
 from sonicpy.arguments import path_of, switch_of
@@ -42,5 +41,7 @@ def open_index(
     try:
         return Index(temporary, config, temporary=True, embed=embed)
     except BaseException:
+        import shutil  # noqa: PLC0415  loaded when it is needed
+
         shutil.rmtree(temporary, ignore_errors=True)
         raise

@@ -1,7 +1,8 @@
 """The recorder of a node: it turns texts into terms, and changes into records of the cluster's log."""
 
+from typing import TYPE_CHECKING
+
 from sonicpy._native.terms import Terms
-from sonicpy.config import Config
 from sonicpy.errors import StoreError
 from sonicpy.index.changing import Changing
 from sonicpy.index.search.fitting import Typed
@@ -12,6 +13,9 @@ from sonicpy.lexer.lexer import Lexer
 from sonicpy.rules import FIRST
 from sonicpy.search import Search
 from sonicpy.store.changing.mutations import Mutation, PushWith, UpsertTerms, pack_mutation, pack_push
+
+if TYPE_CHECKING:
+    from sonicpy.config import Config
 
 RECORD_BYTES_MAX = 900 << 10
 """A broker takes messages of at most 1 MiB."""
@@ -26,7 +30,7 @@ class RecorderEngine(TextEngine):
 
     record = b""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: "Config") -> None:
         super().__init__(config)
         self.lexer = self.lexer.under(FIRST)
         self._cutter = self.lexer
@@ -98,9 +102,9 @@ class Recorder(TextReader, Changing):
 
     _engine: RecorderEngine
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: "Config") -> None:
         self._engine = RecorderEngine(config)
-        self.config = config
+        self.config = self._config = config
 
     @property
     def lexer(self) -> Lexer:

@@ -43,7 +43,7 @@ class SpreadParts(Answers):
         with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
                 return NO_SKETCH
-            return sketch_query(lexicon, unpack_terms(terms), self.config, unpack_matching(matching))
+            return sketch_query(lexicon, unpack_terms(terms), self._config, unpack_matching(matching))
 
     def spread_asked(
         self, collection: str, bucket: str, terms: Sequence[Any], matching: Sequence[Any] | None
@@ -87,7 +87,7 @@ class SpreadParts(Answers):
             if lexicon is None:
                 return [0] * len(words)
             before = [[word.encode() for word in group] for group in groups]
-            window = self.config.store.kv.retain_word_objects
+            window = self._config.store.kv.retain_word_objects
             return count_in(lexicon, before, [word.encode() for word in words], window)
 
     def spread_list(self, collection: str, bucket: str, limit: int, prefix: str, after: str | None) -> list[str]:
@@ -139,7 +139,7 @@ class SpreadParts(Answers):
     def _found(
         self, lexicon: Lexicon, plan: Sequence[Any], limit: int, filter: str | None = None, *, total: bool
     ) -> Part:
-        window = self.config.store.kv.retain_word_objects
+        window = self._config.store.kv.retain_word_objects
         mask = None if filter is None else mask_of(lexicon.reader, parse(filter))
         return find(bind(of_plain(plan), lexicon.reader, window, mask=mask), limit, total=total)
 
@@ -195,4 +195,4 @@ class SpreadParts(Answers):
             return count_facets(wanted, condition, facets, apart=search.apart, limit=ALL_TAGS).to_dict()
 
     def _wanted(self, reader: BucketReader, plan: Sequence[Any] | None) -> Wanted:
-        return Wanted(reader, None if plan is None else of_plain(plan), self.config.store.kv.retain_word_objects)
+        return Wanted(reader, None if plan is None else of_plain(plan), self._config.store.kv.retain_word_objects)

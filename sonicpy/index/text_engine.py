@@ -1,14 +1,17 @@
 """TextEngine: the part of an engine that needs no folder: settings, the lexer, names."""
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 from sonicpy._native.ids import are_names
 from sonicpy._native.terms import Terms
-from sonicpy.config import Config
 from sonicpy.ids import ObjectName, check_names, object_name
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.changing.mutations import Mutation, PushWith, RulesDiffer
 from sonicpy.store.rows.meta import BY_ASSOCIATION, BY_OBJECT, ORDER
+
+if TYPE_CHECKING:
+    from sonicpy.config import Config
 
 OLDER_MAX = 10_000
 """Buckets of older rules that are remembered."""
@@ -22,7 +25,7 @@ class TextEngine(ABC):
         lexer: of an engine with the same settings, whose tables take memory; None: a new one.
     """
 
-    def __init__(self, config: Config, lexer: Lexer | None = None) -> None:
+    def __init__(self, config: "Config", lexer: Lexer | None = None) -> None:
         self.config = config
         self.is_compat = config.server.compat == "sonic"
         self.lexer = lexer or Lexer(config.normalization, config.tokenization, config.stopwords, compat=self.is_compat)

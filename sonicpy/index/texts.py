@@ -1,12 +1,11 @@
 """Texts to terms, with the errors of a call with a text; no folder is needed."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sonicpy._native.ids import are_names
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy.arguments import language_of, not_unicode, text_of
-from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import check_names
 from sonicpy.index.search.asked_terms import asked_terms
@@ -19,6 +18,9 @@ from sonicpy.langcodes import NO_LANGUAGE
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.search import Search
 
+if TYPE_CHECKING:
+    from sonicpy.config import Config
+
 Lexed = TypeVar("Lexed")
 
 ONE_WORD = b"\0"
@@ -30,7 +32,7 @@ ONCE = b"\1"
 class TextReader:
     """The methods of an index that read texts."""
 
-    config: Config
+    _config: "Config"
     _engine: TextEngine
 
     def _query_terms(self, search: Search, lexer: Lexer) -> tuple[Terms, Matching | None]:
@@ -55,12 +57,12 @@ class TextReader:
             raise not_unicode("text", error) from error
         if not len(terms) and not self._engine.is_compat:
             terms = lexed(lexer.lex_plain, text)
-        settings = self.config.search
+        settings = self._config.search
         if terms.last >= 0 and not (search.complete and settings.complete and settings.query_alternates_try):
             terms = without_last(terms)
         if search.syntax == "web" or search.match != "auto" or search.fuzzy != "auto":
             terms = asked_terms(terms, web, code, lexer, search)
-        if not search.stem or code == NO_LANGUAGE or self.config.search.stemming == "off":
+        if not search.stem or code == NO_LANGUAGE or self._config.search.stemming == "off":
             return terms, None
         return terms, Matching(code, text.isascii(), is_given=lang is not None)
 
@@ -75,13 +77,13 @@ class TextReader:
                 search.suggest_order is alphabetical.
         """
         terms = lexed(lexer.lex_plain, text)
-        if self.config.search.suggest_order != "likely" or not len(terms) or is_one_word(terms):
+        if self._config.search.suggest_order != "likely" or not len(terms) or is_one_word(terms):
             return Typed([], *one_word(terms))
         pieces = text.split()
         while not len(terms := lexer.lex_plain(pieces.pop())):
             pass  # signs behind the last word
         before, code = lexer.lex_query(" ".join(pieces), None)
-        matching = None if self.config.search.stemming == "off" else Matching(code, text.isascii(), is_given=False)
+        matching = None if self._config.search.stemming == "off" else Matching(code, text.isascii(), is_given=False)
         words = [
             (word, None if flags & (SPECIAL | STOP) else matching)
             for word, flags in zip(before.words, before.flags, strict=True)

@@ -1,16 +1,14 @@
-"""The words of a text as evidence for its language, found by one scan for the words of all languages at once.
+"""The words of a text as evidence for its language.
 
 The guesser needs them where n-grams are unsure. Only languages that share their script with others have lists here; the
-script alone identifies the rest. Invariant: the text and the lists go through the same `spaced`, and the pattern of a
-word has a blank at both ends, so only whole words match.
+script alone identifies the rest. Invariant: the text and the lists go through the same `spaced`, and only whole words
+match.
 """
 
 import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-
-import ahocorasick
 
 from sonicpy.lexer.languages import LANGUAGES, by_code
 from sonicpy.lexer.stopwords import StopWords
@@ -29,24 +27,33 @@ LIKELY_SHARE = 0.4
 sentences, in 30 languages, have the right one in 98 of 100 samples, and another one beside it in 13."""
 
 _BETWEEN_WORDS = re.compile("(?:[^\\w\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963]|[\\d_\u02bb\u02bc])+")
+_MODIFIERS = frozenset("\u02bb\u02bc")
+"""Letters that end a word nevertheless."""
 
 
 class LanguageWords:
-    """The words of all lists as one automaton."""
+    """The words of all lists, each with the languages that list it."""
 
     def __init__(self, stopwords: StopWords) -> None:
         """Read every list from `stopwords`."""
-        self._automaton = ahocorasick.Automaton(ahocorasick.STORE_INTS)
-        self._languages: list[tuple[tuple[str, float], ...]] = [()]
-        longer: dict[tuple[int, str], int] = {}
-        for code, pattern, nats in _evidence(stopwords):
-            # The nodes hold numbers, not objects, and each set of languages is stored once: a third of the memory.
-            number = self._automaton.get(pattern, 0)
-            following = longer.setdefault((number, code), len(self._languages))
-            if following == len(self._languages):
-                self._languages.append((*self._languages[number], (code, nats)))
-            self._automaton.add_word(pattern, following)
-        self._automaton.make_automaton()
+        self._listed: dict[str, int] = {}
+        """By word: its languages, as bits; the words of one language share one number, which takes a third of the
+        memory."""
+        self._phrases: dict[str, list[tuple[list[str], int]]] = {}
+        """The same of words with blanks in them, as the words they consist of, by the last one; long ones first."""
+        self._weights: list[tuple[str, float]] = []
+        """By bit: a language, and the nats of a word on its list."""
+        self._pairs: dict[int, tuple[tuple[str, float], ...]] = {}
+        phrases: dict[str, int] = {}
+        for code, words in _lists(stopwords):
+            bit = 1 << len(self._weights)
+            self._weights.append((code, math.log(LISTED_SHARE / len(words))))
+            for word in words:
+                places = phrases if " " in word else self._listed
+                places[word] = places[word] | bit if word in places else bit
+        for phrase in sorted(phrases, key=len, reverse=True):
+            parts = phrase.split(" ")
+            self._phrases.setdefault(parts[-1], []).append((parts, phrases[phrase]))
 
     def languages(self, words: Iterable[str]) -> tuple[str, ...]:
         """Return the languages that some words are most likely of, the most likely one first; none: no list has them.
@@ -58,8 +65,7 @@ class LanguageWords:
             words: case-folded, in NFC.
         """
         found: defaultdict[str, float] = defaultdict(float)
-        for _, number in self._automaton.iter(f" {' '.join(words)} "):
-            listed = self._languages[number]
+        for listed in self._found(" ".join(words).split(" ")):
             for code, nats in listed:
                 found[code] += nats / len(listed) ** 2
         best: defaultdict[str, float] = defaultdict(float)
@@ -74,8 +80,24 @@ class LanguageWords:
 
     def evidence(self, text: str) -> list[tuple[str, float]]:
         """Return (language, nats) of every word of `text` for every language that lists it."""
-        languages = self._languages
-        return [pair for _, number in self._automaton.iter(spaced(text)) for pair in languages[number]]
+        return [pair for pairs in self._found(spaced(text)[1:-1].split(" ")) for pair in pairs]
+
+    def _found(self, words: list[str]) -> Iterator[tuple[tuple[str, float], ...]]:
+        """Yield the languages, with nats, of every listed word among some words that follow each other."""
+        listed, phrases = self._listed, self._phrases
+        for place, word in enumerate(words, 1):
+            for parts, bits in phrases.get(word, ()):
+                if len(parts) <= place and words[place - len(parts) : place] == parts:
+                    yield self._languages(bits)
+            if word in listed:
+                yield self._languages(listed[word])
+
+    def _languages(self, bits: int) -> tuple[tuple[str, float], ...]:
+        pairs = self._pairs.get(bits)
+        if pairs is None:
+            pairs = tuple(pair for place, pair in enumerate(self._weights) if bits >> place & 1)
+            self._pairs[bits] = pairs
+        return pairs
 
 
 def spaced(text: str) -> str:
@@ -83,11 +105,18 @@ def spaced(text: str) -> str:
     return f" {_BETWEEN_WORDS.sub(' ', text.casefold()).strip()} "
 
 
-def _evidence(stopwords: StopWords) -> Iterator[tuple[str, str, float]]:
-    """Return (language, pattern, nats) of every word."""
+def _lists(stopwords: StopWords) -> Iterator[tuple[str, dict[str, None]]]:
+    """Yield each language that has a list with its words, as `spaced` leaves them, without the blanks at both ends."""
     for language in LANGUAGES:
         if SHARED_SCRIPTS.isdisjoint(language.scripts):
             continue
-        patterns = {spaced(word) for word in stopwords.guess_words(language.code)} - {"  "}
-        for pattern in sorted(patterns):
-            yield language.code, pattern, math.log(LISTED_SHARE / len(patterns))
+        # Nearly all words consist of letters, and `spaced` would leave them as they are: reading them takes a third.
+        words = dict.fromkeys(
+            [
+                word if word.isalpha() and _MODIFIERS.isdisjoint(word) else spaced(word)[1:-1]
+                for word in stopwords.guess_words(language.code)
+            ]
+        )
+        words.pop("", None)
+        if words:
+            yield language.code, words

@@ -10,13 +10,13 @@ at any start. In compat mode, and with stopwords.mode = "drop", the lists decide
 import unicodedata
 from collections.abc import Callable, Iterable
 from copy import copy
+from typing import TYPE_CHECKING
 
 import Stemmer
 
 from sonicpy._native.analyzer import Analyzer, BoundAnalyzer
 from sonicpy._native.stop_set import StopSet
 from sonicpy._native.terms import STOP, Terms
-from sonicpy.config import NormalizationConfig, StopwordsConfig, TokenizationConfig
 from sonicpy.lexer import turkish
 from sonicpy.lexer.language import LanguageGuesser
 from sonicpy.lexer.languages import LANGUAGES, by_code
@@ -26,6 +26,9 @@ from sonicpy.lexer.sonic_language import CANDIDATES, SonicGuesser, Undecided
 from sonicpy.lexer.stemmers import ALGORITHMS
 from sonicpy.lexer.stopwords import StopWords
 from sonicpy.rules import FIRST, KNOWN, NEWEST
+
+if TYPE_CHECKING:
+    from sonicpy.config import NormalizationConfig, StopwordsConfig, TokenizationConfig
 
 Stem = Callable[[str], str]
 
@@ -40,6 +43,13 @@ SONIC_VERSION = 3
 
 The first stores lack it.
 """
+
+PLAIN_NORMALIZATION = {
+    "unicode_normalization": "none",
+    "diacritic_folding_enabled": False,
+    "stemming_enabled": False,
+}
+"""The settings of [normalization] under which the terms of compat mode are Sonic's own."""
 
 LISTS = ("allow", "deny")
 """The settings of [stopwords] that change the lists of words."""
@@ -58,9 +68,9 @@ class Lexer:
 
     def __init__(
         self,
-        normalization: NormalizationConfig,
-        tokenization: TokenizationConfig,
-        stopwords: StopwordsConfig,
+        normalization: "NormalizationConfig",
+        tokenization: "TokenizationConfig",
+        stopwords: "StopwordsConfig",
         *,
         compat: bool,
         rules: int = NEWEST,
@@ -296,14 +306,12 @@ class Lexer:
             "server.compat": "sonic" if self._compat else "none",
             **self._segmenters.installed(),
         }
-        if self._compat and (
-            self._segmenters.has_zh or self._normalization != NormalizationConfig(unicode_normalization="none")
-        ):
+        if self._compat and (self._segmenters.has_zh or dict(self._normalization) != PLAIN_NORMALIZATION):
             settings["lexer.compat"] = str(SONIC_VERSION)
         for section, values in (
-            ("normalization", self._normalization.model_dump()),
-            ("tokenization", self._tokenization.model_dump()),
-            ("stopwords", self._stopwords.model_dump()),
+            ("normalization", dict(self._normalization)),
+            ("tokenization", dict(self._tokenization)),
+            ("stopwords", dict(self._stopwords)),
         ):
             for name, value in values.items():
                 if name in LISTS and not self._lists_decide:

@@ -5,9 +5,10 @@ Texts are stored as they are written. A query that looks for one spelling finds 
 
 import unicodedata
 from functools import cache, lru_cache
-from importlib.resources import files
 from itertools import islice, product
 from typing import Final
+
+from sonicpy.data import SIMPLIFIED
 
 VARIANTS_MAX: Final = 8
 """Other spellings of a few letters that are looked for, at most."""
@@ -39,7 +40,7 @@ def foldings() -> dict[str, str]:
 @cache
 def simplified() -> dict[str, str]:
     """Return the simplified forms of traditional Chinese characters."""
-    pairs = files("sonicpy.data").joinpath("simplified.bin").read_text(encoding="utf-8")
+    pairs = SIMPLIFIED.read_text(encoding="utf-8")
     return dict(zip(pairs[::2], pairs[1::2], strict=True))
 
 

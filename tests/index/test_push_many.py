@@ -67,6 +67,30 @@ def test_rows_of_several_buckets(tmp_path: Path) -> None:
         assert index.verify() == []
 
 
+@pytest.mark.parametrize("new", [False, True])
+@pytest.mark.parametrize("compat", ["none", "sonic"])
+def test_rows_of_buckets_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compat: str, new: bool) -> None:
+    monkeypatch.setattr(push_many, "CHUNK_ROWS", 150)
+    chance = random.Random(f"{compat}{new}")
+    rows = [(f"c{chance.randrange(2)}", f"b{chance.randrange(4)}", *row) for row in random_rows(5, 300)]
+    with (
+        open_index(tmp_path / "one", server__compat=compat) as one,
+        open_index(tmp_path / "many", server__compat=compat) as many,
+    ):
+        there, seen = [], set()
+        for number, (collection, bucket, oid, text) in enumerate(rows):
+            if new and (collection, bucket, oid) in seen:
+                there.append(number)
+            else:
+                seen.add((collection, bucket, oid))
+                one.push(collection, bucket, oid, text)
+        report = many.push_many(rows, new=new)
+        assert [refused.row for refused in report.refused] == there
+        assert report.indexed == len(rows) - len(there)
+        assert everything(one) == everything(many)
+        assert many.verify() == []
+
+
 def test_refused_rows_are_told_in_order_and_the_others_are_there(tmp_path: Path) -> None:
     rows: list[Any] = [
         ("o0", "hello"), ("two words", "x"), ("o2", "lone \ud800"), ("o3", None), ("o4", "world"), "junk",

@@ -14,6 +14,7 @@ from sonicpy._native.objects cimport PLACES, BufferedRow
 from sonicpy._native.object_record cimport ObjectRecord, empty_record
 from sonicpy._native.term_cache cimport TermCache
 from sonicpy._native.terms cimport Terms
+from sonicpy._native.varint cimport get_varint
 
 from sonicpy._native.keys import IID_MAX
 from sonicpy._native.name_rows import name_key, named
@@ -69,6 +70,34 @@ cdef class Counters:
     def average_length(self) -> float:
         """The mean length of the objects."""
         return <double> self.total_length / <double> self.objects if self.objects else 0.0
+
+
+def count_states(rows, bytes prefix not None, int place) -> int:
+    """Return how many rows of `scopes` have a number other than 0 at a place.
+
+    Args:
+        rows: (key, row) pairs in key order; counted are those up to the first whose key does not begin with `prefix`.
+        place: of the number, as in BucketState.
+
+    Raises:
+        DamagedBytes: a row cannot be read.
+    """
+    cdef Py_ssize_t count = 0
+    cdef int number
+    cdef uint64_t value = 0
+    cdef bytes key, row
+    cdef const uint8_t *at
+    cdef const uint8_t *end
+    for key, row in rows:
+        if not key.startswith(prefix):
+            break
+        at = <const uint8_t *> <const char *> row
+        end = at + len(row)
+        for number in range(place + 1):
+            if get_varint(&at, end, &value) < 0:
+                raise DamagedBytes("the row of a bucket cannot be read")
+        count += value != 0
+    return count
 
 
 cdef class PushWriter:

@@ -1,17 +1,22 @@
-"""The words that a replaced text leaves, for native code that takes them from their object."""
+"""The words that an object loses, for native code that takes them from it."""
 
 from libc.stdint cimport uint32_t, uint64_t
 
 from sonicpy._native.add_terms cimport AddTerms
 from sonicpy._native.object_record cimport ObjectRecord
 from sonicpy._native.postings cimport Posting
-from sonicpy._native.term_cache cimport TermCache
+from sonicpy._native.term_cache cimport Entry, TermCache
 
 
 cdef class CutTerms(AddTerms):
-    cdef list deleted_blocks
+    cdef readonly list deleted_blocks
+    cdef readonly Py_ssize_t removed
+    cdef readonly Py_ssize_t removed_shown
+    cdef bint _skips
+    cdef Entry _no_entry  # of words that have no row
 
     cdef int without_object(self, Posting *postings, int count) except -1
+    cdef ObjectRecord what_is_left(self)
 
 
 cdef CutTerms begin_cut_terms(

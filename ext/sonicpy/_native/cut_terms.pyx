@@ -1,14 +1,14 @@
-"""The changes of rows and blocks when an object loses a few words, in a `TermCache`: a part of a replacement.
+"""The changes of rows and blocks when an object loses words, in a `TermCache`: a POP, a FLUSHO, a part of a replacement.
 
-A POP and a FLUSHO (remove_terms.pyx) change the tables, after all rows of the cache were written. Here the rows stay in
-the cache, as those of a PUSH: a replacement that changes a word costs as much as a PUSH.
+The rows stay in the cache, as those of a PUSH: they are written once for many changes. Only for lists by IID: in lists
+in the order of association, remove_terms.pyx changes the tables, after all rows of the cache were written.
 """
 
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memmove
 
 from sonicpy._native.add_terms cimport AddTerms
-from sonicpy._native.object_change cimport RAISE, Edit
+from sonicpy._native.object_change cimport NOTHING, RAISE, Edit
 from sonicpy._native.object_record cimport Held, ObjectRecord
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode, read_block, write_block
 from sonicpy._native.term_cache cimport Entry, TermCache, take_tail
@@ -20,13 +20,24 @@ from sonicpy._native.varint import DamagedBytes
 cdef class CutTerms(AddTerms):
     """Words that an object loses, in lists by IID. Calls are those of AddTerms, up to `finish`; then write `blocks`,
     and delete `deleted_blocks`. A word that no object holds any more waits in the cache, see `take_vanished`.
+
+    Attributes:
+        removed: how many words the object loses.
+        removed_shown: how many of them are not hidden.
     """
 
     cdef int create(self, Edit *edit, bytes key) except -1:
-        raise DamagedBytes(f"object {self._iid} holds a word that has no row")
+        if not self._skips:
+            raise DamagedBytes(f"object {self._iid} holds a word that has no row")
+        edit.entry = &self._no_entry
+        edit.is_new = True
+        return 0
 
     cdef int link(self, Edit *edit) except -1:
-        raise DamagedBytes(f"object {self._iid} holds a word by two numbers")
+        if not self._skips:
+            raise DamagedBytes(f"object {self._iid} holds a word by two numbers")
+        edit.step = NOTHING
+        return 0
 
     cdef int link_again(self, Edit *edit, Held *held) except -1:
         edit.step = RAISE
@@ -35,6 +46,8 @@ cdef class CutTerms(AddTerms):
         edit.word.df -= 1
         edit.word.hidden_df -= held.hidden
         self.length_change -= held.tf
+        self.removed += 1
+        self.removed_shown += not held.hidden
         if not edit.word.df:
             self._cache._has_vanished = True
         if not self.is_in_tail(edit):
@@ -73,6 +86,42 @@ cdef class CutTerms(AddTerms):
             raise DamagedBytes(f"object {self._iid} is not in the block of postings that it belongs to")
         memmove(&postings[place], &postings[place + 1], (count - place - 1) * sizeof(Posting))
         return count - 1
+
+    cdef ObjectRecord what_is_left(self):
+        cdef Py_ssize_t number
+        cdef list gone = [
+            self._edits[number].word.term_id for number in range(self._count) if self._edits[number].has_row
+        ]
+        gone.sort()
+        return self._record.without(gone)
+
+    cpdef bytes record(self):
+        """Return the object's new record, perhaps without terms."""
+        return self.what_is_left().pack()
+
+    def left(self) -> list:
+        """Return (term id, tf of the posting) of the terms that the object still holds."""
+        cdef ObjectRecord left = self.what_is_left()
+        cdef Py_ssize_t step
+        return [(left._held[step].term_id, max(left._held[step].tf, 1)) for step in range(left._count)]
+
+
+def cut_terms(
+    uint32_t bucket, uint64_t iid, list words not None, ObjectRecord record not None, TermCache cache not None,
+    bint letters, bint skips
+) -> CutTerms:
+    """Return the change that takes words from an object.
+
+    Args:
+        record: of the object.
+        letters: as in AddTerms.
+        skips: leave out words that the object does not hold; else they are damage.
+    """
+    cdef CutTerms change
+    record.unpack_terms()
+    change = begin_cut_terms(bucket, iid, words, record, cache, letters)
+    change._skips = skips
+    return change
 
 
 cdef CutTerms begin_cut_terms(

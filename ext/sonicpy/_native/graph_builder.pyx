@@ -50,7 +50,7 @@ from sonicpy._native.short_nodes cimport FINISHED_EDGE_BYTES, short_nodes
 from sonicpy._native.utf8 cimport is_utf8
 from sonicpy._native.word_sort cimport Headed, compare_words, head_of, sort_words
 
-import secrets
+import os
 import zlib
 
 cdef enum:
@@ -405,7 +405,7 @@ cdef class PackedGraphBuilder:
         cdef Automaton *backward = NULL
         cdef Automaton *parted = NULL
         cdef Run aliases
-        cdef uint64_t seed = secrets.randbits(64) | 1  # unknown to clients, so that no words can be made to collide
+        cdef uint64_t seed = int.from_bytes(os.urandom(8), "little") | 1  # unknown to clients, so that no words can be made to collide
         if self._finished:
             raise ValueError("a builder is finished once")
         self._finished = True

@@ -7,12 +7,13 @@
 A row holds at most ENTRIES_MAX blocks; its key names the smallest IID of its first block.
 """
 
-from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport UINT8_MAX, UINT32_MAX, uint8_t, uint32_t, uint64_t
 from libc.string cimport memmove
 
 from sonicpy._native.bm25 cimport PackedLengths, lengths_of, packed_length
 from sonicpy._native.impacts cimport IMPACTS_MAX, Block, Impacts, take_impact
+from sonicpy._native.keys cimport TERM_ID_BYTES, put_big_endian
 from sonicpy._native.postings cimport BLOCK_POSTINGS, Posting, decode
 from sonicpy._native.varint cimport get_varint, put_varint
 
@@ -21,6 +22,7 @@ from sonicpy._native.varint import DamagedBytes
 cdef enum:
     ENTRIES_MAX = 128
     ENTRY_BYTES_MAX = 10 + 1 + 2 * IMPACTS_MAX
+    TERM_KEY_SIZE = 4 + TERM_ID_BYTES  # of a key, before the smallest IID
 
 BLOCKS_PER_ROW = ENTRIES_MAX
 
@@ -35,15 +37,21 @@ def block_pairs(bytes block not None, lengths not None) -> list:
         DamagedBytes: the block cannot be read.
     """
     cdef PackedLengths packed = lengths_of(lengths)
+    cdef Impacts impacts
+    impacts_of(block, &packed, &impacts)
+    return [(impacts.pairs[number].tf, impacts.pairs[number].length) for number in range(impacts.count)]
+
+
+cdef int impacts_of(bytes block, const PackedLengths *packed, Impacts *impacts) except -1:
+    """Set the impacts of a block."""
     cdef Posting postings[BLOCK_POSTINGS]
     cdef int number, count = decode(block, postings)
-    cdef Impacts impacts
     impacts.count = 0
     for number in range(count):
         take_impact(
-            &impacts, <uint8_t> min(postings[number].tf, UINT8_MAX), packed_length(&packed, postings[number].iid)
+            impacts, <uint8_t> min(postings[number].tf, UINT8_MAX), packed_length(packed, postings[number].iid)
         )
-    return [(impacts.pairs[number].tf, impacts.pairs[number].length) for number in range(impacts.count)]
+    return 0
 
 
 cdef Py_ssize_t count_entries(const uint8_t *row, Py_ssize_t size) except -1:
@@ -152,20 +160,27 @@ cdef class ImpactRow:
 
     def put(self, uint64_t lower, list pairs not None) -> None:
         """Set the impacts of the block with this smallest IID, which may be new."""
-        cdef Py_ssize_t place = self.place_of(lower)
         cdef Impacts impacts
         impacts.count = 0
         for tf, length in pairs:
             take_impact(&impacts, tf, length)
+        self.set(lower, &impacts)
+
+    cdef bint set(self, uint64_t lower, const Impacts *impacts) except -1:
+        """Set the impacts of a block; return whether that changed the row."""
+        cdef Py_ssize_t place = self.place_of(lower)
         if place >= 0 and self._entries[place].lower == lower:
-            self._entries[place].impacts = impacts
-            return
+            if are_equal(&self._entries[place].impacts, impacts):
+                return False
+            self._entries[place].impacts = impacts[0]
+            return True
         if self._count > ENTRIES_MAX:
             raise ValueError(f"a row of impacts holds at most {ENTRIES_MAX} blocks")
         place += 1
         memmove(&self._entries[place + 1], &self._entries[place], (self._count - place) * sizeof(Entry))
-        self._entries[place] = Entry(<uint32_t> lower, impacts)
+        self._entries[place] = Entry(<uint32_t> lower, impacts[0])
         self._count += 1
+        return True
 
     def remove(self, uint64_t lower) -> None:
         """Forget the block with this smallest IID."""
@@ -206,3 +221,109 @@ cdef class ImpactRow:
                 out[1] = impacts.pairs[pair].length
                 out += 2
         return PyBytes_FromStringAndSize(<char *> room, out - room)
+
+
+cdef bint are_equal(const Impacts *one, const Impacts *other) noexcept nogil:
+    cdef int pair
+    if one.count != other.count:
+        return False
+    for pair in range(one.count):
+        if one.pairs[pair].tf != other.pairs[pair].tf or one.pairs[pair].length != other.pairs[pair].length:
+            return False
+    return True
+
+
+def rows_with_blocks(list blocks not None, list found not None, lengths not None) -> list:
+    """Return the (key, row) pairs to write for the impacts of new blocks.
+
+    Args:
+        blocks: (key, block) pairs; the lengths of their objects have changed already.
+        found: for each block (key, row) of the last row of its word that begins at or before it, or None.
+        lengths: of all objects, packed, by IID: bytes or a bytearray.
+
+    Raises:
+        DamagedBytes: a row or a block cannot be read.
+    """
+    cdef PackedLengths packed = lengths_of(lengths)
+    cdef dict words = {}, rows, changed = {}
+    cdef Py_ssize_t number
+    cdef Impacts impacts
+    cdef ImpactRow row, second
+    cdef bytes key, row_key, block
+    if len(found) != len(blocks):
+        raise ValueError(f"{len(blocks)} blocks need as many rows, not {len(found)}")
+    for number in range(len(blocks)):
+        key, block = blocks[number]
+        impacts_of(block, &packed, &impacts)
+        rows = words.setdefault(key[:TERM_KEY_SIZE], {})  # of the word: two halves of a block are in one row
+        row_key = row_for(rows, key, found[number])
+        row = rows[row_key]
+        if not row.set(position_in(key), &impacts):
+            continue
+        if row._count > ENTRIES_MAX:
+            second = row.take_second_half()
+            rows[key_from(key, second._entries[0].lower)] = changed[key_from(key, second._entries[0].lower)] = second
+        changed[row_key] = row
+    return [(row_key, (<ImpactRow> row).pack()) for row_key, row in changed.items()]
+
+
+cdef bytes row_for(dict rows, bytes key, tuple found):
+    """Return the key of the row for a block; `rows` then holds it.
+
+    Args:
+        rows: those of the word that changed already, by their keys.
+        key: of the block.
+        found: as an element of `found` of `rows_with_blocks`.
+    """
+    cdef bytes at = None, other
+    cdef ImpactRow row
+    if found is not None:
+        at = found[0]
+        if at not in rows:
+            rows[at] = ImpactRow(found[1])
+    for other in rows:
+        if other <= key and (at is None or other > at):
+            at = other
+    if at is not None:
+        row = rows[at]
+        if row._count < ENTRIES_MAX or position_in(key) <= row._entries[row._count - 1].lower:
+            return at
+    rows[key] = ImpactRow()
+    return key
+
+
+def widened_rows(list found not None, list terms not None, uint64_t iid, uint8_t length) -> list:
+    """Return the (key, row) pairs to write so that impacts cover an object of a new length.
+
+    Args:
+        found: for each term (key, row) of the last row of its word that begins at or before the object, or None.
+        terms: (term id, tf) pairs.
+        length: packed.
+
+    Raises:
+        DamagedBytes: a row cannot be read.
+    """
+    cdef list changed = []
+    cdef ImpactRow row
+    cdef Py_ssize_t number
+    for number in range(len(terms)):
+        if found[number] is not None:
+            row = ImpactRow(found[number][1])
+            if row.widen(iid, <uint8_t> min(<uint64_t> terms[number][1], <uint64_t> UINT8_MAX), length):
+                changed.append((found[number][0], row.pack()))
+    return changed
+
+
+cdef uint32_t position_in(bytes key) except? 0xFFFFFFFF:
+    """Return the smallest IID that a block may hold, from its key."""
+    cdef const uint8_t *at = <const uint8_t *> PyBytes_AS_STRING(key) + TERM_KEY_SIZE
+    if PyBytes_GET_SIZE(key) != TERM_KEY_SIZE + 4:
+        raise ValueError(f"the key of a block has {TERM_KEY_SIZE + 4} bytes, not {len(key)}")
+    return <uint32_t> at[0] << 24 | <uint32_t> at[1] << 16 | <uint32_t> at[2] << 8 | at[3]
+
+
+cdef bytes key_from(bytes key, uint32_t lower):
+    """Return the key of the row of the same word that begins with another block."""
+    cdef bytes other = PyBytes_FromStringAndSize(PyBytes_AS_STRING(key), PyBytes_GET_SIZE(key))
+    put_big_endian(<uint8_t *> PyBytes_AS_STRING(other) + TERM_KEY_SIZE, lower, 4)
+    return other

@@ -7,7 +7,6 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-import hashlib
 
 cdef enum:
     TERM_HEAD_BYTES = 466
@@ -31,6 +30,8 @@ cpdef bytes word_key(uint32_t bucket, bytes term):
     cdef Py_ssize_t size = len(term)
     cdef bytes key
     if size > TERM_KEY_BYTES:
+        import hashlib  # loaded when it is needed: it takes longer than all of this module
+
         term = term[:TERM_HEAD_BYTES] + b"\xff" + hashlib.blake2b(term, digest_size=32).digest()
         size = len(term)
     key = PyBytes_FromStringAndSize(NULL, 4 + size)

@@ -290,6 +290,30 @@ def pack_names(list names not None) -> bytes:
         free(entries)
 
 
+def without_name(bytes row not None, uint64_t hash, uint64_t iid):
+    """Return the row without an entry; b"": it had no other one; None: the row does not have it.
+
+    Raises:
+        DamagedBytes: the row cannot be read.
+    """
+    cdef Py_ssize_t number, place = -1, count = entries_at_most(row)
+    cdef NameEntry *entries = <NameEntry *> malloc((count + 1) * sizeof(NameEntry))
+    if entries == NULL:
+        raise MemoryError
+    try:
+        count = read_entries(row, entries)
+        for number in range(count):
+            if entries[number].iid == iid and entries[number].hash == stored_hash(hash):
+                place = number
+        if place < 0:
+            return None
+        for number in range(place, count - 1):
+            entries[number] = entries[number + 1]
+        return write_entries(entries, count - 1) if count > 1 else b""
+    finally:
+        free(entries)
+
+
 def named(bytes row not None, uint64_t hash) -> tuple:
     """Return the IIDs of the objects that may have an OID with a hash: the first 32 bits are equal.
 

@@ -38,17 +38,11 @@ def unpack_terms(bytes row not None) -> dict:
     cdef const uint8_t *end = at - 1 + len(row)
     cdef dict terms = {}
     cdef int place, before = -1
-    cdef uint64_t size, more
+    cdef uint64_t size
     if not is_shared(row):
         raise DamagedBytes("a row of terms does not begin as it should")
     while at < end:
-        place, size, more = at[0] >> 4, at[0] & 15, 0
-        at += 1
-        if place <= before or (size == LONG and get_varint(&at, end, &more) < 0) or more > <uint64_t> (end - at):
-            raise DamagedBytes("a row of terms cannot be read")
-        size += more
-        if size > <uint64_t> (end - at):
-            raise DamagedBytes("a row of terms is cut off")
+        size = read_head(&at, end, &place, before)
         terms[place] = PyBytes_FromStringAndSize(<const char *> at, size)
         at += size
         before = place
@@ -77,6 +71,81 @@ def term_at(bytes row not None, int place):
             return PyBytes_FromStringAndSize(<const char *> at, size)
         at += size
     return None
+
+
+def row_keys(uint32_t bucket, list term_ids not None) -> list:
+    """Return the keys of the shared rows of some term ids."""
+    cdef list keys = []
+    cdef uint64_t term_id, row, before = 0
+    for term_id in term_ids:
+        row = term_id // PLACES
+        if not keys or row != before:
+            keys.append(term_key(bucket, row * PLACES))
+            before = row
+    return keys
+
+
+def terms_in(uint32_t bucket, list term_ids not None, list rows not None) -> dict:
+    """Return term id -> term for those of some term ids that (key, row) pairs hold, found for `row_keys`.
+
+    Raises:
+        DamagedBytes: a row cannot be read.
+    """
+    cdef dict held = dict(rows), found = {}
+    cdef uint64_t term_id, row, before = 0
+    cdef bytes packed = None, term
+    cdef bint is_first = True
+    for term_id in term_ids:
+        row = term_id // PLACES
+        if is_first or row != before:
+            packed = held.get(term_key(bucket, row * PLACES))
+            before, is_first = row, False
+        if packed is None:
+            continue
+        if not is_shared(packed):
+            if term_id == row * PLACES:
+                found[term_id] = packed
+            continue
+        try:
+            term = term_at(packed, <int> (term_id % PLACES))
+        except DamagedBytes as error:
+            raise DamagedBytes(f"terms from {row * PLACES} on: {error}") from error
+        if term is not None:
+            found[term_id] = term
+    return found
+
+
+cdef bytes term_at(bytes row, int wanted):
+    """Return the term at a place of a shared row, which is read whole; None: there is none."""
+    cdef const uint8_t *at = <const uint8_t *> <const char *> row + 1
+    cdef const uint8_t *end = at - 1 + len(row)
+    cdef const uint8_t *found = NULL
+    cdef int place, before = -1
+    cdef uint64_t size, found_size = 0
+    while at < end:
+        size = read_head(&at, end, &place, before)
+        if place == wanted:
+            found, found_size = at, size
+        at += size
+        before = place
+    return None if found == NULL else PyBytes_FromStringAndSize(<const char *> found, found_size)
+
+
+cdef uint64_t read_head(const uint8_t **at, const uint8_t *end, int *place, int before) except? 0xFFFFFFFFFFFFFFFF:
+    """Read the place and the size of an entry up to its term; return the size, which is within the row."""
+    cdef uint64_t size = at[0][0] & 15, more = 0
+    place[0] = at[0][0] >> 4
+    at[0] += 1
+    if (
+        place[0] <= before
+        or (size == LONG and get_varint(at, end, &more) < 0)
+        or more > <uint64_t> (end - at[0])
+    ):
+        raise DamagedBytes("a row of terms cannot be read")
+    size += more
+    if size > <uint64_t> (end - at[0]):
+        raise DamagedBytes("a row of terms is cut off")
+    return size
 
 
 def pack_terms(dict terms not None) -> bytes:

@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
-import secrets
+import os
 
 cimport cython
 
@@ -23,7 +23,7 @@ cdef enum:
     REUSED_BYTES = 1 << 14  # a collector of at most this size serves the next text too
     REUSED_ENTRIES = 1 << 10
 
-HASH_SEED = secrets.randbits(32) | 1
+HASH_SEED = int.from_bytes(os.urandom(4), "little") | 1
 
 
 @cython.no_gc  # its lists hold bytes and numbers: no cycle begins here

@@ -136,6 +136,7 @@ def _push(
                 _analyze_changed(chunk, lexer_of, has_digest)
             if refuses is not None:
                 _refuse(chunk, refuses)
+            _group(chunk)
             try:
                 take(chunk, new=new)
             except RulesDiffer:  # whoever takes them has noted the rules of the bucket
@@ -241,6 +242,17 @@ def _refuse(chunk: Chunk, refuses: RefusalOf) -> None:
         else:
             chunk.refused.append(Refused(place, push.oid, reason))
     chunk.places, chunk.pushes = [place for place, _ in kept], [push for _, push in kept]
+
+
+def _group(chunk: Chunk) -> None:
+    """Bring the pushes of one bucket together, in their order, so that each of its pages is written once."""
+    scopes: dict[tuple[str, str], list[int]] = {}
+    for number, push in enumerate(chunk.pushes):
+        scopes.setdefault((push.collection, push.bucket), []).append(number)
+    if len(scopes) > 1:
+        order = [number for numbers in scopes.values() for number in numbers]
+        chunk.pushes = [chunk.pushes[number] for number in order]
+        chunk.places = [chunk.places[number] for number in order]
 
 
 def _next_chunk(rows: Iterator[Row | Refused]) -> list[Row | Refused]:

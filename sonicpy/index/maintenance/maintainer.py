@@ -6,15 +6,14 @@ connections. Commits, sweeping and sizes are those of the engine and of its stor
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sonicpy.errors import GraphError
 from sonicpy.ids import Scope
 from sonicpy.index.maintenance.consolidate import Built, GraphLimits, gather_words, prune_pending, publish, write_graph
-from sonicpy.index.maintenance.verify import check_backup, verify_store_in_child
 from sonicpy.store.care.backup import open_backup
-from sonicpy.store.care.packing import Packer, SparseRange, sparse_ranges
 from sonicpy.store.care.restore import Restoration, drop_staged
 from sonicpy.store.disk.change_board import ChangeBoard
 from sonicpy.store.disk.folder import wide_files
@@ -24,6 +23,7 @@ from sonicpy.store.views.write_view import WriteView
 
 if TYPE_CHECKING:
     from sonicpy.index.engine import Engine
+    from sonicpy.store.care.packing import Packer, SparseRange
 
 BACKLOG_WORDS = 2_000
 """Pending words after which a bucket is consolidated early: comparing this many takes about 0.1 ms a query."""
@@ -41,7 +41,6 @@ class Maintainer:
 
     def __init__(self, engine: "Engine") -> None:
         self.engine = engine
-        self._packer = Packer()
         # In the default mode a graph has no limits: a large lexicon is worth a line in the log, not lost words.
         self.graph_limits = GraphLimits()
         graph = engine.config.store.fst.graph
@@ -50,19 +49,27 @@ class Maintainer:
 
     # -- pages at rest ---------------------------------------------------------------------------------------------
 
-    def sparse_ranges(self) -> list[SparseRange]:
+    def sparse_ranges(self) -> "list[SparseRange]":
         """Return the ranges of rows that take more pages than they need; may be called from any thread.
 
         Raises:
             StoreError: the store cannot be read.
         """
+        from sonicpy.store.care.packing import sparse_ranges  # noqa: PLC0415  loaded when it is needed
+
         with self.engine.store.snapshot() as view:
             return sparse_ranges(view.transaction, self.engine.store.folder)
 
-    def rewrite(self, sparse: SparseRange) -> None:
+    def rewrite(self, sparse: "SparseRange") -> None:
         """Rewrite a sparse range into full pages: about 4 ms. Raises StoreError."""
         with self.engine.changing():
             self.engine.store.maintain(lambda view: self._packer.rewrite(view, sparse))
+
+    @cached_property
+    def _packer(self) -> "Packer":
+        from sonicpy.store.care.packing import Packer  # noqa: PLC0415  loaded when it is needed
+
+        return Packer()
 
     # -- readers in other processes --------------------------------------------------------------------------------
 
@@ -212,6 +219,8 @@ class Maintainer:
 
     def restore(self, folder: Path | str) -> None:
         """Replace the collections that a backup holds; see `Index.restore`."""
+        from sonicpy.index.maintenance.verify import check_backup  # noqa: PLC0415  loaded when it is needed
+
         check_backup(Path(folder), self.engine.analyzer())
         store = self.engine.store
         with self.engine.changing(), open_backup(Path(folder)) as environment, environment.reading() as transaction:
@@ -242,6 +251,8 @@ class Maintainer:
 
     def verify(self) -> list[str]:
         """Check the tables and the graphs of the last commit; see `Index.verify`."""
+        from sonicpy.index.maintenance.verify import verify_store_in_child  # noqa: PLC0415  loaded when it is needed
+
         self.engine.commit_before_reading()
         return verify_store_in_child(self.engine.store.folder)
 

@@ -6,7 +6,7 @@ from sonicpy.store.views.view import View
 
 def count_buckets(view: View, collection: str, live: bool) -> int:
     """Return the number of buckets of a collection that hold words; if not `live`, of those that were consolidated."""
-    return sum(bool(state.live_words if live else state.lexicon_version) for state in view.buckets(collection))
+    return view.count_buckets(collection, "live_words" if live else "lexicon_version")
 
 
 def count_bucket_words(view: View, collection: str, bucket: str, live: bool) -> int:

@@ -6,7 +6,7 @@ carries it out.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sonicpy._native.plan import BRINGS, FORBIDDEN, REQUIRED, Clause, Plan, Slot
 from sonicpy._native.term_rows import TermInfo
@@ -22,7 +22,6 @@ from sonicpy.api.explanation import (
     Term,
     shortened,
 )
-from sonicpy.config import Config
 from sonicpy.index.search.demands import asks_nothing, demands_of
 from sonicpy.index.search.expansion import edits_allowed
 from sonicpy.index.search.how import HowFound
@@ -38,6 +37,9 @@ from sonicpy.index.search.sonic import SonicPart
 from sonicpy.index.search.web_syntax import notes_of
 from sonicpy.rules import FIRST
 from sonicpy.search import Search
+
+if TYPE_CHECKING:
+    from sonicpy.config import Config
 
 TERMS_SHOWN = 100
 ALTERNATES_SHOWN = 20
@@ -73,7 +75,7 @@ class Analysed(NamedTuple):
     rules: int = FIRST
 
 
-def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Explanation:
+def explain(analysed: Analysed, lexicon: Lexicon | None, config: "Config") -> Explanation:
     """Return the answer of a query and the reasons for it; `lexicon` is None for a bucket that does not exist."""
     plan = Plan([], 0.0, 0.0, full_first=False, left_out=NOTHING_LEFT_OUT, enough=None)
     hits: tuple[ExplainedHit, ...] = ()
@@ -123,7 +125,7 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Expl
     )
 
 
-def analysis(config: Config, rules: int = FIRST) -> Analysis:
+def analysis(config: "Config", rules: int = FIRST) -> Analysis:
     """Return the settings that decide the words of a text."""
     normalization, tokenization = config.normalization, config.tokenization
     return Analysis(
@@ -143,7 +145,7 @@ def _rows(plan: Plan, lexicon: Lexicon) -> dict[bytes, TermInfo]:
     return {word: row for word, row in zip(words, lexicon.rows(words), strict=True) if row is not None}
 
 
-def _terms(analysed: Analysed, plan: Plan, rows: dict[bytes, TermInfo], config: Config) -> tuple[Term, ...]:
+def _terms(analysed: Analysed, plan: Plan, rows: dict[bytes, TermInfo], config: "Config") -> tuple[Term, ...]:
     clauses = _clauses(plan, analysed.terms)
     shown = range(min(len(analysed.terms), TERMS_SHOWN))
     left_out = analysed.dropped[:TERMS_SHOWN]
@@ -198,7 +200,7 @@ def _distinct(alternates: Iterator[Alternate]) -> list[Alternate]:
 
 
 def _term(
-    analysed: Analysed, number: int, clause: Clause | None, plan: Plan, rows: dict[bytes, TermInfo], config: Config
+    analysed: Analysed, number: int, clause: Clause | None, plan: Plan, rows: dict[bytes, TermInfo], config: "Config"
 ) -> Term:
     word, flags = analysed.terms.words[number], analysed.terms.flags[number]
     slots = [] if clause is None else [slot for slot in clause.slots if not _is_other(slot, word, analysed.terms)]
@@ -232,7 +234,7 @@ def _is_other(slot: Slot, typed: bytes, terms: Terms) -> bool:
     return slot.how == "exact" and slot.words[0] != typed and slot.words[0] in terms.words
 
 
-def _kept(row: TermInfo, config: Config) -> int:
+def _kept(row: TermInfo, config: "Config") -> int:
     """Return how many objects a word finds."""
     window = config.store.kv.retain_word_objects
     return min(row.df, window) if window else row.df
@@ -265,7 +267,7 @@ def _alternates(typed: bytes, slot: Slot, rows: dict[bytes, TermInfo], *, is_sco
             yield Alternate(word.decode(), how, slot.edits, row.df, row.df, slot.weight if is_scored else None)
 
 
-def _why_no_expansion(word: bytes, config: Config) -> str:
+def _why_no_expansion(word: bytes, config: "Config") -> str:
     if config.search.query_alternates_try == 0:
         return NO_BUDGET
     return UNLIKE if edits_allowed(len(word.decode())) else SHORT

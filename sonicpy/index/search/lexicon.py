@@ -22,6 +22,7 @@ from sonicpy.index.search.bucket_languages import BucketLanguages
 from sonicpy.index.search.families import FAMILY_MAX, Family, family_of, joined_with, nearest_words
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.statistics import Statistics, most_frequent, most_held, most_likely
+from sonicpy.index.search.word_places import WordPlaces
 from sonicpy.rules import counts_letters
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.views.cached_reader import CachedReader
@@ -75,6 +76,7 @@ class Lexicons:
         """By bucket, typed word and how it leads to others: the moment and its other words."""
         self.joined: dict[tuple[int, bytes, Matching | None], tuple[tuple[int, ...], tuple[bytes, ...]]] = {}
         """By the same, the few words that have the typed one as a part."""
+        self.places = WordPlaces()
         self._stand_ins: dict[int, tuple[tuple[int, int], SortedWords]] = {}
 
     def of(self, view: "ReadableView", collection: str, bucket: str) -> "Lexicon | None":
@@ -168,7 +170,10 @@ class Lexicon(Statistics):
         if not self.live and not prefix and not after:
             graph = self._graph
             return graph.words(offset, limit) if graph is not None else []
-        return list(islice(self.completions(prefix, after), offset, offset + limit))
+        if not self.live or after:
+            return list(islice(self.completions(prefix, after), offset, offset + limit))
+        bucket = self.reader.state.bucket
+        return self._lexicons.places.words(self.completions, bucket, self._moment, prefix, offset, limit)
 
     def completions(self, prefix: bytes, after: bytes = b"") -> Iterator[bytes]:
         """Yield the words that begin with `prefix`, including itself, and follow `after`, in byte order."""

@@ -1,8 +1,9 @@
 """QUERY: the objects that answer a text, best first."""
 
+from typing import TYPE_CHECKING
+
 from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
-from sonicpy.config import Config
 from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.how import WORDS_SHOWN, HowFound, corrected_text
 from sonicpy.index.search.lexicon import Lexicon
@@ -13,9 +14,12 @@ from sonicpy.index.search.ranking import carry_out, count_whole
 from sonicpy.index.search.refine import refined
 from sonicpy.search import Search
 
+if TYPE_CHECKING:
+    from sonicpy.config import Config
+
 
 def query(
-    lexicon: Lexicon, terms: Terms, config: Config, search: Search, matching: Matching | None = None
+    lexicon: Lexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None = None
 ) -> list[str]:
     """Return the names of the objects on a page of the answer to a search.
 
@@ -35,7 +39,7 @@ def query(
 
 
 def query_hits(
-    lexicon: Lexicon, terms: Terms, config: Config, search: Search, matching: Matching | None = None
+    lexicon: Lexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None = None
 ) -> Hits:
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
     if search.is_refined:

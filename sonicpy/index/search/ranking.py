@@ -5,12 +5,11 @@ newest   planners/newest.py
 sonic    sonic.py, whose plan is made while it is carried out
 """
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sonicpy._native.mask import Mask
 from sonicpy._native.plan import BRINGS, Plan
 from sonicpy._native.terms import Terms
-from sonicpy.config import Config, SearchConfig
 from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.demands import demands_of
 from sonicpy.index.search.lexicon import Lexicon
@@ -20,8 +19,11 @@ from sonicpy.index.search.plan import only_whole
 from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.index.search.planners.completions import Fills, never
 from sonicpy.index.search.planners.newest import plan_newest
-from sonicpy.index.search.sonic import SonicPart, rank_sonic
 from sonicpy.index.search.statistics import Statistics
+
+if TYPE_CHECKING:
+    from sonicpy.config import Config, SearchConfig
+    from sonicpy.index.search.sonic import SonicPart
 
 
 class Planner(Protocol):
@@ -31,7 +33,7 @@ class Planner(Protocol):
         self,
         statistics: Statistics,
         terms: Terms,
-        search: SearchConfig,
+        search: "SearchConfig",
         matching: Matching | None,
         fills: Fills = never,
     ) -> Plan:
@@ -54,13 +56,13 @@ PLANNERS: dict[str, Planner] = {"bm25": plan_bm25, "newest": plan_newest}
 def carry_out(
     lexicon: Lexicon,
     terms: Terms,
-    config: Config,
+    config: "Config",
     matching: Matching | None,
     wanted: int,
     *,
     total: bool = False,
     mask: Mask | None = None,
-) -> tuple[Plan, Part | SonicPart]:
+) -> "tuple[Plan, Part | SonicPart]":
     """Return the plan of a query, and its best `wanted` objects in a bucket, with the number of all if `total`.
 
     Args:
@@ -72,6 +74,8 @@ def carry_out(
             raise InvalidArgument(
                 f"search.ranking is {config.search.ranking}; syntax, match and fuzzy need one of {', '.join(PLANNERS)}"
             )
+        from sonicpy.index.search.sonic import rank_sonic  # noqa: PLC0415  loaded when it is needed
+
         return rank_sonic(lexicon, terms, config)
     if matching is not None:
         matching = lexicon.resolved(matching)  # once for all words
@@ -91,14 +95,14 @@ def carry_out(
     return plan, part
 
 
-def plan_of(lexicon: Lexicon, terms: Terms, config: Config, matching: Matching | None) -> Plan:
+def plan_of(lexicon: Lexicon, terms: Terms, config: "Config", matching: Matching | None) -> Plan:
     """Return the plan of a query for all objects that answer, not for a page of the best ones."""
     planner = PLANNERS[config.search.ranking]
     return planner(lexicon, terms, config.search, None if matching is None else lexicon.resolved(matching))
 
 
 def count_whole(
-    lexicon: Lexicon, plan: Plan, part: Part | SonicPart, config: Config, mask: Mask | None = None
+    lexicon: Lexicon, plan: Plan, part: "Part | SonicPart", config: "Config", mask: Mask | None = None
 ) -> int | None:
     """Return how many objects answer a query by whole words, not by completions or corrections alone; None: the number
     of all objects was not asked for, or the ranking does not count it."""

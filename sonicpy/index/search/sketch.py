@@ -6,11 +6,11 @@ parts.py. All data between the steps is plain, for JSON.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from sonicpy._native.completions import likely_of_all
 from sonicpy._native.term_rows import WORD_BYTES_MAX, TermInfo
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
-from sonicpy.config import Config
 from sonicpy.index.search.beginnings import edits_of_beginning
 from sonicpy.index.search.demands import Demands, demands_of
 from sonicpy.index.search.expansion import EXAMINED, edits_allowed
@@ -25,8 +25,11 @@ from sonicpy.index.search.web_syntax import BEGUN
 from sonicpy.index.search.web_syntax import PART as INNER
 from sonicpy.store.rows.language_counts import LANGUAGES, add_counted, languages_in
 
+if TYPE_CHECKING:
+    from sonicpy.config import Config
 
-def sketch_query(lexicon: Lexicon, terms: Terms, config: Config, matching: Matching | None) -> Sketch:
+
+def sketch_query(lexicon: Lexicon, terms: Terms, config: "Config", matching: Matching | None) -> Sketch:
     """Return a part's sketch of the words of a query."""
     sketch = _Sketcher(lexicon)
     demands = demands_of(terms)

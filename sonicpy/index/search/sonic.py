@@ -7,6 +7,7 @@ import math
 import unicodedata
 from collections.abc import Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.plan import BRINGS, Clause, Plan, Slot
@@ -14,7 +15,6 @@ from sonicpy._native.postings import PostingList
 from sonicpy._native.sonic_table import SonicTable, completion_score, correction_score
 from sonicpy._native.term_rows import SONIC_BYTES_MAX, TermInfo
 from sonicpy._native.terms import SPECIAL, Terms
-from sonicpy.config import Config, SearchConfig
 from sonicpy.index.search.expansion import corrections_by_sonic
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.parts import Found, MadeOf, Word
@@ -22,13 +22,16 @@ from sonicpy.index.search.plan import TABLE_FULL, TOO_COMMON
 from sonicpy.index.search.scripts import continues_in_script
 from sonicpy.store.views.bucket_reader import BucketReader
 
+if TYPE_CHECKING:
+    from sonicpy.config import Config, SearchConfig
+
 CORRECTED_WORDS_SONIC = 128
 """Maximum of words of a query that are corrected: words without similar words use up no budget."""
 SPELLED_BYTES_MAX = 500
 """Longer words have one spelling: sorting n marks on one letter takes n * n steps."""
 
 
-def rank_sonic(lexicon: Lexicon, terms: Terms, config: Config) -> tuple[Plan, "SonicPart"]:
+def rank_sonic(lexicon: Lexicon, terms: Terms, config: "Config") -> tuple[Plan, "SonicPart"]:
     """Score as Sonic does: the words as typed, then prefixes, then typos until the budget is used up."""
     visits = SonicVisits(lexicon, terms, config)
     visits.visit_exact()
@@ -73,7 +76,7 @@ class SonicPart:
 class SonicVisits:
     """The visits of one query: the words whose postings were put into the table, and the remaining budget."""
 
-    def __init__(self, lexicon: Lexicon, terms: Terms, config: Config) -> None:
+    def __init__(self, lexicon: Lexicon, terms: Terms, config: "Config") -> None:
         self._window = config.store.kv.retain_word_objects
         self.table = SonicTable(len(terms), self._window)
         self.budget = config.search.query_alternates_try
@@ -170,7 +173,7 @@ class SonicVisits:
                     yield word, row
 
 
-def is_too_common(objects: int, df: int, search: SearchConfig) -> bool:
+def is_too_common(objects: int, df: int, search: "SearchConfig") -> bool:
     """Return whether a word is so common in a large bucket that Sonic ignores it."""
     minimum = search.query_minimum_term_idf_default
     if df == 0 or minimum <= 0 or objects < search.query_minimum_term_idf_minimum_object_count:

@@ -5,7 +5,6 @@ from operator import itemgetter
 
 from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginnings
 from sonicpy.index.search.expansion import corrections_by_sonic, edits_allowed
-from sonicpy.index.search.scripts import continues_in_script
 from sonicpy.index.search.statistics import CORRECTIONS_EXAMINED, Statistics, most_likely
 
 COMPLETIONS_EXAMINED = 2000
@@ -54,6 +53,8 @@ def _corrected(statistics: Statistics, word: bytes, wanted: int, taken: set[byte
 
 def suggest_alphabetical(statistics: Statistics, word: bytes, limit: int, typed_bytes: int) -> list[bytes]:
     """Return at most `limit` words as Sonic does: completions in byte order, then corrections at distance 1, 2, 3."""
+    from sonicpy.index.search.scripts import continues_in_script  # noqa: PLC0415  loaded when it is needed
+
     completions = (found for found in statistics.completions(word) if continues_in_script(word, found))
     words = list(islice(completions, limit))
     if len(words) == limit:

@@ -15,7 +15,6 @@ from pathlib import Path
 from sonicpy.disk import sync_file
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.files import PRIVATE, Access
-from sonicpy.store.care import check_rows
 from sonicpy.store.disk.boot_mark import VERSION, note_boot, read_mark
 from sonicpy.store.disk.checkpoint import Checkpoint, read_checkpoint
 from sonicpy.store.disk.data_file import (
@@ -59,6 +58,8 @@ def refuse_damaged_file(folder: Path) -> None:
     finally:
         os.close(descriptor)
     if fault is not None:  # it may be harmless: LMDB does not write a page that is free again before its first commit
+        from sonicpy.store.care import check_rows  # noqa: PLC0415  loaded when it is needed
+
         fault = check_rows.first_fault(folder, compare=False)
     if fault is not None:
         raise StoreDamaged(f"the store {folder} is damaged ({fault}): restore a backup into it")
@@ -92,6 +93,8 @@ def _recover(folder: Path, *, keeps_checkpoints: bool) -> None:
     except OSError as error:
         raise StoreError(f"cannot recover the store {folder}: {error.strerror}") from error
     logger.warning("checking every row of %s", folder)
+    from sonicpy.store.care import check_rows  # noqa: PLC0415  loaded when it is needed
+
     fault = check_rows.first_fault(folder, compare=not went_back)
     if fault is not None:
         raise StoreDamaged(

@@ -4,7 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sonicpy._native.bucket import PushWriter
-from sonicpy._native.impact_rows import ImpactRow, block_pairs
+from sonicpy._native.impact_rows import ImpactRow, rows_with_blocks, widened_rows
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW
 from sonicpy._native.remove_terms import RemoveTerms
@@ -139,17 +139,9 @@ class BucketTables:
             blocks: (key, block) pairs; the lengths of their objects have changed already.
         """
         lengths = self._view.lengths(self._state)
-        for key, block in blocks:
-            row_key, row = self._impact_row(key)
-            lower = block_position(key)
-            if row.is_full and lower > row.lowers()[-1]:
-                row_key, row = key, ImpactRow()
-            row.put(lower, block_pairs(block, lengths))
-            if len(row) > row.ENTRIES_MAX:
-                second = row.take_second_half()
-                second_key = key[:TERM_KEY_BYTES] + second.lower.to_bytes(4, "big")
-                self._transaction.put(IMPACTS, second_key, second.pack())
-            self._transaction.put(IMPACTS, row_key, row.pack())
+        keys = [key for key, _ in blocks]
+        rows = self._transaction.floor_many(IMPACTS, keys, TERM_KEY_BYTES)
+        self._transaction.put_many(IMPACTS, rows_with_blocks(blocks, rows, lengths))
 
     def drop_impacts(self, keys: list[bytes]) -> None:
         """Delete the impacts of deleted blocks, by their keys."""
@@ -174,12 +166,7 @@ class BucketTables:
         """Widen impacts as `widen_impacts` does, for a packed length."""
         keys = [block_key(self._state.bucket, term_id, iid) for term_id, _ in terms]
         rows = self._transaction.floor_many(IMPACTS, keys, TERM_KEY_BYTES)
-        for found, (_, tf) in zip(rows, terms, strict=True):
-            if found is None:
-                continue
-            row = ImpactRow(found[1])
-            if row.widen(iid, min(tf, 255), packed):
-                self._transaction.put(IMPACTS, found[0], row.pack())
+        self._transaction.put_many(IMPACTS, widened_rows(rows, terms, iid, packed))
 
     def _impact_row(self, key: bytes) -> tuple[bytes, ImpactRow]:
         """Return the key and the row for the impacts of a block."""

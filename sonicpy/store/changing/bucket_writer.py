@@ -3,24 +3,28 @@
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sonicpy._native.cut_terms import CutTerms, cut_terms
 from sonicpy._native.lengths import pack_length
 from sonicpy._native.object_record import ObjectRecord
 from sonicpy._native.parts import JOINT_MARK
 from sonicpy._native.remove_terms import RemoveTerms
 from sonicpy._native.terms import PART, STOP, Terms
+from sonicpy._native.varint import DamagedBytes
+from sonicpy.errors import StoreDamaged
 from sonicpy.rules import FIRST, NEWEST, counts_letters
 from sonicpy.store.changing.bucket_tables import BucketTables
 from sonicpy.store.changing.tag_writer import TagWriter
 from sonicpy.store.changing.value_writer import ValueWriter
 from sonicpy.store.changing.vector_slots import VectorSlots
-from sonicpy.store.disk.transaction import REMOVED
+from sonicpy.store.disk.transaction import POSTINGS, REMOVED
 from sonicpy.store.disk.why import Why
 from sonicpy.store.fields.all_fields import TAGS, VALUES, beside_terms
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.keys import TAGS_MARK, object_key
 from sonicpy.store.rows.names import drop_stored_name, name_hash
-from sonicpy.store.rows.numbered_terms import drop_terms, terms_numbered
+from sonicpy.store.rows.numbered_terms import drop_terms
 from sonicpy.store.rows.removals import removed_key
+from sonicpy.store.rows.word_rows import stored_words
 from sonicpy.store.views.bucket_reader import find_object
 
 if TYPE_CHECKING:
@@ -30,8 +34,9 @@ if TYPE_CHECKING:
 class BucketWriter:
     """Changes one bucket, in the view's transaction and in its `WriteCache`.
 
-    It is valid as long as the transaction, unless the bucket is flushed or renamed: see `writer_of`. PUSH and UPSERT
-    are native and work on cached rows of words; POP and FLUSHO write these rows first and work on the tables.
+    It is valid as long as the transaction, unless the bucket is flushed or renamed: see `writer_of`. PUSH, POP and
+    FLUSHO work on cached rows of words. In lists in the order of association, and for parts of large objects, POP and
+    FLUSHO write these rows first and work on the tables.
     """
 
     def __init__(self, view: "WriteView", state: BucketState) -> None:
@@ -100,7 +105,6 @@ class BucketWriter:
     def pop(self, oid: str, words: list[bytes]) -> int:
         """Remove words from an object; delete it if it holds nothing then; return the number of removed words, except
         hidden ones."""
-        self.view.flush_term_rows()
         found = find_object(self.view, self.state, oid)
         if found is None or (self.view.by_association and not len(found[1])):
             return 0  # Sonic's POP leaves an object alone that never held a word
@@ -110,12 +114,11 @@ class BucketWriter:
 
     def flush_object(self, oid: str) -> int:
         """Delete an object; return its number of words, hidden ones not counted."""
-        self.view.flush_term_rows()
         found = find_object(self.view, self.state, oid)
         if found is None:
             return 0
         iid, record = found
-        return self._remove(iid, record, self._words(record))
+        return self._remove(iid, record, self._words(record), are_held=True)
 
     def begin_removal(self, oid: str, terms: int) -> int:
         """Empty an object of more than `terms` terms, and leave its terms to `remove_part`; delete a smaller object.
@@ -128,7 +131,7 @@ class BucketWriter:
             return 0
         iid, record = found
         if len(record) <= terms:
-            return self.flush_object(oid)
+            return self._remove(iid, record, self._words(record), are_held=True)
         bucket = self.state.bucket
         self.view.digests.end(bucket, iid)
         parts = record.parts(terms)
@@ -171,7 +174,7 @@ class BucketWriter:
                 for word, count, flags in zip(terms.words, terms.counts, terms.flags, strict=True)
             }
             term_ids = [term_id for term_id, *_ in record.terms()]
-            words = terms_numbered(self._transaction, self.state.bucket, term_ids)
+            words = self.view.terms_numbered(self.state.bucket, term_ids)
             # PUSH adds, raises a frequency and shows a hidden word; what it cannot do goes first.
             gone = [
                 words[term_id]
@@ -190,20 +193,39 @@ class BucketWriter:
     def _with_joints(self, record: ObjectRecord, words: list[bytes]) -> list[bytes]:
         """Return words and the hidden terms of an object that name the parts of one of them, in whatever capitals."""
         gone = set(words)
-        hidden = (word for word in self._words(record) if word.startswith(JOINT_MARK))
+        if record.shown == len(record):
+            return words
+        hidden_ids = [term_id for term_id, _, is_hidden, _ in record.terms() if is_hidden]
+        hidden = (word for word in self._terms(hidden_ids) if word.startswith(JOINT_MARK))
         joints = (word for word in hidden if word.replace(JOINT_MARK, b"") in gone)
         return words + [word for word in joints if word not in gone]
 
     def _words(self, record: ObjectRecord) -> list[bytes]:
-        term_ids = [term_id for term_id, *_ in record.terms()]
-        return list(terms_numbered(self._transaction, self.state.bucket, term_ids).values())
+        return self._terms([term_id for term_id, *_ in record.terms()])
 
-    def _remove(self, iid: int, record: ObjectRecord, words: list[bytes], *, keeps_object: bool = False) -> int:
+    def _terms(self, term_ids: list[int]) -> list[bytes]:
+        return list(self.view.terms_numbered(self.state.bucket, term_ids).values())
+
+    def _remove(
+        self, iid: int, record: ObjectRecord, words: list[bytes], *, keeps_object: bool = False, are_held: bool = False
+    ) -> int:
+        """Take words from an object; return the number of those that it held, hidden ones not counted.
+
+        Args:
+            keeps_object: the object stays, even if no word is left.
+            are_held: the object holds all of them, or the store is damaged.
+        """
         state = self.state
         self._note_rewritten(record)
         self.view.digests.end(state.bucket, iid)
-        change = RemoveTerms(state.bucket, iid, words, record, self.view.by_association, self._letters)
-        self._change_words(change)
+        change: RemoveTerms | CutTerms
+        if self.view.by_association:
+            self.view.flush_term_rows()
+            change = RemoveTerms(state.bucket, iid, words, record, True, self._letters)
+            self._change_words(change)
+        else:
+            change = cut_terms(state.bucket, iid, words, record, self.view.terms, self._letters, not are_held)
+            self._cut(change)
         if change.turned:
             self._note_vanished(change, Why.ORPHANED if len(record) == change.removed else Why.POPPED)
         state.live_words += change.live_change
@@ -219,7 +241,22 @@ class BucketWriter:
                 self._tables.widen_impacts(iid, change.left(), length)
         return change.removed_shown
 
-    def _note_vanished(self, change: RemoveTerms, why: Why) -> None:
+    def _cut(self, change: CutTerms) -> None:
+        """Change the cached rows of words, and write the changed postings."""
+        transaction, tables = self._transaction, self._tables
+        try:
+            keys = change.word_keys
+            needed = change.take_rows(stored_words(transaction, keys) if keys else [])
+            change.take_blocks(tables.read_blocks(needed) if needed else [])
+        except DamagedBytes as error:
+            raise StoreDamaged(f"bucket {self.state.bucket}: {error}") from error
+        change.finish()
+        tables.write_blocks(change.blocks)
+        if change.deleted_blocks:
+            tables.drop_impacts(change.deleted_blocks)
+            transaction.delete_many(POSTINGS, change.deleted_blocks)
+
+    def _note_vanished(self, change: RemoveTerms | CutTerms, why: Why) -> None:
         """Note vanished words for the next consolidation; as in Sonic, words that vanished with their object are
         kept."""
         if why is not Why.ORPHANED or not self.view.by_association:

@@ -12,7 +12,6 @@ acknowledged change. Buckets that share a word only make readers wait more than 
 
 import mmap
 import os
-import tempfile
 from functools import lru_cache
 from zlib import crc32
 
@@ -99,5 +98,7 @@ def slot_of(collection: str, bucket: str) -> int:
 def _memory() -> int:
     if hasattr(os, "memfd_create"):
         return os.memfd_create("sonicpy-changes", os.MFD_CLOEXEC)
+    import tempfile  # noqa: PLC0415  loaded when it is needed
+
     with tempfile.TemporaryFile() as file:
         return os.dup(file.fileno())

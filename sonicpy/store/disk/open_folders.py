@@ -8,7 +8,6 @@ forked     in a child process: makes the folders of the parent unusable there
 
 import atexit
 import os
-import shutil
 import sys
 import threading
 import time
@@ -144,6 +143,8 @@ class FolderClaim:
         if self._folder is not None and _owner_of(self._folder) is self:
             _opened.pop(self._folder, None)
         if self._temporary:
+            import shutil  # noqa: PLC0415  loaded when it is needed
+
             shutil.rmtree(self._path, ignore_errors=True)
         self.is_closed = True
 

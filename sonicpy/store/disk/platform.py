@@ -1,11 +1,9 @@
 """Makes folders, files and holes that are on the disk when a call returns; and identifies a boot."""
 
 import contextlib
-import ctypes
 import errno
 import os
 import stat
-import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -31,6 +29,8 @@ def punch_hole(descriptor: int, start: int, size: int) -> None:
     Raises:
         OSError: EOPNOTSUPP: the file system or the operating system makes no holes; else the disk failed.
     """
+    import ctypes  # noqa: PLC0415  loaded when it is needed
+
     fallocate = _fallocate()
     if fallocate is None:
         raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
@@ -45,6 +45,8 @@ def _fallocate() -> Any:
     """Return fallocate of the C library; Python only has posix_fallocate, which makes no holes."""
     if sys.platform != "linux":
         return None
+    import ctypes  # noqa: PLC0415  loaded when it is needed
+
     library = ctypes.CDLL(None, use_errno=True)
     fallocate = getattr(library, "fallocate64", None)
     if fallocate is not None:
@@ -86,6 +88,8 @@ def boot_id() -> str:
 
 def _sysctl(name: str) -> str:
     """Return a value of the kernel, or "" if it has none of this name."""
+    import subprocess  # noqa: PLC0415  loaded when it is needed
+
     command = (SYSCTL, "-n", name)
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=SYSCTL_TIMEOUT_S, check=True)

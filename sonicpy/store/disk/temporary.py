@@ -1,8 +1,6 @@
 """Temporary folders for ":memory:": in shared memory if it has room."""
 
 import os
-import shutil
-import tempfile
 from pathlib import Path
 
 from sonicpy.errors import StoreError
@@ -24,6 +22,8 @@ def temporary_folder() -> Path:
     """
     home = memory_home()
     _sweep(home)
+    import tempfile  # noqa: PLC0415  loaded when it is needed
+
     try:
         return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=home))
     except OSError as error:
@@ -32,6 +32,9 @@ def temporary_folder() -> Path:
 
 def memory_home() -> Path:
     """Return the folder for temporary folders: shared memory if that has room."""
+    import shutil  # noqa: PLC0415  loaded when it is needed
+    import tempfile  # noqa: PLC0415  loaded when it is needed
+
     if os.access(SHARED_MEMORY, os.W_OK | os.X_OK) and shutil.disk_usage(SHARED_MEMORY).free >= SHARED_MEMORY_FREE:
         return SHARED_MEMORY
     return Path(tempfile.gettempdir())
@@ -39,6 +42,8 @@ def memory_home() -> Path:
 
 def _sweep(home: Path) -> None:
     """Delete the temporary folders of killed processes."""
+    import shutil  # noqa: PLC0415  loaded when it is needed
+
     for folder in home.glob(f"{PREFIX}*"):
         try:
             if not is_there(folder / LOCK_FILE) or _is_alive(folder.name):

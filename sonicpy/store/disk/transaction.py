@@ -142,14 +142,11 @@ class Transaction:
         found: list[StoredRow | None] = []
         try:
             cursor = self._cursor(table)
+            set_range, key_here, item = cursor.set_range, cursor.key, cursor.item
             for key in keys:
-                is_there = cursor.set_range(key)
-                if not is_there or cursor.key() != key:
-                    is_there = cursor.prev() if is_there else cursor.last()
-                if is_there and bytes(cursor.key())[:prefix_bytes] == key[:prefix_bytes]:
-                    found.append(cursor.item())  # type: ignore[arg-type]
-                else:
-                    found.append(None)
+                is_there = (key_here() == key or cursor.prev()) if set_range(key) else cursor.last()
+                row: StoredRow | None = item() if is_there else None  # type: ignore[assignment]
+                found.append(row if row is not None and row[0].startswith(key[:prefix_bytes]) else None)
         except lmdb.Error as error:
             raise translated(error) from error
         return found
@@ -281,6 +278,14 @@ class Transaction:
                 key: bytes = cursor.key()  # type: ignore[assignment]
                 return [key] if key.startswith(prefix) else []
             return rows_with(cursor.iternext(values=False), prefix, limit)  # type: ignore[arg-type]
+        except lmdb.Error as error:
+            raise translated(error) from error
+
+    def rows_onward(self, table: int, start: bytes) -> Iterator[StoredRow]:
+        """Return the rows whose keys are not before `start`, in key order, to be read at once and by native code."""
+        try:
+            cursor = self._placed(table, start)
+            return iter(()) if cursor is None else cursor.iternext()  # type: ignore[return-value]
         except lmdb.Error as error:
             raise translated(error) from error
 

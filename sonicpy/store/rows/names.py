@@ -9,7 +9,7 @@ wait in memory until there are thousands, and are then written into rows of abou
 from collections.abc import Iterator
 
 from sonicpy._native.name_map import NameMap, name_hash
-from sonicpy._native.name_rows import NameMerge, name_key, named, pack_names, stored_hash, unpack_names
+from sonicpy._native.name_rows import NameMerge, name_key, named, without_name
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, RecordRow
 from sonicpy.store.disk.transaction import OBJECTS, OIDS, Transaction
 from sonicpy.store.rows.bucket_state import BucketState
@@ -81,14 +81,14 @@ def find_new(transaction: Transaction, state: BucketState, oid: bytes) -> Iterat
 
 def drop_stored_name(transaction: Transaction, state: BucketState, hash: int, iid: int) -> None:
     """Remove a name from `oids`, if it is there."""
-    if iid not in stored_names(transaction, state, hash):
+    if not state.slices:
         return
     key = name_key(state.bucket, hash, state.slices)
-    entries = unpack_names(transaction.get(OIDS, key) or b"")
-    entries.remove((stored_hash(hash), iid))
-    if entries:
-        transaction.put(OIDS, key, pack_names(entries))
-    else:
+    row = transaction.get(OIDS, key)
+    left = None if row is None else without_name(row, hash, iid)
+    if left:
+        transaction.put(OIDS, key, left)
+    elif left is not None:
         transaction.delete(OIDS, key)
 
 

@@ -12,7 +12,9 @@ from sonicpy._native.numbered_terms import (
     entries_by_row,
     is_shared,
     pack_terms,
+    row_keys,
     term_at,
+    terms_in,
     unpack_terms,
     with_terms,
 )
@@ -31,17 +33,16 @@ def terms_numbered(transaction: Transaction, bucket: int, term_ids: Iterable[int
     Raises:
         StoreDamaged: a row cannot be read.
     """
-    by_row = _by_row(term_ids)
-    found: dict[int, bytes] = {}
-    for first, terms in _shared(transaction, bucket, by_row).items():
-        found.update((first + place, terms[place]) for place in by_row[first] if place in terms)
-    missing = {
-        term_key(bucket, term_id): term_id
-        for first, places in by_row.items()
-        for place in places
-        if (term_id := first + place) not in found
-    }
-    found.update((missing[key], row) for key, row in transaction.get_many(TERMS, list(missing)) if not is_shared(row))
+    ids = list(term_ids)
+    rows = transaction.get_many(TERMS, row_keys(bucket, ids))
+    try:
+        found = terms_in(bucket, ids, rows)
+    except DamagedBytes as error:
+        raise StoreDamaged(f"bucket {bucket}, {error}") from error
+    if len(found) < len(ids):  # rows of an older version, under term ids of their own
+        missing = {term_key(bucket, term_id): term_id for term_id in ids if term_id not in found}
+        single = transaction.get_many(TERMS, list(missing))
+        found.update((missing[key], row) for key, row in single if not is_shared(row))
     return found
 
 

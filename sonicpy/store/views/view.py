@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from itertools import chain
 
+from sonicpy._native.bucket import count_states
 from sonicpy._native.keys import bucket_key
 from sonicpy._native.objects import OBJECTS_PER_RECORD_ROW, record_at, row_keys
 from sonicpy._native.word_range import WordRange
@@ -25,7 +26,7 @@ from sonicpy.store.disk.transaction import (
     Transaction,
 )
 from sonicpy.store.rows.bucket_rules import RULES, unpack_rules
-from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.bucket_state import FIELD_NAMES, BucketState
 from sonicpy.store.rows.digests import DIGESTS_PER_ROW, NO_DIGEST, digest_at, digest_key
 from sonicpy.store.rows.keys import (
     STAGING,
@@ -122,7 +123,15 @@ class View:
 
     def buckets(self, collection: str) -> list[BucketState]:
         """Return the states of all buckets of a collection, by name."""
+        self._flush_states()
         return [BucketState.unpack(row) for _, row in self.transaction.rows(SCOPES, collection_prefix(collection))]
+
+    def count_buckets(self, collection: str, field: str) -> int:
+        """Return how many buckets of a collection have a number other than 0 in a field of their state."""
+        self._flush_states()
+        prefix = collection_prefix(collection)
+        rows = self.transaction.rows_onward(SCOPES, prefix)
+        return count_states(rows, prefix, FIELD_NAMES.index(field))
 
     def has_buckets(self, collection: str) -> bool:
         """Return whether a collection has a bucket."""
@@ -243,6 +252,9 @@ class View:
         return None if columns is None else ColumnReader(self.transaction, owner.state, columns)
 
     # -- for maintenance and reports: what committed tables hold ---------------------------------------------------
+
+    def _flush_states(self) -> None:
+        """Write states of buckets that changed: here none did."""
 
     def all_states(self, collection: str | None = None) -> Iterator[tuple[Scope, BucketState]]:
         """Yield every bucket of the store, or of a collection, with its state, by name."""

@@ -196,11 +196,6 @@ class WriteView(View):
         changed = touched.length_rows if held is None else touched.length_rows | held.take_unseen()
         return Touched(rewritten, changed, None)
 
-    def buckets(self, collection: str) -> list[BucketState]:
-        """Return the states of all buckets of a collection, by name."""
-        self._flush_states()
-        return super().buckets(collection)
-
     def forget_bucket(self, collection: str, bucket: str) -> bool:
         """Drop a bucket from `scopes` and leave its rows to `sweep`; return whether it existed."""
         state = self.bucket(collection, bucket)

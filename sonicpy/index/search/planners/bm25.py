@@ -4,6 +4,8 @@ In short queries, objects with all words come before those with some; words as t
 corrections.
 """
 
+from typing import TYPE_CHECKING
+
 from sonicpy._native.plan import (
     Clause,
     Plan,
@@ -12,7 +14,6 @@ from sonicpy._native.plan import (
     plan_terms,
 )
 from sonicpy._native.terms import Terms
-from sonicpy.config import SearchConfig
 from sonicpy.index.search.demands import demands_of
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import NOTHING_LEFT_OUT
@@ -25,6 +26,9 @@ from sonicpy.index.search.planners.spacing import find_pieces, words_together, w
 from sonicpy.index.search.planners.steps import complete_last, expand
 from sonicpy.index.search.statistics import Statistics
 
+if TYPE_CHECKING:
+    from sonicpy.config import SearchConfig
+
 SHARE_STRENGTH = 2.5
 SHARE_EXPONENT_MAX = 3.0
 """A score is scaled by the share of the query that an object holds, to the power of SHARE_STRENGTH divided by the
@@ -34,7 +38,7 @@ FULL_FIRST_MAX = 4
 
 
 def plan_bm25(
-    statistics: Statistics, terms: Terms, search: SearchConfig, matching: Matching | None = None, fills: Fills = never
+    statistics: Statistics, terms: Terms, search: "SearchConfig", matching: Matching | None = None, fills: Fills = never
 ) -> Plan:
     """Return the plan of a query.
 

@@ -5,15 +5,18 @@ can be many. Where all of them find few objects, those join them that begin so b
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from sonicpy._native.bm25 import idf
 from sonicpy._native.plan import BRINGS, Clause, Plan, Slot, add_expansions, by_length
 from sonicpy._native.term_rows import TermInfo
 from sonicpy._native.terms import PART, Terms
-from sonicpy.config import SearchConfig
 from sonicpy.index.search.beginnings import edits_of_beginning, likeliest_beginnings
 from sonicpy.index.search.expansion import corrections
 from sonicpy.index.search.statistics import Statistics
+
+if TYPE_CHECKING:
+    from sonicpy.config import SearchConfig
 
 Fills = Callable[[Plan], bool]
 """Returns whether a plan without completions finds enough: as many objects that hold every word as the page has."""
@@ -49,7 +52,7 @@ def last_of(clauses: list[Clause], terms: Terms) -> Clause | None:
     return next((each for each in clauses if each.term == terms.last and each.role & BRINGS), None)
 
 
-def complete(statistics: Statistics, last: Clause, clauses: list[Clause], search: SearchConfig) -> None:
+def complete(statistics: Statistics, last: Clause, clauses: list[Clause], search: "SearchConfig") -> None:
     """Add to the clause of the last word the words that begin so."""
     word = last.slots[0].words[0]
     taken = {each for slot in last.slots for each in slot.words}
@@ -103,7 +106,7 @@ def _without(slot: Slot, words: set[bytes]) -> Slot | None:
 
 
 def _add_corrections(
-    statistics: Statistics, clause: Clause, word: bytes, taken: set[bytes], search: SearchConfig
+    statistics: Statistics, clause: Clause, word: bytes, taken: set[bytes], search: "SearchConfig"
 ) -> None:
     """Add words that the typed one may be with typing errors, then those that may begin so."""
     most = edits_of_beginning(len(word.decode()))

@@ -1,11 +1,11 @@
 """The plan of the ranking "newest": objects that hold all words, newest object first."""
 
 from collections.abc import Container
+from typing import TYPE_CHECKING
 
 from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Plan, Slot, add_forms
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy._native.word_break import is_unspaced_letter
-from sonicpy.config import SearchConfig
 from sonicpy.index.search.demands import demands_of
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.plan import IN_PAIRS, IS_STOP, IS_UNHELD
@@ -17,9 +17,12 @@ from sonicpy.index.search.planners.spacing import find_pieces, words_together, w
 from sonicpy.index.search.planners.steps import complete_last, expand
 from sonicpy.index.search.statistics import Statistics
 
+if TYPE_CHECKING:
+    from sonicpy.config import SearchConfig
+
 
 def plan_newest(
-    statistics: Statistics, terms: Terms, search: SearchConfig, matching: Matching | None = None, fills: Fills = never
+    statistics: Statistics, terms: Terms, search: "SearchConfig", matching: Matching | None = None, fills: Fills = never
 ) -> Plan:
     """Return the plan of a query for the objects with every word, or an expansion of a word that no object holds.
 

@@ -1,0 +1,69 @@
+"""The settings by default that an index reads, as plain constants: an index opened without settings needs no pydantic,
+which takes longer to import than a small index to open and to answer.
+
+Invariant: every value is that of `Config()`; tests/config/test_defaults.py compares them.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+if TYPE_CHECKING:
+    from sonicpy.config.settings import Config
+
+
+class PlainSection:
+    """A section of settings that nothing checks. Immutable, like the sections that are checked."""
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"the setting {name} cannot be changed: settings are given when an index is opened")
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        """Yield (name, value) of each setting, as the sections that are checked do."""
+        return iter(self.__dict__.items())
+
+
+DEFAULTS = cast(
+    "Config",
+    PlainSection(
+        server=PlainSection(compat="none"),
+        normalization=PlainSection(
+            unicode_normalization="nfkc", diacritic_folding_enabled=False, stemming_enabled=False
+        ),
+        tokenization=PlainSection(detect_special_patterns=True, compat_split_special_patterns=True),
+        stopwords=PlainSection(mode="weigh", allow=(), deny=()),
+        search=PlainSection(
+            ranking="bm25",
+            live_words=True,
+            stemming="auto",
+            complete=True,
+            alternates_below=10,
+            suggest_order="likely",
+            query_limit_default=10,
+            query_limit_maximum=100,
+            query_alternates_try=4,
+            query_minimum_term_idf_default=0.1,
+            query_minimum_term_idf_minimum_object_count=100,
+            suggest_limit_default=5,
+            suggest_limit_maximum=20,
+            list_limit_default=100,
+            list_limit_maximum=500,
+        ),
+        store=PlainSection(
+            kv=PlainSection(
+                path=Path("./data/store/"),
+                retain_word_objects=0,
+                durability="interval",
+                group_access="none",
+                map_size_mb=65536,
+                reader_limit_mb=4096,
+                query_cache_mb=448,
+            ),
+            fst=PlainSection(graph=PlainSection(consolidate_after=180, max_size=2048, max_words=250000)),
+        ),
+    ),
+)
+"""The settings of an index that is opened without any. The server reads more: it always has a Config."""
