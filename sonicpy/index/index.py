@@ -58,6 +58,7 @@ class Index(Answers, Listing, Changing):
         path: the folder, created if it is missing; None: `store.kv.path` of the settings.
         config: the settings, as a Config or a mapping such as `{"search": {"ranking": "newest"}}`; None: the defaults.
         autocommit: commit every change before its method returns.
+        commits_late: commit within a second after a change, when many share the commit, as `sonicpy.open` does.
         temporary: delete the folder on close.
 
     Attributes:
@@ -82,11 +83,12 @@ class Index(Answers, Listing, Changing):
         config: Settings = None,
         *,
         autocommit: bool = True,
+        commits_late: bool = False,
         temporary: bool = False,
     ) -> None:
         folder = None if path is None else path_of("path", path)
         engine = self._engine = self._engine_class(
-            folder, config_of(config), autocommit=autocommit, temporary=temporary
+            folder, config_of(config), autocommit=autocommit, commits_late=commits_late, temporary=temporary
         )
         try:
             self.folder = engine.folder
@@ -180,6 +182,14 @@ class Index(Answers, Listing, Changing):
         """
         return self._engine.turn.hold(self._begin_batch, self._end_batch)
 
+    def commit(self) -> None:
+        """Commit all changes, so that processes that read the folder see them now; they would within a second.
+
+        Raises:
+            StoreError: the commit failed; the log keeps the changes.
+        """
+        self._engine.commit()
+
     # -- contents ------------------------------------------------------------------------------------------------------
 
     def stats(self, collection: str | None = None, bucket: str | None = None) -> Figures:
@@ -197,10 +207,10 @@ class Index(Answers, Listing, Changing):
             return stats.index_figures(self._engine)
         if bucket is None:
             check_collection(collection)
-            with self._engine.read() as view:
+            with self._engine.long_read() as view:
                 return stats.collection_figures(view, collection)
         check_names(collection, bucket)
-        with self._engine.read() as view:
+        with self._engine.long_read() as view:
             return stats.bucket_figures(view, self._engine.graphs, collection, bucket)
 
     def holdings(self, collection: str | None = None, bucket: str | None = None) -> Iterator[ExportedObject]:

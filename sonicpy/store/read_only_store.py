@@ -43,6 +43,7 @@ class ReadOnlyStore(StoreReader):
     """
 
     refusing = has_dropped = has_removals = False
+    late = None
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from typing import Any
 from sonicpy._native.held import Held, insist
 from sonicpy._native.readers import Reading
 from sonicpy._native.varint import DamagedBytes
-from sonicpy.errors import StoreDamaged
+from sonicpy.errors import CommandError, StoreDamaged
 from sonicpy.files import PRIVATE, Access
 from sonicpy.store.care.backup import write_backup
 from sonicpy.store.disk.environment import Environment, ReaderSlot
@@ -35,6 +35,8 @@ class StoreReader:
     """
 
     durability = "interval"
+    harmless = CommandError
+    """Errors in a read of the open transaction after which it is whole: arguments are refused."""
     uncommitted = 0
     is_torn = False
     _is_closing = False
@@ -131,6 +133,11 @@ class StoreReader:
         finally:
             if is_alone:
                 insist(self._release)
+
+    @property
+    def is_worked_here(self) -> bool:
+        """Whether this thread is one of the store's own, on which closing would wait for itself."""
+        return False
 
     @property
     def is_closed(self) -> bool:

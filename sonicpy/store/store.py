@@ -34,6 +34,7 @@ from sonicpy.store.disk.boot_mark import note_boot
 from sonicpy.store.disk.checkpoint import CHECKPOINT_BYTES, REPLACED_BYTES_MAX
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.free_space import FreeSpace
+from sonicpy.store.disk.late_commits import LateCommits
 from sonicpy.store.disk.log import RECORD_MAX_BYTES, Log, Records
 from sonicpy.store.recovery import Item, RecoveringStore, Value
 from sonicpy.store.refused_changes import Refusals
@@ -76,6 +77,7 @@ class Store(RecoveringStore):
 
     # Objects of at most 30 attributes are read with fewer instructions, so rare ones are here.
     was_converted = False
+    late: LateCommits | None = None  # of a SharedStore
 
     def __init__(
         self,
@@ -109,7 +111,7 @@ class Store(RecoveringStore):
             self._turn = turn
             self._open()
             if turn is not None:
-                turn.open, turn.owner, turn.finish = self._transactions, self, self.commit
+                self._take_turns(turn)
         except BaseException:
             insist(self._release)
             raise
@@ -379,6 +381,9 @@ class Store(RecoveringStore):
             view = self._writing()
         if view is None or view.owner != threading.get_ident():
             return None
+        return self._with_cache(view)
+
+    def _with_cache(self, view: WriteView) -> View:
         if view.open_cache is None:
             with Held(self._replacing_cache):
                 view.open_cache = self._open_cache = OpenCache(view, self._snapshot_cache)
@@ -411,7 +416,15 @@ class Store(RecoveringStore):
         self._environment.leave_to_parent()
         self._lock.release()
 
+    @property
+    def is_worked_here(self) -> bool:
+        """Whether this thread is one of the store's own."""
+        return self._background.is_here
+
     # -- inside --------------------------------------------------------------------------------------------------
+
+    def _take_turns(self, turn: Turn) -> None:
+        turn.open, turn.owner, turn.finish = self._transactions, self, self.commit
 
     def _finish(self, seconds: float) -> bool:
         """Commit and sync; return whether no other thread uses the store any more."""
