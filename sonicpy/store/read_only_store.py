@@ -43,7 +43,6 @@ class ReadOnlyStore(StoreReader):
     """
 
     refusing = has_dropped = has_removals = False
-    late = None
 
     def __init__(
         self,

@@ -57,11 +57,10 @@ class SharedStore(Store):
         return worker.thread == threading.get_ident() or self.late.is_here or super().is_worked_here
 
     def _take_turns(self, turn: Turn) -> None:
-        environment = self._environment
         sync_soon = partial(self._background.note_change, is_urgent=False)
         works = self._seal_soon, self._commit_late
-        self.late = LateCommits(turn, *works, lambda: environment.is_read_elsewhere, sync_soon)
-        environment.share(turn)
+        self.late = LateCommits(turn, *works, self._is_due, sync_soon)
+        self._environment.share(turn)
 
     def _seal_soon(self) -> None:
         """Seal all changes, and wait for the disk with durability "commit"; commit only if very many wait for it.
@@ -74,6 +73,10 @@ class SharedStore(Store):
             self.sync_log()
         if self.uncommitted >= COMMIT_CHANGES or self._log.position - self._committed_position >= COMMIT_BYTES:
             self.commit()
+
+    def _is_due(self) -> bool:
+        """Return whether another process reads the folder, or has replaced a file of it, so that a commit says so."""
+        return self._environment.is_read_elsewhere or self._refusals.finds_replaced()
 
     def _commit_late(self) -> None:
         """Commit on a thread that must not wait for readers; then delete some rows of flushed buckets."""
@@ -93,4 +96,8 @@ class SharedStore(Store):
 
     def _finish(self, seconds: float) -> bool:
         """Commit and sync; return whether no other thread uses the store any more."""
-        return self.late.close(seconds) and super()._finish(seconds)
+        if not self.late.close(seconds):
+            return False
+        if self._refusals.replaced() is not None:
+            self._give_up()  # which the end would wait for
+        return super()._finish(seconds)

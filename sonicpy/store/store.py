@@ -34,7 +34,6 @@ from sonicpy.store.disk.boot_mark import note_boot
 from sonicpy.store.disk.checkpoint import CHECKPOINT_BYTES, REPLACED_BYTES_MAX
 from sonicpy.store.disk.environment import Environment
 from sonicpy.store.disk.free_space import FreeSpace
-from sonicpy.store.disk.late_commits import LateCommits
 from sonicpy.store.disk.log import RECORD_MAX_BYTES, Log, Records
 from sonicpy.store.recovery import Item, RecoveringStore, Value
 from sonicpy.store.refused_changes import Refusals
@@ -77,7 +76,6 @@ class Store(RecoveringStore):
 
     # Objects of at most 30 attributes are read with fewer instructions, so rare ones are here.
     was_converted = False
-    late: LateCommits | None = None  # of a SharedStore
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from math import inf
 from typing import Final
 
 from sonicpy._native.turn import Turn
-from sonicpy.errors import StoreError
+from sonicpy.errors import StoreError, StoreLocked
 from sonicpy.store.disk.background_sync import Bell, rang
 
 logger = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ COMMIT_CHANGES: Final = 4_096
 COMMIT_BYTES: Final = 4 << 20
 """Bytes of the log after which it does."""
 READ_AFTER_S: Final = 0.05
-"""Time from a change to its commit while another process reads the folder."""
+"""Time from a change to its commit while another process reads the folder; the others look as often for one."""
 SLICES: Final = 18
 """As many times, 0.9 s, without such a process: a sync of the log, 1 s after the change, then covers the commit."""
 TURN_S: Final = 0.01
@@ -39,7 +39,7 @@ class LateCommits:
         turn: of these threads.
         seal: writes all changes to the log; commits only if very many wait for it. Called with the turn.
         commit: commits everything; called with the turn.
-        is_read_elsewhere: returns whether another process may read the folder.
+        is_due: returns, called from time to time, whether to commit at once.
         sync_soon: called when changes begin: a loss of power undoes those of the last second, committed or not.
     """
 
@@ -48,13 +48,13 @@ class LateCommits:
         turn: Turn,
         seal: Callable[[], None],
         commit: Callable[[], None],
-        is_read_elsewhere: Callable[[], bool],
+        is_due: Callable[[], bool],
         sync_soon: Callable[[], None],
     ) -> None:
         self._turn = turn
         self.seal = seal
         self._commit = commit
-        self._is_read_elsewhere = is_read_elsewhere
+        self._is_due = is_due
         self._sync_soon = sync_soon
         self._waiting: Bell | None = None  # ends the wait of the thread that will commit
         self._threads: set[int] = set()  # that have begun and not ended
@@ -109,7 +109,7 @@ class LateCommits:
         self._threads.add(thread)  # before it looks whether this is closed, as `close` looks at it behind
         try:
             for _ in range(SLICES):
-                if self._is_closed or rang(bell, READ_AFTER_S) or self._is_read_elsewhere():
+                if self._is_closed or rang(bell, READ_AFTER_S) or self._is_due():
                     break
             self._commit_in_turn()
         finally:
@@ -130,7 +130,8 @@ class LateCommits:
             self._commit()
             self._told = ""
         except StoreError as error:
-            if str(error) != self._told:
+            if str(error) != self._told and not isinstance(error, StoreLocked):  # which the store has logged
                 logger.error("%s", error)
             self._told = str(error)
-            self.begin()
+            if not isinstance(error, StoreLocked):  # which is for good
+                self.begin()
