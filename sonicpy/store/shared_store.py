@@ -54,9 +54,10 @@ class SharedStore(Store):
         """Whether this thread is one of the store's own."""
         worker = self._transactions.worker
         assert worker is not None
-        return worker.thread == threading.get_ident() or self.late.is_here or super().is_worked_here
+        return worker.thread == threading.get_ident() or self.late.is_here or self._background.is_here
 
-    def _take_turns(self, turn: Turn) -> None:
+    def _take_turns(self, turn: Turn | None) -> None:
+        assert turn is not None
         sync_soon = partial(self._background.note_change, is_urgent=False)
         works = self._seal_soon, self._commit_late
         self.late = LateCommits(turn, *works, self._is_due, sync_soon)

@@ -108,8 +108,7 @@ class Store(RecoveringStore):
             self._closers.append(self._background.close)
             self._turn = turn
             self._open()
-            if turn is not None:
-                self._take_turns(turn)
+            self._take_turns(turn)
         except BaseException:
             insist(self._release)
             raise
@@ -414,15 +413,11 @@ class Store(RecoveringStore):
         self._environment.leave_to_parent()
         self._lock.release()
 
-    @property
-    def is_worked_here(self) -> bool:
-        """Whether this thread is one of the store's own."""
-        return self._background.is_here
-
     # -- inside --------------------------------------------------------------------------------------------------
 
-    def _take_turns(self, turn: Turn) -> None:
-        turn.open, turn.owner, turn.finish = self._transactions, self, self.commit
+    def _take_turns(self, turn: Turn | None) -> None:
+        if turn is not None:
+            turn.open, turn.owner, turn.finish = self._transactions, self, self.commit
 
     def _finish(self, seconds: float) -> bool:
         """Commit and sync; return whether no other thread uses the store any more."""

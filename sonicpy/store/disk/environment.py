@@ -1,9 +1,8 @@
 """The LMDB environment: one file of tables, its transactions, growth. Only this file and `transaction.py` import lmdb.
 
 Invariants:
-- A write transaction is begun, committed and aborted on one thread: LMDB's lock of the writer belongs to a thread, and
-  its release on another one does nothing. It is used on that thread, too, unless `share` was called: then whoever has
-  the turn uses it, and a thread of its own begins and ends it.
+- A write transaction is begun, committed and aborted on one thread, because LMDB's lock of the writer belongs to it. It
+  is also used there alone, or, after `share`, on any thread that has the turn.
 - A transaction is opened and counted, or released, in one native call (`_native/readers.pyx`): so no exception of a
   signal handler can leave a transaction open that is not counted. Flags are set right before a `try` and reset first of
   all behind its `finally`, where no exception can come in between.
@@ -83,7 +82,7 @@ class Environment:
 
     Attributes:
         transactions: the open ones.
-        patience_s: how long a growth of the map waits for reads of other threads to end.
+        patience_s: time limit of a growth of the map for reads of other threads.
     """
 
     patience_s = inf
@@ -186,7 +185,7 @@ class Environment:
             return self.transactions.begin_write()
         except lmdb.Error as error:
             raise translated(error) from error
-        except RuntimeError as error:  # no thread can be started, or a signal handler asks in the middle of a call
+        except RuntimeError as error:  # no thread can be started, or a signal handler came in the middle
             raise StoreError(f"the store cannot be changed now: {error}") from error
 
     def share(self, turn: Turn) -> None:

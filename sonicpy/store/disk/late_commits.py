@@ -1,7 +1,7 @@
 """Commits soon after a change, in a thread of its own; no thread waits while nothing changes.
 
 A change is done when the log has it, and threads of this process read it in the open transaction. So a commit only
-serves other processes, and bounds what a start has to replay: it comes when many changes share it.
+serves other processes, and bounds the replay of a start: it comes when many changes share it.
 """
 
 import logging
