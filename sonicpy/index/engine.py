@@ -374,6 +374,8 @@ class Engine(TextEngine):
             drop_staged(self.store)
             while self.store.has_removals:
                 self.store.take_step()
+            if self._commits_late:
+                self.store.commit()  # else it would wait for the first change
         with self.read() as view:
             states = (state for _, state in view.all_states())
             self.graphs.tidy(
