@@ -396,6 +396,11 @@ class _Held:
             insist(self._release)
             raise
 
+    @property
+    def is_worked_here(self) -> bool:
+        """Whether this thread is one of the table's own: it has none."""
+        return False
+
     def refusal(self) -> StoreLocked | None:
         """Return the error for a change if a file of the table was deleted or replaced; None: changes are allowed."""
         return self._lock.refusal() if isinstance(self._lock, WriterLock) else None

@@ -3,11 +3,15 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Generic, Protocol, TypeVar
 
+from sonicpy._native.one_thread import OneThread
+
 _Made = TypeVar("_Made")
 _Shown_co = TypeVar("_Shown_co", covariant=True)
 
 class _Source(Protocol):
     is_torn: bool
+    @property
+    def harmless(self) -> type[BaseException]: ...
     def show(self, transaction: Any, /) -> Any: ...
     def shown_now(self) -> Any: ...
 
@@ -19,6 +23,8 @@ class OpenTransactions(Generic[_Made]):
     writer: _Made | None
     own_writer: _Made | None
     is_lost: bool
+    turn: Any
+    worker: OneThread | None
     is_here: bool
     def __init__(
         self,
@@ -33,8 +39,11 @@ class OpenTransactions(Generic[_Made]):
     def note_commit(self) -> None: ...
     def leave_to_parent(self) -> None: ...
     def begin_write(self) -> _Made: ...
+    def begin_here(self) -> _Made: ...
     def commit(self) -> None: ...
+    def commit_here(self) -> None: ...
     def abort(self) -> None: ...
+    def abort_here(self) -> None: ...
 
 class Reading(Generic[_Shown_co]):
     def __init__(

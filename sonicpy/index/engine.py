@@ -3,8 +3,8 @@
 `Index` reads and changes it for its users, `Maintainer` maintains it. This file does not depend on queries.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -28,6 +28,7 @@ from sonicpy.store.changing.apply import is_vector
 from sonicpy.store.changing.mutations import AnyPush, FlushBucket, FlushCollection, Mutation, PushWith
 from sonicpy.store.disk.environment import ReaderSlot as ReaderSlot
 from sonicpy.store.disk.open_folders import FolderClaim, guard
+from sonicpy.store.shared_store import SharedStore
 from sonicpy.store.store import Store
 from sonicpy.store.views.view import View
 
@@ -51,6 +52,8 @@ class Engine(TextEngine):
         config: the settings; None: the defaults.
         autocommit: commit every change before the call that makes it returns; else the owner of the only writing
             thread seals and commits.
+        commits_late: if this engine commits by itself: a change is done when the log has it, and the commit follows
+            within a second, when many changes share it. All threads see the change at once.
         temporary: delete the folder on close.
         lexer: as of `TextEngine`.
 
@@ -73,6 +76,7 @@ class Engine(TextEngine):
         config: "Config | None" = None,
         *,
         autocommit: bool = True,
+        commits_late: bool = False,
         temporary: bool = False,
         lexer: Lexer | None = None,
     ) -> None:
@@ -86,6 +90,7 @@ class Engine(TextEngine):
         transaction belongs to one thread.
         """
         self.is_autocommit = autocommit
+        self._commits_late = autocommit and commits_late and not self.read_only
         self._is_alone = not autocommit  # one thread alone changes something, and commits when it likes
         kv = self.config.store.kv
         self.access = ACCESSES[kv.group_access]
@@ -106,6 +111,7 @@ class Engine(TextEngine):
                 languages_of=self.lexer.languages_of,
             )
             self._drop_leftovers()
+            self._late = store.late
             claim.is_open = True
         except BaseException:
             insist(claim.close)
@@ -114,6 +120,8 @@ class Engine(TextEngine):
     def begin_batch(self) -> None:
         """Commit once for about BATCH_COMMIT changes, until `end_batch`."""
         self._is_alone = False
+        if self._late is not None:
+            self.store.commit()  # other threads read the last commit until the batch ends
         self.turn.batches += 1
 
     def end_batch(self) -> None:
@@ -153,6 +161,10 @@ class Engine(TextEngine):
         self.commit_before_reading()
         return self.store.snapshot()
 
+    def long_read(self) -> AbstractContextManager[View]:
+        """Return a context manager for one read like `read`, during which other threads may change the index."""
+        return self.read() if self._late is None else self.snapshot_of_now()
+
     def commit_before_reading(self) -> None:
         """Commit all changes, so that the next snapshot shows them."""
         with self.changing():
@@ -189,7 +201,10 @@ class Engine(TextEngine):
             self.store.push(collection, bucket, oid, terms, rules)
             return
         turn = self.turn
+        late = self._late
         with turn.hold():  # as `changing`, which would be one call more
+            if late is not None and late.is_idle:
+                late.begin()
             self.store.push(collection, bucket, oid, terms, rules)
             if turn.batches or self.is_autocommit:
                 self._finish_change()
@@ -223,11 +238,15 @@ class Engine(TextEngine):
             StoreError: the change was not stored.
         """
         with self.changing():
+            if self._late is not None and self._late.is_idle:
+                self._late.begin()
             # Who commits by itself has nobody else to serve meanwhile.
             result = self.store.apply(mutation, in_steps=not self.is_autocommit)
-            if self._older and isinstance(mutation, FlushBucket | FlushCollection):
+            if isinstance(mutation, FlushBucket | FlushCollection):
                 self._older.clear()  # a bucket that comes again gets the newest rules
-            self._finish_change()
+                self._finish_change(late=False)  # graphs and rows are dropped behind the commit
+            else:
+                self._finish_change()
             return result
 
     def apply_pushes(self, change: "PushGroup", *, new: bool) -> None:
@@ -238,7 +257,7 @@ class Engine(TextEngine):
         Raises:
             StoreError: the change was not stored.
         """
-        with self.changing():
+        with self.changing_apart():
             store = self.store
             before = store.log_position
             if any(type(push) is PushWith for push in change.pushes):
@@ -246,11 +265,26 @@ class Engine(TextEngine):
                     ColumnCheck(view).check(change.pushes)
             change.there = store.apply_pushes(change.pushes, new=new)
             try:
-                self._finish_change()
+                self._finish_change(late=False)
             except StoreError:
                 if store.log_position == before:  # the log has not taken it
                     change.there = None
                 raise
+
+    @contextmanager
+    def changing_apart(self) -> Iterator[None]:
+        """Return a context manager for long changes, which `finish` ends: others read the last commit meanwhile."""
+        with self.changing():
+            if self._late is None:
+                yield
+                return
+            if not self.turn.batches:
+                self.store.commit()
+            self.turn.apart += 1
+            try:
+                yield
+            finally:
+                self.turn.apart -= 1
 
     def finish(self) -> None:
         """Seal and commit all changes; with durability "commit" wait for the disk; delete some flushed rows."""
@@ -351,7 +385,7 @@ class Engine(TextEngine):
         kv = self.config.store.kv
         self.graphs = GraphPool(graph_folder(folder), self.access)
         store = claim.open(
-            Store,
+            SharedStore if self._commits_late else Store,
             folder,
             self.analyzer(),
             map_bytes=kv.map_size_mb << 20,
@@ -370,16 +404,20 @@ class Engine(TextEngine):
             drop_staged(self.store)
             while self.store.has_removals:
                 self.store.take_step()
+            if self._commits_late:
+                self.store.commit()  # else it would wait for the first change
         with self.read() as view:
             states = (state for _, state in view.all_states())
             self.graphs.tidy(
                 {GraphName(state.bucket, state.lexicon_version) for state in states if state.lexicon_version}
             )
 
-    def _finish_change(self) -> None:
+    def _finish_change(self, *, late: bool = True) -> None:
         if self.turn.batches:
             if self.store.uncommitted >= BATCH_COMMIT:
                 self.finish()
+        elif late and self._late is not None:
+            self._late.seal()
         elif self.is_autocommit:
             self.finish()
 

@@ -63,6 +63,7 @@ class Index(Answers, Listing, Changing, TextDigests):
         path: the folder, created if it is missing; None: `store.kv.path` of the settings.
         config: the settings, as a Config or a mapping such as `{"search": {"ranking": "newest"}}`; None: the defaults.
         autocommit: commit every change before its method returns.
+        commits_late: commit within a second after a change, when many share the commit, as `sonicpy.open` does.
         temporary: delete the folder on close.
         embed: makes the vectors of texts and questions that are given without one; see `sonicpy.open`.
 
@@ -87,12 +88,13 @@ class Index(Answers, Listing, Changing, TextDigests):
         config: Settings = None,
         *,
         autocommit: bool = True,
+        commits_late: bool = False,
         temporary: bool = False,
         embed: Embed | None = None,
     ) -> None:
         folder = None if path is None else path_of("path", path)
         engine = self._engine = self._engine_class(
-            folder, config_of(config), autocommit=autocommit, temporary=temporary
+            folder, config_of(config), autocommit=autocommit, commits_late=commits_late, temporary=temporary
         )
         try:
             self.folder = engine.folder
@@ -292,6 +294,14 @@ class Index(Answers, Listing, Changing, TextDigests):
         """
         return self._engine.turn.hold(self._begin_batch, self._end_batch)
 
+    def commit(self) -> None:
+        """Commit all changes, so that processes that read the folder see them now; they would within a second.
+
+        Raises:
+            StoreError: the commit failed; the log keeps the changes.
+        """
+        self._engine.commit()
+
     # -- contents ------------------------------------------------------------------------------------------------------
 
     def stats(self, collection: str | None = None, bucket: str | None = None) -> "Figures":
@@ -311,10 +321,10 @@ class Index(Answers, Listing, Changing, TextDigests):
             return stats.index_figures(self._engine)
         if bucket is None:
             check_collection(collection)
-            with self._engine.read() as view:
+            with self._engine.long_read() as view:
                 return stats.collection_figures(view, collection)
         check_names(collection, bucket)
-        with self._engine.read() as view:
+        with self._engine.long_read() as view:
             return stats.bucket_figures(view, self._engine.graphs, collection, bucket)
 
     def holdings(self, collection: str | None = None, bucket: str | None = None) -> "Iterator[ExportedObject]":

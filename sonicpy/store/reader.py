@@ -10,10 +10,11 @@ from typing import Any
 from sonicpy._native.held import Held, insist
 from sonicpy._native.readers import Reading
 from sonicpy._native.varint import DamagedBytes
-from sonicpy.errors import StoreDamaged
+from sonicpy.errors import CommandError, StoreDamaged
 from sonicpy.files import PRIVATE, Access
 from sonicpy.store.care.backup import write_backup
 from sonicpy.store.disk.environment import Environment, ReaderSlot
+from sonicpy.store.disk.late_commits import LateCommits
 from sonicpy.store.disk.transaction import Transaction
 from sonicpy.store.views.read_cache import Snapshot, SnapshotCache
 from sonicpy.store.views.view import View
@@ -28,6 +29,7 @@ class StoreReader:
         access: modes of new files.
 
     Attributes:
+        late: the commits soon after changes, if threads share the open transaction; see `SharedStore`.
         durability: when a change is on the disk; see `Store`.
         uncommitted: number of mutations since the last commit.
         recoveries: number of recoveries: after one, earlier reads of the open transaction may be invalid.
@@ -35,6 +37,9 @@ class StoreReader:
     """
 
     durability = "interval"
+    harmless = CommandError
+    """Errors in a read of the open transaction after which it is whole: arguments are refused."""
+    late: LateCommits | None = None
     uncommitted = 0
     is_torn = False
     _is_closing = False
@@ -131,6 +136,11 @@ class StoreReader:
         finally:
             if is_alone:
                 insist(self._release)
+
+    @property
+    def is_worked_here(self) -> bool:
+        """Whether this thread is one of the store's own, on which closing would wait for itself."""
+        return False
 
     @property
     def is_closed(self) -> bool:

@@ -70,12 +70,14 @@ class Refusals:
             logger.error("%s", found)
         return self._replaced
 
+    def finds_replaced(self) -> bool:
+        """Look from time to time, however often it is called, whether a file was deleted or replaced; return that."""
+        is_time = self._replaced is not None or time.monotonic() >= self._lock.next_look_s
+        return is_time and self.replaced() is not None
+
     def check_files(self) -> None:
         """Look from time to time whether the files of the store are there. Raises StoreLocked."""
-        if self._replaced is None and time.monotonic() < self._lock.next_look_s:
-            return
-        replaced = self.replaced()
-        if replaced is not None:
+        if self.finds_replaced() and (replaced := self.replaced()) is not None:
             raise replaced.with_traceback(None)
 
     def check(self) -> None:

@@ -117,8 +117,7 @@ class Store(VectorPushes, RecoveringStore):
             self._closers.append(self._background.close)
             self._turn = turn
             self._open()
-            if turn is not None:
-                turn.open, turn.owner, turn.finish = self._transactions, self, self.commit
+            self._take_turns(turn)
         except BaseException:
             insist(self._release)
             raise
@@ -394,6 +393,9 @@ class Store(VectorPushes, RecoveringStore):
             view = self._writing()
         if view is None or view.owner != threading.get_ident():
             return None
+        return self._with_cache(view)
+
+    def _with_cache(self, view: WriteView) -> View:
         if view.open_cache is None:
             with Held(self._replacing_cache):
                 view.open_cache = self._open_cache = OpenCache(view, self._snapshot_cache)
@@ -427,6 +429,10 @@ class Store(VectorPushes, RecoveringStore):
         self._lock.release()
 
     # -- inside --------------------------------------------------------------------------------------------------
+
+    def _take_turns(self, turn: Turn | None) -> None:
+        if turn is not None:
+            turn.open, turn.owner, turn.finish = self._transactions, self, self.commit
 
     def _finish(self, seconds: float) -> bool:
         """Commit and sync; return whether no other thread uses the store any more."""

@@ -175,8 +175,8 @@ def test_other_sentences(index: Any) -> None:
 def test_every_public_method_is_in_the_tables() -> None:
     tested = {name for name, *_ in [*OF_A_BUCKET, *OF_AN_INDEX, *OF_THE_LIBRARY]}
     without_arguments = {
-        "batch", "close", "collections", "config", "consolidate", "folder", "info", "ping", "read_only", "server",
-        "verify", "bucket", "collection", "count_objects",
+        "batch", "close", "collections", "commit", "config", "consolidate", "folder", "info", "ping", "read_only",
+        "server", "verify", "bucket", "collection", "count_objects",
     }  # fmt: skip
     with sonicpy.open(":memory:") as opened:
         for shown in (dir(opened), dir(opened.bucket("c", "b")), dir(sonicpy.Client), dir(sonicpy.AsyncClient)):

@@ -8,7 +8,7 @@ from sonicpy import Config, Index
 C, B = "collection", "bucket"
 
 
-def open_index(folder: Path, **settings: object) -> Index:
+def open_index(folder: Path, *, commits_late: bool = False, **settings: object) -> Index:
     """Open an index; settings have `__` for dots, as in search__ranking="newest". No word finds another's objects,
     unless search__query_alternates_try says so."""
     given: dict[str, Any] = {}
@@ -18,7 +18,7 @@ def open_index(folder: Path, **settings: object) -> Index:
         for part in path:
             section = section.setdefault(part, {})
         section[name] = value
-    return Index(folder / "store", Config.model_validate(given))
+    return Index(folder / "store", Config.model_validate(given), commits_late=commits_late)
 
 
 def push(index: Index, oid: str, text: str, lang: str | None = "none") -> None:

@@ -37,7 +37,7 @@ def test_only_what_a_commit_rewrote_is_read_again(tmp_path: Path) -> None:
         found, done = ours.recv()
         return found, done
 
-    with sonicpy.open(folder) as index:
+    with sonicpy.open(folder, autocommit=True) as index:
         for number in range(300):
             index.push("c", "b", f"o{number}", "amber beryl" if number % 2 else "amber")
         reader = spawn.Process(target=read, args=(folder, theirs), daemon=True)

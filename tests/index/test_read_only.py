@@ -103,7 +103,7 @@ def test_a_reader_follows_a_map_that_has_grown(tmp_path: Path) -> None:
         "import sys, sonicpy\n"
         "config = sonicpy.Config.model_validate({'store': {'kv': {'map_size_mb': 1}}})\n"
         "with sonicpy.open(sys.argv[1], config) as index:\n"
-        "    index.push('c', 'b', 'o', 'hello')\n"
+        "    index.push('c', 'b', 'o', 'hello'); index.commit()\n"
         "    print('ready', flush=True); sys.stdin.readline()\n"
         "    rows = [(f'o{n}', f'word{n} and{n} more{n}') for n in range(20_000)]\n"
         "    index.push_many(rows, collection='c', bucket='b')\n"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sonicpy import PushReport
 from sonicpy.errors import SonicError, StoreError
-from tests.interrupts.model import CHUNK, Call, IndexScene, Model, TableScene, index_calls, table_calls
+from tests.interrupts.model import CHUNK, Call, CommittingScene, IndexScene, Model, TableScene, index_calls, table_calls
 from tests.interrupts.moments import Moments, alarm
 
 
@@ -176,7 +176,12 @@ def main(folder: str, attempts: str, seed: str) -> int:
     """Run the attempts; return the exit status."""
     chance = random.Random(int(seed))
     index, table = IndexScene(Path(folder)), TableScene(Path(folder))
-    runs: list[tuple[Scene, list[Call], int]] = [(index, index_calls(index), 3), (table, table_calls(table), 1)]
+    committing = CommittingScene(Path(folder, "committing"))
+    runs: list[tuple[Scene, list[Call], int]] = [
+        (index, index_calls(index), 2),
+        (committing, index_calls(committing), 1),
+        (table, table_calls(table), 1),
+    ]
     raised = 0
     for scene, calls, share in runs:
         tried = Attempts(scene, calls, chance)

@@ -15,6 +15,7 @@ import sonicpy.keyvalue
 from sonicpy.errors import StoreLocked
 from tests.processes import Server
 from tests.server.peer import Peer
+from tests.support.patience import until
 
 FULL = pytest.mark.full
 NOTICED_S = 0.3
@@ -203,7 +204,7 @@ def test_a_namespace_reads_while_another_one_closes(tmp_path: Path) -> None:
             assert other.ask() == "20"
         for _ in range(3):
             assert writer.ask("push") == "pushed"
-            assert reader.ask() == "21"
+            until(lambda: reader.ask() == "21")
 
 
 @needs_namespaces

@@ -27,8 +27,10 @@ cdef class OpenTransactions:
         growing: number of threads that enlarge the map; while there is one, no thread may begin a transaction.
         awaited: number of threads that wait for the end of transactions; while there is one, no transaction stays idle.
         changing: a lock that is held while a write transaction is open.
-        writer: the write transaction; None: none is open.
+        writer: the write transaction; None: none is open. If threads share it, also while it is being committed.
         is_lost: a write transaction was given up, and has to be recovered.
+        turn: the Turn by which threads share the write transaction; None: it belongs to the thread that began it.
+        worker: the OneThread that begins, commits and aborts a write transaction that threads share; else None.
 
     Args:
         idle_max: maximum of idle read transactions kept for the next readers.
@@ -43,6 +45,7 @@ cdef class OpenTransactions:
     cdef readonly object changing
     cdef readonly object writer
     cdef public bint is_lost
+    cdef public object turn, worker
     cdef bint _is_left  # to the process that forked this one
     cdef unsigned long _owner  # thread of `writer`
     cdef object _txn  # of LMDB, of `writer`
@@ -69,7 +72,9 @@ cdef class OpenTransactions:
 
     @property
     def own_writer(self):
-        """The write transaction if this thread began it, else None."""
+        """The write transaction if this thread began it, or threads share it in turn; else None."""
+        if self.turn is not None:
+            return self.writer
         return self.writer if self.writer is not None and self._owner == PyThread_get_thread_ident() else None
 
     cdef object count_up(self):
@@ -160,8 +165,12 @@ cdef class OpenTransactions:
     def begin_write(self):
         """Begin a write transaction, once no other one is open, and return it.
 
-        `commit` or `abort` has to follow on the same thread.
+        `commit` or `abort` has to follow, on the same thread unless threads share the transaction.
         """
+        return self.begin_here() if self.worker is None else self.worker.do(self.begin_here)
+
+    def begin_here(self):
+        """Do the same on this thread."""
         while True:
             self.changing.acquire()
             thread = self.count_up()
@@ -180,14 +189,43 @@ cdef class OpenTransactions:
 
     def commit(self) -> None:
         """Commit the write transaction, which ends even if this raises."""
+        if self.worker is not None:
+            self.worker.do(self.commit_here)
+            return
         cdef object txn = self._txn
         self.finish_write(txn.commit)
         self.note_commit()
 
+    def commit_here(self) -> None:
+        """Commit the shared write transaction on this thread, which began it.
+
+        `writer` stays until readers see the commit: those who find none read the last commit.
+        """
+        cdef object txn = self._txn, thread = self._owner
+        self._txn = None
+        try:
+            txn.commit()
+            self.note_commit()
+        except BaseException:
+            self.is_lost = True
+            raise
+        finally:
+            self.writer = None
+            self.count_down(thread)
+            self.changing.release()
+
     def abort(self) -> None:
-        """Abort the write transaction of this thread, if there is one."""
-        if self.own_writer is not None and not self._is_left:
-            self.finish_write(self._txn.abort)
+        """Abort the write transaction of this thread, or the shared one, if there is one."""
+        if self._is_left or self._txn is None:
+            return
+        if self.worker is not None:
+            self.worker.do(self.abort_here)
+        elif self.own_writer is not None:
+            self.abort_here()
+
+    def abort_here(self) -> None:
+        """Abort the write transaction on this thread, which began it."""
+        self.finish_write(self._txn.abort)
 
     cdef int finish_write(self, finish) except -1:
         cdef object thread = self._owner
@@ -218,8 +256,8 @@ cdef class Reading:
         store: makes the object for the block: `show(transaction)` for a new transaction, which keeps it as
             `cached_view`; while a write transaction is open or lost, `shown_now()` returns the view that this thread
             should see instead, or None; if the block then fails, `is_torn` is set. None: the block gets the
-            transaction.
-        of_now: whether to call `shown_now`.
+            transaction. An error of class `store.harmless` has changed nothing.
+        of_now: whether to call `shown_now`; if threads share the write transaction, with the turn until the block ends.
         then, args: the block gets `then(object, *args)` instead.
         failure, failed: an error of class `failure` is replaced by `failed(error)`.
     """
@@ -228,6 +266,7 @@ cdef class Reading:
     cdef tuple _args
     cdef bint _of_now
     cdef object _transaction, _thread  # to be given back
+    cdef object _turn  # to be given back
     cdef bint _is_changing  # the block gets `shown_now()`, which reading changes, too: it writes rows before it reads them
 
     def __cinit__(self, OpenTransactions open not None, store=None, bint of_now=False, then=None, tuple args=(),
@@ -240,7 +279,13 @@ cdef class Reading:
         cdef object shown = None
         try:
             if self._of_now and (open.writer is not None or open.is_lost):
-                shown = self._store.shown_now()
+                if open.turn is None:
+                    shown = self._store.shown_now()
+                elif open.turn.share(open):
+                    self._turn = open.turn
+                    shown = self._store.shown_now()
+                    if shown is None:
+                        self.give_turn_back()
             if shown is not None:
                 self._is_changing = True
             else:
@@ -261,19 +306,29 @@ cdef class Reading:
 
     def __dealloc__(self):
         self.give_back()
+        self.give_turn_back()
 
     cdef int leave(self, error) except -1:
         self.give_back()
-        if error is None:
-            return 0
-        if self._failure is not None and isinstance(error, self._failure):
-            raise self._failed(error) from error
-        if self._is_changing:
-            self._store.is_torn = True
+        try:
+            if error is None:
+                return 0
+            if self._failure is not None and isinstance(error, self._failure):
+                raise self._failed(error) from error
+            if self._is_changing and not isinstance(error, self._store.harmless):
+                self._store.is_torn = True
+        finally:
+            self.give_turn_back()
         return 0
 
     cdef int give_back(self) except -1:
         transaction, self._transaction = self._transaction, None
         if transaction is not None:
             self._open.keep(transaction, self._thread)
+        return 0
+
+    cdef int give_turn_back(self) except -1:
+        turn, self._turn = self._turn, None
+        if turn is not None:
+            turn.give_back()
         return 0

@@ -13,6 +13,7 @@ from time import sleep
 
 cdef object NewLock = threading.RLock
 cdef double LONG_S = 3600.0  # longer than a process takes to end
+cdef double PAUSE_S = 0.005  # between two checks whether a reader still has to wait
 
 
 cdef class Turn:
@@ -25,6 +26,7 @@ cdef class Turn:
         finish: called without arguments for a whole transaction that is still open at the end of a turn without an
             error; None: the transaction is given up.
         batches: number of open batches, which commit less often.
+        apart: number of long changes under way: other threads read the last commit meanwhile, as during a batch.
     """
     cdef object _lock, _acquire, _release
     cdef Py_ssize_t _depth
@@ -32,7 +34,7 @@ cdef class Turn:
     cdef unsigned long _last  # the thread that has it for ever, once `is_over`
     cdef bint _is_over
     cdef public object open, owner, finish
-    cdef public Py_ssize_t batches
+    cdef public Py_ssize_t batches, apart
 
     def __init__(self):
         self.take_new_lock()
@@ -56,6 +58,50 @@ cdef class Turn:
         """
         return Hold(self, begin, end)
 
+    def take(self, double seconds) -> bool:
+        """Take the turn, if it is free within a time; return whether it is taken. `give_back` has to follow."""
+        if not self._acquire(True, seconds):
+            return False
+        self._depth += 1
+        self._owner = PyThread_get_thread_ident()
+        return True
+
+    def give_back(self) -> None:
+        """Give back the turn that `take` or `share` has taken."""
+        self._depth -= 1
+        self._release()
+
+    def share(self, open) -> bool:
+        """Take the turn to read the open write transaction that threads share; return whether it is taken.
+
+        False: the last commit is what this thread should read: there is no open transaction, or another thread makes
+        a long change in it, before which it has committed those of others. While the map grows, none is open either.
+
+        Args:
+            open: the OpenTransactions.
+        """
+        cdef object acquire = self._acquire
+        while not self.is_mine:
+            if self._is_over:
+                self.wait_for_the_end()
+            if self.batches or self.apart or open.growing or not (open.writer is not None or open.is_lost):
+                return False
+            if acquire(True, PAUSE_S):
+                if open.writer is None and not open.is_lost:
+                    self._release()
+                    return False
+                break
+        else:
+            acquire()
+        self._depth += 1
+        self._owner = PyThread_get_thread_ident()
+        return True
+
+    cdef int wait_for_the_end(self) except -1:
+        while not self.is_mine and self._last != PyThread_get_thread_ident():
+            sleep(LONG_S)
+        return 0
+
     def end(self, double seconds) -> bool:
         """Take the turn for ever: other threads that want it wait until the process ends.
 
@@ -75,7 +121,7 @@ cdef class Turn:
     def renew(self) -> None:
         """Make a new lock: in a forked process, the thread that held the old one does not exist."""
         self.take_new_lock()
-        self._depth = self.batches = 0
+        self._depth = self.batches = self.apart = 0
         self._is_over = False
         self.open = self.owner = self.finish = None
 
@@ -116,7 +162,7 @@ cdef class Hold:
     def __enter__(self):
         cdef object lock = self._turn._lock
         if self._turn._is_over:
-            self.wait_for_the_end()
+            self._turn.wait_for_the_end()
         self._turn._acquire()
         self._lock = lock
         self._turn._depth += 1
@@ -144,12 +190,6 @@ cdef class Hold:
         if self._lock is not None:
             self.leave(True)
 
-    cdef int wait_for_the_end(self) except -1:
-        cdef Turn turn = self._turn
-        while not turn.is_mine and turn._last != PyThread_get_thread_ident():
-            sleep(LONG_S)
-        return 0
-
     cdef int leave(self, bint failed) except -1:
         cdef Turn turn = self._turn
         cdef object lock = self._lock
@@ -158,7 +198,7 @@ cdef class Hold:
             return 0
         try:
             if turn._depth == 1:
-                turn.batches = 0
+                turn.batches = turn.apart = 0
                 turn.settle(failed)
         finally:
             self._lock = None

@@ -223,7 +223,11 @@ class Maintainer:
 
         check_backup(Path(folder), self.engine.analyzer())
         store = self.engine.store
-        with self.engine.changing(), open_backup(Path(folder)) as environment, environment.reading() as transaction:
+        with (
+            self.engine.changing_apart(),
+            open_backup(Path(folder)) as environment,
+            environment.reading() as transaction,
+        ):
             try:
                 restoration = Restoration(store, View(transaction), self.engine.commit)
                 for _ in restoration.fill():

@@ -38,7 +38,7 @@ BLOCK_BYTES = 512
 def index_figures(engine: "Engine") -> Figures:
     """Return the figures of a whole index: its settings, its contents, its bytes on the disk and in memory."""
     store = engine.store
-    with engine.read() as view:
+    with engine.long_read() as view:
         contents = whole_figures(view)
     return {
         "version": VERSION,

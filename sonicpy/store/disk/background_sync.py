@@ -47,7 +47,7 @@ class BackgroundSync:
         self._woken: Bell | None = None  # ends the rest of a thread that has synced
         self._turn = threading.Lock()
         self._waiting: Bell | None = None  # of the thread that will sync and has not begun to
-        self._running = 0  # threads that have begun and not ended
+        self._running: set[int] = set()  # threads that have begun and not ended
         self._is_closed = False
 
     def note_change(self, *, is_urgent: bool) -> None:
@@ -79,6 +79,11 @@ class BackgroundSync:
             time.sleep(PAUSE_S)
         return True
 
+    @property
+    def is_here(self) -> bool:
+        """Whether this thread is one of its own."""
+        return threading.get_ident() in self._running
+
     def _begin(self) -> Bell:
         """Start the thread of the next sync; return the bell that wakes it."""
         with Held(self._turn):
@@ -100,14 +105,15 @@ class BackgroundSync:
             return soon
 
     def _run(self, soon: Bell) -> None:
-        self._running += 1  # before it looks whether this is closed, as `close` looks at it behind
+        thread = threading.get_ident()
+        self._running.add(thread)  # before it looks whether this is closed, as `close` looks at it behind
         try:
             self._sync_after(soon)
         finally:
-            self._running -= 1
+            self._running.discard(thread)
 
     def _sync_after(self, soon: Bell) -> None:
-        _rang(soon, SYNC_AFTER_S)
+        rang(soon, SYNC_AFTER_S)
         with Held(self._turn):
             if self._waiting is soon:
                 self._waiting = None  # what changes from now on needs another sync
@@ -129,7 +135,7 @@ class BackgroundSync:
             self._woken = woken = Bell()
         pause_s = REST_AFTER_S
         try:
-            while not _rang(woken, pause_s) and self._rest():
+            while not rang(woken, pause_s) and self._rest():
                 pause_s = REST_PAUSE_S
         except StoreError as error:
             logger.error("%s", error)
@@ -140,7 +146,7 @@ class BackgroundSync:
             self._woken = None
 
 
-def _rang(bell: Bell, seconds: float) -> bool:
+def rang(bell: Bell, seconds: float) -> bool:
     """Wait for a bell; return whether it rang in time."""
     try:
         bell.get(timeout=seconds)

@@ -1,7 +1,8 @@
 """The LMDB environment: one file of tables, its transactions, growth. Only this file and `transaction.py` import lmdb.
 
 Invariants:
-- A write transaction is begun, used, committed and aborted on one thread.
+- A write transaction is begun, committed and aborted on one thread, because LMDB's lock of the writer belongs to it. It
+  is also used there alone, or, after `share`, on any thread that has the turn.
 - A transaction is opened and counted, or released, in one native call (`_native/readers.pyx`): so no exception of a
   signal handler can leave a transaction open that is not counted. Flags are set right before a `try` and reset first of
   all behind its `finally`, where no exception can come in between.
@@ -25,7 +26,9 @@ from typing import Final, NamedTuple
 import lmdb
 
 from sonicpy._native.held import Held, insist
+from sonicpy._native.one_thread import OneThread
 from sonicpy._native.readers import OpenTransactions, Reading
+from sonicpy._native.turn import Turn
 from sonicpy.errors import StoreError
 from sonicpy.files import PRIVATE, Access, open_new
 from sonicpy.store.disk.checkpoint import Checkpoints
@@ -79,7 +82,10 @@ class Environment:
 
     Attributes:
         transactions: the open ones.
+        patience_s: time limit of a growth of the map for reads of other threads.
     """
+
+    patience_s = inf
 
     def __init__(
         self,
@@ -174,11 +180,24 @@ class Environment:
             return self._env.open_db(name, create=create)
 
     def begin(self, *, write: bool) -> Transaction:
-        """Begin a transaction for writing; end it with `commit` or `abort` on the same thread."""
+        """Begin a transaction for writing; end it with `commit` or `abort`, on the same thread unless it is shared."""
         try:
             return self.transactions.begin_write()
         except lmdb.Error as error:
             raise translated(error) from error
+        except RuntimeError as error:  # no thread can be started, or a signal handler came in the middle
+            raise StoreError(f"the store cannot be changed now: {error}") from error
+
+    def share(self, turn: Turn) -> None:
+        """Let all threads use the write transaction, each while it has the turn."""
+        assert self.transactions.writer is None, "the open one belongs to a thread"
+        self.transactions.turn, self.transactions.worker = turn, OneThread()
+
+    @property
+    def is_read_elsewhere(self) -> bool:
+        """Whether another process has a slot in LMDB's table of readers, also between its reads."""
+        own, table = str(os.getpid()), str(self._env.readers())
+        return any(line.split()[0] not in (own, "pid") for line in table.splitlines() if line[:1] == " ")
 
     @property
     def data_file(self) -> Path:
@@ -328,12 +347,13 @@ class Environment:
         Raises:
             StoreError: this thread has a transaction open, or the system has no room for the map.
         """
-        if not self.can_grow():
+        if self.transactions.is_here:
             raise StoreError("the store cannot grow while the thread that changes it also reads a snapshot of it")
         with Held(self._resizing):
             self.transactions.growing += 1
             try:
-                wait_for_readers(self.transactions)
+                if not wait_for_readers(self.transactions, seconds=self.patience_s):
+                    raise StoreError("the store cannot grow while other threads read snapshots of it for long")
                 self._set_map_bytes(2 * self.map_bytes())
             except lmdb.Error as error:
                 raise translated(error) from error
@@ -349,8 +369,11 @@ class Environment:
             self._checkpoints.unpinned(work)
 
     def can_grow(self) -> bool:
-        """Return whether this thread has no transaction open, for which `grow` would wait in vain."""
-        return not self.transactions.is_here
+        """Return whether this thread has no transaction open, for which `grow` would wait in vain.
+
+        With a limit of patience, no other thread may have one either.
+        """
+        return not self.transactions.is_here and (self.patience_s == inf or not self.transactions.is_elsewhere())
 
     def last_commit(self) -> int:
         """Return the number of the last commit of any process."""
@@ -390,6 +413,8 @@ class Environment:
         """
         if not self._is_closed:
             self.transactions.abort()
+        if self.transactions.worker is not None:
+            self.transactions.worker.end()
         self._close()
         self._is_closed = True
 

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import weakref
+from _thread import start_new_thread
 from collections.abc import Callable
 from math import inf
 from pathlib import Path
@@ -43,6 +44,8 @@ class OpenFolder(Protocol):
 
     @property
     def is_closed(self) -> bool: ...
+    @property
+    def is_worked_here(self) -> bool: ...
     def close(self, seconds: float = ..., /) -> object: ...
     def leave_to_parent(self) -> None: ...
 
@@ -164,7 +167,11 @@ def guard(owner: Guarded, claim: FolderClaim) -> "weakref.finalize[..., Guarded]
 
 
 def _forget(claim: FolderClaim) -> None:
-    insist(claim.close)
+    held = claim.held
+    if held is not None and held.is_worked_here:  # the collector ran on a thread for which closing would wait
+        start_new_thread(insist, (claim.close,))
+    else:
+        insist(claim.close)
 
 
 def _end() -> None:

@@ -1,0 +1,79 @@
+"""Print the cost of one change at a time in the library: CPU time of the process a change, commits included.
+
+    python -m benchmarks.one_by_one [TEXTS]
+
+Texts are chat messages (tests/support/texts.py), each an object of its own, pushed in a loop. `push + query`: the query
+is the longest word of the text, and has to find the object. With `autocommit=True`, a tenth of the texts is pushed. The
+runs take turns, and their medians are printed, with the ratio to the first line.
+"""
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from statistics import median
+
+import sonicpy
+from benchmarks.command_line import parse_count
+from tests.support.texts import messages, oid
+
+TEXTS = 20_000
+SHARE = 10
+"""The slow runs take one of so many texts."""
+RUNS = 3
+C, B = "messages", "default"
+
+Rows = list[tuple[str, str]]
+Work = Callable[[sonicpy.Index, Rows], None]
+
+
+def main() -> None:
+    count = parse_count("one_by_one", __doc__, "TEXTS", TEXTS)
+    rows = [(oid(number), text) for number, text in enumerate(messages(count))]
+    some = rows[: max(1, count // SHARE)]
+    ways: dict[str, Callable[[], float]] = {
+        "push": partial(cost, push, rows),
+        "push, two threads": partial(cost, push_in_threads, rows),
+        "push, autocommit=True": partial(cost, push, some, autocommit=True),
+        "push + query": partial(cost, push_and_query, rows),
+        "push + query, autocommit=True": partial(cost, push_and_query, some, autocommit=True),
+    }
+    took: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(RUNS):
+        for name, way in ways.items():
+            took[name].append(way())
+    for name, costs in took.items():
+        print(f"  {name:32} {median(costs):7.1f} us   x {median(costs) / median(took['push']):.2f}", flush=True)
+
+
+def cost(work: Work, rows: Rows, *, autocommit: bool = False) -> float:
+    """Return microseconds of CPU time a row."""
+    with tempfile.TemporaryDirectory() as folder, sonicpy.open(folder, autocommit=autocommit) as index:
+        began = time.process_time()
+        work(index, rows)
+        index.commit()
+        return (time.process_time() - began) / len(rows) * 1e6
+
+
+def push(index: sonicpy.Index, rows: Rows) -> None:
+    for name, text in rows:
+        index.push(C, B, name, text)
+
+
+def push_in_threads(index: sonicpy.Index, rows: Rows) -> None:
+    threads = [threading.Thread(target=push, args=(index, rows[start::2])) for start in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def push_and_query(index: sonicpy.Index, rows: Rows) -> None:
+    for name, text in rows:
+        index.push(C, B, name, text)
+        index.query(C, B, max(text.split(), key=len, default=""))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""Commits soon after a change, in a thread of its own; no thread waits while nothing changes.
+
+A change is done when the log has it, and threads of this process read it in the open transaction. So a commit only
+serves other processes, and bounds the replay of a start: it comes when many changes share it.
+"""
+
+import logging
+import threading
+import time
+from _thread import start_new_thread
+from collections.abc import Callable
+from math import inf
+from typing import Final
+
+from sonicpy._native.turn import Turn
+from sonicpy.errors import StoreError, StoreLocked
+from sonicpy.store.disk.background_sync import Bell, rang
+
+logger = logging.getLogger(__name__)
+
+COMMIT_CHANGES: Final = 4_096
+"""Changes after which the thread that makes them commits."""
+COMMIT_BYTES: Final = 4 << 20
+"""Bytes of the log after which it does."""
+READ_AFTER_S: Final = 0.05
+"""Time from a change to its commit while another process reads the folder; the others look as often for one."""
+SLICES: Final = 18
+"""As many times, 0.9 s, without such a process: a sync of the log, 1 s after the change, then covers the commit."""
+TURN_S: Final = 0.01
+"""Pause between two looks whether the store is being closed, while another thread has the turn."""
+PAUSE_S: Final = 0.001
+"""Pause between two looks whether the thread has ended."""
+
+
+class LateCommits:
+    """The commits of a store that threads change in turn.
+
+    Args:
+        turn: of these threads.
+        seal: writes all changes to the log; commits only if very many wait for it. Called with the turn.
+        commit: commits everything; called with the turn.
+        is_due: returns, called from time to time, whether to commit at once.
+        sync_soon: called when changes begin: a loss of power undoes those of the last second, committed or not.
+    """
+
+    def __init__(
+        self,
+        turn: Turn,
+        seal: Callable[[], None],
+        commit: Callable[[], None],
+        is_due: Callable[[], bool],
+        sync_soon: Callable[[], None],
+    ) -> None:
+        self._turn = turn
+        self.seal = seal
+        self._commit = commit
+        self._is_due = is_due
+        self._sync_soon = sync_soon
+        self._waiting: Bell | None = None  # ends the wait of the thread that will commit
+        self._threads: set[int] = set()  # that have begun and not ended
+        self._is_closed = False
+        self._told = ""  # the error of the last commit
+        self.is_idle = True
+        """Whether no commit is to come: who has the turn calls `begin` before a change."""
+
+    def begin(self) -> None:
+        """Commit soon, in a thread that is started now. Only who has the turn may call it."""
+        if self._is_closed:
+            return
+        self._sync_soon()
+        self._waiting = bell = Bell()
+        is_started, self.is_idle = False, False
+        try:
+            start_new_thread(self._run, (bell,))
+            is_started = True
+        except RuntimeError as error:  # the system allows no more threads; the next change tries again
+            logger.error("no thread can be started to commit the changes of the store: %s", error)
+        finally:
+            if not is_started:  # or an exception came behind the start: two threads do no harm
+                self.is_idle = True
+
+    def close(self, seconds: float = inf) -> bool:
+        """Begin no more commits, and wait until the last one has ended. It may be called again.
+
+        Args:
+            seconds: how long to wait.
+
+        Returns:
+            Whether it has ended.
+        """
+        self._is_closed = True
+        waiting = self._waiting
+        if waiting is not None:
+            waiting.put(None)
+        deadline = time.monotonic() + seconds
+        while self._threads:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(PAUSE_S)
+        return True
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this thread is one of its own."""
+        return threading.get_ident() in self._threads
+
+    def _run(self, bell: Bell) -> None:
+        thread = threading.get_ident()
+        self._threads.add(thread)  # before it looks whether this is closed, as `close` looks at it behind
+        try:
+            for _ in range(SLICES):
+                if self._is_closed or rang(bell, READ_AFTER_S) or self._is_due():
+                    break
+            self._commit_in_turn()
+        finally:
+            self._threads.discard(thread)
+
+    def _commit_in_turn(self) -> None:
+        while not self._is_closed:
+            if self._turn.take(TURN_S):
+                try:
+                    self._commit_now()
+                finally:
+                    self._turn.give_back()
+                return
+
+    def _commit_now(self) -> None:
+        self.is_idle, self._waiting = True, None
+        try:
+            self._commit()
+            self._told = ""
+        except StoreError as error:
+            if str(error) != self._told and not isinstance(error, StoreLocked):  # which the store has logged
+                logger.error("%s", error)
+            self._told = str(error)
+            if not isinstance(error, StoreLocked):  # which is for good
+                self.begin()
