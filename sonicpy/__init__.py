@@ -33,6 +33,7 @@ from sonicpy.version import VERSION as __version__  # noqa: E402
 if TYPE_CHECKING:
     from sonicpy.api.bucket import Bucket
     from sonicpy.api.explanation import Explanation
+    from sonicpy.api.held_word import HeldWord
     from sonicpy.api.highlighting import highlight
     from sonicpy.api.hits import Hit, Hits
     from sonicpy.api.rows import PushReport, Refused
@@ -54,6 +55,7 @@ __all__ = [
     "ConfigError",
     "ConnectionLost",
     "Explanation",
+    "HeldWord",
     "Hit",
     "Hits",
     "Index",
@@ -82,6 +84,7 @@ _LATE = {
     "Client": ("sonicpy.client.blocking.client", "Client"),
     "Config": ("sonicpy.config", "Config"),
     "Explanation": ("sonicpy.api.explanation", "Explanation"),
+    "HeldWord": ("sonicpy.api.held_word", "HeldWord"),
     "Hit": ("sonicpy.api.hits", "Hit"),
     "Hits": ("sonicpy.api.hits", "Hits"),
     "Index": ("sonicpy.index.index", "Index"),

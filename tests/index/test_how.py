@@ -132,7 +132,7 @@ def test_the_ranking_of_sonic_does_not_offer_them() -> None:
         assert index.query(C, B, "boat", how=True) == ["1"]
         for options in ({"match": "all"}, {"fuzzy": 1}, {"syntax": "web"}):
             with pytest.raises(sonicpy.InvalidArgument, match=r"^search.ranking is sonic; "):
-                index.query(C, B, "+boat", **options)  # type: ignore[arg-type]
+                index.query(C, B, "+boat", **options)
 
 
 def test_http_says_it_only_where_it_was_asked() -> None:
@@ -150,6 +150,9 @@ def test_http_says_it_only_where_it_was_asked() -> None:
             assert said["hits"][0]["how"] == [{"how": "correction", "typed": "boaf", "word": "boat"}]
             noted = client.get(path, params={**asked, "syntax": "web"}).json()
             assert len(noted["notes"]) == 1 and "order" in noted["notes"][0] and "corrected" not in noted
+        for text, meant in (("-boaf", "-boat"), ('"boaf" +boaf', '"boat" +boat')):
+            said = client.get("/v1/search", params={**asked, "text": text, "syntax": "web"}).json()
+            assert said["did_you_mean"] == meant
         body = {**asked, "syntax": "web", "fuzzy": 2, "how": True}
         assert client.post("/v1/query", json=body).json()["notes"] == noted["notes"]
         assert client.post("/v1/query", json={**asked, "fuzzy": 4}).status_code == 422

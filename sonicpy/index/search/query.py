@@ -22,7 +22,7 @@ def query(
         terms: the distinct terms of the search's text.
         matching: the matching of families; None: no word has one.
     """
-    if asks_nothing(terms):
+    if not len(terms) and asks_nothing(terms):
         return []
     _, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit)
     return part.page(search.offset, search.limit)[0]
@@ -32,7 +32,7 @@ def query_hits(
     lexicon: Lexicon, terms: Terms, config: Config, search: Search, matching: Matching | None = None
 ) -> Hits:
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
-    if asks_nothing(terms):
+    if not len(terms) and asks_nothing(terms):
         return Hits(total=0, whole=0) if search.total else Hits()
     plan, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit, total=search.total)
     if not isinstance(part, Part):
