@@ -118,9 +118,7 @@ class SearchOperations:
         hits, words, meant = await asyncio.gather(
             self._backend.call("query", collection, bucket, text, **options),
             suggested(self._backend, collection, bucket, text.split()[-1:], suggestions),
-            did_you_mean(
-                self._backend, collection, bucket, text, signs=SIGNS if options.get("syntax") == "web" else ""
-            ),
+            did_you_mean(self._backend, collection, bucket, text, signs=signs),
         )
         found = hits_json(hits, text, options)
         took_us = (time.perf_counter() - began) * 1e6
