@@ -8,7 +8,7 @@ from sonicpy.cluster.log.writer import LogWriter
 from sonicpy.cluster.node.replica import Replica
 from sonicpy.server.watching.figures import LabelledFigures
 
-Kind = Literal["gauge", "counter", "summary"]
+FigureKind = Literal["gauge", "counter", "summary"]
 
 OF_PARTITIONS: tuple[tuple[str, str, Callable[[int, Replica, Lag], float]], ...] = (
     ("position", "Entries of the log that the replica has applied.", lambda _, replica, lag: replica.applied),
@@ -18,7 +18,7 @@ OF_PARTITIONS: tuple[tuple[str, str, Callable[[int, Replica, Lag], float]], ...]
     ("log_entries", "Entries that the brokers keep.", lambda number, _, lag: lag.entries(number)),
 )
 """The gauges of a partition that a node holds: name, meaning, value."""
-OF_LOGS: tuple[tuple[str, Kind, str, Callable[[LogWriter], float | tuple[int, float]]], ...] = (
+OF_LOGS: tuple[tuple[str, FigureKind, str, Callable[[LogWriter], float | tuple[int, float]]], ...] = (
     ("batches", "counter", "Acknowledged batches of this node.", lambda writer: writer.batches),
     (
         "gap_seconds",
@@ -55,6 +55,6 @@ def partition_figures(
 
 
 def _figures(
-    label: str, name: str, meaning: str, kind: Kind, values: Mapping[str, float | tuple[int, float]]
+    label: str, name: str, meaning: str, kind: FigureKind, values: Mapping[str, float | tuple[int, float]]
 ) -> LabelledFigures:
     return LabelledFigures(f"sonicpy_{label}_{name}", meaning, kind, label, values)
