@@ -23,7 +23,7 @@ TEXTS = {
     "longer": "a boathouse",
     "typo": "the baot",
 }
-Held = list[tuple[str, ...]]
+HeldList = list[tuple[str, ...]]
 
 
 @pytest.fixture(scope="module", params=["bm25", "newest"])
@@ -33,7 +33,7 @@ def index(request: pytest.FixtureRequest) -> Iterator[sonicpy.Index]:
         yield opened
 
 
-def hows(hits: sonicpy.Hits) -> dict[str, Held]:
+def hows(hits: sonicpy.Hits) -> dict[str, HeldList]:
     return {hit.object: list(map(tuple, hit.how or ())) for hit in hits}
 
 
