@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sonicpy.api.bucket import Bucket
     from sonicpy.api.explanation import Explanation
     from sonicpy.api.fusion import fuse
+    from sonicpy.api.held_word import HeldWord
     from sonicpy.api.highlighting import highlight
     from sonicpy.api.hits import Hit, Hits
     from sonicpy.api.rows import PushReport, Refused
@@ -55,6 +56,7 @@ __all__ = [
     "ConfigError",
     "ConnectionLost",
     "Explanation",
+    "HeldWord",
     "Hit",
     "Hits",
     "Index",
@@ -84,6 +86,7 @@ _LATE = {
     "Client": ("sonicpy.client.blocking.client", "Client"),
     "Config": ("sonicpy.config", "Config"),
     "Explanation": ("sonicpy.api.explanation", "Explanation"),
+    "HeldWord": ("sonicpy.api.held_word", "HeldWord"),
     "Hit": ("sonicpy.api.hits", "Hit"),
     "Hits": ("sonicpy.api.hits", "Hits"),
     "Index": ("sonicpy.index.index", "Index"),

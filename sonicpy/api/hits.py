@@ -81,8 +81,8 @@ class Hits(tuple[Hit, ...]):
     _scores: tuple[float, ...] | None
     _total: int | None
     _whole: int | None
-    _hows: tuple[tuple[HeldWord, ...], ...] | None
-    _corrected: str | None
+    _hows: tuple[tuple[HeldWord, ...], ...] | None = None
+    _corrected: str | None = None
     _facets: Facets | None = None
 
     def __new__(
@@ -102,8 +102,8 @@ class Hits(tuple[Hit, ...]):
         hits._scores = known
         hits._total = total
         hits._whole = whole
-        hits._hows = None if hows is None else tuple(hows)
-        hits._corrected = corrected
+        if hows is not None:
+            hits._hows, hits._corrected = tuple(hows), corrected
         return hits
 
     @property

@@ -6,16 +6,16 @@ from urllib.parse import quote, unquote
 NOTHING = "-"
 """No words, or no text."""
 
-Held = tuple[str, str, str]
+AnsweringWord = tuple[str, str, str]
 """How a word represents one of the query, that one, and the word itself."""
 
 
-def pack_held(words: Iterable[Held]) -> str:
+def pack_held(words: Iterable[AnsweringWord]) -> str:
     """Return words as `how=typed=word`, or `how=typed` where both are the same, with commas between them."""
     return ",".join("=".join(map(_quoted, one if one[2] != one[1] else one[:2])) for one in words) or NOTHING
 
 
-def unpack_held(packed: str) -> list[Held]:
+def unpack_held(packed: str) -> list[AnsweringWord]:
     """Return the words that `pack_held` packed."""
     if packed == NOTHING:
         return []

@@ -10,7 +10,7 @@ from random import getrandbits
 from typing import NamedTuple
 
 from sonicpy._native import replies as native
-from sonicpy.channel.held_words import Held, pack_held, pack_text
+from sonicpy.channel.held_words import AnsweringWord, pack_held, pack_text
 from sonicpy.channel.line_buffer import LINE_MAX_BYTES
 from sonicpy.errors import CommandError, SessionEnded, ShuttingDown, SonicError
 
@@ -95,7 +95,7 @@ def hits(
     *,
     scores: bool,
     whole: int | None = None,
-    hows: Iterable[Iterable[Held]] | None = None,
+    hows: Iterable[Iterable[AnsweringWord]] | None = None,
     corrected: str | None = None,
 ) -> bytes:
     """Return the event of a QUERY that asked for more than names.

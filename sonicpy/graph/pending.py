@@ -31,7 +31,7 @@ class PendingWords:
         self.words = SortedWords([])
         self.aliases = SortedWords([])
         self._taken = 0
-        self._text = bytearray()
+        self._text = b""
         self._in_text = 0
         self._refreshing = threading.Lock()
 
@@ -48,7 +48,7 @@ class PendingWords:
                 self.aliases.add([alias for word in new for alias in aliases_of(word)])
                 self._taken = end
 
-    def text(self) -> bytearray:
+    def text(self) -> bytes:
         """Return the words, each with a line feed behind it, in no order, and perhaps some several times."""
         with Held(self._refreshing):
             if self._in_text < self._taken:

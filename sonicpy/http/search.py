@@ -50,6 +50,8 @@ from sonicpy.options import ARGUMENTS
 
 CORRECTED_MAX = 5
 """Maximum of words that "did you mean" corrects."""
+SIGNS = '"+-*\u201c\u201d\u201e'
+"""Of SYNTAX(web), around a word."""
 MARKED = "shown, with titles and texts as HTML: escaped, and <mark> around the words that the text looks for"
 
 
@@ -159,10 +161,11 @@ class SearchOperations:
     ) -> SearchJson:
         """Return hits, completions of the last word, and a corrected text: everything for a search box."""
         began = time.perf_counter()
+        signs = SIGNS if options.get("syntax") == "web" else ""
         hits, words, meant = await asyncio.gather(
             self._backend.call("query", collection, bucket, text, **options),
             suggested(self._backend, collection, bucket, [text, *text.split()[-1:]], suggestions),
-            did_you_mean(self._backend, collection, bucket, text),
+            did_you_mean(self._backend, collection, bucket, text, signs=signs),
         )
         found = hits_json(hits, text, options)
         took_us = (time.perf_counter() - began) * 1e6
@@ -301,14 +304,19 @@ async def suggested(backend: Backend, collection: str, bucket: str, texts: list[
     return []
 
 
-async def did_you_mean(backend: Backend, collection: str, bucket: str, text: str) -> str | None:
-    """Return a text in which unknown words are replaced by similar known ones; None: there are no such words."""
+async def did_you_mean(backend: Backend, collection: str, bucket: str, text: str, *, signs: str = "") -> str | None:
+    """Return a text in which unknown words are replaced by similar known ones; None: there are no such words.
+
+    Args:
+        signs: around a word; they stay.
+    """
     words = text.split()
     if not words:
         return None
     better = list(words)
-    for place, word in enumerate(words[:CORRECTED_MAX]):
+    for place, typed in enumerate(words[:CORRECTED_MAX]):
+        word = typed.strip(signs) if signs else typed
         found = await suggested(backend, collection, bucket, [word], 1)
         if found and not found[0].startswith(word.lower()):
-            better[place] = found[0]
+            better[place] = typed.replace(word, found[0])
     return " ".join(better) if better != words else None

@@ -46,9 +46,10 @@ class TextReader:
             text = text_of("text", text)
         if lang is not None:
             lang = language_of(lang)
+        has_demands = search.syntax == "web" or search.match != "auto" or search.fuzzy != "auto"
         web = None
         try:
-            if search.syntax == "web":
+            if has_demands and search.syntax == "web":
                 text.encode()  # signs take texts apart: the whole one is checked
                 web = read_web(text)
                 text = text if web.is_plain else web.wanted()
@@ -60,7 +61,7 @@ class TextReader:
         settings = self._config.search
         if terms.last >= 0 and not (search.complete and settings.complete and settings.query_alternates_try):
             terms = without_last(terms)
-        if search.syntax == "web" or search.match != "auto" or search.fuzzy != "auto":
+        if has_demands:
             terms = asked_terms(terms, web, code, lexer, search)
         if not search.stem or code == NO_LANGUAGE or self._config.search.stemming == "off":
             return terms, None

@@ -10,7 +10,7 @@ from sonicpy._native.admitted cimport count_admitted, keys_to_count, others_of
 from sonicpy._native.bm25 cimport B, K1
 from sonicpy._native.explained cimport parts_of_all
 from sonicpy._native.mask cimport Mask
-from sonicpy._native.plan cimport R_BRINGS, Clause, Plan, Slot, words_of
+from sonicpy._native.plan cimport R_BRINGS, R_FORBIDDEN, Clause, Plan, Slot, words_of
 from sonicpy._native.postings cimport BLOCK_POSTINGS
 from sonicpy._native.query_state cimport (
     QueryState,
@@ -104,6 +104,8 @@ def find_top(QueryState query not None, uint64_t wanted, *, bint total=False) ->
     `total`."""
     cdef object reader = query.reader
     cdef list keys, found
+    if refuses_only(query.plan):
+        return find_others(query, wanted, total)
     start(query, wanted, None)
     keys = next_keys(query)
     while keys:
@@ -120,21 +122,26 @@ def find_top(QueryState query not None, uint64_t wanted, *, bint total=False) ->
     return found, count_admitted(query)
 
 
-def find_others(QueryState query not None, uint64_t wanted) -> tuple:
-    """Return the newest `wanted` objects of a query from `bind` whose clauses are all forbidden, as `find_top` does, and
-    the number of all: those that hold none of the words."""
+cdef bint refuses_only(Plan plan) except -1:
+    """Return whether all clauses of a plan are forbidden; they come last."""
+    return len(plan.clauses) > 0 and (<Clause?> plan.clauses[0]).role & R_FORBIDDEN != 0
+
+
+cdef tuple find_others(QueryState query, uint64_t wanted, bint total):
+    """Return the result of `find_top` for a plan whose clauses are all forbidden: the newest objects that hold none of the
+    words."""
     cdef object reader = query.reader
     cdef const uint8_t[::1] lengths = reader.lengths()
-    cdef uint64_t total = 0
+    cdef uint64_t count = 0
     cdef list keys, found
     start(query, 0, None)
     keys = keys_to_count(query)
     if keys:
         give_blocks(query, reader.read_blocks(keys))
     if not lengths.shape[0]:
-        return [], 0
-    found = others_of(query, &lengths[0], lengths.shape[0], wanted, &total)
-    return [(iid, <int> FULL, 0.0) for iid in found], total
+        return [], 0 if total else None
+    found = others_of(query, &lengths[0], lengths.shape[0], wanted, &count)
+    return [(iid, <int> FULL, 0.0) for iid in found], count if total else None
 
 
 def shown_scores(list found not None, double ceiling, int whole, double fraction_max) -> list:

@@ -49,30 +49,6 @@ def unpack_terms(bytes row not None) -> dict:
     return terms
 
 
-def term_at(bytes row not None, int place):
-    """Return the term at a place of a shared row; None: there is none.
-
-    Raises:
-        DamagedBytes: the row cannot be read.
-    """
-    cdef const uint8_t *at = <const uint8_t *> <const char *> row + 1
-    cdef const uint8_t *end = at - 1 + len(row)
-    cdef uint64_t size, more
-    cdef int found
-    while at < end:
-        found, size, more = at[0] >> 4, at[0] & 15, 0
-        at += 1
-        if (size == LONG and get_varint(&at, end, &more) < 0) or more > <uint64_t> (end - at):
-            raise DamagedBytes("a row of terms cannot be read")
-        size += more
-        if size > <uint64_t> (end - at):
-            raise DamagedBytes("a row of terms is cut off")
-        if found == place:
-            return PyBytes_FromStringAndSize(<const char *> at, size)
-        at += size
-    return None
-
-
 def row_keys(uint32_t bucket, list term_ids not None) -> list:
     """Return the keys of the shared rows of some term ids."""
     cdef list keys = []
@@ -115,8 +91,8 @@ def terms_in(uint32_t bucket, list term_ids not None, list rows not None) -> dic
     return found
 
 
-cdef bytes term_at(bytes row, int wanted):
-    """Return the term at a place of a shared row, which is read whole; None: there is none."""
+cpdef bytes term_at(bytes row, int wanted):
+    """Return the term at a place of a shared row, which is read whole; None: there is none. Raises DamagedBytes."""
     cdef const uint8_t *at = <const uint8_t *> <const char *> row + 1
     cdef const uint8_t *end = at - 1 + len(row)
     cdef const uint8_t *found = NULL

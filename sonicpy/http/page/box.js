@@ -55,7 +55,8 @@ function choose(step) {
 
 function take(word, asked) {
   const words = byId("text").value.trimEnd().split(/\s+/);
-  byId("text").value = [...words.slice(0, -1), word].join(" ");
+  const signs = words.at(-1).match(/^[-+"*]*/)[0];
+  byId("text").value = [...words.slice(0, -1), signs + word].join(" ");
   offer([], asked);
   asked();
 }

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from sonicpy._native.terms import PART, SPECIAL, STOP, Terms
 from sonicpy.index.search.demands import NONE, AskedTerms, Demands, Either, RefusedWord
-from sonicpy.index.search.web_syntax import BEGUN, MANY, PHRASE, REFUSED, REQUIRED, WORDS, Item, WebQuery
+from sonicpy.index.search.web_syntax import BEGUN, MANY, PHRASE, REFUSED, REQUIRED, WORDS, WebItem, WebQuery
 from sonicpy.index.search.web_syntax import PART as INNER
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.search import Search
@@ -83,12 +83,12 @@ class _Reader:
             if item.kind in MANY:
                 yield from self._of(item)
 
-    def _of_kind(self, items: Iterable[Item], kind: str) -> tuple[int, ...]:
+    def _of_kind(self, items: Iterable[WebItem], kind: str) -> tuple[int, ...]:
         """Return the terms that represent many words: the last one of each item."""
         found = [self._of(item) for item in items if item.kind == kind]
         return tuple(dict.fromkeys(numbers[-1] for numbers in found if numbers))
 
-    def _of(self, item: Item) -> tuple[int, ...]:
+    def _of(self, item: WebItem) -> tuple[int, ...]:
         """Return the numbers of the terms of an item, which become terms of the text if they are not."""
         if item.kind == INNER:
             return (self._number(letters_of(item.text, self._lexer), INNER, SPECIAL),)
@@ -107,7 +107,7 @@ class _Reader:
     def _lexed(self, text: str) -> Terms:
         return self._lexer.lex_query(text, self._code)[0]
 
-    def _refused(self, items: Iterable[Item]) -> Iterator[RefusedWord]:
+    def _refused(self, items: Iterable[WebItem]) -> Iterator[RefusedWord]:
         """Yield the words that items refuse; an item of several words refuses nothing."""
         for item in items:
             if item.kind == INNER:
@@ -125,7 +125,7 @@ def letters_of(part: str, lexer: Lexer) -> bytes:
     return terms.words[0] if len(terms) == 1 else part.casefold().encode()
 
 
-def _are_plain(items: list[Item]) -> bool:
+def _are_plain(items: list[WebItem]) -> bool:
     return len(items) == 1 and items[0].is_plain
 
 

@@ -25,7 +25,7 @@ class HowFound:
 
     def __init__(self, plan: Plan, terms: Terms) -> None:
         self._words = words_of(plan)
-        self._asked = frozenset(terms.words)
+        self._asked = {word: number for number, word in enumerate(terms.words)}
         self._clauses = {id(slot): clause for clause in plan.clauses for slot in clause.slots}
 
     def of(self, numbers: Iterable[int]) -> tuple[HeldWord, ...]:
@@ -34,7 +34,8 @@ class HowFound:
         Args:
             numbers: of the words of the plan that the object holds.
         """
-        return tuple(dict.fromkeys(self._held(self._words[number]) for number in sorted(numbers)))
+        found = dict.fromkeys(self._held(self._words[number]) for number in sorted(numbers))
+        return tuple(sorted(found, key=lambda held: self._asked[held.typed.encode()]))
 
     def _held(self, one: Word) -> HeldWord:
         typed = self.typed(one)

@@ -10,8 +10,8 @@ parts get about equally many objects, so objects at the same share of their part
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from sonicpy._native.find import bind, find_others, find_top, parts, shown_scores
-from sonicpy._native.plan import FORBIDDEN, Plan, Slot
+from sonicpy._native.find import bind, find_top, parts, shown_scores
+from sonicpy._native.plan import Plan, Slot
 from sonicpy._native.query_state import QueryState
 from sonicpy.store.views.bucket_reader import BucketReader
 
@@ -176,10 +176,6 @@ def find(query: QueryState, wanted: int, *, total: bool = False) -> Part:
     Args:
         query: the result of `bind`.
     """
-    clauses = query.plan.clauses
-    if clauses and clauses[0].role & FORBIDDEN:  # they come last: there is nothing else
-        found, count = find_others(query, wanted)
-        return Part(query, found, count if total else None)
     return Part(query, *find_top(query, wanted, total=total))
 
 

@@ -30,7 +30,7 @@ def query(
     """
     if search.is_refined:
         return refined(lexicon, terms, config, search, matching).objects
-    if asks_nothing(terms):
+    if not len(terms) and asks_nothing(terms):
         return []
     if search.vector is not None:
         return find_meant(lexicon, terms, config, search, matching).page(search.offset, search.limit)[0]
@@ -44,7 +44,7 @@ def query_hits(
     """Return the page of `query` with scores, and the number of all objects that answer, if the search asks for it."""
     if search.is_refined:
         return refined(lexicon, terms, config, search, matching)
-    if asks_nothing(terms):
+    if not len(terms) and asks_nothing(terms):
         return Hits(total=0, whole=0) if search.total else Hits()
     if search.vector is not None:
         meant = find_meant(lexicon, terms, config, search, matching, total=search.total)

@@ -45,7 +45,7 @@ _RUN = re.compile(r"\S+")
 _OR = "OR"
 
 
-class Item(NamedTuple):
+class WebItem(NamedTuple):
     """A part of a text.
 
     Attributes:
@@ -76,7 +76,7 @@ class WebQuery(NamedTuple):
         notes: sentences about signs that have another meaning here than elsewhere, or none.
     """
 
-    items: list[list[Item]]
+    items: list[list[WebItem]]
     text: str
     notes: tuple[str, ...]
 
@@ -100,7 +100,7 @@ def read_web(text: str) -> WebQuery:
     eithers = _eithers(items)
     signed = sum(len(either) for either in eithers if len(either) > 1 or not either[0].is_plain)
     if signed > ITEMS_MAX or sum(item.kind in MANY for item in items) > MANY_MAX:
-        return WebQuery([[Item(WORDS, text, "", 0, len(text))]], text, (MANY_ITEMS,))
+        return WebQuery([[WebItem(WORDS, text, "", 0, len(text))]], text, (MANY_ITEMS,))
     return WebQuery(eithers, text, tuple(dict.fromkeys(_notes(items))))
 
 
@@ -116,7 +116,7 @@ def notes_of(text: str, syntax: str) -> tuple[str, ...]:
     return read_web(text).notes if syntax == "web" else ()
 
 
-def _items(text: str) -> Iterator[Item]:
+def _items(text: str) -> Iterator[WebItem]:
     """Yield the items of a text."""
     at = 0
     while (run := _RUN.search(text, at)) is not None:
@@ -124,10 +124,10 @@ def _items(text: str) -> Iterator[Item]:
         found = _ITEM.match(text, start)
         is_glued = start > 0 and not text[start - 1].isspace()  # to a quote that ends a phrase
         if found is None or is_glued or not _is_meant(found):
-            yield Item(WORDS, run[0], "", start, at)
+            yield WebItem(WORDS, run[0], "", start, at)
         else:
             kind, at = found.lastgroup or WORDS, found.end()
-            yield Item(kind, found[kind], found["sign"] or "", start, at)
+            yield WebItem(kind, found[kind], found["sign"] or "", start, at)
 
 
 def _is_meant(found: re.Match[str]) -> bool:
@@ -136,9 +136,9 @@ def _is_meant(found: re.Match[str]) -> bool:
     return (begun is None or begun[-1].isalnum()) and (part is None or any(map(str.isalnum, part)))
 
 
-def _eithers(items: list[Item]) -> list[list[Item]]:
+def _eithers(items: list[WebItem]) -> list[list[WebItem]]:
     """Return items as lists of those of which one is enough."""
-    found: list[list[Item]] = []
+    found: list[list[WebItem]] = []
     joins = False
     for place, item in enumerate(items):
         if _is_or(item) and 0 < place < len(items) - 1 and not joins and _joins(items[place - 1], items[place + 1]):
@@ -152,15 +152,15 @@ def _eithers(items: list[Item]) -> list[list[Item]]:
     return found
 
 
-def _is_or(item: Item) -> bool:
+def _is_or(item: WebItem) -> bool:
     return item.is_plain and item.text == _OR
 
 
-def _joins(*items: Item) -> bool:
+def _joins(*items: WebItem) -> bool:
     return not any(item.sign == REFUSED or _is_or(item) for item in items)
 
 
-def _notes(items: Iterable[Item]) -> Iterator[str]:
+def _notes(items: Iterable[WebItem]) -> Iterator[str]:
     for item in items:
         if item.kind == PHRASE and len(item.text.split()) > 1:
             yield PHRASE_IS_WORDS if item.sign != REFUSED else only_one_word(item)
@@ -168,6 +168,6 @@ def _notes(items: Iterable[Item]) -> Iterator[str]:
             yield f"{field[1]}: is no field of the bucket: the words count as typed"
 
 
-def only_one_word(item: Item) -> str:
+def only_one_word(item: WebItem) -> str:
     """Return the note on a refused item of several words."""
     return f"-{item.text} is left out: only a single word can be refused"
