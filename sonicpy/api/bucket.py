@@ -19,6 +19,9 @@ class Searchable(Protocol):
     """The methods that a bucket calls on its index; `Index` documents them."""
 
     def push(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None: ...
+    def upsert(
+        self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None
+    ) -> bool | None: ...
     def push_many(
         self,
         rows: Any,
@@ -29,6 +32,7 @@ class Searchable(Protocol):
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
+        upsert: bool = False,
         progress: OnProgress | None = None,
     ) -> PushReport: ...
     def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int: ...
@@ -95,6 +99,10 @@ class Bucket:
         """Add a text to an object; see `Index.push`."""
         self._index.push(self.collection, self.bucket, object, text, lang)
 
+    def upsert(self, object: ObjectName, text: str, lang: str | None = None) -> bool | None:
+        """Give an object just this text; return whether it is another one, None: a client. See `Index.upsert`."""
+        return self._index.upsert(self.collection, self.bucket, object, text, lang)
+
     def push_many(
         self,
         rows: Any,
@@ -103,6 +111,7 @@ class Bucket:
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
+        upsert: bool = False,
         progress: OnProgress | None = None,
     ) -> PushReport:
         """Push many texts; return how many were indexed, and which were refused. See `Index.push_many`."""
@@ -114,6 +123,7 @@ class Bucket:
             text=text,
             lang=lang,
             new=new,
+            upsert=upsert,
             progress=progress,
         )
 

@@ -26,6 +26,7 @@ from sonicpy.client.lines import (
     push_lines,
     sendable,
     text_lines,
+    upsert_lines,
 )
 from sonicpy.errors import CommandError, InvalidArgument, NotOffered
 from sonicpy.ids import ObjectName, check_collection, shown
@@ -59,6 +60,15 @@ def push(collection: str, bucket: str, object: ObjectName, text: str, lang: str 
     oid, code, given = object_word(object, new=True), language_of(lang), text_of("text", text)
     yield Exchange(
         Mode.INGEST, "PUSH", AnswerKind.OK, lambda server: push_lines(server, collection, bucket, oid, given, code)
+    )
+
+
+def upsert(collection: str, bucket: str, object: ObjectName, text: str, lang: str | None) -> CallPlan[None]:
+    """Plan UPSERT, with as many lines as the text needs."""
+    check_scope(collection, bucket)
+    oid, code, given = object_word(object, new=True), language_of(lang), text_of("text", text)
+    yield Exchange(
+        Mode.INGEST, "UPSERT", AnswerKind.OK, lambda server: upsert_lines(server, collection, bucket, oid, given, code)
     )
 
 

@@ -19,6 +19,9 @@ class AsyncSearchable(Protocol):
     async def push(
         self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None
     ) -> None: ...
+    async def upsert(
+        self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None
+    ) -> None: ...
     async def push_many(
         self,
         rows: Any,
@@ -29,6 +32,7 @@ class AsyncSearchable(Protocol):
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
+        upsert: bool = False,
         progress: OnProgress | None = None,
     ) -> PushReport: ...
     async def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int: ...
@@ -100,6 +104,10 @@ class AsyncBucket:
         """Add a text to an object; see `AsyncClient.push`."""
         await self._client.push(self.collection, self.bucket, object, text, lang)
 
+    async def upsert(self, object: ObjectName, text: str, lang: str | None = None) -> None:
+        """Give an object just this text; see `AsyncClient.upsert`."""
+        await self._client.upsert(self.collection, self.bucket, object, text, lang)
+
     async def push_many(
         self,
         rows: Any,
@@ -108,6 +116,7 @@ class AsyncBucket:
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
+        upsert: bool = False,
         progress: OnProgress | None = None,
     ) -> PushReport:
         """Push many texts; return how many were indexed, and which were refused. See `AsyncClient.push_many`."""
@@ -119,6 +128,7 @@ class AsyncBucket:
             text=text,
             lang=lang,
             new=new,
+            upsert=upsert,
             progress=progress,
         )
 

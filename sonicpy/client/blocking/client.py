@@ -73,6 +73,13 @@ class Client:
         """
         self._run(plans.push(collection, bucket, object, text, lang))
 
+    def upsert(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:
+        """Give an object just this text, in one change, and in several lines if it is long; see `Index.upsert`.
+
+        Args are those of `push`. A server of Sonic, or in compat mode, does not offer it.
+        """
+        self._run(plans.upsert(collection, bucket, object, text, lang))
+
     def push_many(
         self,
         rows: Any,
@@ -83,6 +90,7 @@ class Client:
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
+        upsert: bool = False,
         progress: OnProgress | None = None,
     ) -> PushReport:
         """Push many texts, some hundred in flight at a time; return how many were indexed, which were refused, and why.
@@ -99,6 +107,7 @@ class Client:
             text: the column with the text, or several columns, whose texts are joined.
             lang: as in `push`, for all rows; None: the column `lang` of each row, if there is one.
             new: only False; Sonic Channel cannot say whether an object exists.
+            upsert: each text replaces what its object held; see `upsert`.
             progress: called from time to time with the number of rows that are done.
 
         Raises:
@@ -109,7 +118,8 @@ class Client:
         if switch_of("new", new):
             raise NotOffered("new of push_many", self._server)
         report = ReportBuilder(progress)
-        pushes = Pushes(read_rows(rows, Shape(collection, bucket, object, text, lang)), report.note)
+        shape = Shape(collection, bucket, object, text, lang)
+        pushes = Pushes(read_rows(rows, shape), report.note, upsert=switch_of("upsert", upsert))
         try:
             self._send(pushes)
         except BaseException as error:
