@@ -7,6 +7,8 @@ and since Sonic 1.9 a doubled backslash stays doubled.
 import unicodedata
 from collections.abc import Iterator
 
+from sonicpy._native.digest import normal_text
+
 _JOINER = "\u200d"
 """Joins two characters, as in emoji of several people."""
 
@@ -43,11 +45,11 @@ def quoted_pieces(text: str, room_bytes: int) -> Iterator[str]:
 
 
 def pieces_to_join(text: str, room_bytes: int) -> Iterator[tuple[str, bool]]:
-    """Yield the pieces of a text in which each run of white space is one blank, and whether a blank follows each.
+    """Yield the pieces of a text, with one blank for each run of white space, and whether a blank follows each.
 
     Args, and Raises: as in `quoted_pieces`.
     """
-    start = 0
+    start, text = 0, normal_text(text)
     for piece in _cut(text, room_bytes - 2):
         start += len(piece)
         yield quoted(piece), piece.endswith(" ") or text[start : start + 1] == " "

@@ -1,4 +1,4 @@
-"""The verbs that change an index: `sonicpy push`, `pop` and `flush`; `import` is in importing/verb.py."""
+"""The verbs that change an index: `sonicpy push`, `upsert`, `pop` and `flush`; `import` is in importing/verb.py."""
 
 import argparse
 
@@ -10,6 +10,10 @@ from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_target
 PUSH = f"""\
 Add a text to an object, which is created if it is missing. Texts add up; to push the same text again changes nothing.
 If TEXT is -, push the whole standard input. {WHERE}"""
+
+UPSERT = f"""\
+Give an object just this text, in one change: what it held before goes. The object is created if it is missing. If TEXT
+is -, take the whole standard input. {WHERE}"""
 
 POP = f"""\
 Remove the words of a text from an object and print how many were removed. An object without words is deleted. If
@@ -30,6 +34,13 @@ def add_verbs(verbs: Verbs) -> None:
     add_target_flags(parser)
     parser.set_defaults(run=push)
     parser = verbs.add_parser(
+        "upsert", description=UPSERT, epilog='example: sonicpy upsert messages conversation:1 "Hello from Nantes"'
+    )
+    add_scoped(parser, "object", "text")
+    add_lang(parser)
+    add_target_flags(parser)
+    parser.set_defaults(run=upsert)
+    parser = verbs.add_parser(
         "pop", description=POP, epilog='example: sonicpy pop messages conversation:1 "from Nantes"'
     )
     add_scoped(parser, "object", "text")
@@ -48,6 +59,15 @@ def push(arguments: argparse.Namespace) -> int:
         index.push(arguments.collection, arguments.bucket, arguments.object, text, arguments.lang)
     if not has_words(text):
         remark(f"the text holds no letter and no digit, so it adds no words to {arguments.object}")
+    show(arguments, {"object": arguments.object})
+    return 0
+
+
+def upsert(arguments: argparse.Namespace) -> int:
+    """Replace the text of an object. Raises SonicError if that fails."""
+    text = text_given(arguments.text)
+    with open_target(arguments, Purpose.CREATE) as index:
+        index.upsert(arguments.collection, arguments.bucket, arguments.object, text, arguments.lang)
     show(arguments, {"object": arguments.object})
     return 0
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sonicpy._native.digest import normal_text
 from sonicpy.arguments import language_of, not_unicode, path_of, text_of
 from sonicpy.channel.pieces import PIECES_MAX_BYTES
 from sonicpy.channel.quoting import SMALLEST_ROOM, pieces_to_join, quoted, quoted_pieces
@@ -72,7 +71,6 @@ def upsert_lines(
         TooLong: the text is longer than a server keeps, or the names leave no room for it.
     """
     head, tail = f"UPSERT {collection} {bucket} {object} ", meta("UPSERT", {"lang": lang})
-    text = normal_text(text)
     room_bytes = _room(server, head, f"{tail}{meta('UPSERT', {'more': 2})}")
     try:
         size_bytes = len(text.encode())

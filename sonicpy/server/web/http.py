@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
 
-CHANGES = frozenset({"push", "pop", "flush"})
+CHANGES = frozenset({"push", "pop", "flush", "upsert"})
 TEXTUAL = frozenset({"push", "pop"})
 PIECE_CHARACTERS = 10_000
 """Texts are pushed in pieces of this size, which take about 2 ms."""
@@ -146,10 +146,11 @@ class ServerBackend:
         if synced is not None:
             await self._waited(asyncio.shield(synced))
 
-    async def push_rows(self, rows: Sequence[TextRow]) -> list[RefusedPlace]:
+    async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
         """Push rows in turns, between which connections are served."""
         refused: list[RefusedPlace] = []
         index = self._service.index
+        change = index.upsert if upsert else index.push
         place = 0
         while place < len(rows):
             if self._service.unready is not None:
@@ -157,10 +158,10 @@ class ServerBackend:
             deadline = time.perf_counter() + TURN_S
             try:
                 while place < len(rows) and time.perf_counter() < deadline:
-                    if is_long(rows[place]):
+                    if is_long(rows[place]) and not upsert:
                         await self._in_pieces("push", *rows[place])
                     else:
-                        index.push(*rows[place])
+                        change(*rows[place])
                     place += 1
             except CommandError as error:
                 refused.append((place, str(error)))
