@@ -12,7 +12,7 @@ Add a text to an object, which is created if it is missing. Texts add up; to pus
 If TEXT is -, push the whole standard input. {WHERE}"""
 
 UPSERT = f"""\
-Give an object just this text, in one change: what it held before goes. The object is created if it is missing. If TEXT
+Give an object just this text, in one change: all other words of it go. The object is created if it is missing. If TEXT
 is -, take the whole standard input. {WHERE}"""
 
 POP = f"""\

@@ -31,7 +31,7 @@ class Pushes:
     Args:
         rows: read one by one, when there is room for the next.
         on_done: called once for each row, with its position, the row, and the server's refusal (None: indexed).
-        upsert: each text replaces what its object held.
+        upsert: each text replaces the words of its object.
 
     Attributes:
         command: the first word of the lines.

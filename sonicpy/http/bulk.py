@@ -69,7 +69,7 @@ async def push_stream(backend: Backend, parts: AsyncIterator[bytes], *, upsert: 
     """Push the rows of a body as its parts arrive.
 
     Args:
-        upsert: each text replaces what its object held.
+        upsert: each text replaces the words of its object.
 
     Raises:
         InvalidArgument: a line is longer than LINE_BYTES_MAX; the rows before it are pushed. Or the body is UTF-16.

@@ -44,7 +44,7 @@ class IngestOperations:
         return DoneJson()
 
     async def upsert(self, body: PushBody) -> DoneJson:
-        """Give an object just this text, in one change: what it held before goes."""
+        """Give an object just this text, in one change: all other words of it go."""
         await self._backend.call("upsert", body.collection, body.bucket, body.object, body.text, body.lang)
         return DoneJson()
 
@@ -61,6 +61,6 @@ class IngestOperations:
     async def bulk(self, request: Request, upsert: bool = False) -> BulkJson:  # noqa: FBT001, FBT002 - of the address
         """Push many rows in one request, a JSON object with the keys of push a line. The body may be of any length.
 
-        With `upsert`, each text replaces what its object held.
+        With `upsert`, each text replaces the words of its object.
         """
         return await push_stream(self._backend, request.stream(), upsert=upsert)

@@ -63,7 +63,7 @@ class Changing:
                 return
 
     def upsert(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> bool:
-        """Give an object just this text, in one change: what it held before goes; return whether the text is another.
+        """Give an object just this text, in one change: all other words of it go; return whether anything changed.
 
         The object is created if it is missing, and keeps its place among the newest if it is not. A text that `upsert`
         gave the object already is recognised by a digest: it is neither analysed nor compared.

@@ -45,7 +45,7 @@ class FolderSink:
     """Pushes into an index, in the order of the entries.
 
     Args:
-        replace: each text replaces what its object held.
+        replace: each text replaces the words of its object.
     """
 
     def __init__(self, index: Index, *, replace: bool = False) -> None:

@@ -79,7 +79,7 @@ def add_verbs(verbs: Verbs) -> None:
             f"--{name}-field", metavar="COLUMN", default=name, help=f"the column that gives it (default: {name})"
         )
     parser.add_argument(
-        "--replace", action="store_true", help="each text replaces what its object held, instead of being added to it"
+        "--replace", action="store_true", help="each text replaces the words of its object, instead of being added"
     )
     parser.add_argument("--resume", action="store_true", help="continue where this import was interrupted")
     parser.add_argument("--bad", metavar="FILE", type=Path, help="write refused rows to FILE, as JSONL")

@@ -107,7 +107,7 @@ class Client:
             text: the column with the text, or several columns, whose texts are joined.
             lang: as in `push`, for all rows; None: the column `lang` of each row, if there is one.
             new: only False; Sonic Channel cannot say whether an object exists.
-            upsert: each text replaces what its object held; see `upsert`.
+            upsert: each text replaces the words of its object; see `upsert`.
             progress: called from time to time with the number of rows that are done.
 
         Raises:

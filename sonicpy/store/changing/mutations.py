@@ -98,7 +98,7 @@ class ChangeFields(NamedTuple):
 
 
 class UpsertTerms(NamedTuple):
-    """Give an object just the terms of a text: what else it held goes. It keeps its place among the objects.
+    """Give an object just the terms of a text: all others go. It keeps its place among the objects.
 
     Attributes:
         rules: as in PushTerms.
