@@ -102,7 +102,7 @@ class UpsertTerms(NamedTuple):
 
     Attributes:
         rules: as in PushTerms.
-        fields: what else the change names, as in ChangeFields; it replaces what was there.
+        fields: further fields that the change replaces, as in ChangeFields.
     """
 
     collection: str
