@@ -44,6 +44,9 @@ class Searchable(Protocol):
         *,
         values: Mapping[str, Any] | None = None,
     ) -> int: ...
+    def upsert(
+        self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None
+    ) -> bool | None: ...
     def push_many(
         self,
         rows: Any,
@@ -54,6 +57,7 @@ class Searchable(Protocol):
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
+        upsert: bool = False,
         progress: "OnProgress | None" = None,
         vector: str | Mapping[str, str] | None = None,
         tags: str | Sequence[str] | None = None,
@@ -141,6 +145,10 @@ class Bucket:
         """Change the tags or values of an object; see `Index.tag`."""
         return self._index.tag(self.collection, self.bucket, object, tags, values=values)
 
+    def upsert(self, object: ObjectName, text: str, lang: str | None = None) -> bool | None:
+        """Give an object just this text; return whether it is another one, None: a client. See `Index.upsert`."""
+        return self._index.upsert(self.collection, self.bucket, object, text, lang)
+
     def push_many(
         self,
         rows: Any,
@@ -149,6 +157,7 @@ class Bucket:
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
+        upsert: bool = False,
         progress: "OnProgress | None" = None,
         vector: str | Mapping[str, str] | None = None,
         tags: str | Sequence[str] | None = None,
@@ -163,6 +172,7 @@ class Bucket:
             text=text,
             lang=lang,
             new=new,
+            upsert=upsert,
             progress=progress,
             vector=vector,
             tags=tags,

@@ -7,6 +7,8 @@ and since Sonic 1.9 a doubled backslash stays doubled.
 import unicodedata
 from collections.abc import Iterator
 
+from sonicpy._native.digest import normal_text
+
 _JOINER = "\u200d"
 """Joins two characters, as in emoji of several people."""
 
@@ -37,15 +39,31 @@ def quoted_pieces(text: str, room_bytes: int) -> Iterator[str]:
     if _size(text, 0, len(text)) <= inner_bytes:
         yield quoted(text)
         return
+    for piece in _cut(text, inner_bytes):
+        if not piece.isspace():
+            yield quoted(piece)
+
+
+def pieces_to_join(text: str, room_bytes: int) -> Iterator[tuple[str, bool]]:
+    """Yield the pieces of a text, with one blank for each run of white space, and whether a blank follows each.
+
+    Args, and Raises: as in `quoted_pieces`.
+    """
+    start, text = 0, normal_text(text)
+    for piece in _cut(text, room_bytes - 2):
+        start += len(piece)
+        yield quoted(piece), piece.endswith(" ") or text[start : start + 1] == " "
+
+
+def _cut(text: str, inner_bytes: int) -> Iterator[str]:
+    """Yield a text in pieces that fit."""
     start = 0
     while start < len(text):
         end = _fitting(text, start, inner_bytes)
         if end < len(text):
             end = _border(text, start, end)
-        piece = text[start:end]
+        yield text[start:end]
         start = end
-        if not piece.isspace():
-            yield quoted(piece)
 
 
 def _size(text: str, start: int, end: int) -> int:

@@ -1,4 +1,4 @@
-"""The verbs that change an index: `sonicpy push`, `tag`, `pop` and `flush`; `import` is in importing/verb.py."""
+"""The verbs that change an index: `sonicpy push`, `upsert`, `tag`, `pop`, `flush`; `import` is in importing/verb.py."""
 
 import argparse
 from typing import Any
@@ -18,6 +18,10 @@ If TEXT is -, push the whole standard input. {WHERE}"""
 TAG = f"""\
 Change the tags or values of an object that exists; print 1, or 0 if there is no such object. --tags without a tag takes
 all away. {WHERE}"""
+
+UPSERT = f"""\
+Give an object just this text, in one change: all other words of it go. The object is created if it is missing. If TEXT
+is -, take the whole standard input. {WHERE}"""
 
 POP = f"""\
 Remove the words of a text from an object and print how many were removed. An object without words is deleted. If
@@ -46,6 +50,13 @@ def add_verbs(verbs: Verbs) -> None:
     _add_tagging(parser)
     add_target_flags(parser)
     parser.set_defaults(run=tag)
+    parser = verbs.add_parser(
+        "upsert", description=UPSERT, epilog='example: sonicpy upsert messages conversation:1 "Hello from Nantes"'
+    )
+    add_scoped(parser, "object", "text")
+    add_lang(parser)
+    add_target_flags(parser)
+    parser.set_defaults(run=upsert)
     parser = verbs.add_parser(
         "pop", description=POP, epilog='example: sonicpy pop messages conversation:1 "from Nantes"'
     )
@@ -110,6 +121,15 @@ def tag(arguments: argparse.Namespace) -> int:
     with open_target(arguments, Purpose.WRITE) as index:
         found = index.tag(arguments.collection, arguments.bucket, arguments.object, **_tagging(arguments))
     show(arguments, {"tagged": found}, str(found))
+    return 0
+
+
+def upsert(arguments: argparse.Namespace) -> int:
+    """Replace the text of an object. Raises SonicError if that fails."""
+    text = text_given(arguments.text)
+    with open_target(arguments, Purpose.CREATE) as index:
+        index.upsert(arguments.collection, arguments.bucket, arguments.object, text, arguments.lang)
+    show(arguments, {"object": arguments.object})
     return 0
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from sonicpy.arguments import language_of, not_unicode, path_of, text_of
-from sonicpy.channel.quoting import SMALLEST_ROOM, quoted, quoted_pieces
+from sonicpy.channel.pieces import PIECES_MAX_BYTES
+from sonicpy.channel.quoting import SMALLEST_ROOM, pieces_to_join, quoted, quoted_pieces
 from sonicpy.client.conversation import ServerInfo
 from sonicpy.errors import InvalidArgument, TooLong
 from sonicpy.ids import check_bucket, check_collection, check_object, object_name, shown
@@ -70,6 +71,40 @@ def push_lines(
     return text_lines(server, head, text, tail) or [f"{head}{NO_WORDS}{tail}"]
 
 
+def upsert_lines(
+    server: ServerInfo, collection: str, bucket: str, object: str, text: str, lang: str | None
+) -> list[str]:
+    """Return the lines that replace the text of an object: all but the last one have MORE.
+
+    Raises:
+        InvalidArgument: the text is not Unicode.
+        TooLong: the text is longer than a server keeps, or the names leave no room for it.
+    """
+    head, tail = f"UPSERT {collection} {bucket} {object} ", meta("UPSERT", {"lang": lang})
+    room_bytes = _room(server, head, f"{tail}{meta('UPSERT', {'more': 2})}")
+    try:
+        size_bytes = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise not_unicode("text", error) from error
+    if size_bytes > PIECES_MAX_BYTES:
+        raise TooLong(f"the text has {size_bytes} bytes; a server keeps {PIECES_MAX_BYTES} bytes of a text at most")
+    pieces = [*pieces_to_join(text, room_bytes)] or [(NO_WORDS, False)]
+    mores = [*(1 if is_blank else 2 for _, is_blank in pieces[:-1]), 0]
+    return [
+        f"{head}{piece}{tail}{meta('UPSERT', {'more': more})}" for (piece, _), more in zip(pieces, mores, strict=True)
+    ]
+
+
+def _room(server: ServerInfo, head: str, tail: str) -> int:
+    """Return the bytes that a line has left for its text. Raises TooLong if they are too few."""
+    room_bytes = server.buffer_bytes - len(head.encode()) - len(tail.encode())
+    if room_bytes < SMALLEST_ROOM:
+        raise TooLong(
+            f"the server accepts lines of at most {server.buffer_bytes} bytes, and the names leave no room for a text"
+        )
+    return room_bytes
+
+
 def text_lines(server: ServerInfo, head: str, text: str, tail: str) -> list[str]:
     """Return the lines that send a text, as many as it needs; each begins with `head` and ends with `tail`.
 
@@ -77,11 +112,7 @@ def text_lines(server: ServerInfo, head: str, text: str, tail: str) -> list[str]
         InvalidArgument: the text is not Unicode.
         TooLong: the names leave no room for text.
     """
-    room_bytes = server.buffer_bytes - len(head.encode()) - len(tail.encode())
-    if room_bytes < SMALLEST_ROOM:
-        raise TooLong(
-            f"the server accepts lines of at most {server.buffer_bytes} bytes, and the names leave no room for a text"
-        )
+    room_bytes = _room(server, head, tail)
     try:
         return [f"{head}{piece}{tail}" for piece in quoted_pieces(text, room_bytes)]
     except UnicodeEncodeError as error:

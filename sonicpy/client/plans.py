@@ -30,6 +30,7 @@ from sonicpy.client.lines import (
     sendable,
     tagging,
     text_lines,
+    upsert_lines,
 )
 from sonicpy.errors import CommandError, InvalidArgument, NotOffered
 from sonicpy.ids import ObjectName, check_collection, shown
@@ -89,6 +90,15 @@ def tag(
     line = f"TAG {collection} {bucket} {object_word(object)}{meta('TAG', tagging(tags, values))}"
     reply = yield Exchange(Mode.INGEST, "TAG", AnswerKind.RESULT, lambda server: [one_line(server, line)], changes=True)
     return int(reply.answers[0])
+
+
+def upsert(collection: str, bucket: str, object: ObjectName, text: str, lang: str | None) -> CallPlan[None]:
+    """Plan UPSERT, with as many lines as the text needs."""
+    check_scope(collection, bucket)
+    oid, code, given = object_word(object, new=True), language_of(lang), text_of("text", text)
+    yield Exchange(
+        Mode.INGEST, "UPSERT", AnswerKind.OK, lambda server: upsert_lines(server, collection, bucket, oid, given, code)
+    )
 
 
 def pop(collection: str, bucket: str, object: ObjectName, text: str) -> CallPlan[int]:

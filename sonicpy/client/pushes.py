@@ -13,7 +13,7 @@ from sonicpy.api.rows import OnProgress, PushReport, Refused, Row
 from sonicpy.arguments import language_of
 from sonicpy.client.conversation import Answer, ServerInfo
 from sonicpy.client.exchange import LINES_IN_FLIGHT_MAX
-from sonicpy.client.lines import check_push, push_lines, tagging
+from sonicpy.client.lines import check_push, push_lines, tagging, upsert_lines
 from sonicpy.errors import CommandError, ConnectionLost, ShuttingDown, SonicError, TooLong
 from sonicpy.ids import ObjectName, object_name, shown
 from sonicpy.vectors import Vector, bits_of
@@ -33,9 +33,15 @@ class Pushes:
     Args:
         rows: read one by one, when there is room for the next.
         on_done: called once for each row, with its position, the row, and the server's refusal (None: indexed).
+        upsert: each text replaces the words of its object.
+
+    Attributes:
+        command: the first word of the lines.
     """
 
-    def __init__(self, rows: Iterator[Row | Refused], on_done: "OnDone") -> None:
+    def __init__(self, rows: Iterator[Row | Refused], on_done: "OnDone", *, upsert: bool = False) -> None:
+        self.command = "UPSERT" if upsert else "PUSH"
+        self._make_lines = upsert_lines if upsert else push_lines
         self._rows = enumerate(rows)
         self._on_done = on_done
         self._again: deque[tuple[int, Row | Refused]] = deque()
@@ -118,7 +124,7 @@ class Pushes:
             return []
         try:
             options = {"lang": row.lang, "vector": row.vector, **tagging(row.tags, row.values)}
-            lines = push_lines(server, row.collection, row.bucket, row.object, row.text, options)
+            lines = self._make_lines(server, row.collection, row.bucket, row.object, row.text, options)
         except (CommandError, TooLong) as refusal:
             self._on_done(place, row, refusal)
             return []

@@ -32,8 +32,8 @@ class Backend(Protocol):
     async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
         """Return a page of the names of buckets of a collection, or of collections (None), in a fixed order."""
 
-    async def push_rows(self, rows: Sequence[TextRow]) -> list[RefusedPlace]:
-        """Push rows; return the refused ones. Raises SonicError if the others cannot be pushed."""
+    async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
+        """Push rows, or `upsert` them; return the refused ones. Raises SonicError if the others cannot be pushed."""
 
     async def figures(self) -> dict[str, Any]:
         """Return figures of this moment, for the page."""
@@ -94,15 +94,16 @@ class IndexBackend:
         """Return a page of names."""
         return names_of(self._index, collection, after, limit)
 
-    async def push_rows(self, rows: Sequence[TextRow]) -> list[RefusedPlace]:
+    async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
         """Push rows in one commit on a thread."""
+        change = self._index.upsert if upsert else self._index.push
 
         def push() -> list[RefusedPlace]:
             refused = []
             with self._index.batch():
                 for place, row in enumerate(rows):
                     try:
-                        self._index.push(*row[:5], **tagging_of(row))
+                        change(*row[:5], **tagging_of(row))
                     except CommandError as error:
                         refused.append((place, str(error)))
             return refused
@@ -148,9 +149,9 @@ class ClientBackend:
         found = await (client.collections() if collection is None else client.buckets(collection))
         return [name for name in found if after is None or name > after][:limit]
 
-    async def push_rows(self, rows: Sequence[TextRow]) -> list[RefusedPlace]:
+    async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
         """Push rows, some hundred in flight."""
-        report = await self._client.push_many(list(rows))
+        report = await self._client.push_many(list(rows), upsert=upsert)
         return [(refused.row, refused.reason) for refused in report.refused]
 
     async def figures(self) -> dict[str, Any]:

@@ -19,8 +19,9 @@ NAMED_MAX = 100
 class Rows:
     """The rows of a stream, and their outcome."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, *, upsert: bool = False) -> None:
         self._backend = backend
+        self._upsert = upsert
         self._waiting: list[TextRow] = []
         self._places: list[int] = []
         self._count = 0
@@ -49,7 +50,7 @@ class Rows:
         self._waiting, self._places = [], []
         if not rows:
             return
-        refused = await self._backend.push_rows(rows)
+        refused = await self._backend.push_rows(rows, upsert=self._upsert)
         self._pushed += len(rows) - len(refused)
         for place, reason in refused:
             self._refuse(places[place], reason)
@@ -64,14 +65,17 @@ class Rows:
         return BulkJson(pushed=self._pushed, refused=self._refused, first_refused=self._named)
 
 
-async def push_stream(backend: Backend, parts: AsyncIterator[bytes]) -> BulkJson:
+async def push_stream(backend: Backend, parts: AsyncIterator[bytes], *, upsert: bool = False) -> BulkJson:
     """Push the rows of a body as its parts arrive.
+
+    Args:
+        upsert: each text replaces the words of its object.
 
     Raises:
         InvalidArgument: a line is longer than LINE_BYTES_MAX; the rows before it are pushed. Or the body is UTF-16.
         SonicError: rows cannot be pushed; the rows before them are.
     """
-    rows = Rows(backend)
+    rows = Rows(backend, upsert=upsert)
     rest = bytearray()  # of a line whose end has not come
     async for part in parts:
         first, *lines = part.split(b"\n")

@@ -26,6 +26,7 @@ def ingest_operations(backend: Backend) -> list[Operation]:
     return [
         Operation("POST", "/v1/push", operations.push),
         Operation("POST", "/v1/tag", operations.tag),
+        Operation("POST", "/v1/upsert", operations.upsert),
         Operation("POST", "/v1/pop", operations.pop),
         Operation("POST", "/v1/flush", operations.flush),
         Operation("POST", "/v1/bulk", operations.bulk, extra=NDJSON),
@@ -50,6 +51,11 @@ class IngestOperations:
         names = body.collection, body.bucket, body.object
         return TaggedJson(tagged=bool(await self._backend.call("tag", *names, body.tags, values=body.values)))
 
+    async def upsert(self, body: PushBody) -> DoneJson:
+        """Give an object just this text, in one change: all other words of it go."""
+        await self._backend.call("upsert", body.collection, body.bucket, body.object, body.text, body.lang)
+        return DoneJson()
+
     async def pop(self, body: PopBody) -> RemovedJson:
         """Remove the words of a text from an object."""
         return RemovedJson(
@@ -60,6 +66,9 @@ class IngestOperations:
         """Erase a collection, a bucket or an object."""
         return RemovedJson(removed=await self._backend.call("flush", body.collection, body.bucket, body.object))
 
-    async def bulk(self, request: Request) -> BulkJson:
-        """Push many rows in one request, a JSON object with the keys of push a line. The body may be of any length."""
-        return await push_stream(self._backend, request.stream())
+    async def bulk(self, request: Request, upsert: bool = False) -> BulkJson:  # noqa: FBT001, FBT002 - of the address
+        """Push many rows in one request, a JSON object with the keys of push a line. The body may be of any length.
+
+        With `upsert`, each text replaces the words of its object.
+        """
+        return await push_stream(self._backend, request.stream(), upsert=upsert)

@@ -37,9 +37,9 @@ class ChannelBackend:
         """Return a page of names."""
         return await (await self._backend()).names(collection, after, limit)
 
-    async def push_rows(self, rows: Sequence[TextRow]) -> list[RefusedPlace]:
+    async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
         """Push rows, some hundred in flight."""
-        return await (await self._backend()).push_rows(rows)
+        return await (await self._backend()).push_rows(rows, upsert=upsert)
 
     async def figures(self) -> dict[str, Any]:
         """Return the server's INFO and the figures of its index."""

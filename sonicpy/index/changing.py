@@ -120,7 +120,7 @@ class Changing:
         tags: Iterable[str] | None = None,
         values: Mapping[str, Any] | None = None,
     ) -> bool:
-        """Give an object just this text, in one change: what it held before goes; return whether the text is another.
+        """Give an object just this text, in one change: all other words of it go; return whether anything changed.
 
         The object is created if it is missing, and keeps its place among the newest if it is not. A text that `upsert`
         gave the object already is recognised by a digest: it is neither analysed nor compared.

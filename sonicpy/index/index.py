@@ -150,7 +150,7 @@ class Index(Answers, Listing, Changing, TextDigests):
             text: the column with the text; the texts of several columns are joined.
             lang: as in `push`, of all rows; None: each row's column `lang`, if there is one.
             new: refuse rows whose object exists already.
-            upsert: each text replaces what its object held, see `upsert`; with several rows of one object the last.
+            upsert: each text replaces the words of its object, see `upsert`; of several rows of one object, the last.
             progress: called after each chunk with the number of rows that are done.
             vector: the column with the vector, or those of several by the names of their columns of vectors (see
                 `push`). Rows without one keep theirs, or `embed` of the index makes one.

@@ -41,6 +41,9 @@ class TextDigests:
     def digests(self, collection: str, bucket: str, objects: Sequence[ObjectName]) -> list[bytes | None]:
         """Return the digest of each of some objects; None: the object is missing, or other changes followed `upsert`.
 
+        Args:
+            objects: their names.
+
         Raises InvalidArgument as `push`.
         """
         check_names(collection, bucket)

@@ -112,7 +112,7 @@ class RecoveringStore(StoreReader):
             self.maintain(WriteView.flush_term_rows)
 
     def has_digest(self, collection: str, bucket: str, oid: str, digest: bytes) -> bool:
-        """Return whether an object holds the text of a digest, by what this thread may change."""
+        """Return whether an object holds the text of a digest; for the thread that may change the store."""
         if self.has_removals or self.is_torn:
             return False  # the change takes away the rest first
         if self.view is not None:

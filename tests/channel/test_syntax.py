@@ -65,6 +65,8 @@ READ = [
     ("EXISTS c b o", commands.Exists("c", "b", "o"), ""),
     ('PUSH c b o "x"', commands.Push("c", "b", "o", "x", None), "language to be guessed"),
     ('PUSH c b LIMIT(1) "x" LANG(none)', commands.Push("c", "b", "LIMIT(1)", "x", "none"), "no language"),
+    ('UPSERT c b o "x"', commands.Upsert("c", "b", "o", "x", None, 0), "a whole text"),
+    ('UPSERT c b o "x" LANG(eng) MORE(2)', commands.Upsert("c", "b", "o", "x", "eng", 2), "a piece"),
     ('PUSH é "b" o "a\\nb" ', commands.Push("é", '"b"', "o", "a\nb", None), "names are not judged here"),
     (
         'PUSH c b o "x" TAGS(red,size:xl) SET(price=1999)',
@@ -156,6 +158,7 @@ REFUSED = [
     ("EXISTS c b", "invalid_format(EXISTS <collection> <bucket> <object>)", "which object"),
     ("EXISTS c b o p", "invalid_format(EXISTS <collection> <bucket> <object>)", "one object"),
     ('SUGGEST c b "x" LANG(eng)', "invalid_meta_key(LANG[eng])", "not a key of SUGGEST"),
+    ('UPSERT c b o "x" MORE(3)', "invalid_meta_value(MORE[3])", "0 to 2"),
     ('PUSH c b o "x" LIMIT(1)', "invalid_meta_key(LIMIT[1])", "not a key of PUSH"),
     ('POP c b o "x" LANG(eng)', 'invalid_format(POP <collection> <bucket> <object> "<text>")', "POP takes no META"),
     (
@@ -234,6 +237,7 @@ USAGES = {
     "SUGGEST": 'SUGGEST <collection> <bucket> "<word>" [LIMIT(<count>)]?',
     "LIST": "LIST <collection> <bucket> [LIMIT(<count>)]? [OFFSET(<count>)]?",
     "PUSH": 'PUSH <collection> <bucket> <object> "<text>" [LANG(<locale>)]?',
+    "UPSERT": 'UPSERT <collection> <bucket> <object> "<text>" [LANG(<locale>)]? [MORE(1)]?',
     "POP": 'POP <collection> <bucket> <object> "<text>"',
     "COUNT": "COUNT <collection> [<bucket> [<object>]?]?",
     "FLUSHO": "FLUSHO <collection> <bucket> <object>",

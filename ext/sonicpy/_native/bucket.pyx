@@ -120,9 +120,10 @@ cdef class PushWriter:
         by_association: whether the bucket's lists are in the order of association; else by IID.
         letters: words are shown up to 50 letters, not 40 bytes.
         read_terms: returns terms by their ids, of a list of ids that have one.
-        write_cut: writes what a replaced text leaves, after `write`: `write_cut(iid, vanished, blocks, deleted_blocks,
-            shorter)`. Each of the last four may be None: the keys of words that were live, (key, block) pairs, the keys
-            of blocks to delete, and if the object became shorter (term id, tf) of its postings whose impacts are stored.
+        write_cut: writes the rows of the words that a replaced text took away, after `write`: `write_cut(iid, vanished,
+            blocks, deleted_blocks, shorter)`. Each of the last four may be None: the keys of words that were live, (key,
+            block) pairs, the keys of blocks to delete, and if the object became shorter (term id, tf) of its postings
+            whose impacts are stored.
         end_digest: called with the IID of an object that a PUSH changed.
     """
     cdef Counters _counters
@@ -221,7 +222,7 @@ cdef class PushWriter:
 
     def replace(self, str oid not None, Terms terms not None) -> int:
         """Give an object (created if it is missing) these terms, and take all others from it; return its IID, which
-        stays. What it holds already is not written again. Only for lists by IID.
+        stays. Words that it holds already are not written again. Only for lists by IID.
 
         Raises:
             OverflowError, DamagedBytes: as `push`.

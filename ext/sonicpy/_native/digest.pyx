@@ -39,7 +39,7 @@ def normal_text(str text not None) -> str:
 
 
 def digest_of(str object not None, str text not None, str lang, uint64_t rules, bytes rest not None=b"") -> bytes:
-    """Return the digest of all that decides the words of an object: eight bytes, not all of them zero.
+    """Return the digest of a text, as an object holds it: eight bytes, not all of them zero.
 
     It is BLAKE2b with 8 bytes over v(rules), and over language (None: empty), name and text, each as v(size) and UTF-8;
     then comes `rest`.
@@ -48,7 +48,7 @@ def digest_of(str object not None, str text not None, str lang, uint64_t rules, 
         object: its name.
         lang: as the lexer takes it.
         rules: by which the text is cut.
-        rest: what else decides the words, packed so that different contents are different bytes.
+        rest: further texts of the object, packed so that different contents are different bytes.
 
     Raises:
         UnicodeEncodeError: the text is not Unicode.

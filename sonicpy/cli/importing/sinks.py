@@ -20,6 +20,8 @@ RefusedEntry = tuple[int, str]
 
 TEXTS, TERMS, FACTS = range(3)
 
+NO_TEXT = "it has words of an export, not the text of its object: import it without --replace"
+
 
 def _kind(entry: Entry) -> int:
     if entry.facts is not None:
@@ -41,10 +43,15 @@ class Sink(Protocol):
 
 
 class FolderSink:
-    """Pushes into an index, in the order of the entries."""
+    """Pushes into an index, in the order of the entries.
 
-    def __init__(self, index: Index) -> None:
+    Args:
+        replace: each text replaces the words of its object.
+    """
+
+    def __init__(self, index: Index, *, replace: bool = False) -> None:
         self._index = index
+        self._replace = replace
 
     def push(self, entries: Sequence[Entry]) -> list[RefusedEntry]:
         """Push entries; return the refused ones."""
@@ -67,9 +74,12 @@ class FolderSink:
         return self._index.count(collection, of="objects")
 
     def _texts(self, entries: list[Entry]) -> Iterator[RefusedEntry]:
-        return _places(self._index.push_many([_row(entry) for entry in entries]).refused)
+        return _places(self._index.push_many([_row(entry) for entry in entries], upsert=self._replace).refused)
 
     def _terms(self, entries: list[Entry]) -> Iterator[RefusedEntry]:
+        if self._replace:
+            yield from ((place, NO_TEXT) for place, _ in enumerate(entries))
+            return
         with self._index.batch():
             for place, entry in enumerate(entries):
                 try:
@@ -94,10 +104,15 @@ class FolderSink:
 
 
 class ServerSink:
-    """Pushes to a server; terms as a text of these terms, with LANG(none). The server notes its own facts."""
+    """Pushes to a server; terms as a text of these terms, with LANG(none). The server notes its own facts.
 
-    def __init__(self, client: Client) -> None:
+    Args:
+        replace: as of FolderSink.
+    """
+
+    def __init__(self, client: Client, *, replace: bool = False) -> None:
         self._client = client
+        self._replace = replace
 
     def push(self, entries: Sequence[Entry]) -> list[RefusedEntry]:
         """Push entries; return the refused ones."""
@@ -106,12 +121,16 @@ class ServerSink:
         for place, entry in enumerate(entries):
             if entry.facts is not None:
                 continue
+            if self._replace and entry.terms is not None:
+                refused.append((place, NO_TEXT))
+                continue
             try:
                 rows.append(_row(entry))
                 places.append(place)
             except CommandError as error:
                 refused.append((place, error.detail or error.code))
-        refused += ((places[place], reason) for place, reason in _places(self._client.push_many(rows).refused))
+        report = self._client.push_many(rows, upsert=self._replace)
+        refused += ((places[place], reason) for place, reason in _places(report.refused))
         return refused
 
     def sync(self) -> None:

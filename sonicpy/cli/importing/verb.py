@@ -36,6 +36,7 @@ from sonicpy.values import name_of
 
 ROWS_REFUSED = 3
 POSITIONS = "import"
+REPLACES = "replace"
 """Folder of positions, inside the folder of the index."""
 
 IMPORT = f"""\
@@ -91,6 +92,9 @@ def add_verbs(verbs: Verbs) -> None:
         help="a column with a whole number, a date, true, false or a point; NAME=COLUMN names the value, COLUMN*100 "
         "multiplies it; may be given several times",
     )  # fmt: skip
+    parser.add_argument(
+        "--replace", action="store_true", help="each text replaces the words of its object, instead of being added"
+    )
     parser.add_argument("--resume", action="store_true", help="continue where this import was interrupted")
     parser.add_argument("--bad", metavar="FILE", type=Path, help="write refused rows to FILE, as JSONL")
     parser.add_argument("--strict", action="store_true", help="stop at the first refused row")
@@ -136,6 +140,7 @@ def _import(arguments: argparse.Namespace, source: Source, sink: Sink, folder: P
     start = Position()
     if folder is not None:
         read_as = [source.kind, source.header, source.delimiter, source.encoding]
+        read_as += [REPLACES] * arguments.replace
         meaning = json.dumps([*read_as, asdict(fields), server_url(arguments)])
         path = position_file(folder, Path(source.path), meaning)
         start = _start(path, Path(source.path), resume=arguments.resume)
@@ -176,7 +181,10 @@ def _report(arguments: argparse.Namespace, start: Position, end: Position, met: 
     )
     if met:
         rows_were = "1 row was" if met == 1 else f"{met} rows were"
-        remark(f"{rows_were} added to objects that were there, beside their earlier words")
+        if arguments.replace:
+            remark(f"{rows_were} of objects that were there: each holds its last text")
+        else:
+            remark(f"{rows_were} added to objects that were there, beside their earlier words")
 
 
 @contextmanager
@@ -185,10 +193,10 @@ def _sink(arguments: argparse.Namespace) -> Iterator[tuple[Sink, Callable[[], Pa
     url = server_url(arguments)
     if url is not None:
         with open_server(url) as client:
-            yield ServerSink(client), partial(_folder_of_user, resume=arguments.resume)
+            yield ServerSink(client, replace=arguments.replace), partial(_folder_of_user, resume=arguments.resume)
         return
     with open_folder(load_settings(arguments).config, Purpose.CREATE) as index, index.batch():
-        yield FolderSink(index), lambda: index.engine.store.folder / POSITIONS
+        yield FolderSink(index, replace=arguments.replace), lambda: index.engine.store.folder / POSITIONS
 
 
 def _folder_of_user(*, resume: bool) -> Path | None:

@@ -40,6 +40,9 @@ class AsyncSearchable(Protocol):
         *,
         values: Mapping[str, Any] | None = None,
     ) -> int: ...
+    async def upsert(
+        self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None
+    ) -> None: ...
     async def push_many(
         self,
         rows: Any,
@@ -50,6 +53,7 @@ class AsyncSearchable(Protocol):
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
+        upsert: bool = False,
         progress: OnProgress | None = None,
         vector: str | Mapping[str, str] | None = None,
         tags: str | Sequence[str] | None = None,
@@ -139,6 +143,10 @@ class AsyncBucket:
         """Change the tags or values of an object; see `AsyncClient.tag`."""
         return await self._client.tag(self.collection, self.bucket, object, tags, values=values)
 
+    async def upsert(self, object: ObjectName, text: str, lang: str | None = None) -> None:
+        """Give an object just this text; see `AsyncClient.upsert`."""
+        await self._client.upsert(self.collection, self.bucket, object, text, lang)
+
     async def push_many(
         self,
         rows: Any,
@@ -147,6 +155,7 @@ class AsyncBucket:
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
+        upsert: bool = False,
         progress: OnProgress | None = None,
         vector: str | Mapping[str, str] | None = None,
         tags: str | Sequence[str] | None = None,
@@ -161,6 +170,7 @@ class AsyncBucket:
             text=text,
             lang=lang,
             new=new,
+            upsert=upsert,
             progress=progress,
             vector=vector,
             tags=tags,

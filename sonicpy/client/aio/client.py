@@ -100,6 +100,15 @@ class AsyncClient:
         """Change the tags or values of an object that exists; return 1, or 0 if there is none. See `Index.tag`."""
         return await self._run(plans.tag(collection, bucket, object, tags, values))
 
+    async def upsert(
+        self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None
+    ) -> None:
+        """Give an object just this text, in one change, and in several lines if it is long; see `Index.upsert`.
+
+        Args are those of `push`. A server of Sonic, or in compat mode, does not offer it.
+        """
+        await self._run(plans.upsert(collection, bucket, object, text, lang))
+
     async def push_many(
         self,
         rows: Any,
@@ -110,6 +119,7 @@ class AsyncClient:
         text: str | Sequence[str] = TEXT_COLUMN,
         lang: str | None = None,
         new: bool = False,
+        upsert: bool = False,
         progress: OnProgress | None = None,
         vector: str | Mapping[str, str] | None = None,
         tags: str | Sequence[str] | None = None,
@@ -129,6 +139,7 @@ class AsyncClient:
             text: the column with the text, or several columns, whose texts are joined.
             lang: as in `push`, for all rows; None: the column `lang` of each row, if there is one.
             new: only False; Sonic Channel cannot say whether an object exists.
+            upsert: each text replaces the words of its object; see `upsert`.
             progress: called from time to time with the number of rows that are done.
             vector: the column with the vector, or those of several by the names of their columns of vectors.
             tags, values: as in `Index.push_many`.
@@ -142,7 +153,7 @@ class AsyncClient:
             raise NotOffered("new of push_many", self._server)
         report = ReportBuilder(progress)
         shape = Shape(collection, bucket, object, text, lang, vector=vector, tags=tags, values=values)
-        pushes = Pushes(read_rows(rows, shape), report.note)
+        pushes = Pushes(read_rows(rows, shape), report.note, upsert=switch_of("upsert", upsert))
         try:
             await self._send(pushes)
         except BaseException as error:

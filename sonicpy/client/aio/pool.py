@@ -190,7 +190,7 @@ async def push_over(connection: AsyncConnection, pushes: Pushes, policy: RetryPo
     groups: deque[PendingAnswers] = deque()
     while True:
         while len(groups) < GROUPS_IN_FLIGHT_MAX and (lines := pushes.take(connection.server)):
-            groups.append(await connection.submit(lines, AnswerKind.OK, "PUSH"))
+            groups.append(await connection.submit(lines, AnswerKind.OK, pushes.command))
         if not groups:
             return
         pushes.take_answers(await connection.answered(groups.popleft()))

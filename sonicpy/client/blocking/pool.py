@@ -185,7 +185,7 @@ def push_over(connection: BlockingConnection, pushes: Pushes, policy: RetryPolic
     groups: deque[InFlight] = deque()
     while True:
         while len(groups) < GROUPS_IN_FLIGHT_MAX and (lines := pushes.take(connection.server)):
-            groups.append(connection.submit(lines, AnswerKind.OK, "PUSH"))
+            groups.append(connection.submit(lines, AnswerKind.OK, pushes.command))
         if not groups:
             return
         group = groups.popleft()

@@ -93,7 +93,7 @@ def push_rows(
         settle: called after an exception, stores a chunk that was applied.
         report: gets the outcome of each chunk, including one that was stored when an exception came.
         new: refuse rows whose object exists already.
-        has_digest: texts replace what their objects held, unless it returns that it is this text; None: texts add up.
+        has_digest: texts replace the words of their objects, unless it returns True; None: texts add up.
         progress: called after each chunk with the number of rows that are done.
         refuses: returns, once a chunk, the function that says why a bucket does not take a PUSH; None: it takes all.
         embed: makes the vectors of texts without one; None: they have none.

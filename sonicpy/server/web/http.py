@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
 
-CHANGES = frozenset({"push", "tag", "pop", "flush"})
+CHANGES = frozenset({"push", "tag", "pop", "flush", "upsert"})
 TEXTUAL = frozenset({"push", "pop"})
 TEXT_PLACES = {"push": 3, "query": 2, "explain": 2}
 """Methods whose text may get a vector, and its place among their arguments."""
@@ -167,10 +167,11 @@ class ServerBackend:
         if synced is not None:
             await self._waited(asyncio.shield(synced))
 
-    async def push_rows(self, rows: Sequence[TextRow]) -> list[RefusedPlace]:
+    async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
         """Push rows in turns, between which connections are served."""
         refused: list[RefusedPlace] = []
         index = self._service.index
+        change = index.upsert if upsert else index.push
         place = 0
         if self._service.embedding is not None:
             made = await asyncio.gather(*(self._with_vector("push", row[:6], {}) for row in rows))
@@ -181,10 +182,10 @@ class ServerBackend:
             deadline = time.perf_counter() + TURN_S
             try:
                 while place < len(rows) and time.perf_counter() < deadline:
-                    if is_long(rows[place]):
+                    if is_long(rows[place]) and not upsert:
                         await self._in_pieces("push", *rows[place][:6], **tagging_of(rows[place]))
                     else:
-                        index.push(*rows[place][:6], **tagging_of(rows[place]))
+                        change(*rows[place][:6], **tagging_of(rows[place]))
                     place += 1
             except CommandError as error:
                 refused.append((place, str(error)))

@@ -100,11 +100,11 @@ class ChangeFields(NamedTuple):
 
 
 class UpsertTerms(NamedTuple):
-    """Give an object just the terms of a text: what else it held goes. It keeps its place among the objects.
+    """Give an object just the terms of a text: all others go. It keeps its place among the objects.
 
     Attributes:
         rules: as in PushTerms.
-        fields: what else the change names, as in ChangeFields; it replaces what was there.
+        fields: further fields that the change replaces, as in ChangeFields.
     """
 
     collection: str

@@ -70,7 +70,7 @@ def numbered_from(view: View, state: BucketState, start: int, limit: int) -> tup
 
     Args:
         start: the first IID.
-        limit: about so many objects.
+        limit: of the number of objects, about.
 
     Raises:
         DamagedBytes: a row cannot be read.

@@ -1,0 +1,121 @@
+"""UPSERT in a session: a text in pieces, and all the ways in which its rest is refused."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from sonicpy.channel import pieces
+from sonicpy.channel.commands import Mode, Upsert
+from sonicpy.channel.quoting import pieces_to_join
+from sonicpy.channel.session import Session
+from sonicpy.channel.syntax import Limits
+
+
+class Asked:
+    """A session in the mode ingest, line by line."""
+
+    def __init__(self, *, compat: bool = False) -> None:
+        self.session = Session("1", None, Limits(), compat)
+        assert self.ask("START ingest") == "STARTED ingest protocol(1) buffer(20000)"
+
+    def ask(self, line: str) -> str | Upsert:
+        self.session.feed(line.encode() + b"\n")
+        answer = self.session.next()
+        if isinstance(answer, bytes):
+            return answer.decode().strip()
+        assert isinstance(answer, Upsert)
+        return answer
+
+
+@pytest.fixture
+def asked() -> Iterator[Asked]:
+    yield Asked()
+
+
+def test_a_text_in_one_line(asked: Asked) -> None:
+    assert asked.ask('UPSERT c b o "a text" LANG(eng)') == Upsert("c", "b", "o", "a text", "eng", 0)
+    assert asked.ask('UPSERT c b o "a\\\\b \\"c\\""') == Upsert("c", "b", "o", 'a\\\\b "c"', None, 0)
+
+
+def test_the_last_piece_brings_the_whole_text(asked: Asked) -> None:
+    assert asked.ask('UPSERT c b o "one" MORE(1)') == "OK"
+    assert asked.ask("PING") == "PONG"
+    assert asked.ask('UPSERT c b o "two thr" MORE(2)') == "OK"
+    assert asked.ask('UPSERT c b o "ee" LANG(eng)') == Upsert("c", "b", "o", "one two three", "eng", 0)
+    assert asked.ask('UPSERT c b o "another"') == Upsert("c", "b", "o", "another", None, 0)
+
+
+def test_another_object_waits(asked: Asked) -> None:
+    asked.ask('UPSERT c b o "one" MORE(1)')
+    for rest in ('"x"', '"x" MORE(1)'):
+        refused = "ERR policy_reject(pieces of the text of o wait for the last one, before p)"
+        assert asked.ask(f"UPSERT c b p {rest}") == refused
+    assert asked.ask('UPSERT c b o "two"') == Upsert("c", "b", "o", "one two", None, 0)
+    assert asked.ask('UPSERT c b p "x"') == Upsert("c", "b", "p", "x", None, 0)
+
+
+@pytest.mark.parametrize(
+    ("line", "refusal"),
+    [
+        ('UPSERT c b o "x" MORE(9)', "ERR invalid_meta_value(MORE[9])"),
+        ("UPSERT c b o x", "ERR invalid_format("),
+        ('UPSERT c b o "x" NO(1)', "ERR invalid_meta_key(NO[1])"),
+    ],
+)
+def test_a_refused_piece_refuses_the_rest(asked: Asked, line: str, refusal: str) -> None:
+    asked.ask('UPSERT c b o "one" MORE(1)')
+    assert str(asked.ask(line)).startswith(refusal)
+    for rest in ('"two" MORE(1)', '"three"'):
+        answer = "ERR policy_reject(a piece of the text of o was refused: send all of it again)"
+        assert asked.ask(f"UPSERT c b o {rest}") == answer
+    assert asked.ask('UPSERT c b o "again"') == Upsert("c", "b", "o", "again", None, 0)
+
+
+def test_too_many_bytes(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "PIECES_MAX_BYTES", 2 << 20)
+    long = "x" * 15_000
+    answers = [asked.ask(f'UPSERT c b o "{long}" MORE(1)') for _ in range(150)]
+    refused = "ERR policy_reject(the pieces of the text of o have more than 2 MB: send all of it again)"
+    assert answers == ["OK"] * 139 + [refused] * 11
+    assert asked.ask('UPSERT c b p "x"') == Upsert("c", "b", "p", "x", None, 0), "nothing waits"
+    assert asked.ask('UPSERT c b o "x"') == refused
+    assert asked.ask('UPSERT c b o "x"') == Upsert("c", "b", "o", "x", None, 0)
+
+
+@pytest.mark.parametrize("expires", ["in time", "at the next piece"])
+def test_pieces_that_wait_too_long(asked: Asked, monkeypatch: pytest.MonkeyPatch, expires: str) -> None:
+    now = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    asked.ask('UPSERT c b o "one" MORE(1)')
+    now += 59
+    asked.ask('UPSERT c b o "two" MORE(1)')
+    now += 59
+    asked.session.expire()
+    assert asked.ask('UPSERT c b o "three" MORE(1)') == "OK"
+    now += 61
+    if expires == "in time":
+        asked.session.expire()
+    refused = (
+        "ERR policy_reject(the pieces of the text of o have waited for more than 60 seconds: send all of it again)"
+    )
+    assert asked.ask('UPSERT c b o "four"') == refused
+    assert asked.ask('UPSERT c b o "x"') == Upsert("c", "b", "o", "x", None, 0)
+
+
+def test_compat_mode_does_not_know_it() -> None:
+    asked = Asked(compat=True)
+    assert asked.ask('UPSERT c b o "one"') == "ERR unknown_command"
+
+
+@pytest.mark.parametrize(
+    "text", ["word " * 30_000, "x" * 100_000, 'q"\\' * 30_000, "日本語の文章" * 9_000, "a\n\tb " * 9_000]
+)
+def test_what_a_client_sends_is_the_text(asked: Asked, text: str) -> None:
+    found = [*pieces_to_join(text, 19_900)]
+    assert len(found) > 1
+    answers = [asked.ask(f"UPSERT c b o {piece} MORE({1 if is_blank else 2})") for piece, is_blank in found[:-1]]
+    assert set(answers) == {"OK"}
+    command = asked.ask(f"UPSERT c b o {found[-1][0]}")
+    assert isinstance(command, Upsert)
+    assert command.meant == " ".join(text.split())
+    assert asked.session.mode is Mode.INGEST
