@@ -12,7 +12,7 @@ from sonicpy.store.rows.uses import check_known
 USES, FACTS_KEY, FIELDS_KEY = "uses", "facts", "fields"
 TERMS_KEYS = frozenset({"terms", "hidden"})
 OTHER_FIELDS = frozenset({VECTORS.name})
-"""Keys of what else an object may hold."""
+"""Keys of the other values of an object."""
 
 
 def is_head(row: Mapping[str, Any]) -> bool:
