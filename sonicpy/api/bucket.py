@@ -180,7 +180,11 @@ class Bucket:
         )
 
     def drop_vectors(self, column: str = "") -> int:
-        """Take the vectors of a column, or of all (""), from every object; return how many columns went."""
+        """Take the vectors of a column from every object; return how many columns went.
+
+        Args:
+            column: its name; "": of all columns.
+        """
         return self._index.drop_vectors(self.collection, self.bucket, column)
 
     def pop(self, object: ObjectName, text: str) -> int:

@@ -150,7 +150,7 @@ def _calling(call: Function) -> Show:
 
 
 def module_at(place: str) -> Any:
-    """Return a module by its name, or by the absolute path of its file. Raises ImportError, and what it raises."""
+    """Return a module by its name, or by the absolute path of its file. Raises ImportError, and its errors."""
     if not place.startswith("/"):
         return importlib.import_module(place)
     spec = importlib.util.spec_from_file_location(Path(place).stem, place)

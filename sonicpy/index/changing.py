@@ -160,7 +160,10 @@ class Changing:
                 return True
 
     def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int:
-        """Take the vectors of a column, or of all ("") from every object of a bucket; return how many columns went.
+        """Take the vectors of a column from every object of a bucket; return how many columns went.
+
+        Args:
+            column: its name; "": of all columns.
 
         Raises like `push`.
         """

@@ -28,9 +28,18 @@ def test_flat_objects_are_read_as_json_reads_them(held: dict[str, Any], ascii_on
     assert flat_json(LONG.encode() + body + b"\n") == json.loads(body)
 
 
+@given(some.lists(some.floats(allow_nan=False, allow_infinity=False) | some.integers(-999, 999), max_size=1024))
+@settings(max_examples=examples(20), deadline=None)
+def test_lists_of_numbers_are_read(numbers: list[float]) -> None:
+    body = json.dumps({"a": numbers, "b": "x"})
+    if len(body) < 30_000:
+        assert flat_json((LONG + body).encode()) == json.loads(body)
+
+
 @pytest.mark.parametrize(
     "wrong",
-    ["", "{", "[]", "1", '{"a": [1]}', '{"a": {}}', '{"a": 1,}', '{"a" 1}', '{"a": 01}', '{"a": 1} {}', '{"a": nul}',
+    ["", "{", "[]", "1", '{"a": [[1]]}', '{"a": ["1"]}', '{"a": [1', '{"a": [1,]}',
+     '{"a": {}}', '{"a": 1,}', '{"a" 1}', '{"a": 01}', '{"a": 1} {}', '{"a": nul}',
      '{"a": "', "{a: 1}", '{"a": 1x}', '{"a": NaN}', "{" + ",".join(f'"k{n}": 1' for n in range(40)) + "}"],
 )  # fmt: skip
 def test_other_bodies_are_refused(wrong: str) -> None:

@@ -261,6 +261,46 @@ def test_flush(place: Place, collection: str) -> None:
     assert index.count_objects(collection, "b2") == 0
 
 
+def test_vectors(place: Place, collection: str) -> None:
+    index = place.index
+    up, down = [1.0, 2.0, -1.0, 0.5, 3.0, -2.0, 1.0, 1.0], [-1.0] * 8
+    if not place.is_default:
+        with pytest.raises((InvalidArgument, NotOffered)):
+            index.push(collection, "b", "o:1", "zebra kiwi", "none", vector=up)
+        return
+    if place.kind == "cluster":  # it is not upgraded; tests/cluster/test_vectors.py has the rest
+        with pytest.raises(CommandError):
+            index.push(collection, "b", "o:1", "zebra kiwi", "none", vector=up)
+        return
+    index.push(collection, "b", "o:1", "zebra kiwi", "none", vector=up)
+    index.bucket(collection, "b").push("o:2", "zebra kiwi", "none", vector={"vector": down})
+    rows = [
+        {"id": "o:3", "text": "zebra kiwi", "v": bytes([0b11011111])},
+        {"id": "o:4", "text": "zebra kiwi", "v": up * 2},
+    ]
+    report = index.push_many(rows, collection=collection, bucket="b", lang="none", vector="v")
+    assert (report.indexed, report.refused_count, report.refused[0].object) == (1, 1, "o:4")
+    assert index.query(collection, "b", "zebra", vector=down, limit=1) == ["o:2"]
+    assert index.query(collection, "b", "zebra", vector=up, meaning=1.5, depth=3)[2] == "o:2"
+    assert index.bucket(collection, "b").query("zebra", vector={"vector": down}, limit=1) == ["o:2"]
+    likeness = {hit.object: hit.likeness for hit in index.explain(collection, "b", "zebra", vector=down).hits}
+    assert likeness["o:2"] == pytest.approx(1) and (likeness["o:3"] or 0) < 0
+    with pytest.raises(CommandError):
+        index.push(collection, "b", "o:1", "", vector=up * 2)
+    with pytest.raises(CommandError):
+        index.query(collection, "b", "zebra", vector=up * 2)
+    index.push(collection, "b", "o:1", "", "none", vector={"new": up * 2})
+    with pytest.raises(CommandError):
+        index.query(collection, "b", "zebra", vector=up)
+    assert index.query(collection, "b", "zebra", vector={"new": up * 2}, limit=1)
+    assert index.drop_vectors(collection, "b", "new") == 1
+    assert index.bucket(collection, "b").drop_vectors() == 1
+    assert index.drop_vectors(collection, "b") == 0
+    plain = index.query(collection, "b", "zebra")
+    assert index.query(collection, "b", "zebra", vector=down) == plain
+    assert index.query(collection, "b", "zebra", vector=down).scores == plain.scores
+
+
 def test_names_that_are_not_valid(place: Place) -> None:
     index = place.index
     calls: list[tuple[Callable[[str], object], str]] = [

@@ -178,7 +178,11 @@ class AsyncBucket:
         )
 
     async def drop_vectors(self, column: str = "") -> int:
-        """Take the vectors of a column, or of all (""), from every object; return how many columns went."""
+        """Take the vectors of a column from every object; return how many columns went.
+
+        Args:
+            column: its name; "": of all columns.
+        """
         return await self._client.drop_vectors(self.collection, self.bucket, column)
 
     async def pop(self, object: ObjectName, text: str) -> int:

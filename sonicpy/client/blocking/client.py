@@ -180,7 +180,11 @@ class Client:
         return self._run(plans.number("FLUSHO", *plans.names(collection, bucket, object), changes=True))
 
     def drop_vectors(self, collection: str, bucket: str, column: str = "") -> int:
-        """Take the vectors of a column, or of all ("") from every object of a bucket; return how many columns went."""
+        """Take the vectors of a column from every object of a bucket; return how many columns went.
+
+        Args:
+            column: its name; "": of all columns.
+        """
         return self._run(plans.drop_vectors(collection, bucket, column))
 
     def bucket(self, collection: str, bucket: str) -> Bucket:

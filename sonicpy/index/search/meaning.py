@@ -1,8 +1,8 @@
-"""Meaning: the vector of a query puts the first objects that words found in order; it finds none itself.
+"""Meaning: the vector of a query orders the first objects that words found; it finds none itself.
 
 The score of an object is that of the words plus the weight times its likeness: the cosine of the query's numbers and
 the object's signs. Sums are of whole numbers, so all nodes of a cluster agree. Objects without a vector get the mean of
-the others, so they stand neither before nor behind these for it. Objects behind the first `depth` keep their places.
+the others, so it moves them neither up nor down. Objects behind the first `depth` keep their places.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ class Reordered(NamedTuple):
     """The objects of words in the order of words and meaning.
 
     Attributes:
-        places: where each of them stood.
+        places: the place of each of them by words.
         scores: of each, in the new order; None: the ranking has no scores.
         likeness: of the first ones, in the new order.
     """
