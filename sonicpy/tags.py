@@ -39,7 +39,9 @@ def tag_of(tag: Any) -> str:
         normal = normalize("NFC", tag)
         if 0 < len(normal) <= TAG_BYTES_MAX and len(normal.encode()) <= TAG_BYTES_MAX:
             return normal
-    raise InvalidArgument(f"a tag is {shown(tag)}; allowed are {TAG}", "invalid_meta_value", f"TAGS[{shown(tag)}]")
+    raise InvalidArgument(
+        f"tags is a list with {shown(tag)}; allowed are tags of {TAG}", "invalid_meta_value", f"TAGS[{shown(tag)}]"
+    )
 
 
 def tags_of(tags: Any) -> list[str]:
@@ -53,7 +55,7 @@ def tags_of(tags: Any) -> list[str]:
     found = sorted({tag_of(tag) for tag in tags}, key=str.encode)
     if len(found) > TAGS_MAX:
         raise InvalidArgument(
-            f"tags holds {len(found)} tags; allowed are {TAGS_MAX} for an object",
+            f"tags is a list of {len(found)} tags; allowed are up to {TAGS_MAX}",
             "invalid_meta_value",
             f"TAGS, at most {TAGS_MAX}",
         )

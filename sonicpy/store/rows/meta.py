@@ -13,7 +13,6 @@ from typing import Any, Generic, TypeVar
 from sonicpy._native.varint import DamagedBytes, pack_varints, unpack_varints
 from sonicpy.errors import StoreDamaged, StoreError
 from sonicpy.store.disk.transaction import META, Transaction
-from sonicpy.store.rows.keys import BUCKET_MAX
 from sonicpy.store.rows.uses import KNOWN, check_known, unknown
 
 Value = TypeVar("Value")
@@ -252,9 +251,7 @@ def read_position(transaction: Transaction) -> int:
 
 
 def take_bucket_id(transaction: Transaction) -> int:
-    """Return the id of a new bucket, which no other bucket gets. Raises OverflowError if there is none left."""
+    """Return the id of a new bucket, which no other bucket gets."""
     number = NEXT_BUCKET.read(transaction) or 0
-    if number > BUCKET_MAX:
-        raise OverflowError(f"the store has used up its {BUCKET_MAX + 1} numbers of buckets")
     NEXT_BUCKET.write(transaction, number + 1)
     return number
