@@ -8,7 +8,7 @@ from sonicpy._native.digest import digest_of, normal_text
 from sonicpy._native.ids import SAMPLED_NAMES, is_sampled, push_names
 from sonicpy._native.terms import Terms
 from sonicpy.api.counted import need_no
-from sonicpy.arguments import language_of, not_unicode, text_of
+from sonicpy.arguments import language_of, not_unicode, nothing_to_tag, text_of
 from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.ids import ObjectName, check_collection, check_names, object_name
 from sonicpy.index.ingest.exported import OTHER_KEYS
@@ -245,7 +245,7 @@ class Changing:
         """
         oid = self._engine.known_name(collection, bucket, object)
         if tags is None and values is None:
-            raise InvalidArgument("tag is called without tags and values; give one of them, or both", "invalid_format")
+            raise nothing_to_tag()
         return self._engine.apply(
             ChangeFields(collection, bucket, oid, FieldMode.ADD, self._fields("", tags, values, None))
         )
