@@ -183,6 +183,15 @@ class FlushO(NamedTuple):
     object: str
 
 
+class FlushPassing(NamedTuple):
+    """Erase the objects of a bucket that pass a filter."""
+
+    collection: str
+    bucket: str
+    filter: str | None
+    """None is refused."""
+
+
 class Trigger(NamedTuple):
     """Start maintenance: `action` is a key of ACTIONS, `argument` the path that backup and restore take."""
 
@@ -247,6 +256,7 @@ Command = (
     | Stats
     | Verify
     | CountFacets
+    | FlushPassing
 )
 """The commands that a session leaves to the server."""
 

@@ -20,7 +20,8 @@ from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport, Shape, read_ro
 from sonicpy.api.shown_names import user_names
 from sonicpy.arguments import path_of, switch_of
 from sonicpy.errors import GraphError, InvalidArgument, StoreError
-from sonicpy.ids import Scope, check_collection, check_names, shown
+from sonicpy.filters.grammar import filter_text
+from sonicpy.ids import ObjectName, Scope, check_collection, check_names, shown
 from sonicpy.index.answers import Answers
 from sonicpy.index.changing import Changing
 from sonicpy.index.engine import Engine
@@ -33,6 +34,7 @@ from sonicpy.index.report.export import ExportedObject
 from sonicpy.index.report.stats import Figures
 from sonicpy.index.report.term_stats import ObjectStats, TermStats
 from sonicpy.index.search.answer_cache import AnswerCache
+from sonicpy.search import FilterLike
 from sonicpy.store.changing.mutations import RulesDiffer
 
 logger = logging.getLogger(__name__)
@@ -75,6 +77,31 @@ class Index(Answers, Listing, Changing):
     _engine_class: Callable[..., Engine] = Engine
     read_only = False
     """Whether changes are refused; see `sonicpy.open`."""
+
+    def flush(
+        self,
+        collection: str,
+        bucket: str | None = None,
+        object: ObjectName | None = None,
+        *,
+        filter: FilterLike = None,
+    ) -> int:
+        """Erase a collection, a bucket or an object; return 1 or 0 (it existed or not), or how many words it held.
+
+        Args:
+            filter: erase the objects of the bucket that meet these conditions, in one commit; return their number.
+
+        Raises like `push`, also for an object without its bucket.
+        """
+        if filter is None:
+            return super().flush(collection, bucket, object)
+        if bucket is None or object is not None:
+            raise InvalidArgument("filter is given; allowed is it with a bucket and without an object")
+        with self.batch():
+            names = self.names_passing(collection, bucket, filter_text(filter))
+            for name in names:
+                self.flush_object(collection, bucket, name)
+        return len(names)
 
     def __init__(
         self,

@@ -94,6 +94,7 @@ READ = [
     ("FLUSHC c", commands.FlushC("c"), ""),
     ("FLUSHB c b", commands.FlushB("c", "b"), ""),
     ("FLUSHO c b o", commands.FlushO("c", "b", "o"), ""),
+    ("FLUSH c b FILTER(red)", commands.FlushPassing("c", "b", "red"), ""),
     ("TRIGGER", commands.Actions(), "which actions there are"),
     ("TRIGGER consolidate", commands.Trigger("consolidate"), "no argument"),
     ("TRIGGER BackUp /Tmp/X", commands.Trigger("backup", "/Tmp/X"), "only the action may be in any case"),
@@ -164,6 +165,7 @@ REFUSED = [
     ("COUNT", "invalid_format(COUNT <collection> [<bucket> [<object>]?]?)", "too few"),
     ("COUNT a b c d", "invalid_format(COUNT <collection> [<bucket> [<object>]?]?)", "too many"),
     ("COUNTC a b", "invalid_format(COUNTC <collection>)", "too many"),
+    ("FLUSH a b", "invalid_format(FLUSH <collection> <bucket> FILTER(<conditions>))", "no filter: FLUSHB"),
     ("FLUSHO a b", "invalid_format(FLUSHO <collection> <bucket> <object>)", "too few"),
     ("TRIGGER flush", "not_found", "no such action"),
     ("TRIGGER flush x y z", "not_found", "whatever follows"),
@@ -221,7 +223,7 @@ USAGES = {
     "HELP": "HELP [<manual>]?",
     "EXPLAIN": (
         'EXPLAIN <collection> <bucket> "<terms>" [LIMIT(<count>)]? [LANG(<locale>)]? [STEM(0)]? [COMPLETE(0)]?'
-        ' [FILTER("<conditions>")]?'
+        ' [FILTER(<conditions>)]?'
     ),
     "OBJECTS": "OBJECTS <collection> <bucket> [LIMIT(<count>)]? [PREFIX(<letters>)]? [AFTER(<object>)]?"
     " [POSITION(<number>)]?",

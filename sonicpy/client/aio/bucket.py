@@ -11,7 +11,7 @@ from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport
 from sonicpy.api.shown_names import user_names
 from sonicpy.ids import ObjectName, check_bucket, check_collection
 from sonicpy.options import with_options
-from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, QueryOptions
+from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, FilterLike, QueryOptions
 
 
 class AsyncSearchable(Protocol):
@@ -87,7 +87,14 @@ class AsyncSearchable(Protocol):
         of: Counted | None = None,
     ) -> int: ...
     async def count_objects(self, collection: str, bucket: str) -> int: ...
-    async def flush(self, collection: str, bucket: str | None = None, object: ObjectName | None = None) -> int: ...
+    async def flush(
+        self,
+        collection: str,
+        bucket: str | None = None,
+        object: ObjectName | None = None,
+        *,
+        filter: FilterLike = None,
+    ) -> int: ...
     async def stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]: ...
 
 
@@ -210,9 +217,9 @@ class AsyncBucket:
         """Return how many objects the bucket holds."""
         return await self._client.count_objects(self.collection, self.bucket)
 
-    async def flush(self, object: ObjectName | None = None) -> int:
-        """Erase the bucket, or one object; see `AsyncClient.flush`."""
-        return await self._client.flush(self.collection, self.bucket, object)
+    async def flush(self, object: ObjectName | None = None, *, filter: FilterLike = None) -> int:
+        """Erase the bucket, one object, or those that pass a filter; see `AsyncClient.flush`."""
+        return await self._client.flush(self.collection, self.bucket, object, filter=filter)
 
     async def stats(self) -> dict[str, Any]:
         """Return figures about the bucket, as a dict that JSON can hold."""
