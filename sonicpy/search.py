@@ -10,7 +10,6 @@ from sonicpy.filters.sorting import facets_texts
 from sonicpy.ids import Scope
 from sonicpy.options import checked
 
-
 FilterLike = str | Mapping[str, Any] | None
 """A filter as programs give it."""
 
@@ -59,10 +58,8 @@ class Search(NamedTuple):
 
     @property
     def question(self) -> "Search":
-        """The search without its page, its filter and its order and the requested extras: searches with one question have one plan."""
-        return self._replace(
-            limit=0, offset=0, scores=False, total=False, filter=None, sort=None, after=None
-        )
+        """The search without its page, filter, order and extras: searches with one question have one plan."""
+        return self._replace(limit=0, offset=0, scores=False, total=False, filter=None, sort=None, after=None)
 
     @property
     def is_refined(self) -> bool:
@@ -106,9 +103,7 @@ class FacetSearch(NamedTuple):
     def search(self) -> Search:
         """The search whose answer is counted."""
         collection, bucket, text, _, lang, stem, complete, condition, *_ = self
-        return Search(
-            collection, bucket, text, 0, 0, lang, stem=stem, complete=complete, total=True, filter=condition
-        )
+        return Search(collection, bucket, text, 0, 0, lang, stem=stem, complete=complete, total=True, filter=condition)
 
 
 class ExplainOptions(TypedDict, total=False):

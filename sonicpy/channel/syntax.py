@@ -106,7 +106,7 @@ def parse(syntax: Syntax, line: bytes, offset: int, rules: LineRules) -> Command
 def _flush_passing(words: list[str], values: Mapping[str, Any], rules: LineRules) -> Command | SessionCommand:
     if values.get("filter") is None:
         raise CommandError("invalid_format", COMMANDS["FLUSH"].usage)
-    return commands.FlushPassing(*words, values["filter"])
+    return commands.FlushPassing(words[0], words[1], values["filter"])
 
 
 @dataclass(frozen=True, slots=True)

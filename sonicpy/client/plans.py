@@ -98,9 +98,7 @@ def pop(collection: str, bucket: str, object: ObjectName, text: str) -> CallPlan
     return sum(map(int, reply.answers))
 
 
-def flush(
-    collection: str, bucket: str | None, object: ObjectName | None, filter: FilterLike = None
-) -> CallPlan[int]:
+def flush(collection: str, bucket: str | None, object: ObjectName | None, filter: FilterLike = None) -> CallPlan[int]:
     """Plan FLUSHC, FLUSHB or FLUSHO, depending on the names given, or FLUSH with a filter."""
     if filter is not None:
         return _flush_passing(collection, bucket, object, filter)
@@ -112,9 +110,7 @@ def flush(
     return number("FLUSHO", collection, bucket, object, changes=True)
 
 
-def _flush_passing(
-    collection: str, bucket: str | None, object: ObjectName | None, filter: FilterLike
-) -> CallPlan[int]:
+def _flush_passing(collection: str, bucket: str | None, object: ObjectName | None, filter: FilterLike) -> CallPlan[int]:
     if bucket is None or object is not None:
         raise InvalidArgument("filter is given; allowed is it with a bucket and without an object")
     check_scope(collection, bucket)

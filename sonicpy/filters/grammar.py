@@ -17,7 +17,6 @@ from functools import lru_cache
 from typing import Any as AnyValue
 from typing import NamedTuple, NoReturn
 
-from sonicpy.errors import InvalidArgument
 from sonicpy.filters.conditions import (
     INT_MAX,
     INT_MIN,
@@ -26,9 +25,9 @@ from sonicpy.filters.conditions import (
     Among,
     Any,
     Condition,
+    HasTag,
     Not,
     Range,
-    HasTag,
     Within,
     literals,
 )
@@ -121,7 +120,9 @@ def _tokens(text: str) -> list[Token]:
         if found is None:
             start = at + len(text[at:]) - len(text[at:].lstrip())
             why = "a quote without an end" if text[start] == '"' else shown(text[start])
-            raise refused(f"at letter {start + 1} of the filter is {why}; allowed are words, quoted tags and conditions")
+            raise refused(
+                f"at letter {start + 1} of the filter is {why}; allowed are words, quoted tags and conditions"
+            )
         kind = found.lastgroup or ""
         tokens.append(Token(kind, _unquoted(found) if kind == "quoted" else found[kind], found.start(kind)))
         at = found.end()
@@ -262,7 +263,9 @@ class _Parser:
         self._place += 1
         unit = found[3]
         if unit is None:
-            unit = self._take().text if self._next.kind == "word" and self._next.text in UNITS else self._fail("m or km")
+            unit = (
+                self._take().text if self._next.kind == "word" and self._next.text in UNITS else self._fail("m or km")
+            )
         meters = (int(found[1]) * 1_000 + int((found[2] or "").ljust(3, "0"))) * UNITS[unit] // 1_000
         if not self._takes_word("OF"):
             self._fail("OF")

@@ -108,7 +108,9 @@ def parse_ranges(text: str) -> tuple[Facet, ...]:
         name, colon, numbers = part.partition(":")
         bounds = [number.strip() for number in numbers.split(",")]
         if not colon or not name.strip() or not all(NUMBER.fullmatch(bound) for bound in bounds):
-            raise refused(f"ranges is {shown(text)}; allowed are names of values with bounds, such as price: 0,1000,5000")
+            raise refused(
+                f"ranges is {shown(text)}; allowed are names of values with bounds, such as price: 0,1000,5000"
+            )
         found.append(_facet(name.strip(), [int(bound) for bound in bounds]))
     return _bounded(found)
 

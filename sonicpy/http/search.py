@@ -251,8 +251,10 @@ class SearchOperations:
 def hits_json(hits: Hits, facets: FacetsJson | None = None) -> HitsJson:
     """Return the JSON of hits, and of the facets that were counted with them."""
     found = [HitJson.model_construct(object=name, score=score) for name, score in hits.pairs()]
-    counted = {} if facets is None else {"facets": facets}
-    return HitsJson.model_construct(hits=found, total=hits.total, whole=hits.whole, **counted)
+    made = HitsJson.model_construct(hits=found, total=hits.total, whole=hits.whole)
+    if facets is not None:  # else the answer has no such key
+        made.facets = facets
+    return made
 
 
 def marked_html(shown: Shown, explained: Explanation) -> Shown:

@@ -98,9 +98,7 @@ class SpreadParts(Answers):
             place = None if behind is None else place_by_age(lexicon.reader, *behind)
             return sorted_rows(self._wanted(lexicon.reader, plan), asked, place)
 
-    def spread_place(
-        self, collection: str, bucket: str, name: str, sort: str
-    ) -> tuple[int | None, float, str] | None:
+    def spread_place(self, collection: str, bucket: str, name: str, sort: str) -> tuple[int | None, float, str] | None:
         """Return the key, the age and the name of an object in an order; None: this part has no such object."""
         with self._engine.read_words(collection, bucket) as lexicon:
             found = None if lexicon is None else place_of(lexicon.reader, name, parse_sort(sort))

@@ -25,7 +25,16 @@ from sonicpy.client.servers import Servers
 from sonicpy.errors import NotOffered, SonicError
 from sonicpy.ids import ObjectName
 from sonicpy.options import with_options
-from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, FilterLike, QueryOptions, asked, facets_asked, joined
+from sonicpy.search import (
+    ExplainOptions,
+    FacetOptions,
+    FacetsLike,
+    FilterLike,
+    QueryOptions,
+    asked,
+    facets_asked,
+    joined,
+)
 
 
 class AsyncClient:
@@ -192,9 +201,7 @@ class AsyncClient:
         return await self._run(plans.query_with_facets(search, joined(search, facets)))
 
     @with_options("FACETS")
-    async def facets(
-        self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]
-    ) -> Facets:
+    async def facets(self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
         """Return how many of the objects that match a text hold each tag, or have a value in each range."""
         return await self._run(plans.facets(facets_asked(collection, bucket, text, options)))
 

@@ -17,8 +17,8 @@ from sonicpy.channel.commands import (
     Command,
     Count,
     CountB,
-    CountFacets,
     CountC,
+    CountFacets,
     CountO,
     Exists,
     Explain,
@@ -185,7 +185,9 @@ class NodeService(BaseService):
     def _is_work(self, command: Any) -> bool:
         """Return whether a command is long work by itself, as opposed to waiting for silent brokers or nodes."""
         is_count = isinstance(command, CountC) or (isinstance(command, Count) and command.object is None)
-        return isinstance(command, Verify | Trigger | FlushPassing) or (is_count and command.collection in self.node.places.spread)
+        return isinstance(command, Verify | Trigger | FlushPassing) or (
+            is_count and command.collection in self.node.places.spread
+        )
 
     async def _execute(self, command: Command) -> bytes:
         if isinstance(command, Push):
@@ -236,7 +238,7 @@ class NodeService(BaseService):
         return await self._ask(command)
 
     async def _flush_passing(self, collection: str, bucket: str, filter: str) -> int:
-        """Erase the objects that pass a filter, one after the other, once all names are settled; return their number."""
+        """Erase the objects that pass a filter, one by one, once all names are known; return their number."""
         names: list[str] = []
         page = Query(collection, bucket, "", NAMED_MAX, 0, None, filter=filter, sort=NEWEST)
         while found := (await self._execute(page)).decode().splitlines()[1].split()[3:]:

@@ -7,7 +7,7 @@ from sonicpy._native.mask import Bits, settled
 from sonicpy._native.ordered import count_ranges
 from sonicpy._native.term_mask import count_each, lists_of
 from sonicpy.api.facets import Facets, RangeCount, in_order, merged, most_first
-from sonicpy.filters.conditions import All, Any, Condition, Not, HasTag, clauses, literals
+from sonicpy.filters.conditions import All, Any, Condition, HasTag, Not, clauses, literals
 from sonicpy.filters.sorting import Facet
 from sonicpy.index.search.refine import Wanted
 from sonicpy.store.views.bucket_reader import BucketReader
@@ -104,4 +104,3 @@ def _count_values(reader: BucketReader, facet: Facet, among: Bits) -> list[Range
     counts = count_ranges(among, columns.windows(column), bounds)
     lows, highs = [None, *bounds], [*bounds, None]
     return in_order({(low, high): count for low, high, count in zip(lows, highs, counts, strict=True) if count})
-

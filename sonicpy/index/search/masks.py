@@ -6,7 +6,7 @@ from sonicpy._native.column_mask import InRange, Near, OneOf
 from sonicpy._native.mask import Alive, AllOf, AnyOf, Bits, Mask, NotIn
 from sonicpy._native.query_state import QueryState
 from sonicpy._native.term_mask import Holders, lists_of
-from sonicpy.filters.conditions import All, Among, Any, Condition, Not, Range, HasTag, Within, literals
+from sonicpy.filters.conditions import All, Among, Any, Condition, HasTag, Not, Range, Within, literals
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.values import pack_point
 

@@ -50,7 +50,13 @@ PLANNERS: dict[str, Planner] = {"bm25": plan_bm25, "newest": plan_newest}
 
 
 def carry_out(
-    lexicon: Lexicon, terms: Terms, config: Config, matching: Matching | None, wanted: int, *, total: bool = False,
+    lexicon: Lexicon,
+    terms: Terms,
+    config: Config,
+    matching: Matching | None,
+    wanted: int,
+    *,
+    total: bool = False,
     mask: Mask | None = None,
 ) -> tuple[Plan, Part | SonicPart]:
     """Return the plan of a query, and its best `wanted` objects in a bucket, with the number of all if `total`.
