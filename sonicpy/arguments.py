@@ -37,6 +37,11 @@ def nothing_behind(bucket: str, object: str) -> InvalidArgument:
     )
 
 
+def nothing_to_tag() -> InvalidArgument:
+    """Return the error for a change of tags and values that gives neither."""
+    return InvalidArgument("tags is None, and so is values; allowed are one of them, or both", "invalid_format")
+
+
 def text_of(argument: str, value: Any) -> str:
     """Return a text."""
     if isinstance(value, str):

@@ -1,6 +1,6 @@
 """Tags of objects: their rules, and how they are written in commands and filters: TAGS(red,"Ben & Jerry's").
 
-The tags of a list are parted by commas, perhaps with blanks behind them. A tag stands in quotes, in which \\" is a
+The tags of a list are parted by commas, perhaps with blanks behind them. A tag is in quotes, in which \\" is a
 quote and \\\\ a backslash, unless it is letters, digits, `_ - . : /`, and no word of filters.
 """
 
@@ -18,7 +18,7 @@ TAG_BYTES_MAX: Final = 128
 TAG: Final = f"1 to {TAG_BYTES_MAX} bytes of UTF-8 without control characters"
 
 GRAMMAR_WORDS: Final = frozenset(("AND", "OR", "NOT", "IN", "HAS", "WITHIN", "OF"))
-"""Words of filters: a tag that reads so stands in quotes."""
+"""Words of filters: a tag that reads so is written in quotes."""
 
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PLAIN = re.compile(r"[\w\-.:/]+\Z")
@@ -39,7 +39,9 @@ def tag_of(tag: Any) -> str:
         normal = normalize("NFC", tag)
         if 0 < len(normal) <= TAG_BYTES_MAX and len(normal.encode()) <= TAG_BYTES_MAX:
             return normal
-    raise InvalidArgument(f"a tag is {shown(tag)}; allowed are {TAG}", "invalid_meta_value", f"TAGS[{shown(tag)}]")
+    raise InvalidArgument(
+        f"tags is a list with {shown(tag)}; allowed are tags of {TAG}", "invalid_meta_value", f"TAGS[{shown(tag)}]"
+    )
 
 
 def tags_of(tags: Any) -> list[str]:
@@ -53,7 +55,7 @@ def tags_of(tags: Any) -> list[str]:
     found = sorted({tag_of(tag) for tag in tags}, key=str.encode)
     if len(found) > TAGS_MAX:
         raise InvalidArgument(
-            f"tags holds {len(found)} tags; allowed are {TAGS_MAX} for an object",
+            f"tags is a list of {len(found)} tags; allowed are up to {TAGS_MAX}",
             "invalid_meta_value",
             f"TAGS, at most {TAGS_MAX}",
         )
@@ -61,7 +63,7 @@ def tags_of(tags: Any) -> list[str]:
 
 
 def is_plain(tag: str) -> bool:
-    """Return whether a tag may stand without quotes in a command or a filter."""
+    """Return whether commands and filters write a tag without quotes."""
     return _PLAIN.match(tag) is not None and tag not in GRAMMAR_WORDS
 
 

@@ -76,7 +76,9 @@ def name_of(name: Any) -> str:
     if isinstance(name, str) and NAME.match(name):
         return name
     raise InvalidArgument(
-        f"the name of a value is {shown(name)}; allowed are {NAME_RULE}", "invalid_meta_value", f"SET[{shown(name)}]"
+        f"values is a dict with the name {shown(name)}; allowed are {NAME_RULE}",
+        "invalid_meta_value",
+        f"SET[{shown(name)}]",
     )
 
 
@@ -100,7 +102,7 @@ def values_of(values: Any) -> dict[str, Value]:
 def too_many(names: Any) -> InvalidArgument:
     """Return the error for a bucket that would have more names of values than it may."""
     return InvalidArgument(
-        f"values has the names {', '.join(sorted(names))}; a bucket has at most {VALUES_MAX}",
+        f"values is a dict with new names: the bucket would have {', '.join(sorted(names))}; allowed are {VALUES_MAX}",
         "invalid_meta_value",
         f"SET, at most {VALUES_MAX} names a bucket",
     )
@@ -114,7 +116,7 @@ def value_of(name: str, value: Any) -> Value:
         found = None
     if found is None or (found.value is not None and not VALUE_MIN <= found.value <= VALUE_MAX):
         raise InvalidArgument(
-            f"the value of {name} is {shown(value)}; allowed are {VALUE_RULE}",
+            f"values is a dict with {shown(value)} as {name}; allowed are {VALUE_RULE}",
             "invalid_meta_value",
             f"SET[{name}={shown(value)}]",
         )

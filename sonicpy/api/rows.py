@@ -135,7 +135,7 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
             yield Refused(number, parts.object, parts.reason)
             continue
         collection, bucket, oid, text, lang = parts[:5]
-        more: Tagged = {}
+        more: RowTags = {}
         try:
             name = oid if type(oid) is str else object_name(oid)
             if not are_names(collection, bucket, name):
@@ -156,14 +156,14 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
         yield Row(collection, bucket, name, text, lang, **more)
 
 
-class Tagged(TypedDict, total=False):
+class RowTags(TypedDict, total=False):
     """The tags and values of a Row."""
 
     tags: list[str]
     values: dict[str, int | str | None]
 
 
-def tagged(tags: Iterable[Any], values: Mapping[str, Any]) -> Tagged:
+def tagged(tags: Iterable[Any], values: Mapping[str, Any]) -> RowTags:
     """Return the tags and values of a row, without missing ones.
 
     Args:
@@ -173,7 +173,7 @@ def tagged(tags: Iterable[Any], values: Mapping[str, Any]) -> Tagged:
     Raises:
         InvalidArgument: a tag or a value is not allowed.
     """
-    found: Tagged = {}
+    found: RowTags = {}
     if not isinstance(values, Mapping):
         raise InvalidArgument(f"values is {shown(values)}; allowed is a dict")
     there = [one for one in tags if not is_missing(one)]

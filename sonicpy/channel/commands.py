@@ -7,6 +7,7 @@ commands, not the commands: they are tuples, so two of different types can be eq
 from enum import StrEnum
 from typing import NamedTuple
 
+from sonicpy.errors import CommandError
 from sonicpy.search import FacetSearch, Search
 
 
@@ -188,8 +189,15 @@ class FlushPassing(NamedTuple):
 
     collection: str
     bucket: str
-    filter: str | None
-    """None is refused."""
+    filter: str | None = None
+    """None: it was forgotten, see `filter_of`."""
+
+
+def filter_of(command: FlushPassing) -> str:
+    """Return the filter of a FLUSH. Raises CommandError if it was forgotten: FLUSHB erases a whole bucket."""
+    if command.filter is None:
+        raise CommandError("invalid_format", "FLUSH <collection> <bucket> FILTER(<conditions>)")
+    return command.filter
 
 
 class Trigger(NamedTuple):

@@ -20,7 +20,7 @@ from sonicpy.channel.line_buffer import LINE_MAX_BYTES
 from sonicpy.channel.meta_arguments import read_meta
 from sonicpy.errors import CommandError
 from sonicpy.langcodes import NO_LANGUAGE
-from sonicpy.options import FILTER, LIMIT_CEILING, OPTIONS, Languages, Option
+from sonicpy.options import LIMIT_CEILING, OPTIONS, Languages, Option
 
 SEARCH = frozenset({Mode.SEARCH})
 INGEST = frozenset({Mode.INGEST})
@@ -101,12 +101,6 @@ def parse(syntax: Syntax, line: bytes, offset: int, rules: LineRules) -> Command
     if not syntax.options:
         raise CommandError("invalid_format", syntax.usage)
     return syntax.build(words, read_meta(line, offset, syntax.options, rules.languages), rules)
-
-
-def _flush_passing(words: list[str], values: Mapping[str, Any], rules: LineRules) -> Command | SessionCommand:
-    if values.get("filter") is None:
-        raise CommandError("invalid_format", COMMANDS["FLUSH"].usage)
-    return commands.FlushPassing(words[0], words[1], values["filter"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,9 +255,7 @@ ROWS = (
     _row("FLUSHC", INGEST, "<collection>", commands.FlushC),
     _row("FLUSHB", INGEST, BUCKET, commands.FlushB),
     _row("FLUSHO", INGEST, OBJECT, commands.FlushO),
-    Syntax(
-        "FLUSH", INGEST, f"FLUSH {BUCKET} {FILTER.usage}", _flush_passing, 2, options={FILTER.key: FILTER}, is_ours=True
-    ),
+    _row("FLUSH", INGEST, BUCKET, commands.FlushPassing, is_ours=True),
     Syntax("TRIGGER", CONTROL, "TRIGGER [<action>]? [<data>]?", _trigger, optional_words=ANY_NUMBER),
     Syntax("INFO", CONTROL, "INFO", _always(commands.Info())),
     _row("STATS", CONTROL, "[<collection> [<bucket>]?]?", commands.Stats, optional_words=2, is_ours=True),

@@ -13,7 +13,7 @@ from sonicpy.api.counted import Counted, counted, need_no
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hit, Hits, with_facets
-from sonicpy.arguments import language_of, nothing_behind, number_of, text_of
+from sonicpy.arguments import language_of, nothing_behind, nothing_to_tag, number_of, text_of
 from sonicpy.channel.commands import Mode
 from sonicpy.client.conversation import OUR_NAME, AnswerKind, ServerInfo
 from sonicpy.client.exchange import Exchange, Reply
@@ -83,6 +83,8 @@ def tag(
 ) -> CallPlan[int]:
     """Plan TAG; the result is whether the object exists."""
     check_scope(collection, bucket)
+    if tags is None and values is None:
+        raise nothing_to_tag()
     line = f"TAG {collection} {bucket} {object_word(object)}{meta('TAG', tagging(tags, values))}"
     reply = yield Exchange(Mode.INGEST, "TAG", AnswerKind.RESULT, lambda server: [one_line(server, line)], changes=True)
     return int(reply.answers[0])

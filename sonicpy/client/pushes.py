@@ -200,8 +200,8 @@ class WaitingPushes:
         object: ObjectName,
         text: str,
         lang: str | None,
-        tags: Iterable[str] | None,
-        values: Mapping[str, Any] | None,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
     ) -> bool:
         """Append a push; return whether it is time to send the batch."""
         check_push(collection, bucket, object, text, lang)

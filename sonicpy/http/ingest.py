@@ -46,7 +46,7 @@ class IngestOperations:
         return DoneJson()
 
     async def tag(self, body: TagBody) -> TaggedJson:
-        """Change the tags or values of an object; tells whether there is one."""
+        """Change the tags or values of an object that exists."""
         names = body.collection, body.bucket, body.object
         return TaggedJson(tagged=bool(await self._backend.call("tag", *names, body.tags, values=body.values)))
 

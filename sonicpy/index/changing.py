@@ -8,8 +8,8 @@ from typing import Any, Final
 from sonicpy._native.ids import SAMPLED_NAMES, is_sampled, push_names
 from sonicpy._native.terms import Terms
 from sonicpy.api.counted import need_no
-from sonicpy.arguments import language_of, not_unicode, text_of
-from sonicpy.errors import InvalidArgument, StoreError
+from sonicpy.arguments import language_of, not_unicode, nothing_to_tag, text_of
+from sonicpy.errors import StoreError
 from sonicpy.ids import ObjectName, check_collection, check_names, object_name
 from sonicpy.index.ingest.tagged import fields_of, fields_of_export
 from sonicpy.index.ingest.terms import NO_TERMS, check_rules, packed_terms
@@ -151,7 +151,7 @@ class Changing:
         """
         oid = self._engine.known_name(collection, bucket, object)
         if tags is None and values is None:
-            raise InvalidArgument("tag is called without tags and values; give one of them, or both", "invalid_format")
+            raise nothing_to_tag()
         fields = fields_of(tags, values, compat=self._engine.is_compat)
         return self._engine.apply(ChangeFields(collection, bucket, oid, FieldMode.ADD, fields))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sonicpy.channel import replies
-from sonicpy.channel.commands import Command, FlushPassing, Info, Stats, Trigger, Verify
+from sonicpy.channel.commands import Command, FlushPassing, Info, Stats, Trigger, Verify, filter_of
 from sonicpy.channel.session import Session
 from sonicpy.config import Config
 from sonicpy.server.connections.descriptors import fits
@@ -210,8 +210,8 @@ class Service(BaseService):
                 stats = self.index.stats
                 figures = await in_thread(stats, collection, bucket)
                 return replies.json_result(figures)
-            case FlushPassing(collection, bucket, str(filter)):
-                return replies.result(await self._flush_passing(collection, bucket, filter))
+            case FlushPassing(collection, bucket):
+                return replies.result(await self._flush_passing(collection, bucket, filter_of(command)))
             case Verify():
                 return replies.json_result(await self.maintenance.verify())
             case Trigger(action="consolidate"):

@@ -165,7 +165,6 @@ REFUSED = [
     ("COUNT", "invalid_format(COUNT <collection> [<bucket> [<object>]?]?)", "too few"),
     ("COUNT a b c d", "invalid_format(COUNT <collection> [<bucket> [<object>]?]?)", "too many"),
     ("COUNTC a b", "invalid_format(COUNTC <collection>)", "too many"),
-    ("FLUSH a b", "invalid_format(FLUSH <collection> <bucket> FILTER(<conditions>))", "no filter: FLUSHB"),
     ("FLUSHO a b", "invalid_format(FLUSHO <collection> <bucket> <object>)", "too few"),
     ("TRIGGER flush", "not_found", "no such action"),
     ("TRIGGER flush x y z", "not_found", "whatever follows"),

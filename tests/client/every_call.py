@@ -39,6 +39,7 @@ OF_A_CLIENT: dict[str, Call] = {
     "restore": lambda client, folder: client.restore(folder / "kept"),
     "stats": lambda client, folder: client.stats(),
     "suggest": lambda client, folder: client.suggest(COLLECTION, BUCKET, "w"),
+    "tag": lambda client, folder: client.tag("other", BUCKET, "o", ["red", "Ben & Jerry's"], values={"price": 5}),
     "verify": lambda client, folder: client.verify(),
     "words": lambda client, folder: client.words(COLLECTION, BUCKET),
 }
@@ -55,6 +56,7 @@ OF_A_BUCKET: dict[str, Call] = {
     "query": lambda bucket, folder: bucket.query("w1x0"),
     "stats": lambda bucket, folder: bucket.stats(),
     "suggest": lambda bucket, folder: bucket.suggest("w"),
+    "tag": lambda bucket, folder: bucket.tag("o:1", values={"price": None}),
     "words": lambda bucket, folder: bucket.words(),
 }
 ELSEWHERE = {"batch", "close", "server"}

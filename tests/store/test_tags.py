@@ -274,7 +274,7 @@ def test_a_bucket_has_sixteen_names_of_values(tmp_path: Path) -> None:
         PushTerms("c", "b", "o", terms("a"), fields=((6, pack_values({name: Value(1) for name in names[:16]})),))
     )
     more = ChangeFields("c", "b", "o", 0, ((6, pack_values({names[16]: Value(2)})),))
-    with pytest.raises(InvalidArgument, match="at most 16"):
+    with pytest.raises(InvalidArgument, match="allowed are 16"):
         store.apply(more)
     store.apply(ChangeFields("c", "b", "o", 0, ((6, pack_values({names[3]: Value(None)})),)))
     assert store.apply(more) == 1, "a name without values makes room"

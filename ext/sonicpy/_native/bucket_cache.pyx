@@ -199,7 +199,7 @@ cdef class BucketCache:
             self._number += 1
 
     def kept(self, number):
-        """Return what is cached beside postings under a number, for a bucket without words; None: nothing."""
+        """Return the object that `keep` has cached under a number; None: there is none."""
         cdef PyObject *held = PyDict_GetItem(self._postings, number)
         if held != NULL:
             return <object> held
@@ -210,7 +210,7 @@ cdef class BucketCache:
         return None
 
     def keep(self, number, value not None) -> None:
-        """Cache something as `kept` returns it; a commit that names the number among rewritten lists drops it."""
+        """Cache an object for a bucket without words; a commit with the number among its rewritten lists drops it."""
         PyDict_SetItem(self._postings, number, value)
 
     def age_postings(self) -> None:

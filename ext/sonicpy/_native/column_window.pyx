@@ -5,7 +5,7 @@
             bits, one for each place; then in bits, by rising place, (value - lowest) // step of each
 
 v() is a varint (varint.pxd). The step divides all differences from the lowest value: cents of round prices, seconds of
-whole days. So the lowest and the highest value stand at the beginning, and a query that looks for others skips the rest.
+whole days. So the lowest and the highest value are at the beginning, and a query that looks for others skips the rest.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE

@@ -12,7 +12,7 @@ Layouts (v = varint of varint.pxd; numbers of fixed size are little-endian):
     FLUSHC   5: collection
     fields   6: collection, bucket, oid, mode u8, then of each field id u8, v(size), bytes
     PUSH     7: as 1, v(rules) in place of the window, then the languages of the text as v(size) and ASCII
-    PUSH     9: as 7, but before the terms v(size) of all fields, and these as in 6: what the object gets beside the terms
+    PUSH     9: as 7, but before the terms v(size) of all fields, and these as in 6
 
     terms    v(number), then of each v(size), bytes, count u8, flags u8
 

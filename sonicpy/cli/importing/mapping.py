@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN, Tagged, tagged
+from sonicpy.api.rows import OBJECT_COLUMNS, TEXT_COLUMN, RowTags, tagged
 from sonicpy.cli.arguments import LANGUAGES
 from sonicpy.cli.importing.row_sources import SourceRow
 from sonicpy.cli.scoped import DEFAULT_BUCKET
@@ -127,7 +127,7 @@ class FieldMapping:
             return Entry(collection, bucket, oid, "", None, terms, hidden, rules, languages, **_checked(others))
         return Entry(collection, bucket, oid, self._all_texts(row), self._language(row), **self._tagged(row))
 
-    def _tagged(self, row: SourceRow) -> Tagged:
+    def _tagged(self, row: SourceRow) -> RowTags:
         """Return the tags and values of a row. Raises InvalidRow."""
         if not self.tags and not self.values:
             return {}
@@ -200,7 +200,7 @@ def _oid(row: SourceRow, name: str) -> str:
     return oid
 
 
-def _checked(others: Mapping[str, Any]) -> Tagged:
+def _checked(others: Mapping[str, Any]) -> RowTags:
     """Return the tags and values of an exported object. Raises InvalidRow."""
     try:
         return tagged([others.get("tags")], others.get("values", {}))

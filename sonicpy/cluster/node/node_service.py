@@ -37,6 +37,7 @@ from sonicpy.channel.commands import (
     Tag,
     Trigger,
     Verify,
+    filter_of,
 )
 from sonicpy.cluster.log.limits import ANSWER_S, RELAYED_S
 from sonicpy.cluster.node.merge import NAMED_MAX, merge_figures, merge_names
@@ -215,8 +216,8 @@ class NodeService(BaseService):
                 return replies.result(int(any(await self._ask_all("FlushC", collection))))
             case Tag() | Pop() | FlushB() | FlushO():
                 return replies.result(int(await self._ask(command)))
-            case FlushPassing(collection, bucket, str(filter)):
-                return replies.result(await self._flush_passing(collection, bucket, filter))
+            case FlushPassing(collection, bucket):
+                return replies.result(await self._flush_passing(collection, bucket, filter_of(command)))
             case Stats(str(collection), str(bucket)):
                 partition = self.node.places.partition_of(collection, bucket)
                 found = await self.node.desk.ask(partition, Question("stats", (collection, bucket)))

@@ -12,7 +12,7 @@ from sonicpy.store.rows.uses import check_known
 USES, FACTS_KEY, FIELDS_KEY = "uses", "facts", "fields"
 TERMS_KEYS = frozenset({"terms", "hidden"})
 OTHER_KEYS = frozenset({"tags", "values"})
-"""What a line of an object may hold beside its terms."""
+"""Keys of an object beside those of its terms."""
 
 
 def is_head(row: Mapping[str, Any]) -> bool:
@@ -49,7 +49,7 @@ def terms_of(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def others_of(held: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an object holds beside its terms, by name, from the part of its row that `terms_of` returns."""
+    """Return the tags and values of an object from the part of its row that `terms_of` returns."""
     return {name: held[name] for name in OTHER_KEYS & held.keys()}
 
 

@@ -29,7 +29,7 @@ class PushTerms(NamedTuple):
     Attributes:
         window: a number of the record's format, which has no effect.
         rules: by which the text was cut: those of the bucket, which a new bucket gets.
-        fields: what the object gets behind the terms.
+        fields: of the object, carried out behind the terms.
     """
 
     collection: str

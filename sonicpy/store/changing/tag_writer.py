@@ -10,7 +10,7 @@ from sonicpy._native.terms import Terms
 from sonicpy.store.disk.transaction import TAGS
 from sonicpy.store.rows import uses
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.keys import TAGS_MARK, VALUES_MARK, tag_key
+from sonicpy.store.rows.keys import TAGS_MARK, tag_key
 from sonicpy.store.rows.numbered_terms import drop_terms
 from sonicpy.store.rows.tag_counts import TAG_COUNTS, TagCounts, pack_tag_counts, unpack_tag_counts
 from sonicpy.store.rows.word_rows import stored_words
@@ -47,9 +47,6 @@ class TagWriter:
 
         Args:
             tags: sorted, without duplicates.
-
-        Raises:
-            OverflowError: so many buckets were made that the tags of this one have no number.
         """
         row, place = self._row(iid), iid % OBJECTS_PER_TAG_ROW
         ids = row.of(place)
@@ -59,8 +56,6 @@ class TagWriter:
         new = sorted(wanted.difference(held.values()))
         if not gone and not new:
             return
-        if self._state.bucket >= VALUES_MARK:
-            raise OverflowError(f"bucket {self._state.bucket} cannot have tags: import it into another folder")
         self._view.require(uses.TAGS)
         self._view.touch(self._number)
         counts = unpack_tag_counts(self._view.fact(self._state.bucket, TAG_COUNTS))

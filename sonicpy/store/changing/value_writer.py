@@ -69,7 +69,7 @@ class ValueWriter:
     def _free_column(self) -> int | None:
         """Return the number for a new column; None: there is none."""
         number = number_of(self._columns, "")
-        if number is None and len(self._columns) < COLUMNS_MAX and self._bucket < VALUES_MARK:
+        if number is None and len(self._columns) < COLUMNS_MAX:
             number = len(self._columns)
         return number
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 HEAD = Struct("<BI")
 OF_OBJECTS = frozenset((TAG_COUNTS, COLUMN_NAMES))
-"""Kinds that follow from what objects hold."""
+"""Kinds that follow from the tags and values of objects."""
 KEY_BYTES = 5
 """Of a bucket and a kind."""
 

@@ -60,11 +60,11 @@ __all__ = [
     "word_key",
 ]
 
-BUCKET_MAX = 0xFFFFFFFF
 TAGS_MARK = 1 << 31
-"""What the number of the rows of tags has more than that of their bucket."""
+"""The number of the rows of tags is that of their bucket and this bit."""
 VALUES_MARK = 1 << 30
-"""The same of the number under which values are cached; no row has it."""
+"""The bit of the number under which values are cached; no row has it."""
+BUCKET_MAX = VALUES_MARK - 1
 TERM_KEY_BYTES = 9
 """Bytes of the bucket and the term in the keys of `postings` and `impacts`."""
 

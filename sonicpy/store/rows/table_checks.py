@@ -3,7 +3,10 @@
 from collections.abc import Iterator
 
 from sonicpy.store.disk.transaction import TABLE_NAMES, Transaction
-from sonicpy.store.rows.keys import BUCKET_MAX, bucket_key, bucket_of
+from sonicpy.store.rows.keys import bucket_key, bucket_of
+
+NUMBER_MAX = 0xFFFFFFFF
+"""Of a bucket or its tags, in a key."""
 
 
 def miscounted_tables(transaction: Transaction) -> Iterator[str]:
@@ -25,4 +28,4 @@ def buckets_in(transaction: Transaction, table: int) -> Iterator[int]:
     while row is not None:
         bucket = bucket_of(row[0])
         yield bucket
-        row = transaction.first(table, bucket_key(bucket + 1)) if bucket < BUCKET_MAX else None
+        row = transaction.first(table, bucket_key(bucket + 1)) if bucket < NUMBER_MAX else None

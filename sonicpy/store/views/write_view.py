@@ -35,7 +35,7 @@ from sonicpy.store.disk.why import Why
 from sonicpy.store.rows import bucket_rules, uses
 from sonicpy.store.rows.bucket_state import BucketState
 from sonicpy.store.rows.changes import Touched
-from sonicpy.store.rows.keys import TAGS_MARK, bucket_of, fact_key, length_key, object_key, scope_key
+from sonicpy.store.rows.keys import BUCKET_MAX, TAGS_MARK, bucket_of, fact_key, length_key, object_key, scope_key
 from sonicpy.store.rows.known_pending import KnownPending
 from sonicpy.store.rows.language_counts import LANGUAGES, add_languages
 from sonicpy.store.rows.lengths import OBJECTS_PER_ROW, Lengths, read_lengths
@@ -156,7 +156,10 @@ class WriteView(View):
         state = self.bucket(collection, bucket)
         scope = (collection, bucket)
         if state is None:
-            state = self._states[scope] = BucketState(take_bucket_id(self.transaction))
+            number = take_bucket_id(self.transaction)
+            if number > BUCKET_MAX:
+                raise OverflowError(f"the store has used up its {BUCKET_MAX + 1} numbers of buckets")
+            state = self._states[scope] = BucketState(number)
             self.transaction.put(BUCKETS, bucket_key(state.bucket), scope_key(collection, bucket))
             self.transaction.put(SCOPES, scope_key(collection, bucket), state.pack())
             if rules != FIRST:
