@@ -360,20 +360,20 @@ VALUES = Option(
 )  # fmt: skip
 
 FILTER = Option(
-    "filter", Spec(filter_text), None, 'FILTER("<conditions>")',
+    "filter", Spec(filter_text), None, "FILTER(<conditions>)",
     "only objects whose tags and values meet the conditions", is_ours=True,
 )  # fmt: skip
 SORT = Option(
-    "sort", Spec(sort_text), None, 'SORT("<order>")',
+    "sort", Spec(sort_text), None, "SORT(<order>)",
     "`score` (default), `newest`, a name of values such as `price`, `-price` for the highest first, or "
     "`distance place 47.21,-1.55`", is_ours=True,
 )  # fmt: skip
 OF = Option(
-    "of", Spec(of_text), None, 'OF("<tags>")', "count the tags that begin so, such as `size:*, color:*`; `*`: all",
+    "of", Spec(of_text), None, "OF(<tags>)", "count the tags that begin so, such as `size:*, color:*`; `*`: all",
     is_ours=True,
 )  # fmt: skip
 RANGES = Option(
-    "ranges", Spec(ranges_text), None, 'RANGES("<bounds>")',
+    "ranges", Spec(ranges_text), None, "RANGES(<bounds>)",
     "count values by ranges, such as `price: 0,1000,5000; time: 0`", is_ours=True,
 )  # fmt: skip
 APART = Option(
@@ -435,6 +435,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     "PUSH": (LANG, VECTOR._replace(kind=VectorBits(), sentence="bits of vectors of the object"), TAGS, VALUES),
     "UPSERT": (LANG, MORE, VECTOR._replace(kind=VectorBits(), sentence="bits of vectors of the object"), TAGS, VALUES),
     "TAG": (TAGS, VALUES),
+    "FLUSH": (FILTER,),
     "FACETS": (
         PAGE._replace(sentence="at most this many tags of each beginning"),
         LANG,

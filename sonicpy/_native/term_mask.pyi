@@ -1,12 +1,17 @@
+from typing import Protocol
+
 from sonicpy._native.length_masks import LengthMasks
 from sonicpy._native.mask import Bits, Mask
 from sonicpy._native.query_state import QueryState
 from sonicpy._native.stored_postings import StoredPostings
-from sonicpy.store.views.bucket_reader import BucketReader
+from sonicpy.store.disk.transaction import StoredRow
 
 class Holders(Mask):
     def __init__(self, windows: int, query: QueryState, number: int) -> None: ...
 
-def lists_of(reader: BucketReader, lists: list[list[StoredPostings]], lengths: LengthMasks) -> QueryState: ...
+class ReadsBlocks(Protocol):
+    def read_blocks(self, keys: list[bytes]) -> list[StoredRow]: ...
+
+def lists_of(reader: ReadsBlocks, lists: list[list[StoredPostings]], lengths: LengthMasks) -> QueryState: ...
 def matching(query: QueryState) -> Bits: ...
 def count_each(query: QueryState, among: Bits) -> list[int]: ...

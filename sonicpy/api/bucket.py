@@ -11,7 +11,7 @@ from sonicpy.api.shown_names import user_names
 from sonicpy.errors import SonicError
 from sonicpy.ids import ObjectName, check_bucket, check_collection
 from sonicpy.options import with_options
-from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, QueryOptions
+from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, FilterLike, QueryOptions
 from sonicpy.vectors import Vector
 
 if TYPE_CHECKING:
@@ -100,7 +100,14 @@ class Searchable(Protocol):
         of: Counted | None = None,
     ) -> int: ...
     def count_objects(self, collection: str, bucket: str) -> int: ...
-    def flush(self, collection: str, bucket: str | None = None, object: ObjectName | None = None) -> int: ...
+    def flush(
+        self,
+        collection: str,
+        bucket: str | None = None,
+        object: ObjectName | None = None,
+        *,
+        filter: FilterLike = None,
+    ) -> int: ...
     def stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]: ...
 
 
@@ -230,9 +237,9 @@ class Bucket:
         """Return the number of objects, as `len` does."""
         return self._index.count_objects(self.collection, self.bucket)
 
-    def flush(self, object: ObjectName | None = None) -> int:
-        """Erase the bucket, or one object; see `Index.flush`."""
-        return self._index.flush(self.collection, self.bucket, object)
+    def flush(self, object: ObjectName | None = None, *, filter: FilterLike = None) -> int:
+        """Erase the bucket, one object, or those that pass a filter; see `Index.flush`."""
+        return self._index.flush(self.collection, self.bucket, object, filter=filter)
 
     def stats(self) -> dict[str, Any]:
         """Return the figures of the bucket, as a dict for JSON; see `Index.stats`."""

@@ -10,12 +10,12 @@ class RangeCount(NamedTuple):
 
     Attributes:
         low, high: None: no bound.
-        count: of objects.
+        objects: their number.
     """
 
     low: int | None
     high: int | None
-    count: int
+    objects: int
 
 
 class Facets(NamedTuple):

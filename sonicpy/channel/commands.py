@@ -7,6 +7,7 @@ commands, not the commands: they are tuples, so two of different types can be eq
 from enum import StrEnum
 from typing import NamedTuple
 
+from sonicpy.errors import CommandError
 from sonicpy.search import FacetSearch, Search
 
 
@@ -217,6 +218,22 @@ class FlushV(NamedTuple):
     column: str = ""
 
 
+class FlushPassing(NamedTuple):
+    """Erase the objects of a bucket that pass a filter."""
+
+    collection: str
+    bucket: str
+    filter: str | None = None
+    """None: it was forgotten, see `filter_of`."""
+
+
+def filter_of(command: FlushPassing) -> str:
+    """Return the filter of a FLUSH. Raises CommandError if it was forgotten: FLUSHB erases a whole bucket."""
+    if command.filter is None:
+        raise CommandError("invalid_format", "FLUSH <collection> <bucket> FILTER(<conditions>)")
+    return command.filter
+
+
 class Trigger(NamedTuple):
     """Start maintenance: `action` is a key of ACTIONS, `argument` the path that backup and restore take."""
 
@@ -283,6 +300,7 @@ Command = (
     | Upsert
     | FlushV
     | CountFacets
+    | FlushPassing
 )
 """The commands that a session leaves to the server."""
 

@@ -257,6 +257,7 @@ ROWS = (
     _row("FLUSHB", INGEST, BUCKET, commands.FlushB),
     _row("FLUSHO", INGEST, OBJECT, commands.FlushO),
     _row("FLUSHV", INGEST, f"{BUCKET} [<column>]?", commands.FlushV, optional_words=1, is_ours=True),
+    _row("FLUSH", INGEST, BUCKET, commands.FlushPassing, is_ours=True),
     Syntax("TRIGGER", CONTROL, "TRIGGER [<action>]? [<data>]?", _trigger, optional_words=ANY_NUMBER),
     Syntax("INFO", CONTROL, "INFO", _always(commands.Info())),
     _row("STATS", CONTROL, "[<collection> [<bucket>]?]?", commands.Stats, optional_words=2, is_ours=True),

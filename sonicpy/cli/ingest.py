@@ -65,6 +65,7 @@ def add_verbs(verbs: Verbs) -> None:
     parser.set_defaults(run=pop)
     parser = verbs.add_parser("flush", description=FLUSH, epilog="example: sonicpy flush messages default")
     add_names(parser)
+    parser.add_argument("--filter", metavar="TEXT", help="erase the objects of a bucket that meet these conditions")
     add_target_flags(parser)
     parser.set_defaults(run=flush)
 
@@ -145,6 +146,6 @@ def pop(arguments: argparse.Namespace) -> int:
 def flush(arguments: argparse.Namespace) -> int:
     """Erase the named collection, bucket or object, and print the count. Raises SonicError if that fails."""
     with open_target(arguments, Purpose.WRITE) as index:
-        count = index.flush(arguments.collection, arguments.bucket, arguments.object)
+        count = index.flush(arguments.collection, arguments.bucket, arguments.object, filter=arguments.filter)
     show(arguments, {"flushed": count}, str(count))
     return 0

@@ -33,9 +33,10 @@ from sonicpy.client.lines import (
     upsert_lines,
 )
 from sonicpy.errors import CommandError, InvalidArgument, NotOffered
+from sonicpy.filters.grammar import filter_text
 from sonicpy.ids import ObjectName, check_collection, shown
 from sonicpy.options import LIMIT_CEILING
-from sonicpy.search import FacetSearch, Search
+from sonicpy.search import FacetSearch, FilterLike, Search
 from sonicpy.vectors import COLUMN, Vector, bits_of
 
 Value = TypeVar("Value")
@@ -113,8 +114,10 @@ def pop(collection: str, bucket: str, object: ObjectName, text: str) -> CallPlan
     return sum(map(int, reply.answers))
 
 
-def flush(collection: str, bucket: str | None, object: ObjectName | None) -> CallPlan[int]:
-    """Plan FLUSHC, FLUSHB or FLUSHO, depending on the names given."""
+def flush(collection: str, bucket: str | None, object: ObjectName | None, filter: FilterLike = None) -> CallPlan[int]:
+    """Plan FLUSHC, FLUSHB or FLUSHO, depending on the names given, or FLUSH with a filter."""
+    if filter is not None:
+        return _flush_passing(collection, bucket, object, filter)
     if bucket is None:
         need_no(object)
         return number("FLUSHC", collection, changes=True)
@@ -131,6 +134,17 @@ def drop_vectors(collection: str, bucket: str, column: str) -> CallPlan[int]:
         raise InvalidArgument(f"column is {name!r}; allowed is the name of a column of vectors")
     line = f"FLUSHV {collection} {bucket} {name}".rstrip()
     reply = yield Exchange(Mode.INGEST, "FLUSHV", AnswerKind.RESULT, lambda server: [line], changes=True)
+    return int(reply.answers[0])
+
+
+def _flush_passing(collection: str, bucket: str | None, object: ObjectName | None, filter: FilterLike) -> CallPlan[int]:
+    if bucket is None or object is not None:
+        raise InvalidArgument("filter is given; allowed is it with a bucket and without an object")
+    check_scope(collection, bucket)
+    line = f"FLUSH {collection} {bucket}{meta('FLUSH', {'filter': filter_text(filter)})}"
+    reply = yield Exchange(
+        Mode.INGEST, "FLUSH", AnswerKind.RESULT, lambda server: [one_line(server, line)], changes=True
+    )
     return int(reply.answers[0])
 
 

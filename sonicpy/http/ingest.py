@@ -63,8 +63,9 @@ class IngestOperations:
         )
 
     async def flush(self, body: FlushBody) -> RemovedJson:
-        """Erase a collection, a bucket or an object."""
-        return RemovedJson(removed=await self._backend.call("flush", body.collection, body.bucket, body.object))
+        """Erase a collection, a bucket, an object, or the objects of a bucket that pass a filter."""
+        names = body.collection, body.bucket, body.object
+        return RemovedJson(removed=await self._backend.call("flush", *names, filter=body.filter))
 
     async def bulk(self, request: Request, upsert: bool = False) -> BulkJson:  # noqa: FBT001, FBT002 - of the address
         """Push many rows in one request, a JSON object with the keys of push a line. The body may be of any length.

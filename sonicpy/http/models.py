@@ -357,6 +357,7 @@ class FlushBody(Strict):
     collection: FieldOfName
     bucket: FieldOfName | None = None
     object: FieldOfObject | None = None
+    filter: str | None = Field(default=None, max_length=QUERY_TEXT_MAX, description="of the objects of a bucket")
 
 
 class FolderBody(Strict):

@@ -8,6 +8,7 @@ from sonicpy.api.counted import Counted, counted
 from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits, with_facets
 from sonicpy.arguments import language_of, not_unicode, number_of, text_of
+from sonicpy.filters.grammar import parse
 from sonicpy.filters.sorting import facets_of
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.ingest.given_vectors import Embed, embedded_question
@@ -16,8 +17,9 @@ from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
 from sonicpy.index.search.faceting import count_facets, no_facets
 from sonicpy.index.search.fitting import counted_in, suggest_fitting
 from sonicpy.index.search.lexicon import Lexicon
+from sonicpy.index.search.masks import everybody
 from sonicpy.index.search.query import query, query_hits
-from sonicpy.index.search.refine import condition_of, wanted_of
+from sonicpy.index.search.refine import check_ranking, condition_of, wanted_of
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.index.search.web_syntax import wanted_text
 from sonicpy.index.texts import TextReader, check_scope
@@ -99,6 +101,26 @@ class Answers(TextReader):
                 return no_facets(facets)
             condition = condition_of(asked.filter)
             return count_facets(wanted, condition, facets, apart=asked.apart, limit=asked.limit)
+
+    def names_passing(
+        self, collection: str, bucket: str, filter: str, *, limit: int | None = None, after: str | None = None
+    ) -> list[str]:
+        """Return the names of the objects of a bucket that pass a filter, the newest first.
+
+        Args:
+            limit: maximum of names; None: all.
+            after: only objects behind this one; None: from the newest on.
+        """
+        check_scope(Search(collection, bucket, "", 0, 0, None))
+        check_ranking(self.config)
+        with self._engine.read_words(collection, bucket) as lexicon:
+            if lexicon is None:
+                return []
+            reader = lexicon.reader
+            behind = None if after is None else reader.number_of(after)
+            below = reader.state.next_iid if behind is None else behind
+            found = everybody(reader, parse(filter))
+            return reader.oids(found.newest(reader.state.next_iid if limit is None else limit, below))
 
     def find_hits(self, search: Search) -> Hits:
         """Return the answer to a search. Raises like `query`."""

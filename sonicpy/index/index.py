@@ -19,7 +19,8 @@ from sonicpy.api.columns import TEXT_COLUMN
 from sonicpy.api.shown_names import user_names
 from sonicpy.arguments import path_of, switch_of
 from sonicpy.errors import GraphError, InvalidArgument, StoreError
-from sonicpy.ids import Scope, check_collection, check_names, shown
+from sonicpy.filters.grammar import filter_text
+from sonicpy.ids import ObjectName, Scope, check_collection, check_names, shown
 from sonicpy.index.answers import Answers
 from sonicpy.index.changing import Changing
 from sonicpy.index.engine import Engine
@@ -28,6 +29,7 @@ from sonicpy.index.ingest.given_vectors import IN_COMPAT, ColumnCheck, Embed
 from sonicpy.index.listing import Listing
 from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.search.answer_cache import AnswerCache
+from sonicpy.search import FilterLike
 from sonicpy.index.text_digests import TextDigests
 from sonicpy.store.changing.mutations import AnyPush, RulesDiffer
 
@@ -81,6 +83,31 @@ class Index(Answers, Listing, Changing, TextDigests):
     _engine_class: Callable[..., Engine] = Engine
     read_only = False
     """Whether changes are refused; see `sonicpy.open`."""
+
+    def flush(
+        self,
+        collection: str,
+        bucket: str | None = None,
+        object: ObjectName | None = None,
+        *,
+        filter: FilterLike = None,
+    ) -> int:
+        """Erase a collection, a bucket or an object; return 1 or 0 (it existed or not), or how many words it held.
+
+        Args:
+            filter: erase the objects of the bucket that meet these conditions, in one commit; return their number.
+
+        Raises like `push`, also for an object without its bucket.
+        """
+        if filter is None:
+            return super().flush(collection, bucket, object)
+        if bucket is None or object is not None:
+            raise InvalidArgument("filter is given; allowed is it with a bucket and without an object")
+        with self.batch():
+            names = self.names_passing(collection, bucket, filter_text(filter))
+            for name in names:
+                self.flush_object(collection, bucket, name)
+        return len(names)
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sonicpy.channel import replies
-from sonicpy.channel.commands import Command, Info, Stats, Trigger, Verify
+from sonicpy.channel.commands import Command, FlushPassing, Info, Stats, Trigger, Verify, filter_of
 from sonicpy.channel.session import Session
 from sonicpy.config import Config
 from sonicpy.server.connections.descriptors import fits
@@ -160,6 +160,11 @@ class BaseService(Serving):
         )
 
 
+NAMES_A_TURN = 1_000
+OBJECTS_A_TURN = 8
+"""Objects that a FLUSH with a filter erases between two turns: about a millisecond."""
+
+
 class Service(BaseService):
     """An index and its connections. Create it while the loop runs.
 
@@ -215,6 +220,8 @@ class Service(BaseService):
                 if collection is None and self.embedding is not None:
                     figures["texts_without_vector"] = self.embedding.without
                 return replies.json_result(figures)
+            case FlushPassing(collection, bucket):
+                return replies.result(await self._flush_passing(collection, bucket, filter_of(command)))
             case Verify():
                 return replies.json_result(await self.maintenance.verify())
             case Trigger(action="consolidate"):
@@ -238,3 +245,27 @@ class Service(BaseService):
         elif (undone := self.committer.note_turn_without_changes()) is not None:
             raise undone
         return reply
+
+    async def _flush_passing(self, collection: str, bucket: str, filter: str) -> int:
+        """Erase the objects that pass a filter, some between two turns; return their number.
+
+        All names are settled before the first one goes; the log has an erasure for each.
+        """
+        names: list[str] = []
+        while page := self.index.names_passing(
+            collection, bucket, filter, limit=NAMES_A_TURN, after=names[-1] if names else None
+        ):
+            names += page
+            await asyncio.sleep(0)
+            if len(page) < NAMES_A_TURN:
+                break
+        synced = None
+        for start in range(0, len(names), OBJECTS_A_TURN):
+            for name in names[start : start + OBJECTS_A_TURN]:
+                self.index.flush_object(collection, bucket, name)
+            synced = self.committer.seal(self)
+            await self.committer.remove()
+            await asyncio.sleep(0)
+        if synced is not None:
+            await synced
+        return len(names)

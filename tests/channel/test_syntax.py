@@ -108,6 +108,7 @@ READ = [
         commands.Query("c", "b", "x", 9, 0, None, vector="AQIDBAUGBwg=", meaning=0.25, depth=7),
         "a vector",
     ),
+    ("FLUSH c b FILTER(red)", commands.FlushPassing("c", "b", "red"), ""),
     ("TRIGGER", commands.Actions(), "which actions there are"),
     ("TRIGGER consolidate", commands.Trigger("consolidate"), "no argument"),
     ("TRIGGER BackUp /Tmp/X", commands.Trigger("backup", "/Tmp/X"), "only the action may be in any case"),
@@ -246,7 +247,7 @@ USAGES = {
         'EXPLAIN <collection> <bucket> "<terms>" [LIMIT(<count>)]? [LANG(<locale>)]? [STEM(0)]? [COMPLETE(0)]?'
         " [SYNTAX(web)]? [MATCH(<which>)]? [FUZZY(<edits>)]?"
         " [VECTOR(<column>:<base64>)]? [MEANING(<weight>)]? [DEPTH(<count>)]?"
-        ' [FILTER("<conditions>")]?'
+        ' [FILTER(<conditions>)]?'
     ),
     "OBJECTS": "OBJECTS <collection> <bucket> [LIMIT(<count>)]? [PREFIX(<letters>)]? [AFTER(<object>)]?"
     " [POSITION(<number>)]?",

@@ -148,3 +148,19 @@ def test_compat_mode_refuses(tmp_path: Path) -> None:
         ):
             with pytest.raises(InvalidArgument, match="ranking is sonic"):
                 ask()
+
+
+def test_flush_by_a_filter(tmp_path: Path) -> None:
+    chance = random.Random(5)
+    things = [some_thing(chance, age) for age in range(60)]
+    with sonicpy.open(tmp_path / "i") as index:
+        for thing in things:
+            put(index, thing)
+        gone = [thing for thing in things if "red" not in thing.tags and thing.values.get("price", 99) < 20]
+        assert index.flush("c", "b", filter="NOT red AND price < 20") == len(gone)
+        left = [thing for thing in things if thing not in gone]
+        assert index.query("c", "b", "", sort="newest", limit=99) == [thing.name for thing in reversed(left)]
+        assert index.verify() == []
+        with pytest.raises(InvalidArgument, match="with a bucket"):
+            index.flush("c", filter="red")
+        assert index.flush("c", "none", filter="red") == 0

@@ -15,7 +15,7 @@ from sonicpy._native.mask import Alive, AllOf, AnyOf, Bits, Mask, NotIn, both, i
 from sonicpy._native.ordered import best_by_value, count_ranges
 from sonicpy._native.sphere import chord_between, chord_of_meters, meters_of_chord
 from sonicpy._native.term_mask import Holders, count_each, lists_of, matching
-from tests.native.test_top_objects import WALKS, B, K1, KeptLists, Lists, answer, made_query, search
+from tests.native.test_top_objects import K1, WALKS, B, KeptLists, Lists, answer, made_query, search
 from tests.reference.top_objects import best_objects
 from tests.support.examples import examples
 
@@ -68,7 +68,9 @@ def test_a_walk_through_a_mask_finds_what_looking_at_everything_finds(seed: int,
     assert set(iids_of(matching(found), objects)) == {iid for iid, _, _ in expected}
 
 
-def random_mask(chance: random.Random, objects: int, depth: int, leaves: list[tuple[Mask, set[int]]]) -> tuple[Mask, set[int]]:
+def random_mask(
+    chance: random.Random, objects: int, depth: int, leaves: list[tuple[Mask, set[int]]]
+) -> tuple[Mask, set[int]]:
     windows, whole = windows_of(objects), set(range(objects))
     kind = chance.choice(("leaf", "all", "any", "not")) if depth else "leaf"
     if kind == "leaf":

@@ -11,7 +11,7 @@ from sonicpy.api.rows import TEXT_COLUMN, OnProgress, PushReport
 from sonicpy.api.shown_names import user_names
 from sonicpy.ids import ObjectName, check_bucket, check_collection
 from sonicpy.options import with_options
-from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, QueryOptions
+from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, FilterLike, QueryOptions
 from sonicpy.vectors import Vector
 
 
@@ -60,7 +60,10 @@ class AsyncSearchable(Protocol):
         values: Sequence[str] | Mapping[str, str] = (),
     ) -> PushReport: ...
     async def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int: ...
-    async def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits: ...
+    async def query(
+        self, collection: str, bucket: str, text: str, *, facets: FacetsLike = None, **options: Unpack[QueryOptions]
+    ) -> Hits: ...
+    async def facets(self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]) -> Facets: ...
     async def explain(
         self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]
     ) -> Explanation: ...
@@ -95,7 +98,14 @@ class AsyncSearchable(Protocol):
         of: Counted | None = None,
     ) -> int: ...
     async def count_objects(self, collection: str, bucket: str) -> int: ...
-    async def flush(self, collection: str, bucket: str | None = None, object: ObjectName | None = None) -> int: ...
+    async def flush(
+        self,
+        collection: str,
+        bucket: str | None = None,
+        object: ObjectName | None = None,
+        *,
+        filter: FilterLike = None,
+    ) -> int: ...
     async def stats(self, collection: str | None = None, bucket: str | None = None) -> dict[str, Any]: ...
 
 
@@ -235,9 +245,9 @@ class AsyncBucket:
         """Return how many objects the bucket holds."""
         return await self._client.count_objects(self.collection, self.bucket)
 
-    async def flush(self, object: ObjectName | None = None) -> int:
-        """Erase the bucket, or one object; see `AsyncClient.flush`."""
-        return await self._client.flush(self.collection, self.bucket, object)
+    async def flush(self, object: ObjectName | None = None, *, filter: FilterLike = None) -> int:
+        """Erase the bucket, one object, or those that pass a filter; see `AsyncClient.flush`."""
+        return await self._client.flush(self.collection, self.bucket, object, filter=filter)
 
     async def stats(self) -> dict[str, Any]:
         """Return figures about the bucket, as a dict that JSON can hold."""

@@ -25,7 +25,16 @@ from sonicpy.client.servers import Servers
 from sonicpy.errors import NotOffered, SonicError
 from sonicpy.ids import ObjectName
 from sonicpy.options import with_options
-from sonicpy.search import ExplainOptions, FacetOptions, FacetsLike, QueryOptions, asked, facets_asked, joined
+from sonicpy.search import (
+    ExplainOptions,
+    FacetOptions,
+    FacetsLike,
+    FilterLike,
+    QueryOptions,
+    asked,
+    facets_asked,
+    joined,
+)
 from sonicpy.vectors import Vector
 
 
@@ -163,9 +172,16 @@ class Client:
         """Remove the words of a text from an object; return how many were removed."""
         return self._run(plans.pop(collection, bucket, object, text))
 
-    def flush(self, collection: str, bucket: str | None = None, object: ObjectName | None = None) -> int:
+    def flush(
+        self,
+        collection: str,
+        bucket: str | None = None,
+        object: ObjectName | None = None,
+        *,
+        filter: FilterLike = None,
+    ) -> int:
         """Erase a collection, a bucket or an object, depending on the names given; return the server's count."""
-        return self._run(plans.flush(collection, bucket, object))
+        return self._run(plans.flush(collection, bucket, object, filter))
 
     def flush_collection(self, collection: str) -> int:
         """Erase a collection; return 1 if it existed, else 0."""

@@ -25,6 +25,7 @@ from sonicpy.channel.commands import (
     FlushB,
     FlushC,
     FlushO,
+    FlushPassing,
     FlushV,
     Info,
     List,
@@ -38,6 +39,7 @@ from sonicpy.channel.commands import (
     Trigger,
     Upsert,
     Verify,
+    filter_of,
 )
 from sonicpy.cluster.log.limits import ANSWER_S, RELAYED_S
 from sonicpy.cluster.node.merge import NAMED_MAX, merge_figures, merge_names
@@ -46,6 +48,7 @@ from sonicpy.cluster.node.writers import Writers
 from sonicpy.cluster.peers.questions import Question, question_of
 from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument, StoreError
+from sonicpy.filters.sorting import NEWEST
 from sonicpy.ids import check_collection
 from sonicpy.index.engine import Engine
 from sonicpy.server.connections.dispatch import CALLS, Postponed
@@ -188,7 +191,9 @@ class NodeService(BaseService):
     def _is_work(self, command: Any) -> bool:
         """Return whether a command is long work by itself, as opposed to waiting for silent brokers or nodes."""
         is_count = isinstance(command, CountC) or (isinstance(command, Count) and command.object is None)
-        return isinstance(command, Verify | Trigger) or (is_count and command.collection in self.node.places.spread)
+        return isinstance(command, Verify | Trigger | FlushPassing) or (
+            is_count and command.collection in self.node.places.spread
+        )
 
     async def _execute(self, command: Command) -> bytes:
         if self.embedding is not None:
@@ -198,7 +203,7 @@ class NodeService(BaseService):
         if isinstance(command, FlushB | FlushC):
             self.node.desk.rules.forget(command.collection)
         if self.node.places.spread and getattr(command, "collection", None) in self.node.places.spread:
-            if getattr(command, "bucket", None) is not None:
+            if getattr(command, "bucket", None) is not None and not isinstance(command, FlushPassing):
                 return await self._spread.execute(command)
             if isinstance(command, Count | CountC):
                 return replies.result(await self._count_spread(command.collection))
@@ -218,6 +223,8 @@ class NodeService(BaseService):
                 return replies.result(int(any(await self._ask_all("FlushC", collection))))
             case Tag() | Pop() | FlushB() | FlushO() | FlushV():
                 return replies.result(int(await self._ask(command)))
+            case FlushPassing(collection, bucket):
+                return replies.result(await self._flush_passing(collection, bucket, filter_of(command)))
             case Stats(str(collection), str(bucket)):
                 partition = self.node.places.partition_of(collection, bucket)
                 found = await self.node.desk.ask(partition, Question("stats", (collection, bucket)))
@@ -237,6 +244,17 @@ class NodeService(BaseService):
             case Trigger(action=action):
                 raise StoreError(f"TRIGGER {action} is refused: a node of a cluster offers consolidate alone")
         return await self._ask(command)
+
+    async def _flush_passing(self, collection: str, bucket: str, filter: str) -> int:
+        """Erase the objects that pass a filter, one by one, once all names are known; return their number."""
+        names: list[str] = []
+        page = Query(collection, bucket, "", NAMED_MAX, 0, None, filter=filter, sort=NEWEST)
+        while found := (await self._execute(page)).decode().splitlines()[1].split()[3:]:
+            names += found
+            page = page._replace(after=names[-1])
+        for name in names:
+            await self._execute(FlushO(collection, bucket, name))
+        return len(names)
 
     async def _push(self, command: Push | Upsert) -> bytes:
         """Carry out a PUSH, or an UPSERT, into a bucket whose rules, or columns of vectors, another node knows."""

@@ -1,4 +1,4 @@
-"""Filters, orders and facets over a bucket that is spread: each part answers for its objects, and answers are merged."""
+"""Filters, orders and facets over a spread bucket: each part answers for its objects, and answers are merged."""
 
 import json
 from collections.abc import Awaitable, Callable, Sequence

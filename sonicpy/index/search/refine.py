@@ -1,7 +1,7 @@
 """Searches with a filter, an order of their own, or facets.
 
-A filter is a mask, through which the same plan is carried out. An order by a value, and facets, look at all objects that
-answer, as bits.
+A filter is a mask, through which the same plan is carried out. An order by a value, and facets, look at all objects
+that answer, as bits.
 """
 
 from typing import NamedTuple
