@@ -14,7 +14,7 @@ MODULES = {
     "push": "ingest", "pop": "ingest", "flush": "ingest", "import": "importing.verb",
     "eval": "eval", "load": "load",
     "export": "maintenance", "backup": "maintenance", "restore": "maintenance", "verify": "maintenance",
-    "consolidate": "maintenance",
+    "consolidate": "maintenance", "compact": "maintenance",
     "cluster": "cluster",
     "shell": "shell", "help": "help", "completion": "completion",
 }  # fmt: skip
@@ -57,6 +57,7 @@ maintenance
   restore      replace collections by those of a backup
   verify       check an index or a backup
   consolidate  rebuild the word graphs now
+  compact      shrink the data file of an index
 
 shell
   shell        ask and change an index at a prompt
