@@ -1,4 +1,4 @@
-"""The verbs that maintain an index: `sonicpy export`, `backup`, `restore`, `verify` and `consolidate`."""
+"""The verbs that maintain an index: `sonicpy export`, `backup`, `restore`, `verify`, `consolidate` and `compact`."""
 
 import argparse
 import json
@@ -10,10 +10,20 @@ from pathlib import Path
 from typing import IO
 
 from sonicpy.cli.arguments import Verbs, bucket_name, collection_name
-from sonicpy.cli.output import show
+from sonicpy.cli.output import remark, show
 from sonicpy.cli.settings import load_settings
-from sonicpy.cli.target import WHERE, Purpose, add_target_flags, open_folder, open_server, open_target, server_url
+from sonicpy.cli.target import (
+    WHERE,
+    Purpose,
+    add_target_flags,
+    expect_index,
+    open_folder,
+    open_server,
+    open_target,
+    server_url,
+)
 from sonicpy.errors import ConfigError, NotOffered, SonicError
+from sonicpy.index.compacting import compact_folder
 from sonicpy.index.maintenance.verify import verify_in_child
 from sonicpy.index.report.export import lines
 
@@ -39,6 +49,12 @@ Exit status: 0 no fault, 1 there are faults."""
 CONSOLIDATE = f"""\
 Rebuild the word graphs, which corrections of typing errors are read from, with the words that were pushed since the
 last time. A server does this by itself. {WHERE}"""
+
+
+COMPACT = """\
+Shrink the data file of an index to what it holds: a copy without free pages replaces it as a whole. The index must not
+be open in any process, and the disk needs room for the copy. ls -l, and a copy of the folder, show the size of the
+file; du shows less, because free pages take no disk. A server reuses free pages by itself."""
 
 
 def add_verbs(verbs: Verbs) -> None:
@@ -69,6 +85,10 @@ def add_verbs(verbs: Verbs) -> None:
     )
     add_target_flags(parser)
     parser.set_defaults(run=consolidate)
+    parser = verbs.add_parser("compact", description=COMPACT, epilog="example: sonicpy compact ./data/store")
+    parser.add_argument("path", metavar="PATH", type=Path, nargs="?", help="folder of the index (default: the index)")
+    add_target_flags(parser)
+    parser.set_defaults(run=compact)
 
 
 def export(arguments: argparse.Namespace) -> int:
@@ -170,4 +190,17 @@ def consolidate(arguments: argparse.Namespace) -> int:
     with open_target(arguments, Purpose.WRITE) as index:
         index.consolidate()
     show(arguments, {"consolidated": True})
+    return 0
+
+
+def compact(arguments: argparse.Namespace) -> int:
+    """Shrink the data file of a folder. Raises SonicError if that fails."""
+    if server_url(arguments) is not None:
+        raise NotOffered("compact", "the folder must not be open: end the server, and name the folder")
+    config = load_settings(arguments).config
+    folder: Path = arguments.path or config.store.kv.path
+    expect_index(folder)
+    sizes = compact_folder(folder, config, lambda copied: remark(f"{copied} bytes of the copy are written"))
+    line = f"the data file of {folder} has {sizes.after} bytes; before it had {sizes.before}"
+    show(arguments, {"path": str(folder), "before": sizes.before, "after": sizes.after}, line)
     return 0

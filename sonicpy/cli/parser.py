@@ -15,7 +15,7 @@ MODULES = {
     "mirror": "mirror",
     "eval": "eval", "load": "load",
     "export": "maintenance", "backup": "maintenance", "restore": "maintenance", "verify": "maintenance",
-    "consolidate": "maintenance",
+    "consolidate": "maintenance", "compact": "maintenance",
     "cluster": "cluster",
     "keys": "keys",
     "shell": "shell", "help": "help", "completion": "completion",
@@ -62,6 +62,7 @@ maintenance
   restore      replace collections by those of a backup
   verify       check an index or a backup
   consolidate  rebuild the word graphs now
+  compact      shrink the data file of an index
 
 shell
   shell        ask and change an index at a prompt

@@ -1,5 +1,6 @@
 """`sonicpy backup`, `restore` and `verify` on folders, as an operator types them."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,26 @@ def test_there_and_back_again(data: Path, tmp_path: Path, capsys: pytest.Capture
     assert main(["verify", "--data", "other"]) == 0
     with Index(tmp_path / "other") as index:
         assert index.query("c", "b", "amber") == ["o2", "o1"]
+
+
+def test_a_folder_is_compacted(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = data / "data.mdb"
+    before = file.stat().st_size
+    assert main(["compact", str(data)]) == 0
+    after = file.stat().st_size
+    said = capsys.readouterr()
+    assert said.out == f"the data file of {data} has {after} bytes; before it had {before}\n"
+    assert said.err == ""
+    assert main(["compact", "--data", str(data), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["path"], told["after"]) == (str(data), file.stat().st_size)
+    assert told["before"] >= told["after"]
+    with Index(data) as index:
+        assert index.query("c", "b", "amber") == ["o2", "o1"]
+        assert main(["compact", str(data)]) == 1
+        assert "is already open" in capsys.readouterr().err
+    assert main(["compact", "--server", "sonic://127.0.0.1:1"]) == 1
+    assert "the folder must not be open" in capsys.readouterr().err
 
 
 def test_the_settings_file_names_the_index(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -173,6 +173,7 @@ VERBS_OF_AN_INDEX = [
     "pop c b o x",
     "flush c",
     "consolidate",
+    "compact",
     "backup x",
 ]
 

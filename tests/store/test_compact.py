@@ -1,0 +1,136 @@
+"""Compacting: the same rows in fewer pages, and after any failure the store as it was."""
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sonicpy
+from sonicpy.errors import StoreError, StoreFull, StoreLocked
+from sonicpy.index.compacting import compact_folder
+from sonicpy.store.care import compact as compacting
+from sonicpy.store.care.compact import COPY_FILE, compact
+from sonicpy.store.disk.boot_mark import BOOT_FILE
+from sonicpy.store.disk.environment import DATA_FILE, Environment
+from tests.support.patience import WAIT_S
+
+WORDS = [f"word{number}" for number in range(400)]
+OBJECTS = 1_500
+READER = """
+import sys, sonicpy
+index = sonicpy.open(sys.argv[1], read_only=True)
+print(index.count("c", "b"), flush=True)
+sys.stdin.read()
+"""
+
+
+def rows(folder: Path) -> Any:
+    with sonicpy.open(folder) as index, index.engine.snapshot_of_now() as view:
+        return view.transaction.number, [list(view.transaction.rows(table, b"")) for table in range(1, 15)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    chance = random.Random(8)
+    with sonicpy.open(tmp_path / "store") as index:
+        index.push_many([("c", "b", f"o{number}", " ".join(chance.choices(WORDS, k=9))) for number in range(OBJECTS)])
+        index.consolidate()
+        with index.batch():
+            for number in range(200, OBJECTS):
+                index.flush("c", "b", f"o{number}")
+    yield tmp_path / "store"
+    assert not (tmp_path / "store" / COPY_FILE).exists()
+
+
+def test_the_same_rows_in_a_smaller_file(folder: Path) -> None:
+    before, size = rows(folder), (folder / DATA_FILE).stat().st_size
+    sizes = compact_folder(folder)
+    assert sizes == (size, (folder / DATA_FILE).stat().st_size)
+    assert sizes.after < sizes.before / 2
+    number, content = rows(folder)
+    assert content == before[1]
+    assert number >= before[0], "commits count on"
+    with sonicpy.open(folder) as index:
+        assert index.verify() == []
+        index.push("c", "b", "new", "something")
+        index.consolidate()
+    with sonicpy.open(folder, read_only=True) as index:
+        assert index.query("c", "b", "something") == ["new"]
+        assert index.count("c", "b", of="objects") == 201
+    assert compact_folder(folder).after <= sizes.after + (1 << 16), "again"
+
+
+def test_a_loss_of_power_afterwards(folder: Path) -> None:
+    """The checkpoint beside the file belongs to the one before: a start must not go back to it."""
+    content = rows(folder)[1]
+    compact_folder(folder)
+    (folder / BOOT_FILE).write_text('{"version": 2, "boot": "another", "clean": false}')
+    assert rows(folder)[1] == content
+
+
+def test_an_open_store_is_refused(folder: Path) -> None:
+    with sonicpy.open(folder), pytest.raises(StoreLocked):
+        compact(folder)
+    reader = [sys.executable, "-c", READER, str(folder)]
+    with subprocess.Popen(reader, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdin is not None
+        assert int(process.stdout.readline()) > 0
+        with pytest.raises(StoreLocked, match="a process reads the store"):
+            compact(folder)
+        process.stdin.close()
+        assert process.wait(WAIT_S) == 0
+    assert compact(folder).after > 0
+
+
+def test_a_store_that_was_not_closed_is_refused(folder: Path) -> None:
+    (folder / BOOT_FILE).write_text('{"version": 2, "boot": "another", "clean": false}')
+    with pytest.raises(StoreError, match="was not closed in order"):
+        compact(folder)
+
+
+@pytest.mark.parametrize("step", ["copy", "sync", "check", "rename"])
+def test_a_failure_leaves_the_store_as_it_was(folder: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    before = (folder / DATA_FILE).read_bytes()
+
+    def fail(*_: object, **__: object) -> Any:
+        raise StoreFull("no room") if step == "copy" else OSError(28, "No space left on device")
+
+    def one_fault(*_: object) -> Iterator[str]:
+        yield "page 3 is torn"
+
+    with monkeypatch.context() as patch:
+        match step:
+            case "copy":
+                patch.setattr(Environment, "copy", fail)
+            case "sync":
+                patch.setattr(compacting, "sync_file", fail)
+            case "check":
+                patch.setattr(compacting, "page_faults", one_fault)
+            case "rename":
+                patch.setattr(os, "replace", fail)
+        with pytest.raises(StoreError, match="no room|No space left|page 3 is torn"):
+            compact(folder)
+    assert (folder / DATA_FILE).read_bytes() == before
+    assert not (folder / COPY_FILE).exists()
+
+
+@pytest.mark.parametrize("step", ["sync_file", "replace", "sync_folder"])
+def test_a_kill_at_any_step(folder: Path, step: str) -> None:
+    content = rows(folder)[1]
+    program = (
+        "import os, sys\nfrom pathlib import Path\nfrom sonicpy.store.care import compact\n"
+        f"target = os if {step!r} == 'replace' else compact\n"
+        f"setattr(target, {step!r}, lambda *_: os._exit(9))\ncompact.compact(Path(sys.argv[1]))"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(folder)], timeout=WAIT_S, check=False)
+    assert done.returncode == 9
+    assert (folder / COPY_FILE).exists() == (step != "sync_folder")
+    assert rows(folder)[1] == content
+    sizes = compact_folder(folder)
+    assert sizes.after == os.stat(folder / DATA_FILE).st_size
+    assert rows(folder)[1] == content
