@@ -29,8 +29,8 @@ from sonicpy.index.ingest.given_vectors import IN_COMPAT, ColumnCheck, Embed
 from sonicpy.index.listing import Listing
 from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.search.answer_cache import AnswerCache
-from sonicpy.search import FilterLike
 from sonicpy.index.text_digests import TextDigests
+from sonicpy.search import FilterLike
 from sonicpy.store.changing.mutations import AnyPush, RulesDiffer
 
 if TYPE_CHECKING:
