@@ -45,7 +45,16 @@ class Searchable(Protocol):
         values: Mapping[str, Any] | None = None,
     ) -> int: ...
     def upsert(
-        self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        vector: Vector = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
     ) -> bool | None: ...
     def push_many(
         self,
@@ -152,9 +161,18 @@ class Bucket:
         """Change the tags or values of an object; see `Index.tag`."""
         return self._index.tag(self.collection, self.bucket, object, tags, values=values)
 
-    def upsert(self, object: ObjectName, text: str, lang: str | None = None) -> bool | None:
+    def upsert(
+        self,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        vector: Vector = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
+    ) -> bool | None:
         """Give an object just this text; return whether it is another one, None: a client. See `Index.upsert`."""
-        return self._index.upsert(self.collection, self.bucket, object, text, lang)
+        return self._index.upsert(self.collection, self.bucket, object, text, lang, vector, tags=tags, values=values)
 
     def push_many(
         self,

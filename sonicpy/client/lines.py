@@ -72,15 +72,18 @@ def push_lines(
 
 
 def upsert_lines(
-    server: ServerInfo, collection: str, bucket: str, object: str, text: str, lang: str | None
+    server: ServerInfo, collection: str, bucket: str, object: str, text: str, options: Mapping[str, Any]
 ) -> list[str]:
     """Return the lines that replace the text of an object: all but the last one have MORE.
+
+    Args:
+        options: of UPSERT, by name; each line has them.
 
     Raises:
         InvalidArgument: the text is not Unicode.
         TooLong: the text is longer than a server keeps, or the names leave no room for it.
     """
-    head, tail = f"UPSERT {collection} {bucket} {object} ", meta("UPSERT", {"lang": lang})
+    head, tail = f"UPSERT {collection} {bucket} {object} ", meta("UPSERT", options)
     room_bytes = _room(server, head, f"{tail}{meta('UPSERT', {'more': 2})}")
     try:
         size_bytes = len(text.encode())

@@ -95,12 +95,25 @@ def tag(
     return int(reply.answers[0])
 
 
-def upsert(collection: str, bucket: str, object: ObjectName, text: str, lang: str | None) -> CallPlan[None]:
+def upsert(
+    collection: str,
+    bucket: str,
+    object: ObjectName,
+    text: str,
+    lang: str | None,
+    vector: Vector = None,
+    tags: Iterable[str] | None = None,
+    values: Mapping[str, Any] | None = None,
+) -> CallPlan[None]:
     """Plan UPSERT, with as many lines as the text needs."""
     check_scope(collection, bucket)
-    oid, code, given = object_word(object, new=True), language_of(lang), text_of("text", text)
+    oid, given = object_word(object, new=True), text_of("text", text)
+    options = {"lang": language_of(lang), "vector": bits_of("vector", vector), **tagging(tags, values)}
     yield Exchange(
-        Mode.INGEST, "UPSERT", AnswerKind.OK, lambda server: upsert_lines(server, collection, bucket, oid, given, code)
+        Mode.INGEST,
+        "UPSERT",
+        AnswerKind.OK,
+        lambda server: upsert_lines(server, collection, bucket, oid, given, options),
     )
 
 

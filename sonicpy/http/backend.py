@@ -103,7 +103,7 @@ class IndexBackend:
             with self._index.batch():
                 for place, row in enumerate(rows):
                     try:
-                        change(*row[:5], **tagging_of(row))
+                        change(*row[:6], **tagging_of(row))
                     except CommandError as error:
                         refused.append((place, str(error)))
             return refused

@@ -34,6 +34,11 @@ METHODS: dict[str, tuple[str, Callable[[Sequence[Any]], KeyScope]]] = {
     "count": ("count", _named),
     "stats": ("stats", _named),
     "push": ("push", _named),
+    "upsert": ("upsert", _named),
+    "tag": ("tag", _named),
+    "facets": ("facets", _named),
+    "similar": ("similar", _named),
+    "drop_vectors": ("flush", _named),
     "pop": ("pop", _named),
     "flush": ("flush", _named),
     "consolidate": ("trigger", _all),
@@ -67,20 +72,20 @@ class GuardedBackend:
         self._check("collections" if collection is None else "buckets", asked_scope(collection))
         return await self._backend.names(collection, after, limit)
 
-    async def push_rows(self, rows: Sequence[TextRow]) -> list[RefusedPlace]:
-        """Push the rows that the key allows, and return the others as refused."""
+    async def push_rows(self, rows: Sequence[TextRow], *, upsert: bool = False) -> list[RefusedPlace]:
+        """Push, or `upsert`, the rows that the key allows, and return the others as refused."""
         permit = PERMIT.get()
         if permit is None:
-            return await self._backend.push_rows(rows)
+            return await self._backend.push_rows(rows, upsert=upsert)
         grant, refused, places = permit.use(), [], []
         for place, row in enumerate(rows):
             try:
-                grant.check("push", [_named(row)])
+                grant.check("upsert" if upsert else "push", [_named(row)])
             except NotPermitted as error:
                 refused.append((place, str(error)))
             else:
                 places.append(place)
-        found = await self._backend.push_rows([rows[place] for place in places])
+        found = await self._backend.push_rows([rows[place] for place in places], upsert=upsert)
         return sorted(refused + [(places[place], reason) for place, reason in found])
 
     async def figures(self) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Operations that change the index."""
 
+from typing import Any
+
 from fastapi import Request
 
 from sonicpy.http.backend import Backend
@@ -41,9 +43,7 @@ class IngestOperations:
 
     async def push(self, body: PushBody) -> DoneJson:
         """Add a text to an object. Pushing the same text again changes nothing."""
-        given = {"vector": body.vector, "tags": body.tags, "values": body.values}
-        options = {name: value for name, value in given.items() if value is not None}
-        await self._backend.call("push", body.collection, body.bucket, body.object, body.text, body.lang, **options)
+        await self._backend.call("push", *_names(body), body.text, body.lang, **_others(body))
         return DoneJson()
 
     async def tag(self, body: TagBody) -> TaggedJson:
@@ -53,7 +53,7 @@ class IngestOperations:
 
     async def upsert(self, body: PushBody) -> DoneJson:
         """Give an object just this text, in one change: all other words of it go."""
-        await self._backend.call("upsert", body.collection, body.bucket, body.object, body.text, body.lang)
+        await self._backend.call("upsert", *_names(body), body.text, body.lang, **_others(body))
         return DoneJson()
 
     async def pop(self, body: PopBody) -> RemovedJson:
@@ -73,3 +73,13 @@ class IngestOperations:
         With `upsert`, each text replaces the words of its object.
         """
         return await push_stream(self._backend, request.stream(), upsert=upsert)
+
+
+def _names(body: PushBody) -> tuple[Any, ...]:
+    return body.collection, body.bucket, body.object
+
+
+def _others(body: PushBody) -> dict[str, Any]:
+    """Return the values of an object beside its text that a request gives."""
+    given = {"vector": body.vector, "tags": body.tags, "values": body.values}
+    return {name: value for name, value in given.items() if value is not None}

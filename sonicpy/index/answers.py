@@ -112,7 +112,7 @@ class Answers(TextReader):
             after: only objects behind this one; None: from the newest on.
         """
         check_scope(Search(collection, bucket, "", 0, 0, None))
-        check_ranking(self.config)
+        check_ranking(self._config)
         with self._engine.read_words(collection, bucket) as lexicon:
             if lexicon is None:
                 return []

@@ -41,7 +41,16 @@ class AsyncSearchable(Protocol):
         values: Mapping[str, Any] | None = None,
     ) -> int: ...
     async def upsert(
-        self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        vector: Vector = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
     ) -> None: ...
     async def push_many(
         self,
@@ -153,9 +162,18 @@ class AsyncBucket:
         """Change the tags or values of an object; see `AsyncClient.tag`."""
         return await self._client.tag(self.collection, self.bucket, object, tags, values=values)
 
-    async def upsert(self, object: ObjectName, text: str, lang: str | None = None) -> None:
+    async def upsert(
+        self,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        vector: Vector = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
+    ) -> None:
         """Give an object just this text; see `AsyncClient.upsert`."""
-        await self._client.upsert(self.collection, self.bucket, object, text, lang)
+        await self._client.upsert(self.collection, self.bucket, object, text, lang, vector, tags=tags, values=values)
 
     async def push_many(
         self,

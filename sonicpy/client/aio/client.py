@@ -110,13 +110,22 @@ class AsyncClient:
         return await self._run(plans.tag(collection, bucket, object, tags, values))
 
     async def upsert(
-        self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        vector: Vector = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
     ) -> None:
         """Give an object just this text, in one change, and in several lines if it is long; see `Index.upsert`.
 
         Args are those of `push`. A server of Sonic, or in compat mode, does not offer it.
         """
-        await self._run(plans.upsert(collection, bucket, object, text, lang))
+        await self._run(plans.upsert(collection, bucket, object, text, lang, vector, tags, values))
 
     async def push_many(
         self,

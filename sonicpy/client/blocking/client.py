@@ -109,12 +109,23 @@ class Client:
         """Change the tags or values of an object that exists; return 1, or 0 if there is none. See `Index.tag`."""
         return self._run(plans.tag(collection, bucket, object, tags, values))
 
-    def upsert(self, collection: str, bucket: str, object: ObjectName, text: str, lang: str | None = None) -> None:
+    def upsert(
+        self,
+        collection: str,
+        bucket: str,
+        object: ObjectName,
+        text: str,
+        lang: str | None = None,
+        vector: Vector = None,
+        *,
+        tags: Iterable[str] | None = None,
+        values: Mapping[str, Any] | None = None,
+    ) -> None:
         """Give an object just this text, in one change, and in several lines if it is long; see `Index.upsert`.
 
         Args are those of `push`. A server of Sonic, or in compat mode, does not offer it.
         """
-        self._run(plans.upsert(collection, bucket, object, text, lang))
+        self._run(plans.upsert(collection, bucket, object, text, lang, vector, tags, values))
 
     def push_many(
         self,

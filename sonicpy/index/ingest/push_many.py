@@ -214,12 +214,14 @@ def _analyzed_if_changed(row: Row, lexer: Lexer, has_digest: HasDigest | None) -
         digest = digest_of(row.object, row.text, row.lang, lexer.rules)
     except UnicodeEncodeError as error:
         return _not_unicode(error)
-    if has_digest is not None and has_digest(row.collection, row.bucket, row.object, digest):
+    has_others = row.tags is not None or row.values is not None or row.vector is not None
+    if has_digest is not None and not has_others and has_digest(row.collection, row.bucket, row.object, digest):
         return None
     push = _analyzed(row, lexer)
     if isinstance(push, str):
         return push
-    return UpsertTerms(*push[:4], rules=push.rules, fields=((DIGESTS.id, digest),))
+    others = push.fields if isinstance(push, PushWith) else ()
+    return UpsertTerms(*push[:4], rules=push.rules, fields=(*others, (DIGESTS.id, digest)))
 
 
 def _embed(rows: list[Row | Refused], embed: Embed) -> None:
