@@ -4,7 +4,7 @@ which takes longer to import than a small index to open and to answer.
 Invariant: every value is that of `Config()`; tests/config/test_defaults.py compares them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -24,6 +24,10 @@ class PlainSection:
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         """Yield (name, value) of each setting, as the sections that are checked do."""
         return iter(self.__dict__.items())
+
+    def model_copy(self, *, update: Mapping[str, Any]) -> "PlainSection":
+        """Return a copy with other values, as the sections that are checked do."""
+        return PlainSection(**{**self.__dict__, **update})
 
 
 DEFAULTS = cast(

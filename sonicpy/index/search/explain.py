@@ -154,7 +154,7 @@ def _terms(analysed: Analysed, plan: Plan, rows: dict[bytes, TermInfo], config: 
     return (*(_term(analysed, number, clauses.get(number), plan, rows, config) for number in shown), *refused, *dropped)
 
 
-def _refused(clause: Clause, rows: dict[bytes, TermInfo], config: Config) -> Term:
+def _refused(clause: Clause, rows: dict[bytes, TermInfo], config: "Config") -> Term:
     """Return a word that no object of the answer holds, with the words in its place."""
     typed = clause.slots[0].words[0]
     row = rows.get(typed)
