@@ -11,7 +11,7 @@ MODULES = {
     "demo": "demo.verb", "serve": "serve", "ping": "ping", "config": "config", "browse": "browse",
     "query": "search", "suggest": "search", "list": "search", "count": "search", "explain": "search", "stats": "search",
     "ls": "ls",
-    "push": "ingest", "pop": "ingest", "flush": "ingest", "import": "importing.verb",
+    "push": "ingest", "upsert": "ingest", "pop": "ingest", "flush": "ingest", "import": "importing.verb",
     "eval": "eval", "load": "load",
     "export": "maintenance", "backup": "maintenance", "restore": "maintenance", "verify": "maintenance",
     "consolidate": "maintenance",
@@ -43,6 +43,7 @@ search
 
 ingest
   push         add a text to an object
+  upsert       give an object just one text
   pop          remove the words of a text from an object
   flush        erase a collection, a bucket or an object
   import       push the rows of a JSON, JSONL, CSV, TSV or Parquet file
