@@ -146,6 +146,7 @@ def test_a_change_between_ends_the_digest(tmp_path: Path) -> None:
     digest = index.digest("c", "b", "o", "one two", "en")
     assert index.upsert("c", "b", "o", "one two", "en")
     assert index.digests("c", "b", ["o", "missing"]) == [digest, None]
+    assert index.stats("c", "b")["digests"] == 1
     assert digest == index.digest("c", "b", "o", " one\n two ", "eng") != index.digest("c", "b", "o", "one two")
     assert index.upsert("c", "b", "o", "one two"), "the language is another"
     for change in (
