@@ -11,8 +11,8 @@ MODULES = {
     "demo": "demo.verb", "serve": "serve", "ping": "ping", "config": "config", "browse": "browse",
     "query": "search", "suggest": "search", "list": "search", "count": "search", "explain": "search", "stats": "search",
     "ls": "ls",
-    "push": "ingest", "tag": "ingest", "pop": "ingest", "flush": "ingest", "import": "importing.verb",
-    "mirror": "mirror",
+    "push": "ingest", "upsert": "ingest", "tag": "ingest", "pop": "ingest", "flush": "ingest",
+    "import": "importing.verb", "mirror": "mirror",
     "eval": "eval", "load": "load",
     "export": "maintenance", "backup": "maintenance", "restore": "maintenance", "verify": "maintenance",
     "consolidate": "maintenance", "compact": "maintenance",
@@ -47,6 +47,7 @@ search
 ingest
   push         add a text to an object
   tag          change the tags or values of an object
+  upsert       give an object just one text
   pop          remove the words of a text from an object
   flush        erase a collection, a bucket or an object
   import       push the rows of a JSON, JSONL, CSV, TSV or Parquet file

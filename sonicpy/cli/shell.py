@@ -22,10 +22,13 @@ command line with its arguments, such as `query messages "hello nantes"`; `use C
 follow leave both out. Tab completes verbs, names and words, Ctrl-D ends. Needs the extra: pip install
 'sonicpy-search[shell]'."""
 
-VERBS = ("query", "suggest", "explain", "list", "count", "stats", "ls", "push", "tag", "pop", "flush", "consolidate")
+VERBS = (
+    "query", "suggest", "explain", "list", "count", "stats", "ls", "push", "upsert", "tag", "pop", "flush",
+    "consolidate",
+)  # fmt: skip
 """The verbs of the command line that a line may begin with."""
 OWN = ("use", "help", "quit")
-SCOPED = frozenset(("query", "suggest", "explain", "list", "push", "tag", "pop"))
+SCOPED = frozenset(("query", "suggest", "explain", "list", "push", "upsert", "tag", "pop"))
 """Verbs that take COLLECTION and BUCKET first."""
 WORDS = frozenset(("query", "suggest", "explain"))
 """Verbs whose last argument is completed by words of the bucket."""

@@ -336,7 +336,8 @@ class Index(Answers, Listing, Changing, TextDigests):
 
         Always: objects, words (hidden ones not counted), average_length (in words). For a bucket and the whole index
         also hidden_words (parts of runs without blanks, words that no object holds any more) and
-        pending_words (changed since the word graph was built). For the whole index also its bytes on disk and in RAM.
+        pending_words (changed since the word graph was built). For a bucket with texts of `upsert` also
+        digests: how many objects hold just such a text. For the whole index also its bytes on disk and in RAM.
 
         Raises InvalidArgument like `push`, also for a bucket without its collection.
         """

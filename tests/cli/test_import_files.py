@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import sonicpy
 from sonicpy import Index
 from sonicpy.cli.importing.json_array import elements
 from sonicpy.cli.importing.progress import ProgressBar
@@ -230,3 +231,28 @@ def test_lines_that_are_not_utf8_are_told_in_words(run: Run) -> None:
     Path("rows.jsonl").write_bytes('{"id": 1, "text": "é"}\n'.encode("latin-1"))
     said = "row 1 is refused: it is not JSON in UTF-8: byte 20 (--encoding names another)\n"
     run("import", "rows.jsonl", *TO_C, status=3, said=said)
+
+
+def test_texts_replace(run: Run, here: Path) -> None:
+    rows = here / "rows.csv"
+    rows.write_text("id,title,body\n1,Rain,in Nantes\n2,Snow,\n")
+    given = ("import", "rows.csv", "--text", "title", "--text", "body", "--collection", "c", "-q", "--data", "store")
+    run(*given)
+    rows.write_text("id,title,body\n1,Wind,in Brest\n2,Snow,\n3,Ice,new\n")
+    said = "2 rows were of objects that were there: each holds its last text"
+    assert "3 indexed, 0 refused" in run(*given, "--replace", said=said)
+    with sonicpy.open(here / "store") as index:
+        assert [index.query("c", "default", word) for word in ("rain", "wind", "snow")] == [[], ["1"], ["2"]]
+        assert not index.upsert("c", "default", "1", "Wind in Brest"), "the digest is that of the library"
+        assert index.verify() == []
+    run("export", "-o", "all.jsonl", "--data", "store")
+    assert '"digests"' in (here / "all.jsonl").read_text().splitlines()[0], "an older version refuses the export"
+    refused = run(
+        "import", "all.jsonl", "-q", "--replace", "--data", "copy", status=3, said="import it without --replace"
+    )
+    assert "0 indexed, 3 refused" in refused
+    run("import", "all.jsonl", "-q", "--data", "copy")
+    with sonicpy.open(here / "copy") as copy:
+        assert copy.query("c", "default", "wind") == ["1"]
+        assert copy.digests("c", "default", ["1"]) == [None]
+        assert copy.upsert("c", "default", "1", "Wind in Brest")

@@ -173,3 +173,31 @@ def test_an_upgraded_cluster_writes_the_newest(clients: tuple[DevCluster, list[C
     assert nodes[1].query("c", "old", "m2") == ["again"]
     for client in nodes:
         assert client.verify() == []
+
+
+@pytest.mark.full
+def test_an_upgraded_cluster_replaces_texts(clients: tuple[DevCluster, list[Client]]) -> None:
+    cluster, nodes = clients
+    spread(cluster.addresses, "big", 3)
+    for collection in ("c", "big"):
+        nodes[0].push(collection, "b", "o", "an old text")
+        with pytest.raises(SonicError):
+            nodes[0].upsert(collection, "b", "o", "too early")
+        assert nodes[1].query(collection, "b", "old") == ["o"]
+    upgrade(cluster.addresses)
+    until(lambda: all(map(writes_newest, nodes)))
+    for collection in ("c", "big"):
+        for node, client in enumerate(nodes):
+            client.upsert(collection, "b", "o", f"a new text of node{node}")
+            client.upsert(collection, "b", f"o{node}", "many " * 9_000 + f"number{node}")
+        rows = [(f"row{number}", f"row {number}") for number in range(50)]
+        assert (
+            nodes[2].push_many([*rows, ("o", "last of all")], collection=collection, bucket="b", upsert=True).refused
+            == []
+        )
+        for client in nodes:
+            found = [client.query(collection, "b", word) for word in ("old", "new", "last", "number1")]
+            assert found == [[], [], ["o"], ["o1"]]
+            assert client.count_objects(collection, "b") == 54
+    for client in nodes:
+        assert client.verify() == []

@@ -463,3 +463,18 @@ def test_a_client_of_a_server_is_served_too(tmp_path: Path) -> None:
     assert len(found["hits"]) == 6
     assert figures["info"]["clients_connected"] >= 1
     assert health == {"status": "ok"}
+
+
+def test_a_text_replaces(index: sonicpy.Index, client: TestClient) -> None:
+    body = {**SCOPE, "object": "message:1", "text": " Rain\nin Nantes ", "lang": "en"}
+    assert client.post("/v1/upsert", json=body).json() == {"done": True}
+    assert index.query("messages", "default", "weather") == ["message:2"]
+    digest = index.digest("messages", "default", "message:1", "Rain in Nantes", "en")
+    assert index.digests("messages", "default", ["message:1"]) == [digest]
+    lines = "\n".join(json.dumps({**SCOPE, "object": f"message:{number}", "text": "Snow"}) for number in (1, 2, 3))
+    answer = client.post("/v1/bulk?upsert=true", content=lines).json()
+    assert (answer["pushed"], answer["refused"]) == (3, 0)
+    assert index.query("messages", "default", "rain") == []
+    assert sorted(index.query("messages", "default", "snow")) == ["message:1", "message:2", "message:3"]
+    assert client.post("/v1/bulk", content=lines.replace("Snow", "Ice")).json()["pushed"] == 3
+    assert len(index.query("messages", "default", "snow ice")) == 3

@@ -12,7 +12,9 @@ from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.index.index import Index
 from sonicpy.index.text_digests import text_digest
 from sonicpy.store.disk.transaction import DIGESTS
+from sonicpy.store.rows.digests import digest_key
 from sonicpy.store.rows.meta import FORMAT
+from sonicpy.store.views.write_view import WriteView
 
 COMMON = [f"w{number}" for number in range(12)]
 RARE = [f"rare{number}" for number in range(900)]
@@ -144,6 +146,7 @@ def test_a_change_between_ends_the_digest(tmp_path: Path) -> None:
     digest = index.digest("c", "b", "o", "one two", "en")
     assert index.upsert("c", "b", "o", "one two", "en")
     assert index.digests("c", "b", ["o", "missing"]) == [digest, None]
+    assert index.stats("c", "b")["digests"] == 1
     assert digest == index.digest("c", "b", "o", " one\n two ", "eng") != index.digest("c", "b", "o", "one two")
     assert index.upsert("c", "b", "o", "one two"), "the language is another"
     for change in (
@@ -225,3 +228,36 @@ def test_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidArgument, match="compat"):
         compat.push_many([("c", "b", "o", "one")], upsert=True)
     compat.close()
+
+
+def test_backup_restore_and_faults(tmp_path: Path) -> None:
+    index = sonicpy.open(tmp_path / "index")
+    for number in range(200):
+        index.upsert("c", "b", f"o{number}", f"text {number}")
+    index.flush("c", "b", "o70")
+    held = dict(index.iterate_digests("c", "b"))
+    assert len(held) == 199
+    index.backup(tmp_path / "copy")
+    index.flush("c")
+    index.restore(tmp_path / "copy")
+    assert dict(index.iterate_digests("c", "b")) == held
+    assert not index.upsert("c", "b", "o199", "text 199")
+    assert index.verify() == []
+    with index.engine.read() as view:
+        state = view.bucket("c", "b")
+        assert state is not None
+        bucket = state.bucket
+
+    def damage(view: WriteView) -> None:
+        for number, row in ((1, b"x" * 8 * 64), (9, b"y" * 8), (0, b"z" * 7), (2, b"z" * 8 + bytes(8))):
+            view.transaction.put(DIGESTS, digest_key(bucket, number), row)
+
+    index.engine.store.maintain(damage)
+    index.engine.commit()
+    assert index.verify() == [
+        "c/b: the row 0000000000 of digests has 7 bytes; allowed are 8 an object",
+        "c/b: digests has one of the object 70, which does not exist",
+        "c/b: row 2 of digests ends with an object that has none",
+        "c/b: digests has one of the object 576, which does not exist",
+    ]
+    index.close()

@@ -16,6 +16,7 @@ from sonicpy.errors import StoreError
 from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.rules import NEWEST
 from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.digests import count_digests
 from sonicpy.store.rows.keys import is_staged
 from sonicpy.store.views.view import View
 from sonicpy.version import VERSION
@@ -98,6 +99,8 @@ def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) ->
         terms = _counted(view.all_word_rows(state.bucket))
         pending = _counted(view.pending_rows(state.bucket))
         figures["rules"] = view.rules(state.bucket)
+        if digests := count_digests(view.transaction, state.bucket):
+            figures["digests"] = digests
     figures |= _sums([state])
     figures["hidden_words"] = terms - state.live_words
     figures["pending_words"] = pending

@@ -7,10 +7,20 @@ ends with its last digest; between them, eight zero bytes mean that there is non
 from collections.abc import Iterator
 
 from sonicpy._native.digest import DIGEST_BYTES
+from sonicpy._native.keys import bucket_key
 from sonicpy._native.keys import object_key as digest_key  # the row number takes the place of an IID
 from sonicpy.store.disk.transaction import DIGESTS, Transaction
 
-__all__ = ["DIGESTS_PER_ROW", "DIGEST_BYTES", "NO_DIGEST", "DigestRows", "digest_at", "digest_key", "digests_in"]
+__all__ = [
+    "DIGESTS_PER_ROW",
+    "DIGEST_BYTES",
+    "NO_DIGEST",
+    "DigestRows",
+    "count_digests",
+    "digest_at",
+    "digest_key",
+    "digests_in",
+]
 
 DIGESTS_PER_ROW = 64
 """Seven rows fill a page of LMDB; a row of 512 digests would be written whole for each of them."""
@@ -27,6 +37,12 @@ def digests_in(row: bytes) -> Iterator[tuple[int, bytes]]:
     for place in range(len(row) // DIGEST_BYTES):
         if (digest := digest_at(row, place)) != NO_DIGEST:
             yield place, digest
+
+
+def count_digests(transaction: Transaction, bucket: int) -> int:
+    """Return how many objects of a bucket have a digest, as the table holds it."""
+    rows = (memoryview(row).cast("Q").tolist() for _, row in transaction.rows(DIGESTS, bucket_key(bucket)))
+    return sum(len(row) - row.count(0) for row in rows)
 
 
 class DigestRows:
