@@ -59,9 +59,9 @@ def test_the_commands_use_what_exists() -> None:
 def test_the_table_of_extras_names_what_they_bring() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     told: dict[str, set[str]] = {}
-    for names, packages in re.findall(r"^\| (`[a-z`, ]+`) \| ([\w;, -]+) \|", INSTALL, re.MULTILINE):
+    for names, packages in re.findall(r"^\| (`[a-z0-9`, -]+`) \| ([\w;, -]+) \|", INSTALL, re.MULTILINE):
         parts = packages.split(";")
-        for name, part in zip(re.findall(r"`(\w+)`", names), parts, strict=True):
+        for name, part in zip(re.findall(r"`([\w-]+)`", names), parts, strict=True):
             told[name] = {package.strip() for package in part.split(",")}
     brought = {name: {re.split(r"[<>=]", each)[0] for each in packages} for name, packages in extras.items()}
     for_developers = {"bench", "browser", "dev", "docs", "fuzz", "mutation", "test"}

@@ -12,6 +12,8 @@ import pytest
 import sonicpy
 from sonicpy._native import vectors as native
 from sonicpy.index.index import Index
+from sonicpy.store.changing import remove_steps
+from sonicpy.store.disk.transaction import VECTORS
 from sonicpy.vectors import bits_of, numbers_of, read_bits, read_numbers
 from tests.reference.meaning import Columns, Scored, reordered
 
@@ -296,3 +298,34 @@ def test_a_row_fills_a_page_and_not_more(size: int) -> None:
     for place in range(count):
         row = native.without_vector(row, place, size)
     assert row == b""
+
+
+def test_a_column_goes_in_steps_also_after_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remove_steps, "VECTOR_ROWS_PER_STEP", 1)
+    index = Index(tmp_path / "store", autocommit=False)
+    store = index.engine.store
+    for number in range(100):
+        index.push(C, B, f"o{number}", "red", vector={"old": bytes([number]) * 128})
+    index.engine.commit()
+    assert index.drop_vectors(C, B) == 1
+    assert store.has_removals, "the rest is left to steps"
+    for number in range(5):
+        index.push(C, B, f"o{number}", "", vector={"old": b"\1"})
+    explained = index.explain(C, B, "red", vector=b"\1", depth=100, limit=100)
+    assert {hit.object for hit in explained.hits if hit.likeness} == {f"o{number}" for number in range(5)}
+    assert index.drop_vectors(C, B, "none") == 0
+    assert store.take_step(), "there is more"
+    index.flush_object(C, B, "o1")
+    index.engine.commit()
+    assert index.verify() == []
+    shutil.copytree(tmp_path / "store", tmp_path / "killed")
+    while store.take_step():
+        pass
+    index.engine.commit()
+    for opened in (index, sonicpy.open(tmp_path / "killed")):
+        assert not opened.engine.store.has_removals
+        assert {oid for oid, held in stored(opened).items() if held} == {"o0", "o2", "o3", "o4"}
+        with opened.engine.snapshot_of_now() as view:
+            assert view.transaction.count(VECTORS) == 1
+        assert opened.verify() == []
+        opened.close()
