@@ -20,7 +20,7 @@ from tests.support.texts import messages, oid
 
 TEXTS = 20_000
 SHARE = 10
-"""The slow runs take one of so many texts."""
+"""The slow runs take one text of SHARE."""
 RUNS = 3
 C, B = "messages", "default"
 

@@ -237,7 +237,8 @@ class Engine(TextEngine):
         Raises:
             StoreError: the change was not stored.
         """
-        with self.changing():
+        is_long = isinstance(mutation, FlushCollection)
+        with self.changing_apart() if is_long else self.changing():
             if self._late is not None and self._late.is_idle:
                 self._late.begin()
             # Who commits by itself has nobody else to serve meanwhile.

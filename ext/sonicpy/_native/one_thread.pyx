@@ -1,75 +1,91 @@
 """A thread that carries out calls of other threads, for objects that must be used on one thread.
 
-An exception of a signal handler never ends the wait for a call: the caller raises it when the call is over. So a call
-is always carried out as a whole, and its effects are there, as with a native call (see `held.pyx`).
+A caller waits in native code, where no exception of a signal handler comes and none runs. So a call is always carried
+out as a whole, as a native call is (see `held.pyx`).
 """
 
-from _thread import allocate_lock, get_ident, start_new_thread
+from cpython.pythread cimport (
+    PyThread_acquire_lock,
+    PyThread_allocate_lock,
+    PyThread_free_lock,
+    PyThread_get_thread_ident,
+    PyThread_release_lock,
+    PyThread_type_lock,
+    WAIT_LOCK,
+)
+
+from _thread import start_new_thread
 
 
 cdef class OneThread:
     """A thread that begins with the first call, and waits for the next one without waking up in between."""
-    cdef object _asked, _done  # locks: released for each call, and for each answer
+    cdef PyThread_type_lock _calling  # held by the one caller
+    cdef PyThread_type_lock _asked, _done  # released for each call, and for each answer
     cdef object _work, _answer, _error
-    cdef bint _is_started, _is_busy, _is_over
+    cdef bint _is_started, _is_over
     cdef readonly object thread
     """Its identity; None: it has not begun."""
 
-    def __init__(self):
-        self._asked, self._done = allocate_lock(), allocate_lock()
-        self._asked.acquire()
-        self._done.acquire()
+    def __cinit__(self):
+        self._calling, self._asked, self._done = (
+            PyThread_allocate_lock(), PyThread_allocate_lock(), PyThread_allocate_lock()
+        )
+        if self._calling == NULL or self._asked == NULL or self._done == NULL:
+            raise MemoryError("there is no room for a lock")
+        PyThread_acquire_lock(self._asked, WAIT_LOCK)
+        PyThread_acquire_lock(self._done, WAIT_LOCK)
+
+    def __dealloc__(self):
+        if self._calling != NULL:
+            PyThread_free_lock(self._calling)
+        if self._asked != NULL:
+            PyThread_free_lock(self._asked)
+        if self._done != NULL:
+            PyThread_free_lock(self._done)
 
     def do(self, work):
-        """Call a function without arguments on the thread, and return its result. One call at a time.
+        """Call a function without arguments on the thread, and return its result, after the calls of others.
 
         Raises:
-            BaseException: of `work`, or of a signal handler that ran meanwhile: `work` is over then, too.
-            RuntimeError: the thread is at a call or has ended, or the system allows no more threads.
+            BaseException: of `work`.
+            RuntimeError: the thread has ended, or the system allows no more threads.
         """
-        if self._is_busy or self._is_over:
-            raise RuntimeError("the thread is at a call of the code that this one has interrupted, or it has ended")
-        if not self._is_started:
-            start_new_thread(self.run, ())
-            self._is_started = True
-        self._is_busy = True
-        self._work = work
-        self._asked.release()
-        first = self.wait()
-        answer, self._answer = self._answer, None
-        error, self._error = self._error, None
-        self._is_busy = False
+        self.wait_for(self._calling)
+        try:
+            if self._is_over:
+                raise RuntimeError("the thread has ended")
+            if not self._is_started:
+                start_new_thread(self.run, ())
+                self._is_started = True
+            self._work = work
+            PyThread_release_lock(self._asked)
+            self.wait_for(self._done)
+            answer, self._answer = self._answer, None
+            error, self._error = self._error, None
+        finally:
+            PyThread_release_lock(self._calling)
         if error is not None:
             raise error
-        if first is not None:
-            raise first
         return answer
 
     def end(self) -> None:
-        """End the thread, once it has carried out what it was asked; a second call does nothing."""
-        cdef bint was_over = self._is_over
+        """End the thread, once its call is over; a second call does nothing."""
+        self.wait_for(self._calling)
+        if self._is_started and not self._is_over:
+            PyThread_release_lock(self._asked)  # without work
         self._is_over = True
-        if was_over or not self._is_started:
-            return
-        self._work = None
-        self._asked.release()
+        PyThread_release_lock(self._calling)
 
-    cdef object wait(self):
-        """Wait for the answer; return the first exception of a signal handler that came meanwhile, or None."""
-        first = None
-        while True:
-            try:
-                self._done.acquire()
-                return first
-            except BaseException as error:
-                if first is None:
-                    first = error
+    cdef int wait_for(self, PyThread_type_lock lock) except -1:
+        with nogil:
+            PyThread_acquire_lock(lock, WAIT_LOCK)
+        return 0
 
     def run(self):
         """Carry out calls until the end."""
-        self.thread = get_ident()
+        self.thread = PyThread_get_thread_ident()
         while True:
-            self._asked.acquire()
+            self.wait_for(self._asked)
             work, self._work = self._work, None
             if work is None:
                 return
@@ -78,4 +94,4 @@ cdef class OneThread:
             except BaseException as error:
                 self._error = error
             work = None
-            self._done.release()
+            PyThread_release_lock(self._done)

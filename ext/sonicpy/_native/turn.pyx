@@ -74,8 +74,8 @@ cdef class Turn:
     def share(self, open) -> bool:
         """Take the turn to read the open write transaction that threads share; return whether it is taken.
 
-        False: the last commit is what this thread should read: there is no open transaction, or another thread makes
-        a long change in it, before which it has committed those of others. While the map grows, none is open either.
+        False: this thread should read the last commit, because no transaction is open, or another thread makes a long
+        change in it, before which it has committed those of others. While the map grows, none is open either.
 
         Args:
             open: the OpenTransactions.

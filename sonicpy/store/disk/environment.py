@@ -185,11 +185,11 @@ class Environment:
             return self.transactions.begin_write()
         except lmdb.Error as error:
             raise translated(error) from error
-        except RuntimeError as error:  # no thread can be started, or a signal handler came in the middle
+        except RuntimeError as error:  # no thread can be started, or the store was closed
             raise StoreError(f"the store cannot be changed now: {error}") from error
 
     def share(self, turn: Turn) -> None:
-        """Let all threads use the write transaction, each while it has the turn."""
+        """Share the write transaction among all threads; each uses it while it has the turn."""
         assert self.transactions.writer is None, "the open one belongs to a thread"
         self.transactions.turn, self.transactions.worker = turn, OneThread()
 

@@ -37,6 +37,7 @@ class BucketReader:
         self.state = state
         self._view = view
         self._transaction = view.transaction
+        self._rules: int | None = None
 
     def fact(self, kind: int) -> bytes | None:
         """Return the fact of the bucket of a kind, a number of 8 bits; None: there is none."""
@@ -49,7 +50,10 @@ class BucketReader:
     @property
     def rules(self) -> int:
         """The rules by which the texts of the bucket are cut."""
-        return self._view.rules(self.state.bucket)
+        rules = self._rules
+        if rules is None:  # each query asks some times
+            rules = self._rules = self._view.rules(self.state.bucket)
+        return rules
 
     @property
     def tags(self) -> "TagRows | None":
