@@ -41,7 +41,8 @@ def test_what_values_mean(index: sonicpy.Index) -> None:
     }  # fmt: skip
     index.push("c", "b", "o", "", values=given)
     assert held(index)["o"]["values"] == {
-        "big": -(2**63), "day": 86_400, "here": "47.21/-1.55", "moment": 0, "naive": 1, "there": "-90/180", "whole": 5, "yes": 1,
+        "big": -(2**63), "day": 86_400, "here": "47.21/-1.55", "moment": 0, "naive": 1, "there": "-90/180", "whole": 5,
+        "yes": 1,
     }  # fmt: skip
     for wrong in (
         1.5,
@@ -71,6 +72,10 @@ def test_tags_are_compared_after_normalisation(index: sonicpy.Index) -> None:
     assert held(index) == {"o": {}}
     assert index.tag("c", "b", "none", ["a"]) == index.tag("c", "none", "o", ["a"]) == 0
     assert (index.buckets("c"), index.objects("c", "b"), index.count_objects("c", "b")) == (["b"], ["o"], 1)
+    before, figures = index.stats()["hidden_words"], index.stats("c", "b")
+    index.push("c", "b", "p", "", tags=["x", "y"], values={"n": 1})
+    assert (index.stats()["hidden_words"], index.stats("c", "b")["hidden_words"]) == (before, figures["hidden_words"])
+    assert "tags" not in figures and index.stats("c", "b")["tags"] == 2 and index.stats("c", "b")["values"] == {"n": 1}
     assert index.words("c", "b") == index.suggest("c", "b", "ben") == []
 
 
