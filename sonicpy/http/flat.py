@@ -84,7 +84,8 @@ def _member(text: str, place: int) -> tuple[Any, int]:
         case "{":
             return _inside(text, place, _value)
         case "[":
-            return _list(text, place + 1)
+            found = NUMBERS.match(text, place)
+            return _list(text, place + 1) if found is None else (json.loads(found[0]), found.end())
     return _value(text, place)
 
 
@@ -107,7 +108,7 @@ def _list(text: str, place: int) -> tuple[list[Any], int]:
 def _value(text: str, place: int) -> tuple[Any, int]:
     if text[place : place + 1] == '"':
         return scanstring(text, place + 1, True)
-    found = (NUMBERS if text[place : place + 1] == "[" else SIMPLE).match(text, place)
+    found = SIMPLE.match(text, place)
     if found is None:
         raise json.JSONDecodeError("a value is none of string, number, true, false and null", text, place)
     return json.loads(found[0]), found.end()

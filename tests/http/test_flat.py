@@ -38,8 +38,9 @@ def test_lists_of_numbers_are_read(numbers: list[float]) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    ["", "{", "[]", "1", '{"a": [[1]]}', '{"a": ["1"]}', '{"a": [1', '{"a": [1,]}',
-     '{"a": {}}', '{"a": 1,}', '{"a" 1}', '{"a": 01}', '{"a": 1} {}', '{"a": nul}',
+    ["", "{", "[]", "1", '{"a": [[1]]}', '{"a": {"b": {}}}', '{"a": [{}]}', '{"a": [1,]}', '{"a": [1',
+     '{"a": {"b": []}}', '{"a": [' + ",".join(['"x"'] * 300) + "]}", '{"a": 1,}', '{"a" 1}', '{"a": 01}', '{"a": 1} {}',
+     '{"a": nul}',
      '{"a": "', "{a: 1}", '{"a": 1x}', '{"a": NaN}', "{" + ",".join(f'"k{n}": 1' for n in range(40)) + "}"],
 )  # fmt: skip
 def test_other_bodies_are_refused(wrong: str) -> None:
