@@ -33,6 +33,7 @@ class Search(NamedTuple):
         filter: a condition that objects have to meet; see `sonicpy.filters.grammar`. None: there is none.
         sort: the order of the answer; see `sonicpy.filters.sorting.parse_sort`. None: by score.
         after: with `sort`, only objects behind this one.
+        boost: the values that raise scores; see `sonicpy.filters.sorting.parse_boost`. None: none do.
         whole: with `total`, the number of those that hold whole words is wanted, too.
     """
 
@@ -50,6 +51,7 @@ class Search(NamedTuple):
     filter: str | None = None
     sort: str | None = None
     after: str | None = None
+    boost: str | None = None
 
     @property
     def scope(self) -> Scope:
@@ -59,12 +61,12 @@ class Search(NamedTuple):
     @property
     def question(self) -> "Search":
         """The search without its page, filter, order and extras: searches with one question have one plan."""
-        return self._replace(limit=0, offset=0, scores=False, total=False, filter=None, sort=None, after=None)
+        return self._replace(limit=0, offset=0, scores=False, total=False, filter=None, sort=None, after=None, boost=None)
 
     @property
     def is_refined(self) -> bool:
         """Whether the search has a filter, or an order of its own."""
-        return self.filter is not None or self.sort is not None or self.after is not None
+        return any(given is not None for given in (self.filter, self.sort, self.after, self.boost))
 
 
 FACET_TAGS = 100
@@ -123,6 +125,7 @@ class QueryOptions(ExplainOptions, total=False):
     total: bool
     sort: str | None
     after: str | None
+    boost: str | None
 
 
 class FacetOptions(ExplainOptions, total=False):

@@ -45,7 +45,7 @@ from sonicpy.index.search.packed_terms import pack_matching, pack_terms
 from sonicpy.index.search.parts import RemotePart, merge
 from sonicpy.index.search.plan import Plan, only_whole, to_plain
 from sonicpy.index.search.ranking import PLANNERS
-from sonicpy.index.search.refine import check_after, is_by_score
+from sonicpy.index.search.refine import check_spread, is_by_score
 from sonicpy.index.search.sketch import common_languages, likely_completions
 from sonicpy.index.search.statistics import Sketch, SummedStatistics
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
@@ -90,7 +90,7 @@ class Spread:
             case Query() if command.is_refined and not is_by_score(command):
                 return await self._refined.query(command)
             case Query():
-                check_after(command)
+                check_spread(command, self._recorder.config)
                 return await self._query(command)
             case CountFacets():
                 return await self._refined.facets(command)
@@ -148,7 +148,8 @@ class Spread:
             return replies.hits([], 0 if total else None, scores=command.scores, whole=0 if command.whole else None)
         fields = (collection, bucket, to_plain(plan), offset + limit, total)
         found = await self._find(command, *fields)
-        page = merge([RemotePart(rows, count) for rows, count in found], plan, limit, offset)
+        most = 1.0 if command.boost is None else parse_boost(command.boost).most
+        page = merge([RemotePart(rows, count) for rows, count in found], plan, limit, offset, most)
         is_scored = self._recorder.config.search.ranking != "newest"
         shown = page.scores if is_scored else [None] * len(page.names)
         whole = await self._whole(command, plan, page.total)
@@ -164,7 +165,12 @@ class Spread:
 
     async def _find(self, command: Query, *fields: Any) -> list[Any]:
         """Return the best objects of each part, and the number of all; see `SpreadParts.spread_find`."""
-        kind, more = ("spread_find", ()) if command.filter is None else ("spread_find_filtered", (command.filter,))
+        kind: str = "spread_find"
+        more: tuple[str | None, ...] = ()
+        if command.boost is not None:
+            kind, more = "spread_boosted", (command.filter, command.boost)
+        elif command.filter is not None:
+            kind, more = "spread_find_filtered", (command.filter,)
         found = await self._ask(*command.scope, kind, *fields, *more)
         return [json.loads(answer) for answer in found]
 

@@ -61,7 +61,7 @@ METHODS = frozenset(
         *("bucket_rules", "buckets_after", "collections_after"),
         *("count_buckets", "count_objects", "position_after", "stats"),
         *("spread_completions", "spread_find", "spread_list", "spread_terms", "spread_word"),
-        *("spread_facets", "spread_find_filtered", "spread_place", "spread_sorted"),
+        *("spread_boosted", "spread_facets", "spread_find_filtered", "spread_place", "spread_sorted"),
     }
 )
 COMMIT_BEFORE = frozenset({"stats"})
