@@ -61,7 +61,10 @@ class Search(NamedTuple):
     @property
     def question(self) -> "Search":
         """The search without its page, filter, order and extras: searches with one question have one plan."""
-        return self._replace(limit=0, offset=0, scores=False, total=False, filter=None, sort=None, after=None, boost=None)
+        collection, bucket, text = self[:3]
+        return Search(
+            collection, bucket, text, 0, 0, self.lang, stem=self.stem, complete=self.complete, whole=self.whole
+        )
 
     @property
     def is_refined(self) -> bool:

@@ -119,8 +119,8 @@ def parse_boost(text: str) -> Boost:
     half = HALF_LIFE.fullmatch(words[1]) if len(words) == 2 else None
     if len(words) != 1 and half is None:
         raise refused(
-            f"boost is {shown(text)}; allowed are a name of values such as population, and times with a half-life in s, "
-            "m, h, d or w such as time 7d"
+            f"boost is {shown(text)}; allowed are a name of values such as population, and times with a half-life "
+            "in s, m, h, d or w such as time 7d"
         )
     return Boost(words[0], None if half is None else int(half[1]) * SECONDS[half[2]])
 

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sonicpy import InvalidArgument
-from sonicpy.filters.conditions import All, Among, Any as AnyOf, Condition, HasTag, Not, Range, Within
+from sonicpy.filters.conditions import All, Among, Condition, HasTag, Not, Range, Within
+from sonicpy.filters.conditions import Any as AnyOf
 from sonicpy.filters.grammar import filter_text, parse
 from sonicpy.filters.sorting import Boost, Facet, Sort, facets_texts, parse_boost, parse_of, parse_ranges, parse_sort
 from tests.reference import filters as twin
@@ -25,7 +26,10 @@ READ: list[tuple[str, Condition]] = [
     ("NOT a AND b", All((Not(A), B))),
     ("NOT (a AND b)", Not(All((A, B)))),
     ("NOT NOT a", A),
-    ('"AND" OR "Ben & Jerry\'s" OR "say \\"hi\\""', AnyOf((HasTag(("AND",)), HasTag(("Ben & Jerry's",)), HasTag(('say "hi"',))))),
+    (
+        '"AND" OR "Ben & Jerry\'s" OR "say \\"hi\\""',
+        AnyOf((HasTag(("AND",)), HasTag(("Ben & Jerry's",)), HasTag(('say "hi"',)))),
+    ),
     ("and", HasTag(("and",))),
     ("size:xl", HasTag(("size:xl",))),
     ("Mu\u0308ller", HasTag(("Müller",))),
@@ -152,6 +156,6 @@ def test_facets() -> None:
     for text in ("price", "price: ", "price: 5,1", "price: x", f"price: {2**63}"):
         with pytest.raises(InvalidArgument, match="^ranges "):
             parse_ranges(text)
-    for given in (5, {"price": 5}, {"price": [1.5]}, ["size"], {5: None}):
+    for wrong in (5, {"price": 5}, {"price": [1.5]}, ["size"], {5: None}):
         with pytest.raises(InvalidArgument, match="^(of|facets) "):
-            facets_texts(given)
+            facets_texts(wrong)

@@ -39,6 +39,7 @@ from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.refined_spread import RefinedSpread
 from sonicpy.cluster.peers.questions import Question, question_of
 from sonicpy.errors import StoreError
+from sonicpy.filters.sorting import parse_boost
 from sonicpy.ids import Scope, check_names
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.packed_terms import pack_matching, pack_terms

@@ -1,7 +1,7 @@
 """BOOST: scores times a factor that rises with a value of the object. Exact, without a look at every object.
 
-The best objects by score are asked for until no other one can be among the best by score times factor: the largest factor
-bounds what a lower score can become (the threshold algorithm of Fagin, Lotem and Naor, "Optimal aggregation algorithms
+The best objects by score are asked for until no other one can be among the best by score times factor: the largest
+factor bounds the rise of a lower score (the threshold algorithm of Fagin, Lotem and Naor, "Optimal aggregation algorithms
 for middleware", 2003, with one sorted list). Kinds of matches stay before scores.
 """
 
@@ -34,7 +34,7 @@ class Factors(NamedTuple):
 def boosted(
     plan: Plan, reader: BucketReader, window: int, boost: Boost, wanted: int, *, mask: Mask | None, total: bool
 ) -> Part:
-    """Return the best `wanted` objects by score times factor, with these as scores, and the number of all if `total`."""
+    """Return the best `wanted` objects by score times factor, these as scores, and the number of all if `total`."""
     factors = factors_of(reader, boost)
     count = wanted
     while True:
@@ -59,7 +59,7 @@ def factors_of(reader: BucketReader, boost: Boost) -> Factors:
         if value is None:
             return 1.0
         if boost.half_life is not None:
-            return 1.0 + 2.0 ** -min((highest - value) / boost.half_life, 1_000.0)
+            return 1.0 + float(2.0 ** -min((highest - value) / boost.half_life, 1_000.0))
         return 1.0 + log2(1 + max(value, 0)) / BOOST_DIVISOR
 
     return Factors(lambda iids: list(map(factor, columns.values_of(column, iids))), factor(highest))

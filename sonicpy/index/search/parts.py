@@ -181,7 +181,8 @@ def merge(parts: Sequence[AnyPart], plan: Plan, limit: int, offset: int, boost: 
     page = rows[offset : offset + limit]
     counts = [part.total for part in parts if part.total is not None]
     found = [(name, kind, score) for name, kind, score, _ in page]
-    return Page([name for name, _, _ in found], found, plan.ceiling * boost, sum(counts) if len(counts) == len(parts) else None)
+    total = sum(counts) if len(counts) == len(parts) else None
+    return Page([name for name, _, _ in found], found, plan.ceiling * boost, total)
 
 
 def share_of(score: float, ceiling: float) -> float:

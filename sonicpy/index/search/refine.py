@@ -155,7 +155,9 @@ def check_spread(search: Search, config: Config) -> None:
         return
     check_boost(config)
     if parse_boost(search.boost).half_life is not None:
-        raise InvalidArgument("boost has a half-life, which a spread bucket does not offer; allowed is a name of values")
+        raise InvalidArgument(
+            "boost has a half-life, which a spread bucket does not offer; allowed is a name of values"
+        )
 
 
 def check_ranking(config: Config) -> None:
