@@ -1,7 +1,7 @@
 """BOOST: scores times a factor that rises with a value of the object. Exact, without a look at every object.
 
 The best objects by score are asked for until no other one can be among the best by score times factor: the largest
-factor bounds the rise of a lower score (the threshold algorithm of Fagin, Lotem and Naor, "Optimal aggregation algorithms
+factor bounds the rise of a lower score (threshold algorithm: Fagin, Lotem and Naor, "Optimal aggregation algorithms
 for middleware", 2003, with one sorted list). Kinds of matches stay before scores.
 """
 
