@@ -30,7 +30,8 @@ def test_flat_objects_are_read_as_json_reads_them(held: dict[str, Any], ascii_on
 
 @pytest.mark.parametrize(
     "wrong",
-    ["", "{", "[]", "1", '{"a": [1]}', '{"a": {}}', '{"a": 1,}', '{"a" 1}', '{"a": 01}', '{"a": 1} {}', '{"a": nul}',
+    ["", "{", "[]", "1",  '{"a": [[1]]}', '{"a": {"b": {}}}', '{"a": [{}]}', '{"a": [1,]}', '{"a": [1', '{"a": {"b": []}}',
+     '{"a": [' + ",".join(["1"] * 300) + "]}", '{"a": 1,}', '{"a" 1}', '{"a": 01}', '{"a": 1} {}', '{"a": nul}',
      '{"a": "', "{a: 1}", '{"a": 1x}', '{"a": NaN}', "{" + ",".join(f'"k{n}": 1' for n in range(40)) + "}"],
 )  # fmt: skip
 def test_other_bodies_are_refused(wrong: str) -> None:

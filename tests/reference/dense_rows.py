@@ -153,13 +153,15 @@ def read_tags(row: bytes) -> dict[int, list[int]]:
         places = [bits.bits(6) for _ in range(count)]
     if len(places) != count or places != sorted(set(places)):
         raise ValueError("places of objects do not rise")
+    k, m, has_same, has_one_count = bits.bits(6), bits.bits(6), bits.bits(1), bits.bits(1)
+    one_count = bits.golomb(0) + 1 if has_one_count else 0
     found: dict[int, list[int]] = {}
     last: list[int] | None = None
     for place in places:
-        if not bits.bits(1):
+        if not has_same or not bits.bits(1):
             last, before = [], -1
-            for _ in range(bits.golomb(0) + 1):
-                before += 1 + bits.golomb(max((before + 2).bit_length() - 2, 2))
+            for number in range(one_count or bits.golomb(0) + 1):
+                before += 1 + bits.golomb(m if number else k)
                 last.append(before)
         if last is None:
             raise ValueError("the first object has the tags of none")

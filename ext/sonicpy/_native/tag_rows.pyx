@@ -1,12 +1,15 @@
 """Rows of `tags`: which tags each of 64 neighbouring objects has, by the ids of the tags.
 
     row     number of objects with tags - 1 u8; in bits (bit_stream.pxd): unless all 64 have some, bits(6) the place of
-            each if they are at most 10, else 64 bits, one for each place;
-            per object bits(1) whether it has the same tags as the object before it in the row; if not, golomb(0) of their
-            number - 1, and per tag by rising id golomb(k) of id - id before - 1; k is the length in bits of the id
-            before + 2, less 2, and at least 2. The first id follows an id -1.
+            each if they are at most 10, else 64 bits, one for each place; bits(6) k and bits(6) m; bits(1) whether some
+            object has the same tags as the one before it in the row; bits(1) whether all others have equally many tags,
+            and if so golomb(0) of this number - 1;
+            per object, if some are the same, bits(1) whether this one is; if it is not, golomb(0) of the number of its
+            tags - 1 unless all have equally many, golomb(k) of the first id, and per further tag by rising id golomb(m) of
+            id - id before - 1
 
-Objects that come together often have equal tags: the tenant, the language, the source.
+Objects that come together often have equal tags: the tenant, the language, the source. k and m are those that make the
+row shortest.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -32,10 +35,10 @@ from sonicpy._native.varint import DamagedBytes
 
 cdef enum:
     LISTED_MAX = 10  # objects whose places are listed
-    K_MIN = 2
-    K_LESS = 2
-    TAG_BYTES_MAX = 15  # golomb of an id of 40 bits takes at most 78 + 2 bits
-    HEAD_BYTES_MAX = 9
+    K_BITS = 6
+    K_MAX = 40
+    TAG_BYTES_MAX = 16  # golomb of an id of 40 bits takes at most 79 + 40 bits
+    HEAD_BYTES_MAX = 20
 
 cdef uint64_t TAG_ID_MAX = (<uint64_t> 1 << 40) - 1
 cdef uint64_t NONE = UINT64_MAX
@@ -84,24 +87,28 @@ cdef class TagRow:
     cdef int read(self, const uint8_t *row, Py_ssize_t size) except -1:
         cdef BitReader bits
         cdef uint64_t places, count = 0, gap = 0, before
-        cdef int place, last = -1, number
+        cdef int place, last = -1, number, first_k, next_k
+        cdef bint has_same, has_one_count
         bits.start, bits.size, bits.at = row + 1, size - 1, 0
         places = read_places(row[0] + 1, &bits)
+        first_k, next_k = <int> take_bits(&bits, K_BITS), <int> take_bits(&bits, K_BITS)
+        has_same, has_one_count = take_bits(&bits, 1), take_bits(&bits, 1)
+        if first_k > K_MAX or next_k > K_MAX or (has_one_count and not take_count(&bits, &count)):
+            raise damaged()
         for place in range(TAG_PLACES):
             if not places >> place & 1:
                 continue
-            if take_bits(&bits, 1):
+            if has_same and take_bits(&bits, 1):
                 if last < 0:
                     raise damaged()
                 self.lists.counts[place], self.lists.ids[place] = self.lists.counts[last], self.lists.ids[last]
                 continue
-            if not take_golomb(&bits, 0, &count) or count >= OBJECT_TAGS_MAX:
+            if not has_one_count and not take_count(&bits, &count):
                 raise damaged()
-            count += 1
             self.make_room(count)
             before = NONE
             for number in range(<int> count):
-                if not take_golomb(&bits, k_behind(before), &gap) or gap > TAG_ID_MAX:
+                if not take_golomb(&bits, next_k if number else first_k, &gap) or gap > TAG_ID_MAX:
                     raise damaged()
                 before += gap + 1
                 if before > TAG_ID_MAX:
@@ -152,48 +159,93 @@ cdef class TagRow:
     def pack(self) -> bytes:
         """Return the row; b"": no object has tags."""
         cdef BitWriter bits
-        cdef uint64_t places = 0, before
-        cdef Py_ssize_t ids = 0
-        cdef int place, last = -1, number, count
+        cdef Shape shape
+        cdef int place, number, count
+        cdef uint64_t before
         cdef uint8_t *room
-        for place in range(TAG_PLACES):
-            if self.lists.counts[place]:
-                places |= <uint64_t> 1 << place
-                ids += self.lists.counts[place]
-        if not places:
+        self.measure(&shape)
+        if not shape.places:
             return b""
-        room = <uint8_t *> malloc(HEAD_BYTES_MAX + TAG_PLACES * 4 + ids * TAG_BYTES_MAX + SPARE_BYTES)
+        room = <uint8_t *> malloc(HEAD_BYTES_MAX + TAG_PLACES * 4 + shape.ids * TAG_BYTES_MAX + SPARE_BYTES)
         if room == NULL:
             raise MemoryError
         try:
-            room[0] = <uint8_t> (count_bits(places) - 1)
+            room[0] = <uint8_t> (count_bits(shape.places) - 1)
             begin_bits(&bits, room + 1)
-            put_places(&bits, places)
+            put_places(&bits, shape.places)
+            put_bits(&bits, shape.first_k, K_BITS)
+            put_bits(&bits, shape.next_k, K_BITS)
+            put_bits(&bits, shape.same != 0, 1)
+            put_bits(&bits, shape.one_count > 0, 1)
+            if shape.one_count > 0:
+                put_golomb(&bits, shape.one_count - 1, 0)
             for place in range(TAG_PLACES):
                 count = self.lists.counts[place]
                 if not count:
                     continue
-                if last >= 0 and count == self.lists.counts[last] and not memcmp(
-                    self.lists.ids[place], self.lists.ids[last], count * sizeof(uint64_t)
-                ):
-                    put_bits(&bits, 1, 1)
-                    continue
-                put_bits(&bits, 0, 1)
-                put_golomb(&bits, count - 1, 0)
+                if shape.same:
+                    put_bits(&bits, shape.same >> place & 1, 1)
+                    if shape.same >> place & 1:
+                        continue
+                if not shape.one_count > 0:
+                    put_golomb(&bits, count - 1, 0)
                 before = NONE
                 for number in range(count):
-                    put_golomb(&bits, self.lists.ids[place][number] - before - 1, k_behind(before))
+                    put_golomb(
+                        &bits, self.lists.ids[place][number] - before - 1, shape.next_k if number else shape.first_k
+                    )
                     before = self.lists.ids[place][number]
-                last = place
             return PyBytes_FromStringAndSize(<char *> room, end_bits(&bits) - room)
         finally:
             free(room)
 
+    cdef void measure(self, Shape *shape) noexcept nogil:
+        """Choose the form of the row."""
+        cdef int place, last = -1, number, count
+        cdef uint64_t before
+        memset(shape, 0, sizeof(Shape))
+        for place in range(TAG_PLACES):
+            count = self.lists.counts[place]
+            if not count:
+                continue
+            shape.places |= <uint64_t> 1 << place
+            shape.ids += count
+            if last >= 0 and count == self.lists.counts[last] and not memcmp(
+                self.lists.ids[place], self.lists.ids[last], count * sizeof(uint64_t)
+            ):
+                shape.same |= <uint64_t> 1 << place
+                continue
+            shape.one_count = count if last < 0 or shape.one_count == count else -1
+            last = place
+            before = NONE
+            for number in range(count):
+                note_length(shape.lengths[number > 0], self.lists.ids[place][number] - before - 1)
+                before = self.lists.ids[place][number]
+        shape.first_k, shape.next_k = shortest(shape.lengths[0]), shortest(shape.lengths[1])
 
-cdef inline int k_behind(uint64_t before) noexcept nogil:
-    """Return the parameter of the code of an id behind another one."""
-    cdef int k = highest_bit(before + 2) + 1 - K_LESS
-    return k if k > K_MIN else K_MIN
+
+cdef inline void note_length(uint32_t *lengths, uint64_t value) noexcept nogil:
+    """Add the length of the code of a number to that of all numbers, for each k."""
+    cdef int k
+    for k in range(K_MAX + 1):
+        lengths[k] += 2 * highest_bit((value >> k) + 1) + 1 + k
+
+
+cdef inline int shortest(const uint32_t *lengths) noexcept nogil:
+    """Return the k with which all numbers together take the fewest bits."""
+    cdef int k, best = 0
+    for k in range(1, K_MAX + 1):
+        if lengths[k] < lengths[best]:
+            best = k
+    return best
+
+
+cdef inline bint take_count(BitReader *bits, uint64_t *count) noexcept nogil:
+    """Read the number of tags of an object; return False if there is none."""
+    if not take_golomb(bits, 0, count) or count[0] >= OBJECT_TAGS_MAX:
+        return False
+    count[0] += 1
+    return True
 
 
 cdef inline void put_places(BitWriter *bits, uint64_t places) noexcept nogil:

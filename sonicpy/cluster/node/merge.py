@@ -1,5 +1,6 @@
 """Merges the answers of several partitions into one."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ def merge_figures(found: "Sequence[Figures]") -> "Figures":
         else:
             merged.pop(key, None)
     merged["average_length"] = _average(found)
+    _merge_tagging(merged, found)
     for key in ("by_collection", "by_bucket"):
         if key in merged:
             merged[key] = _merge_named(found, key)
@@ -38,6 +40,17 @@ def merge_figures(found: "Sequence[Figures]") -> "Figures":
         merged["collections"] = len(merged["by_collection"])
         merged["refusing"] = any(figures["refusing"] for figures in found)
     return merged
+
+
+def _merge_tagging(merged: "Figures", found: "Sequence[Figures]") -> None:
+    """Set how many objects of all parts have each value, and the number of tags in the part that has most."""
+    values = Counter[str]()
+    for figures in found:
+        values.update(figures.get("values", {}))
+    if values:
+        merged["values"] = dict(sorted(values.items()))
+    if tags := max(figures.get("tags", 0) for figures in found):
+        merged["tags"] = tags
 
 
 def _merge_named(found: "Sequence[Figures]", key: str) -> "Figures":

@@ -16,7 +16,10 @@ from sonicpy.errors import StoreError
 from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.rules import NEWEST
 from sonicpy.store.rows.bucket_state import BucketState
+from sonicpy.store.rows.column_names import COLUMN_NAMES, unpack_columns
 from sonicpy.store.rows.keys import is_staged
+from sonicpy.store.rows.tag_counts import TAG_COUNTS, unpack_tag_counts
+from sonicpy.store.rows.uses import TAGS
 from sonicpy.store.views.view import View
 from sonicpy.version import VERSION
 
@@ -68,7 +71,7 @@ def whole_figures(view: View) -> Figures:
     figures = {"collections": len(by_collection), "buckets": len(states), **_sums(states)}
     figures["buckets_of_older_rules"] = _of_older_rules(view, states)
     if not view.has_dropped():  # rows of flushed buckets would be counted too
-        figures["hidden_words"] = view.count_terms() - figures["words"]
+        figures["hidden_words"] = view.count_terms() - _tags_of(view, states) - figures["words"]
         figures["pending_words"] = view.count_pending()
     figures["by_collection"] = {
         name: {"buckets": len(states), **_sums(states)} for name, states in _first(sorted(by_collection.items()))
@@ -101,6 +104,7 @@ def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) ->
     figures |= _sums([state])
     figures["hidden_words"] = terms - state.live_words
     figures["pending_words"] = pending
+    figures |= _tagging(view, state)
     figures["length_percentiles"] = _percentiles(view.lengths(state)) if state.objects else {}
     figures["graph"] = {
         "version": state.lexicon_version,
@@ -109,6 +113,24 @@ def bucket_figures(view: View, pool: GraphPool, collection: str, bucket: str) ->
         "bytes": _size(pool.path(state.bucket, state.lexicon_version)) if state.lexicon_version else 0,
     }
     return figures
+
+
+def _tagging(view: View, state: BucketState) -> Figures:
+    """Return the number of tags of a bucket, and how many objects have a value under each name; {}: neither."""
+    figures: Figures = {}
+    if tags := unpack_tag_counts(view.fact(state.bucket, TAG_COUNTS)).live:
+        figures["tags"] = tags
+    columns = unpack_columns(view.fact(state.bucket, COLUMN_NAMES))
+    if values := {column.name: column.held for column in columns if column.held}:
+        figures["values"] = dict(sorted(values.items()))
+    return figures
+
+
+def _tags_of(view: View, states: list[BucketState]) -> int:
+    """Return how many tags some buckets have together."""
+    if TAGS not in view.uses():
+        return 0
+    return sum(unpack_tag_counts(view.fact(state.bucket, TAG_COUNTS)).live for state in states)
 
 
 def disk_figures(folder: Path) -> Figures:
