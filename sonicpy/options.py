@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from sonicpy.arguments import choice_of, decimals_of, language_of, number_of, switch_of, text_of
 from sonicpy.errors import InvalidArgument
 from sonicpy.filters.grammar import filter_text
-from sonicpy.filters.sorting import of_text, ranges_text, sort_text
+from sonicpy.filters.sorting import boost_text, of_text, ranges_text, sort_text
 from sonicpy.langcodes import NO_LANGUAGE, language_code
 from sonicpy.tags import TagList
 from sonicpy.values import ValueList
@@ -368,6 +368,10 @@ SORT = Option(
     "`score` (default), `newest`, a name of values such as `price`, `-price` for the highest first, or "
     "`distance place 47.21,-1.55`", is_ours=True,
 )  # fmt: skip
+BOOST = Option(
+    "boost", Spec(boost_text), None, "BOOST(<name>)",
+    "a higher value of this name raises the score; `time 7d`: a newer time does, with a half-life", is_ours=True,
+)  # fmt: skip
 OF = Option(
     "of", Spec(of_text), None, "OF(<tags>)", "count the tags that begin so, such as `size:*, color:*`; `*`: all",
     is_ours=True,
@@ -425,6 +429,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
             usage="AFTER(<object>)",
             sentence="with SORT, only objects behind this one, the last of the page before",
         ),
+        BOOST,
     ),
     "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, SYNTAX, MATCH, FUZZY, VECTOR, MEANING, DEPTH, FILTER),
     "SUGGEST": (LIMIT._replace(default=5),),

@@ -36,6 +36,7 @@ class Search(NamedTuple):
         filter: a condition that objects have to meet; see `sonicpy.filters.grammar`. None: there is none.
         sort: the order of the answer; see `sonicpy.filters.sorting.parse_sort`. None: by score.
         after: with `sort`, only objects behind this one.
+        boost: the values that raise scores; see `sonicpy.filters.sorting.parse_boost`. None: none do.
         whole: with `total`, the number of those that hold whole words is wanted, too.
         syntax: "web": signs of search boxes count, see `sonicpy.index.search.web_syntax`; "plain": all are words.
         match: "all": an object has to hold every word; "any": one is enough; "auto": the ranking decides.
@@ -64,6 +65,7 @@ class Search(NamedTuple):
     filter: str | None = None
     sort: str | None = None
     after: str | None = None
+    boost: str | None = None
 
     @property
     def scope(self) -> Scope:
@@ -76,13 +78,13 @@ class Search(NamedTuple):
         question have one plan."""
         return self._replace(
             limit=0, offset=0, scores=False, total=False, how=False, vector=None, meaning=0.5, depth=50, filter=None,
-            sort=None, after=None,
+            sort=None, after=None, boost=None,
         )  # fmt: skip
 
     @property
     def is_refined(self) -> bool:
         """Whether the search has a filter, or an order of its own."""
-        return self.filter is not None or self.sort is not None or self.after is not None
+        return any(given is not None for given in (self.filter, self.sort, self.after, self.boost))
 
 
 FACET_TAGS = 100
@@ -148,6 +150,7 @@ class QueryOptions(ExplainOptions, total=False):
     how: bool
     sort: str | None
     after: str | None
+    boost: str | None
 
 
 class FacetOptions(ExplainOptions, total=False):

@@ -43,6 +43,7 @@ TEXTS = {
 }
 
 
+VALUES = {"longer": {"weight": 10**15}}
 TAGS = {"one": ["metal"], "longer": ["metal", "wood"], "typo": ["wood"]}
 
 
@@ -84,6 +85,7 @@ EXAMPLES: dict[str, Example] = {
     "depth": Example(2, beside={"vector": LIKE_ONE, "meaning": 9}),
     "filter": Example("metal AND NOT wood"),
     "sort": Example("newest", is_shown=False),
+    "boost": Example("weight", is_shown=False),
     "after": Example("other", is_shown=False, beside={"sort": "newest"}),
 }
 
@@ -140,7 +142,7 @@ def every_way(folder: Path, opened: contextlib.ExitStack) -> Iterator[tuple[str,
     parts = [opened.enter_context(Part(folder / f"part{number}")) for number in range(2)]
     for oid, text in TEXTS.items():
         for each in (index, parts[part_of(oid, len(parts))]):
-            each.push(C, B, oid, text, lang="eng", vector=BITS.get(oid), tags=TAGS.get(oid))
+            each.push(C, B, oid, text, lang="eng", vector=BITS.get(oid), tags=TAGS.get(oid), values=VALUES.get(oid))
     yield "library", lambda text, options: of_hits(index.query(C, B, text, **options))
     yield "cache of answers", lambda text, options: Answer(index.query_ids(C, B, text, **options), None)
     yield "cluster", lambda text, options: of_replica(index, text, options)
@@ -157,7 +159,7 @@ def every_way(folder: Path, opened: contextlib.ExitStack) -> Iterator[tuple[str,
         client = opened.enter_context(connect(url))
         yield f"client, {name}", lambda text, options, client=client: of_hits(client.query(C, B, text, **options))
     for oid, text in TEXTS.items():
-        client.push(C, B, oid, text, lang="eng", vector=BITS.get(oid), tags=TAGS.get(oid))
+        client.push(C, B, oid, text, lang="eng", vector=BITS.get(oid), tags=TAGS.get(oid), values=VALUES.get(oid))
     yield "command line", lambda text, options: of_command_line(folder, url, text, options)
     yield from ways_of_http(index)
 

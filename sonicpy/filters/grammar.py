@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any as AnyValue
 from typing import NamedTuple, NoReturn
+from unicodedata import normalize
 
 from sonicpy.filters.conditions import (
     INT_MAX,
@@ -87,7 +88,7 @@ def parse(text: str) -> Condition:
     """
     if len(text) > LENGTH_MAX:
         raise refused(f"filter has {len(text):,} letters; allowed are {LENGTH_MAX:,}")
-    return _Parser(_tokens(text)).whole()
+    return _Parser(_tokens(normalize("NFC", text))).whole()
 
 
 def filter_text(value: AnyValue) -> str:

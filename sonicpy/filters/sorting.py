@@ -80,6 +80,56 @@ def sort_text(value: Any) -> str:
     return _checked("sort", value, parse_sort)
 
 
+# -- boosts ------------------------------------------------------------------------------------------------------------
+
+BOOST_DIVISOR = 16.0
+BOOST_MOST = 1.0 + 63.0 / BOOST_DIVISOR
+"""No value has a larger factor."""
+HALF_LIFE_MOST = 2.0
+SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+HALF_LIFE = re.compile(r"([1-9]\d{0,8})([smhdw])")
+
+
+class Boost(NamedTuple):
+    """A factor of scores.
+
+    Attributes:
+        name: of the values that raise scores.
+        half_life: in seconds; the values are times: the newest time of the bucket doubles a score, and this much older
+            ones raise it half as much. None: a value v multiplies a score by 1 + log2(1 + v) / 16.
+    """
+
+    name: str
+    half_life: int | None = None
+
+    @property
+    def most(self) -> float:
+        """No factor is larger."""
+        return BOOST_MOST if self.half_life is None else HALF_LIFE_MOST
+
+
+@lru_cache(maxsize=256)
+def parse_boost(text: str) -> Boost:
+    """Return the boost that a text names: `population`, or times with a half-life: `time 7d`.
+
+    Raises:
+        InvalidArgument: it names none.
+    """
+    words = text.split()
+    half = HALF_LIFE.fullmatch(words[1]) if len(words) == 2 else None
+    if len(words) != 1 and half is None:
+        raise refused(
+            f"boost is {shown(text)}; allowed are a name of values such as population, and times with a half-life "
+            "in s, m, h, d or w such as time 7d"
+        )
+    return Boost(words[0], None if half is None else int(half[1]) * SECONDS[half[2]])
+
+
+def boost_text(value: Any) -> str:
+    """Return the text of a boost that a program gave. Raises InvalidArgument."""
+    return _checked("boost", value, parse_boost)
+
+
 # -- facets ------------------------------------------------------------------------------------------------------------
 
 

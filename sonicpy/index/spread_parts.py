@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from sonicpy.filters.grammar import parse
-from sonicpy.filters.sorting import facets_of, parse_sort
+from sonicpy.filters.sorting import facets_of, parse_boost, parse_sort
 from sonicpy.index.answers import Answers
 from sonicpy.index.ingest.given_vectors import ColumnCheck
+from sonicpy.index.search.boost import boosted
 from sonicpy.index.search.faceting import count_facets, no_facets
 from sonicpy.index.search.fitting import count_in
 from sonicpy.index.search.how import WORDS_SHOWN
@@ -152,6 +153,20 @@ class SpreadParts(Answers):
                 return [], 0 if total else None
             part = self._found(lexicon, plan, limit, filter, total=total)
             return part.rows(), part.total
+
+    def spread_boosted(
+        self, collection: str, bucket: str, plan: Sequence[Any], limit: int, total: bool, filter: str | None, boost: str
+    ) -> tuple[list[NamedObject], int | None]:
+        """Return the best objects by score times factor, as `spread_find` does."""
+        with self._engine.read_words(collection, bucket) as lexicon:
+            if lexicon is None:
+                return [], 0 if total else None
+            window, condition = self._config.store.kv.retain_word_objects, condition_of(filter)
+            mask = None if condition is None else mask_of(lexicon.reader, condition)
+            found = boosted(
+                of_plain(plan), lexicon.reader, window, parse_boost(boost), limit, mask=mask, total=total
+            )  # fmt: skip
+            return found.rows(), found.total
 
     def spread_sorted(
         self, search: Sequence[Any], plan: Sequence[Any] | None, behind: Sequence[Any] | None

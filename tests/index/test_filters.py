@@ -1,5 +1,6 @@
 """Filters, orders and facets of an index: the answers of the twin over dicts, whatever was changed before."""
 
+import math
 import random
 from pathlib import Path
 
@@ -164,3 +165,31 @@ def test_flush_by_a_filter(tmp_path: Path) -> None:
         with pytest.raises(InvalidArgument, match="with a bucket"):
             index.flush("c", filter="red")
         assert index.flush("c", "none", filter="red") == 0
+
+
+def test_a_boost_is_exact(tmp_path: Path) -> None:
+    chance = random.Random(3)
+    with sonicpy.open(tmp_path / "i") as index:
+        sizes: dict[str, int] = {}
+        with index.batch():
+            for number in range(400):
+                name, text = (
+                    f"o{number}",
+                    " ".join(["moscow"] * chance.choice((1, 1, 2)) + ["x"] * chance.randint(0, 9)),
+                )
+                if chance.random() < 0.7:
+                    sizes[name] = chance.choice((0, 7, 20_000, 10**7, -5))
+                index.push("c", "b", name, text, "none", values={"size": sizes.get(name)})
+        plain = index.query("c", "b", "moscow", limit=1000)
+        assert plain.scores is not None
+        factors = [1 + math.log2(1 + max(sizes.get(name, 0), 0)) / 16 for name in plain]
+        shares = [
+            (3 - (score % 1) * factor, -int(name[1:]), name)
+            for name, score, factor in zip(plain, plain.scores, factors, strict=True)
+        ]
+        for limit in (1, 10, 399):
+            boosted = index.query("c", "b", "moscow", boost="size", limit=limit)
+            expected = [name for _, _, name in sorted(shares)]
+            assert list(boosted) == expected[:limit]
+        newest = index.query("c", "b", "moscow", boost="size 1s", limit=1)
+        assert sizes[newest[0]] == 10**7

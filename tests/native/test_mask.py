@@ -49,7 +49,7 @@ def windows_of(objects: int) -> int:
 
 
 @given(st.integers(0, 2**32), st.sampled_from((30, 300, 3_000, 9_000)), st.sampled_from((0.0, 0.01, 0.3, 0.9)))
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 def test_a_walk_through_a_mask_finds_what_looking_at_everything_finds(seed: int, objects: int, share: float) -> None:
     chance = random.Random(seed)
     terms, lengths, average = made_query(chance, objects)
@@ -86,7 +86,7 @@ def random_mask(
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 def test_masks_hold_what_sets_hold(seed: int) -> None:
     chance = random.Random(seed)
     objects = chance.choice((100, 4_097, 9_000))
@@ -97,7 +97,7 @@ def test_masks_hold_what_sets_hold(seed: int) -> None:
     tags = [{iid: 1 for iid in range(objects) if chance.random() < share} for share in (0.5, 0.2, 0.01, 0.0)]
     lists = KeptLists(bytes([5]) * objects, 128)
     stored = [lists.store(tag, 100) for tag in tags]
-    query = lists_of(Reader(lists), [[each] for each in stored] + [stored[:3], []], masks)  # type: ignore[arg-type]
+    query = lists_of(Reader(lists), [[each] for each in stored] + [stored[:3], []], masks)
     low, high = sorted((chance.randint(-spread, spread), chance.randint(-spread, spread)))
     some = sorted(chance.sample(sorted(values.values()), min(5, len(values))))
     leaves: list[tuple[Mask, set[int]]] = [
@@ -125,7 +125,7 @@ def test_masks_hold_what_sets_hold(seed: int) -> None:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 def test_the_best_by_value_are_those_of_a_sort(seed: int) -> None:
     chance = random.Random(seed)
     objects = chance.choice((50, 5_000, 13_000))

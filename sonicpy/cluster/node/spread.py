@@ -40,7 +40,8 @@ from sonicpy.cluster.node.merge import merge_figures
 from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.refined_spread import RefinedSpread
 from sonicpy.cluster.peers.questions import Question, question_of
-from sonicpy.errors import StoreError
+from sonicpy.errors import InvalidArgument, StoreError
+from sonicpy.filters.sorting import parse_boost
 from sonicpy.ids import Scope, check_names
 from sonicpy.index.search.demands import asks_nothing
 from sonicpy.index.search.fitting import Typed, suggest_fitting
@@ -51,7 +52,7 @@ from sonicpy.index.search.packed_terms import PLAIN_FIELDS, pack_matching, pack_
 from sonicpy.index.search.parts import RemotePart, merge
 from sonicpy.index.search.plan import Plan, only_whole, to_plain
 from sonicpy.index.search.ranking import PLANNERS
-from sonicpy.index.search.refine import check_after, is_by_score
+from sonicpy.index.search.refine import check_spread, is_by_score
 from sonicpy.index.search.sketch import common_languages, likely_completions
 from sonicpy.index.search.statistics import Sketch, SummedStatistics
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
@@ -111,7 +112,7 @@ class Spread:
             case Query() if command.is_refined and not is_by_score(command):
                 return await self._refined.query(command)
             case Query():
-                check_after(command)
+                check_spread(command, self._recorder.config)
                 return await self._query(command)
             case CountFacets():
                 return await self._refined.facets(command)
@@ -178,9 +179,12 @@ class Spread:
             names, scores, count = await self._meant(command, plan)
             whole = await self._whole(command, plan, count)
             return replies.hits(zip(names, scores, strict=True), count, scores=command.scores, whole=whole)
+        if command.how and command.boost is not None:
+            raise InvalidArgument("how and boost are both given, of a bucket that is spread; allowed is one of them")
         fields = (collection, bucket, to_plain(plan), offset + limit, total)
         found = await self._find(command, *fields, how=command.how)
-        page = merge([RemotePart(rows, count) for rows, count, *_ in found], plan, limit, offset)
+        most = 1.0 if command.boost is None else parse_boost(command.boost).most
+        page = merge([RemotePart(rows, count) for rows, count, *_ in found], plan, limit, offset, most)
         is_scored = self._recorder.config.search.ranking != "newest"
         shown = page.scores if is_scored else [None] * len(page.names)
         whole = await self._whole(command, plan, page.total)
@@ -216,7 +220,12 @@ class Spread:
 
     async def _find(self, command: Query, *fields: Any, how: bool = False) -> list[Any]:
         """Return the best objects of each part, and the number of all; see `SpreadParts.spread_find`."""
-        kind, more = ("spread_find", ()) if command.filter is None else ("spread_find_filtered", (command.filter,))
+        kind: str = "spread_find"
+        more: tuple[str | None, ...] = ()
+        if command.boost is not None:
+            kind, more = "spread_boosted", (command.filter, command.boost)
+        elif command.filter is not None:
+            kind, more = "spread_find_filtered", (command.filter,)
         kind = "spread_how" if how else kind
         found = await self._ask(*command.scope, kind, *fields, *more)
         return [json.loads(answer) for answer in found]

@@ -79,7 +79,7 @@ METHODS = frozenset(
         *("spread_asked", "spread_how"),
         *("spread_together", "spread_typed"),
         *("spread_meant", "vector_refusal"),
-        *("spread_facets", "spread_find_filtered", "spread_place", "spread_sorted"),
+        *("spread_boosted", "spread_facets", "spread_find_filtered", "spread_place", "spread_sorted"),
     }
 )
 COMMIT_BEFORE = frozenset({"stats"})

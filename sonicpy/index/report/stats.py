@@ -16,8 +16,8 @@ from sonicpy.errors import StoreError
 from sonicpy.graph.graph_pool import GraphPool
 from sonicpy.rules import NEWEST
 from sonicpy.store.rows.bucket_state import BucketState
-from sonicpy.store.rows.digests import count_digests
 from sonicpy.store.rows.column_names import COLUMN_NAMES, unpack_columns
+from sonicpy.store.rows.digests import count_digests
 from sonicpy.store.rows.keys import is_staged
 from sonicpy.store.rows.tag_counts import TAG_COUNTS, unpack_tag_counts
 from sonicpy.store.rows.uses import TAGS

@@ -179,22 +179,24 @@ def find(query: QueryState, wanted: int, *, total: bool = False) -> Part:
     return Part(query, *find_top(query, wanted, total=total))
 
 
-def merge(parts: Sequence[AnyPart], plan: Plan, limit: int, offset: int) -> Page:
+def merge(parts: Sequence[AnyPart], plan: Plan, limit: int, offset: int, boost: float = 1.0) -> Page:
     """Return a page of the best objects of some parts: at most `limit` behind the first `offset`.
 
     Args:
         parts: each with its best `offset` + `limit` objects.
         plan: the plan of all parts.
+        boost: no factor of a score is larger.
     """
     if len(parts) == 1 and isinstance(parts[0], Part):
         part = parts[0]
-        return Page(*part.page(offset, limit), plan.ceiling, part.total)
+        return Page(*part.page(offset, limit), plan.ceiling * boost, part.total)
     rows = [row for part in parts for row in part.rows()]
     rows.sort(key=lambda row: (row[1], -row[2], -row[3], row[0]))
     page = rows[offset : offset + limit]
     counts = [part.total for part in parts if part.total is not None]
     found = [(name, kind, score) for name, kind, score, _ in page]
-    return Page([name for name, _, _ in found], found, plan.ceiling, sum(counts) if len(counts) == len(parts) else None)
+    total = sum(counts) if len(counts) == len(parts) else None
+    return Page([name for name, _, _ in found], found, plan.ceiling * boost, total)
 
 
 def share_of(score: float, ceiling: float) -> float:

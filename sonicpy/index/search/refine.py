@@ -19,7 +19,8 @@ from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument
 from sonicpy.filters.conditions import INT_MAX, INT_MIN, Condition
 from sonicpy.filters.grammar import parse
-from sonicpy.filters.sorting import NEWEST, SCORE, Sort, parse_sort
+from sonicpy.filters.sorting import NEWEST, SCORE, Sort, parse_boost, parse_sort
+from sonicpy.index.search.boost import boosted
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.masks import everybody, mask_of, unmet, window_count
 from sonicpy.index.search.matching import Matching
@@ -119,12 +120,44 @@ def refined(lexicon: Lexicon, terms: Terms, config: Config, search: Search, matc
     condition = condition_of(search.filter)
     mask = None if condition is None else mask_of(lexicon.reader, condition)
     count = search.offset + search.limit
+    if search.boost is not None:
+        return _boosted(lexicon, terms, config, search, matching, mask)
     plan, part = carry_out(lexicon, terms, config, matching, count, total=search.total, mask=mask)
     if not isinstance(part, Part):
         raise InvalidArgument(REFUSED)
     page = merge([part], plan, search.limit, search.offset)
     whole = count_whole(lexicon, plan, part, config, mask)
     return Hits(page.names, None if config.search.ranking == "newest" else page.scores, page.total, whole)
+
+
+def _boosted(
+    lexicon: Lexicon, terms: Terms, config: Config, search: Search, matching: Matching | None, mask: Mask | None
+) -> Hits:
+    boost, window = parse_boost(search.boost or ""), config.store.kv.retain_word_objects
+    check_boost(config)
+    plan = plan_of(lexicon, terms, config, matching)
+    count = search.offset + search.limit
+    part = boosted(plan, lexicon.reader, window, boost, count, mask=mask, total=search.total)
+    page = merge([part], plan, search.limit, search.offset, boost.most)
+    return Hits(page.names, page.scores, page.total, count_whole(lexicon, plan, part, config, mask))
+
+
+def check_boost(config: Config) -> None:
+    """Raise InvalidArgument if the ranking has no scores that a value could raise."""
+    if config.search.ranking != "bm25":
+        raise InvalidArgument(f"boost is given, but search.ranking is {config.search.ranking}; allowed is it with bm25")
+
+
+def check_spread(search: Search, config: Config) -> None:
+    """Raise InvalidArgument if a search by score asks for what a spread bucket does not offer."""
+    check_after(search)
+    if search.boost is None:
+        return
+    check_boost(config)
+    if parse_boost(search.boost).half_life is not None:
+        raise InvalidArgument(
+            "boost has a half-life, which a spread bucket does not offer; allowed is a name of values"
+        )
 
 
 def check_ranking(config: Config) -> None:

@@ -1,0 +1,98 @@
+"""Filters, orders and facets of a spread bucket: those of one index that holds all objects."""
+
+import asyncio
+import json
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sonicpy.channel.commands import CountFacets, Query
+from sonicpy.cluster.node.places import Places
+from sonicpy.cluster.node.spread import Spread
+from sonicpy.cluster.registry.registry import Layout
+from sonicpy.config import Config
+from sonicpy.errors import InvalidArgument
+from sonicpy.index.recorder import Recorder
+from sonicpy.search import asked, facets_asked
+from tests.index.test_filters import TAGS, put, some_thing
+from tests.index.test_spread import Part
+from tests.reference import filters as twin
+from tests.reference.filters import Thing
+from tests.test_options_everywhere import PartsDesk
+
+SCOPE = ("c", "b")
+PARTS = 3
+
+Both = tuple[Part, Spread, list[Thing]]
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    folder, chance = tmp_path_factory.mktemp("refined"), random.Random(7)
+    things = [some_thing(chance, age) for age in range(150)]
+    for thing, time in zip(things, chance.sample(range(-75, 75), 150), strict=True):
+        thing.values["time"] = time  # all differ, so that parts and the whole have one order
+    with ExitStack() as opened:
+        one = opened.enter_context(Part(folder / "one"))
+        parts = [opened.enter_context(Part(folder / f"part{number}")) for number in range(PARTS)]
+        places, recorder = Places(Layout(PARTS, 1, ("n1",), spread=((SCOPE[0], PARTS),))), Recorder(Config())
+        for index in (one, *parts):
+            index.engine.begin_batch()
+        for thing in things:
+            put(one, thing)
+            put(parts[places.partition_of(*SCOPE, thing.name)], thing)
+        for index in (one, *parts):
+            index.engine.end_batch()
+        yield one, Spread(PartsDesk(parts, places, recorder), places, recorder), things  # type: ignore[arg-type]
+
+
+def answer(spread: Spread, text: str, **options: Any) -> tuple[list[str], int | None]:
+    command = Query(*asked("QUERY", *SCOPE, text, options))
+    items = asyncio.run(spread.execute(command)).decode().splitlines()[1].split()[3:]
+    return (items[1:], int(items[0])) if command.total else (items, None)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_parts_answer_as_one_index(seed: int, both: Both) -> None:
+    one, spread, things = both
+    chance = random.Random(seed)
+    condition = twin.condition_by(chance, TAGS, 2)
+    filter, word = twin.text_of(condition, chance), chance.choice(("", "alpha", "bravo delta", "none"))
+    passing = {thing.name for thing in things if twin.meets(condition, thing)}
+    for sort in ("time", "-time"):
+        expected = one.query(*SCOPE, word, filter=filter, sort=sort, limit=200, total=True)
+        assert set(expected) <= passing
+        names, total = answer(spread, word, filter=filter, sort=sort, limit=7, offset=2, total=True)
+        assert (names, total) == (list(expected)[2:9], expected.total), filter
+        if len(expected) > 9:
+            assert answer(spread, word, filter=filter, sort=sort, limit=5, after=expected[3])[0] == expected[4:9]
+    if word:
+        hits = one.query(*SCOPE, word, filter=filter, limit=200, total=True)
+        names, total = answer(spread, word, filter=filter, limit=200, total=True)
+        assert (sorted(names), total) == (sorted(hits), hits.total), filter
+        boosted = one.query(*SCOPE, word, filter=filter, limit=200, boost="price")
+        assert sorted(answer(spread, word, filter=filter, limit=200, boost="price")[0]) == sorted(boosted)
+    options = {"filter": filter, "of": "size:*, *", "ranges": "price: -20, 0, 20", "apart": chance.random() < 0.5}
+    reply = asyncio.run(spread.execute(CountFacets(*facets_asked(*SCOPE, word, options)))).decode()
+    assert json.loads(reply.removeprefix("RESULT ")) == one.facets(*SCOPE, word, **options).to_dict()  # type: ignore[arg-type]
+
+
+def test_pages_by_age_leave_nothing_out(both: Both) -> None:
+    _, spread, things = both
+    seen: list[str] = []
+    while page := answer(spread, "", sort="newest", limit=11, after=seen[-1] if seen else None)[0]:
+        seen += page
+    assert len(seen) == len(set(seen)) == len(things)
+
+
+def test_what_a_spread_bucket_refuses(both: Both) -> None:
+    _, spread, _ = both
+    for options in ({"after": "o1"}, {"boost": "time 7d"}):
+        with pytest.raises(InvalidArgument):
+            answer(spread, "alpha", **options)
+    with pytest.raises(InvalidArgument, match="no object of the bucket"):
+        answer(spread, "alpha", sort="time", after="gone")

@@ -1,0 +1,161 @@
+"""Filters, orders and facets as texts: the conditions that they mean, and a sentence for everything else."""
+
+import random
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sonicpy import InvalidArgument
+from sonicpy.filters.conditions import All, Among, Condition, HasTag, Not, Range, Within
+from sonicpy.filters.conditions import Any as AnyOf
+from sonicpy.filters.grammar import filter_text, parse
+from sonicpy.filters.sorting import Boost, Facet, Sort, facets_texts, parse_boost, parse_of, parse_ranges, parse_sort
+from tests.reference import filters as twin
+from tests.support.examples import examples
+
+A, B, C = HasTag(("a",)), HasTag(("b",)), HasTag(("c",))
+READ: list[tuple[str, Condition]] = [
+    ("a", A),
+    ('"a"', A),
+    ("a AND b AND c", All((A, B, C))),
+    ("a OR b AND c", AnyOf((A, All((B, C))))),
+    ("(a OR b) AND c", All((AnyOf((A, B)), C))),
+    ("NOT a AND b", All((Not(A), B))),
+    ("NOT (a AND b)", Not(All((A, B)))),
+    ("NOT NOT a", A),
+    (
+        '"AND" OR "Ben & Jerry\'s" OR "say \\"hi\\""',
+        AnyOf((HasTag(("AND",)), HasTag(("Ben & Jerry's",)), HasTag(('say "hi"',)))),
+    ),
+    ("and", HasTag(("and",))),
+    ("size:xl", HasTag(("size:xl",))),
+    ("Mu\u0308ller", HasTag(("Müller",))),
+    ("tag IN (a, b,a)", HasTag(("a", "b"))),
+    ("tag = a", A),
+    ("tag != a", Not(A)),
+    ("price<2000", Range("price", high=1999)),
+    ("price <= 2000", Range("price", high=2000)),
+    ("price > -5", Range("price", low=-4)),
+    ("price>=5", Range("price", low=5)),
+    ("price = 5", Range("price", 5, 5)),
+    ("price != 5", All((Range("price"), Not(Range("price", 5, 5))))),
+    ("HAS price", Range("price")),
+    ("price IN (3, 1, 3)", Among("price", (1, 3))),
+    ("place WITHIN 5km OF 47.21,-1.55", Within("place", 5_000, 472_100_000, -15_500_000)),
+    ("place WITHIN 2.5 km OF 0, 180", Within("place", 2_500, 0, 1_800_000_000)),
+]
+REFUSED = [
+    ("", "the end; allowed is a tag"),
+    ("a b", "'b'; allowed is AND, OR or the end"),
+    ("a AND", "the end; allowed is a tag"),
+    ("(a", "allowed is AND, OR or a closing bracket"),
+    ("a)", "allowed is AND, OR or the end"),
+    ('"a', "a quote without an end"),
+    ('"\\x"', "an escape that JSON lacks"),
+    ('""', "tags is a list with ''"),
+    ("price < cheap", "'cheap', compared with 'price'; allowed is a whole number"),
+    ("price < 19.99", "'19.99', compared with 'price'; allowed is a whole number"),
+    ("price < 9223372036854775808", "allowed is a number of 64 bits"),
+    ("price <> 5", "allowed is a whole number"),
+    ("price IN ()", "allowed is a whole number"),
+    ("tag IN (a b)", "allowed is a comma or a closing bracket"),
+    ("place WITHIN far OF 1,2", "allowed is a distance"),
+    ("place WITHIN 5 OF 1,2", "allowed is m or km"),
+    ("place WITHIN 5km OF 91,2", "'91', as a place of 'place'; allowed is a number of degrees from -90 to 90"),
+    ("a & b", "is '&'"),
+    ("NOT " * 40 + "a", "nested more than 32 times"),
+    ("(" * 5_000 + "a", "nested more than 32 times"),
+    (" AND ".join(["a"] * 65), "65 conditions; allowed are 64"),
+    (f"tag IN ({', '.join(f't{n}' for n in range(1_001))})", "1,001 members; allowed are 1,000"),
+    ("a" * 300_000, "300,000 letters"),
+]
+
+
+@pytest.mark.parametrize(("text", "condition"), READ, ids=[text for text, _ in READ])
+def test_read(text: str, condition: Condition) -> None:
+    assert parse(text) == condition
+
+
+@pytest.mark.parametrize(("text", "why"), REFUSED, ids=[why for _, why in REFUSED])
+def test_refused(text: str, why: str) -> None:
+    with pytest.raises(InvalidArgument) as refusal:
+        parse(text)
+    assert why in str(refusal.value) and "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"tag": "a"}, "tag IN (a)"),
+        ({"tag": ["a", "b c"], "price": (None, 5)}, 'tag IN (a, "b c") AND price <= 5'),
+        ({"price": 5, "time": (1, 2)}, "price = 5 AND time >= 1 AND time <= 2"),
+        ({"price": [1, 2], "size": (None, None)}, "price IN (1, 2) AND HAS size"),
+    ],
+)
+def test_dicts(given: dict[str, Any], text: str) -> None:
+    assert filter_text(given) == text
+    assert parse(text)
+
+
+@pytest.mark.parametrize(
+    "given", [{}, [], 5, {"price": 1.5}, {"price": True}, {"price": (1,)}, {"tag": []}, {"tag": 5}, {5: 5}, {"": 5}]
+)
+def test_other_values_are_refused(given: Any) -> None:
+    with pytest.raises(InvalidArgument, match="^filter "):
+        filter_text(given)
+
+
+PARTS = st.sampled_from(
+    ["a", "AND", "OR", "NOT", "IN", "HAS", "WITHIN", "OF", "(", ")", ",", "<", ">=", "!=", "price", "tag", "5", "-3"]
+    + ["5km", "47.21", '"', '"x"', "\\", "é", "\ud800", "\x00", "9" * 30, "²", "٣", "&"]
+)
+
+
+@given(st.text(max_size=50) | st.lists(PARTS, max_size=60).map(" ".join))
+@settings(max_examples=examples(300), deadline=None)
+def test_any_text_ends_in_conditions_or_a_sentence(text: str) -> None:
+    began = time.process_time()
+    for read in (parse, parse_sort, parse_boost, parse_of, parse_ranges):
+        try:
+            read(text)
+        except InvalidArgument as error:
+            assert str(error) and "\n" not in str(error) and str(error).isprintable()
+    assert time.process_time() - began < 1
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=examples(100), deadline=None)
+def test_texts_of_the_twin_are_read(seed: int) -> None:
+    chance = random.Random(seed)
+    parse(twin.text_of(twin.condition_by(chance, ["red", "a b", "NOT"], 3), chance))
+
+
+def test_orders() -> None:
+    assert parse_sort("price") == Sort("price") and parse_sort("-price") == Sort("price", descending=True)
+    assert parse_sort("distance place 47.21, -1.55") == Sort("place", point=(472_100_000, -15_500_000))
+    for text in ("", "a b", "-newest", "distance place", "distance place 91,0", "-"):
+        with pytest.raises(InvalidArgument, match="^sort "):
+            parse_sort(text)
+
+
+def test_boosts() -> None:
+    assert parse_boost("size") == Boost("size") and parse_boost("time 7d") == Boost("time", 7 * 86_400)
+    for text in ("", "time 7", "time 0d", "a b c"):
+        with pytest.raises(InvalidArgument, match="^boost "):
+            parse_boost(text)
+
+
+def test_facets() -> None:
+    assert parse_of("size:*, *") == (Facet("size:"), Facet(""))
+    assert parse_ranges("price: 0,5; time: -1") == (Facet("price", (0, 5)), Facet("time", (-1,)))
+    assert facets_texts({"size:*": None, "price": [0, 5]}) == ("size:*", "price: 0,5")
+    assert facets_texts(["size:*"]) == facets_texts("size:*") == ("size:*", None)
+    for text in ("price", "price: ", "price: 5,1", "price: x", f"price: {2**63}"):
+        with pytest.raises(InvalidArgument, match="^ranges "):
+            parse_ranges(text)
+    for wrong in (5, {"price": 5}, {"price": [1.5]}, ["size"], {5: None}):
+        with pytest.raises(InvalidArgument, match="^(of|facets) "):
+            facets_texts(wrong)
