@@ -207,7 +207,7 @@ class WaitingPushes:
         object: ObjectName,
         text: str,
         lang: str | None,
-        vector: Vector,
+        vector: Vector = None,
         tags: Iterable[str] | None = None,
         values: Mapping[str, Any] | None = None,
     ) -> bool:

@@ -41,6 +41,8 @@ OF_A_CLIENT: dict[str, Call] = {
     "stats": lambda client, folder: client.stats(),
     "suggest": lambda client, folder: client.suggest(COLLECTION, BUCKET, "w"),
     "tag": lambda client, folder: client.tag("other", BUCKET, "o", ["red", "Ben & Jerry's"], values={"price": 5}),
+    "facets": lambda client, folder: client.facets(COLLECTION, BUCKET, of="*"),
+    "upsert": lambda client, folder: client.upsert("other", BUCKET, "o", "some text " * 9_000, lang="none"),
     "verify": lambda client, folder: client.verify(),
     "words": lambda client, folder: client.words(COLLECTION, BUCKET),
 }
@@ -59,6 +61,8 @@ OF_A_BUCKET: dict[str, Call] = {
     "stats": lambda bucket, folder: bucket.stats(),
     "suggest": lambda bucket, folder: bucket.suggest("w"),
     "tag": lambda bucket, folder: bucket.tag("o:1", values={"price": None}),
+    "facets": lambda bucket, folder: bucket.facets(of="*"),
+    "upsert": lambda bucket, folder: bucket.upsert("o:1", "w1x0", lang="none"),
     "words": lambda bucket, folder: bucket.words(),
 }
 ELSEWHERE = {"batch", "close", "server"}

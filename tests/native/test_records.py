@@ -20,6 +20,8 @@ from sonicpy.store.changing.mutations import (
     Mutation,
     PopTerms,
     PushTerms,
+    PushWith,
+    UpsertTerms,
 )
 from tests.support.examples import examples
 
@@ -41,9 +43,11 @@ def terms_of(rows: list[Row], languages: bytes = b"") -> Terms:
 counted = st.builds(terms_of, rows, st.sampled_from([b"", b"eng", b"eng 12,deu 3", b"x" * 200]))
 fields = st.lists(st.tuples(st.integers(0, 255), st.binary(max_size=300)), max_size=6).map(tuple)
 changes = st.one_of(
-    st.builds(PushTerms, names, names, names, rows.map(terms_of), windows, st.just(1), st.just(())),
-    st.builds(PushTerms, names, names, names, counted, st.just(0), st.sampled_from([2, 8, 300]), st.just(())),
-    st.builds(PushTerms, names, names, names, counted, st.just(0), st.sampled_from([1, 2, 8, 300]), fields),
+    st.builds(PushTerms, names, names, names, rows.map(terms_of), windows, st.just(1)),
+    st.builds(PushTerms, names, names, names, counted, st.just(0), st.sampled_from([2, 8, 300])),
+    st.builds(PushWith, names, names, names, counted.filter(lambda one: not one.languages), fields, st.just(1)),
+    st.builds(PushWith, names, names, names, counted, fields, st.sampled_from([2, 8, 300])),
+    st.builds(UpsertTerms, names, names, names, counted, st.sampled_from([1, 2, 8, 300]), fields),
     st.builds(PopTerms, names, names, names, rows.map(terms_of)),
     st.builds(FlushObject, names, names, names),
     st.builds(FlushBucket, names, names),
@@ -59,33 +63,38 @@ pack_record, unpack_record = codec.pack, codec.unpack
 
 def twin(mutation: Mutation) -> bytes:
     """`RecordCodec.pack`, piece by piece."""
-    kind = [PushTerms, PopTerms, FlushObject, FlushBucket, FlushCollection, ChangeFields].index(type(mutation)) + 1
+    if isinstance(mutation, PushWith):
+        push = twin(PushTerms(*mutation[:4], rules=mutation.rules))
+        return b"\x0c" + pack_varints([len(push)]) + push + fields_of(mutation.fields)
+    kinds = [PushTerms, PopTerms, FlushObject, FlushBucket, FlushCollection, ChangeFields, None, UpsertTerms]
+    kind = kinds.index(type(mutation)) + 1
     if isinstance(mutation, PushTerms) and mutation.rules > 1:
         kind = 7
-    if isinstance(mutation, PushTerms) and mutation.fields:
-        kind = 9
     pieces = [bytes((kind,))]
     for field in mutation._fields:
         if field in ("collection", "bucket", "oid"):
             name = getattr(mutation, field).encode()
             pieces += [pack_varints([len(name)]), name]
-    if isinstance(mutation, PushTerms):
-        pieces.append(pack_varints([mutation.rules if kind in (7, 9) else mutation.window]))
-    if kind in (7, 9):
+    if isinstance(mutation, PushTerms | UpsertTerms):
+        pieces.append(pack_varints([mutation.window if kind == 1 else mutation.rules]))
+    if kind in (7, 8):
         pieces += [pack_varints([len(mutation.terms.languages)]), mutation.terms.languages]
-    if kind == 9:
-        given = b"".join(bytes((id,)) + pack_varints([len(value)]) + value for id, value in mutation.fields)
+    if isinstance(mutation, UpsertTerms):
+        given = fields_of(mutation.fields)
         pieces += [pack_varints([len(given)]), given]
-    if isinstance(mutation, PushTerms | PopTerms):
+    if isinstance(mutation, PushTerms | PopTerms | UpsertTerms):
         terms = mutation.terms
         pieces.append(pack_varints([len(terms)]))
         for word, count, flags in zip(terms.words, terms.counts, terms.flags, strict=True):
             pieces += [pack_varints([len(word)]), word, bytes((count, flags))]
     if isinstance(mutation, ChangeFields):
         pieces.append(bytes((mutation.mode,)))
-        for id, value in mutation.fields:
-            pieces += [bytes((id,)), pack_varints([len(value)]), value]
+        pieces.append(fields_of(mutation.fields))
     return b"".join(pieces)
+
+
+def fields_of(given: tuple[tuple[int, bytes], ...]) -> bytes:
+    return b"".join(bytes((id,)) + pack_varints([len(value)]) + value for id, value in given)
 
 
 @settings(deadline=None, max_examples=examples(200))
@@ -99,7 +108,7 @@ def test_records_are_those_of_the_twin_and_come_back(mutation: Mutation) -> None
     again = unpack_record(record)
     assert (type(again), again) == (type(mutation), mutation)
     if isinstance(mutation, PushTerms):
-        assert codec.pack_push(*mutation[:4], mutation.rules) == twin(mutation._replace(window=0, fields=()))
+        assert codec.pack_push(*mutation[:4], mutation.rules) == twin(mutation._replace(window=0))
 
 
 class Like(PopTerms):

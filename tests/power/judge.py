@@ -11,7 +11,7 @@ from pathlib import Path
 from sonicpy.cli.main import main as cli
 from sonicpy.index.index import Index
 from sonicpy.index.maintenance.verify import graph_faults, verify_folder
-from sonicpy.store.care import check_rows, startup
+from sonicpy.store.care import check_rows
 from sonicpy.store.care.verify_tables import table_faults
 from sonicpy.store.disk import boot_mark
 from tests.power.changes import BUCKETS, COLLECTION, WORDS, Holds, held
@@ -64,7 +64,7 @@ def outcome(judge: Callable[[], None]) -> str | None:
 def opened_after_a_start(boot: str) -> None:
     """Make this process one of another boot of the machine, which reads all rows itself."""
     boot_mark.boot_id = lambda: boot
-    startup.check_rows.first_fault = lambda folder, compare: next(check_rows.faults(folder, compare=compare), None)
+    check_rows.first_fault = lambda folder, compare: next(check_rows.faults(folder, compare=compare), None)
     logging.disable(logging.CRITICAL)
 
 

@@ -15,6 +15,7 @@ from sonicpy.store.changing.mutations import (
     Mutation,
     PopTerms,
     PushTerms,
+    PushWith,
     UpsertTerms,
     pack_mutation,
     unpack_mutation,
@@ -30,16 +31,15 @@ texts = st.lists(st.tuples(st.binary(max_size=300), st.integers(0, 255), st.inte
 )
 fields = st.lists(st.tuples(st.sampled_from([*FIELDS]), st.binary(max_size=300)), max_size=4).map(tuple)
 mutations = st.one_of(
-    st.builds(PushTerms, names, names, names, texts, st.integers(0, 2**40), st.just(1), st.just(())),
+    st.builds(PushTerms, names, names, names, texts, st.integers(0, 2**40), st.just(1)),
     st.builds(
-        PushTerms,
+        PushWith,
         names,
         names,
         names,
         texts,
-        st.just(0),
-        st.just(8),
         st.sampled_from([(), ((5, b"red"),), ((5, b""), (6, b"\1a\0"))]),
+        st.sampled_from([1, 8]),
     ),
     st.builds(PopTerms, names, names, names, texts),
     st.builds(FlushObject, names, names, names),

@@ -13,7 +13,15 @@ from sonicpy._native.query_state import QueryState
 from sonicpy._native.varint import DamagedBytes
 from sonicpy.errors import InvalidArgument, StoreDamaged
 from sonicpy.store.care.verify_tables import table_faults
-from sonicpy.store.changing.mutations import ChangeFields, FlushBucket, FlushObject, Mutation, PopTerms, PushTerms
+from sonicpy.store.changing.mutations import (
+    ChangeFields,
+    FlushBucket,
+    FlushObject,
+    Mutation,
+    PopTerms,
+    PushTerms,
+    PushWith,
+)
 from sonicpy.store.fields.tag_field import pack_tags, unpack_tags
 from sonicpy.store.fields.value_field import pack_values, unpack_values
 from sonicpy.store.rows.meta import FORMAT
@@ -37,9 +45,9 @@ class Twin:
 
     def apply(self, mutation: Mutation) -> int:
         match mutation:
-            case PushTerms():
+            case PushTerms() | PushWith():
                 self.objects.setdefault(mutation.oid, (set(), set(), {}))[0].update(mutation.terms.words)
-                self._take(mutation.oid, mutation.fields)
+                self._take(mutation.oid, mutation.fields if isinstance(mutation, PushWith) else ())
                 return 0
             case ChangeFields():
                 if mutation.oid not in self.objects:
@@ -90,7 +98,7 @@ def some_change(dice: random.Random) -> Mutation:
         FlushObject("c", "b", oid),
         PopTerms("c", "b", oid, given),
         *[ChangeFields("c", "b", oid, dice.randrange(2), some_fields(dice))] * 4,
-        *[PushTerms("c", "b", oid, given, fields=some_fields(dice))] * 6,
+        *[PushWith("c", "b", oid, given, fields=some_fields(dice))] * 6,
         PushTerms("c", "b", oid, given),
     ]
     return dice.choice(changes)
@@ -213,7 +221,7 @@ def test_lists_of_many_blocks(tmp_path: Path) -> None:
             if number % 3 == 2
             else ((5, pack_tags(["all", f"n{number % 5}"])), (6, pack_values({"n": Value(number)})))
         )
-        mutation = PushTerms("c", "b", f"o{number}", terms("a"), fields=fields)
+        mutation = PushWith("c", "b", f"o{number}", terms("a"), fields=fields)
         store.apply(mutation)
         twin.apply(mutation)
         if number == 4_500:
@@ -229,7 +237,7 @@ def test_lists_of_many_blocks(tmp_path: Path) -> None:
 
 def test_an_object_with_tags_stays_without_words(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    store.apply(PushTerms("c", "b", "o", terms(""), fields=((5, pack_tags(["red"])),)))
+    store.apply(PushWith("c", "b", "o", terms(""), fields=((5, pack_tags(["red"])),)))
     store.apply(push("p", "alpha"))
     store.apply(ChangeFields("c", "b", "p", 0, ((6, pack_values({"n": Value(1)})),)))
     assert store.apply(PopTerms("c", "b", "p", terms("alpha"))) == 1
@@ -271,7 +279,7 @@ def test_a_bucket_has_sixteen_names_of_values(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     names = [f"n{number}" for number in range(17)]
     store.apply(
-        PushTerms("c", "b", "o", terms("a"), fields=((6, pack_values({name: Value(1) for name in names[:16]})),))
+        PushWith("c", "b", "o", terms("a"), fields=((6, pack_values({name: Value(1) for name in names[:16]})),))
     )
     more = ChangeFields("c", "b", "o", 0, ((6, pack_values({names[16]: Value(2)})),))
     with pytest.raises(InvalidArgument, match="allowed are 16"):
