@@ -41,7 +41,7 @@ READ = [
         commands.Query("c", "b", "", 9, 0, None, filter='red AND "a b" AND (x OR y)', sort="-price", after="o"),
         "a filter in quotes",
     ),
-    ("QUERY c b \"x\" FILTER(price<2000)", commands.Query("c", "b", "x", 9, 0, None, filter="price<2000"), "without"),
+    ('QUERY c b "x" FILTER(price<2000)', commands.Query("c", "b", "x", 9, 0, None, filter="price<2000"), "without"),
     (
         'FACETS c b "x" OF("size:*, color:*") RANGES("price: 0,1000; time: 5") APART(1)',
         commands.CountFacets(
@@ -70,15 +70,15 @@ READ = [
     ('PUSH é "b" o "a\\nb" ', commands.Push("é", '"b"', "o", "a\nb", None), "names are not judged here"),
     (
         'PUSH c b o "x" TAGS(red,size:xl) SET(price=1999)',
-        commands.Push("c", "b", "o", "x", None, ["red", "size:xl"], {"price": 1999}),
+        commands.Push("c", "b", "o", "x", None, None, ["red", "size:xl"], {"price": 1999}),
         "",
     ),
     (
         'PUSH c b o "x" TAGS("Ben & Jerry\'s, (new)", b) LANG(eng)',
-        commands.Push("c", "b", "o", "x", "eng", ["Ben & Jerry's, (new)", "b"]),
+        commands.Push("c", "b", "o", "x", "eng", None, ["Ben & Jerry's, (new)", "b"]),
         "quotes",
     ),
-    ('PUSH c b o "x" TAGS("a\\"b\\\\",a)', commands.Push("c", "b", "o", "x", None, ["a", 'a"b\\']), "escapes"),
+    ('PUSH c b o "x" TAGS("a\\"b\\\\",a)', commands.Push("c", "b", "o", "x", None, None, ["a", 'a"b\\']), "escapes"),
     ("TAG c b o", commands.Tag("c", "b", "o"), "the index refuses it"),
     ("TAG c b o TAGS() SET(price=)", commands.Tag("c", "b", "o", [], {"price": None}), "takes away"),
     (
@@ -238,7 +238,8 @@ USAGES = {
     "SUGGEST": 'SUGGEST <collection> <bucket> "<word>" [LIMIT(<count>)]?',
     "LIST": "LIST <collection> <bucket> [LIMIT(<count>)]? [OFFSET(<count>)]?",
     "PUSH": 'PUSH <collection> <bucket> <object> "<text>" [LANG(<locale>)]?',
-    "UPSERT": 'UPSERT <collection> <bucket> <object> "<text>" [LANG(<locale>)]? [MORE(1)]?',
+    "UPSERT": 'UPSERT <collection> <bucket> <object> "<text>" [LANG(<locale>)]? [MORE(1)]? '
+    "[VECTOR(<column>:<base64>)]? [TAGS(<tag>,...)]? [SET(<name>=<value>,...)]?",
     "POP": 'POP <collection> <bucket> <object> "<text>"',
     "COUNT": "COUNT <collection> [<bucket> [<object>]?]?",
     "FLUSHO": "FLUSHO <collection> <bucket> <object>",
@@ -247,7 +248,7 @@ USAGES = {
         'EXPLAIN <collection> <bucket> "<terms>" [LIMIT(<count>)]? [LANG(<locale>)]? [STEM(0)]? [COMPLETE(0)]?'
         " [SYNTAX(web)]? [MATCH(<which>)]? [FUZZY(<edits>)]?"
         " [VECTOR(<column>:<base64>)]? [MEANING(<weight>)]? [DEPTH(<count>)]?"
-        ' [FILTER(<conditions>)]?'
+        " [FILTER(<conditions>)]?"
     ),
     "OBJECTS": "OBJECTS <collection> <bucket> [LIMIT(<count>)]? [PREFIX(<letters>)]? [AFTER(<object>)]?"
     " [POSITION(<number>)]?",

@@ -123,8 +123,12 @@ def find_top(QueryState query not None, uint64_t wanted, *, bint total=False) ->
 
 
 cdef bint refuses_only(Plan plan) except -1:
-    """Return whether all clauses of a plan are forbidden; they come last."""
-    return len(plan.clauses) > 0 and (<Clause?> plan.clauses[0]).role & R_FORBIDDEN != 0
+    """Return whether all clauses of a plan are forbidden."""
+    cdef Clause clause
+    for clause in plan.clauses:
+        if clause.role & R_FORBIDDEN == 0:
+            return False
+    return len(plan.clauses) > 0
 
 
 cdef tuple find_others(QueryState query, uint64_t wanted, bint total):
