@@ -94,9 +94,6 @@ def slow_answer(corpus: Corpus, lexicon: Lexicon, plan: Plan) -> list[tuple[str,
         for one in plan.clauses
     ]  # fmt: skip
     lengths = bytes(lexicon.reader.lengths())
-    if all(one.role == FORBIDDEN for one in plan.clauses):
-        refused = {iid for one in plan.clauses for slot in one.slots for word in slot.words for iid in postings(word)}
-        return [(names[iid], 0, 0.0) for iid in reversed(range(OBJECTS)) if lengths[iid] and iid not in refused]
     found = best_objects(terms, lengths, plan.average, BM25_K1, BM25_B, plan.exponent, plan.full_first)
     return [(names[iid], kind, score) for iid, kind, score in found]
 
@@ -181,10 +178,9 @@ def test_a_bucket_is_asked_once_by_a_bound_plan(corpus: Corpus) -> None:
 
 
 def test_conditions_alone_bring_nothing(corpus: Corpus) -> None:
-    """Whatever is required: an object answers only if it holds something that brings. Without any condition but
-    forbidden words, all others answer."""
+    """Whatever is required or forbidden: an object answers only if it holds something that brings."""
     with corpus.read(WHOLE) as lexicon:
-        for roles in ((REQUIRED,), (ADDS,), (REQUIRED, FORBIDDEN)):
+        for roles in ((REQUIRED,), (FORBIDDEN,), (ADDS,), (REQUIRED, FORBIDDEN)):
             clauses = [Clause(0, role, 0.0, [Slot((b"ak",), 0.0)]) for role in roles]
             plan = Plan(clauses, 1.0, 1.0, full_first=False, left_out={}, enough=None)
             part = carried_out(lexicon, plan, 10)

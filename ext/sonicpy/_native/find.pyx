@@ -123,17 +123,15 @@ def find_top(QueryState query not None, uint64_t wanted, *, bint total=False) ->
 
 
 cdef bint refuses_only(Plan plan) except -1:
-    """Return whether all clauses of a plan are forbidden."""
-    cdef Clause clause
-    for clause in plan.clauses:
-        if clause.role & R_FORBIDDEN == 0:
-            return False
-    return len(plan.clauses) > 0
+    """Return whether the clauses of a plan bring the objects that hold none of their words; then all do."""
+    if plan is None or not plan.clauses:
+        return False
+    return (<Clause?> plan.clauses[0]).role & (R_BRINGS | R_FORBIDDEN) == R_BRINGS | R_FORBIDDEN
 
 
 cdef tuple find_others(QueryState query, uint64_t wanted, bint total):
-    """Return the result of `find_top` for a plan whose clauses are all forbidden: the newest objects that hold none of the
-    words."""
+    """Return the result of `find_top` for a plan whose clauses are all forbidden and bring the others: the newest objects
+    that hold none of the words."""
     cdef object reader = query.reader
     cdef const uint8_t[::1] lengths = reader.lengths()
     cdef uint64_t count = 0

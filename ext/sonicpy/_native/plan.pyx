@@ -21,7 +21,7 @@ from sonicpy._native.word_break cimport letter_end
 from sonicpy._native.word_break import is_unspaced_letter
 
 # Bits of a role. An object answers a query if it holds some clause that brings, all clauses that are required, and no
-# clause that is forbidden.
+# clause that is forbidden. Where all clauses are forbidden and bring, the objects answer that hold none of them.
 ADDS = R_ADDS  # none of the bits: the clause adds to the scores of objects that others bring
 BRINGS = R_BRINGS
 REQUIRED = R_REQUIRED

@@ -240,7 +240,8 @@ class Demanded:
             forms = self._statistics.family(word, self._matching).words
         slots = [Slot((word, *forms), 0.0)]
         more = tuple(each for each in self._many(word, refused.kind) if each != word)
-        return Clause(number, FORBIDDEN, 0.0, [*slots, *([Slot(more, 0.0, how="completion")] if more else [])])
+        role = FORBIDDEN if len(self._terms) else FORBIDDEN | BRINGS  # else nothing would bring objects
+        return Clause(number, role, 0.0, [*slots, *([Slot(more, 0.0, how="completion")] if more else [])])
 
     def _many(self, word: bytes, kind: str) -> list[bytes]:
         """Return the words that a refused word represents."""
