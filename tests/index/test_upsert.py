@@ -15,6 +15,7 @@ from sonicpy.store.disk.transaction import DIGESTS
 from sonicpy.store.rows.digests import digest_key
 from sonicpy.store.rows.meta import FORMAT
 from sonicpy.store.views.write_view import WriteView
+from tests.store.consistency import faults
 
 COMMON = [f"w{number}" for number in range(12)]
 RARE = [f"rare{number}" for number in range(900)]
@@ -71,6 +72,8 @@ def test_an_object_holds_the_last_text(tmp_path: Path, seed: int) -> None:
                 elif (known := held.get(name)) is not None:
                     assert not index.upsert("c", "b", name, f"  {known}\n"), "the same text, by its digest"
         assert index.verify() == []
+        with index.engine.read() as view:  # the other twin does not know that a term of joints has no frequency
+            assert [fault for fault in faults(view) if r"\x02" not in fault] == []
         for name, digest in index.iterate_digests("c", "b"):
             known = held[name]
             assert digest == (None if known is None else text_digest(name, known, None))

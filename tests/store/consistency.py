@@ -55,6 +55,22 @@ def faults(view: View) -> Iterator[str]:
             yield f"{'/'.join(scope_of(key))}: {fault}"
         for fault in (*_TagsCheck(transaction, state).faults(), *_value_faults(transaction, state.bucket)):
             yield f"{'/'.join(scope_of(key))}: {fault}"
+        for fault in _digest_faults(transaction, state.bucket):
+            yield f"{'/'.join(scope_of(key))}: {fault}"
+
+
+def _digest_faults(transaction: Transaction, bucket: int) -> Iterator[str]:
+    """Yield the faults of the digests of a bucket: 64 of eight bytes in a row, of objects that exist."""
+    objects = set()
+    for key, row in transaction.rows(tables.OBJECTS, bucket_key(bucket)):
+        objects |= {16 * int.from_bytes(key[4:], "big") + place for place, _ in RecordRow(row).oids()}
+    for key, row in transaction.rows(tables.DIGESTS, bucket_key(bucket)):
+        first = 64 * int.from_bytes(key[4:], "big")
+        if not 0 < len(row) <= 512 or len(row) % 8 or not any(row[-8:]):
+            yield f"the row {key!r} of digests has {len(row)} bytes"
+        for place in range(len(row) // 8):
+            if any(row[8 * place : 8 * place + 8]) and first + place not in objects:
+                yield f"the object {first + place} has a digest and does not exist"
 
 
 def _scope_faults(transaction: Transaction) -> Iterator[str]:
