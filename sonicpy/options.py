@@ -288,7 +288,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         BOOST,
     ),
     "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, FILTER),
-    "SUGGEST": (LIMIT._replace(default=5),),
+    "SUGGEST": (LIMIT._replace(default=5), FILTER),
     "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)")),
     "COLLECTIONS": (PAGE, AFTER._replace(usage="AFTER(<collection>)")),
     "BUCKETS": (PAGE, AFTER._replace(usage="AFTER(<bucket>)")),

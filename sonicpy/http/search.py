@@ -17,6 +17,7 @@ from sonicpy.errors import CommandError, InvalidArgument
 from sonicpy.http.backend import Backend
 from sonicpy.http.models import (
     LIMIT_MAX,
+    QUERY_TEXT_MAX,
     After,
     AnyJson,
     Apart,
@@ -42,6 +43,7 @@ from sonicpy.http.models import (
     takes_options,
 )
 from sonicpy.http.routes import Operation
+from sonicpy.options import FILTER
 
 CORRECTED_MAX = 5
 """Maximum of words that "did you mean" corrects."""
@@ -133,9 +135,11 @@ class SearchOperations:
         bucket: BucketName,
         word: Annotated[str, Query(max_length=200)],
         limit: PageLimit = 5,
+        filter: Annotated[str | None, Query(max_length=QUERY_TEXT_MAX, description=FILTER.sentence)] = None,
     ) -> WordsJson:
         """Return words that complete or correct a word."""
-        return WordsJson(words=await self._backend.call("suggest", collection, bucket, word, limit=limit))
+        given = {} if filter is None else {"filter": filter}
+        return WordsJson(words=await self._backend.call("suggest", collection, bucket, word, limit=limit, **given))
 
     @takes_options("QUERY")
     async def search(
@@ -155,8 +159,8 @@ class SearchOperations:
         began = time.perf_counter()
         hits, words, meant = await asyncio.gather(
             self._backend.call("query", collection, bucket, text, **options),
-            suggested(self._backend, collection, bucket, text.split()[-1:], suggestions),
-            did_you_mean(self._backend, collection, bucket, text),
+            suggested(self._backend, collection, bucket, text.split()[-1:], suggestions, options.get("filter")),
+            did_you_mean(self._backend, collection, bucket, text, options.get("filter")),
         )
         found = hits_json(hits)
         took_us = (time.perf_counter() - began) * 1e6
@@ -263,25 +267,30 @@ def marked_html(shown: Shown, explained: Explanation) -> Shown:
     return shown._replace(title=title, text=text)
 
 
-async def suggested(backend: Backend, collection: str, bucket: str, words: list[str], limit: int) -> list[str]:
+async def suggested(
+    backend: Backend, collection: str, bucket: str, words: list[str], limit: int, filter: str | None = None
+) -> list[str]:
     """Return words that complete or correct the only word in a list; none if it holds no word."""
     if not words or not limit:
         return []
+    given = {} if filter is None else {"filter": filter}
     try:
-        found: list[str] = await backend.call("suggest", collection, bucket, words[0], limit=limit)
+        found: list[str] = await backend.call("suggest", collection, bucket, words[0], limit=limit, **given)
     except CommandError:  # such as "don't-do", which is several words, or "!", which is none
         return []
     return found
 
 
-async def did_you_mean(backend: Backend, collection: str, bucket: str, text: str) -> str | None:
+async def did_you_mean(
+    backend: Backend, collection: str, bucket: str, text: str, filter: str | None = None
+) -> str | None:
     """Return a text in which unknown words are replaced by similar known ones; None: there are no such words."""
     words = text.split()
     if not words:
         return None
     better = list(words)
     for place, word in enumerate(words[:CORRECTED_MAX]):
-        found = await suggested(backend, collection, bucket, [word], 1)
+        found = await suggested(backend, collection, bucket, [word], 1, filter)
         if found and not found[0].startswith(word.lower()):
             better[place] = found[0]
     return " ".join(better) if better != words else None

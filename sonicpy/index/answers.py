@@ -9,7 +9,8 @@ from sonicpy.api.explanation import DetectedLanguage, Explanation
 from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits, with_facets
 from sonicpy.arguments import language_of, not_unicode, number_of, text_of
-from sonicpy.filters.grammar import parse
+from sonicpy.filters.conditions import Condition
+from sonicpy.filters.grammar import filter_text, parse
 from sonicpy.filters.sorting import facets_of
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.search import count as counting
@@ -21,6 +22,7 @@ from sonicpy.index.search.masks import everybody
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.refine import check_ranking, condition_of, wanted_of
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
+from sonicpy.index.search.suggest_passing import SUGGESTIONS_EXAMINED, passing_words
 from sonicpy.index.texts import TextReader, check_scope, lexed, one_word
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.options import with_options
@@ -29,6 +31,7 @@ from sonicpy.search import (
     FacetOptions,
     FacetSearch,
     FacetsLike,
+    FilterLike,
     QueryOptions,
     Search,
     asked,
@@ -172,12 +175,20 @@ class Answers(TextReader):
             )
             return explain(analysed, lexicon, self.config)
 
-    def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
+    def suggest(
+        self, collection: str, bucket: str, word: str, *, limit: int = 5, filter: FilterLike = None
+    ) -> list[str]:
         """Return words of the bucket that complete or correct `word`.
+
+        Args:
+            filter: only words that some object holds whose tags and values meet these conditions: those of most such
+                objects first.
 
         Raises:
             InvalidArgument: `word` holds no word or more than one; or like `query`.
         """
+        if filter is not None:
+            return self._suggest_passing(collection, bucket, word, limit, parse(filter_text(filter)))
         question = (collection, bucket, word, limit)
         store = self._engine.store
         stamp = store.readable_stamp()
@@ -306,6 +317,18 @@ class Answers(TextReader):
             else:
                 found = suggest_alphabetical(lexicon, term, limit, typed_bytes)
         return list(map(bytes.decode, found)), moment
+
+    def _suggest_passing(self, collection: str, bucket: str, word: str, limit: int, condition: Condition) -> list[str]:
+        """Return suggestions that objects hold which meet a condition."""
+        check_names(collection, bucket)
+        check_ranking(self.config)
+        limit = number_of("limit", limit)
+        with self._engine.read_words(collection, bucket) as lexicon:
+            term, _ = one_word(lexed(self._lexer(lexicon).lex_plain, text_of("word", word)))
+            if lexicon is None:
+                return []
+            found = suggest_likely(lexicon, term, SUGGESTIONS_EXAMINED)
+            return [each.decode() for each in passing_words(lexicon.reader, term, found, condition)[:limit]]
 
     def _lexer(self, lexicon: Lexicon | None) -> Lexer:
         """Return the lexer of the rules of a bucket; of the newest ones if there is no such bucket."""

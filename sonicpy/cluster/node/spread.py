@@ -38,7 +38,7 @@ from sonicpy.cluster.node.merge import merge_figures
 from sonicpy.cluster.node.places import Places
 from sonicpy.cluster.node.refined_spread import RefinedSpread
 from sonicpy.cluster.peers.questions import Question, question_of
-from sonicpy.errors import StoreError
+from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.filters.sorting import parse_boost
 from sonicpy.ids import Scope, check_names
 from sonicpy.index.search.matching import Matching
@@ -202,7 +202,9 @@ class Spread:
         return [json.loads(sketch) for sketch in found]
 
     async def _suggest(self, command: Suggest) -> bytes:
-        collection, bucket, word, limit = command
+        collection, bucket, word, limit, filter = command
+        if filter is not None:
+            raise InvalidArgument("filter is given to SUGGEST, which a spread bucket answers without")
         check_names(collection, bucket)
         term, typed_bytes = self._recorder.read_word(word, await self._desk.rules.find(collection, bucket))
         order = self._recorder.config.search.suggest_order
