@@ -11,17 +11,17 @@ const literal = (text) => JSON.stringify(text);
 
 const KINDS = {
   curl: ({ parameters, secret }) => `curl ${secret ? `-H 'Authorization: Bearer ${secret}' ` : ""}${shell(`${base()}v1/search?${parameters}`)}`,
-  Python: ({ collection, bucket, text, url }) => `import sonicpy\n\nwith sonicpy.connect(${literal(url)}) as client:\n    print(client.query(${literal(collection)}, ${literal(bucket)}, ${literal(text)}))`,
+  Python: ({ collection, bucket, text, filter, url }) => `import sonicpy\n\nwith sonicpy.connect(${literal(url)}) as client:\n    print(client.query(${literal(collection)}, ${literal(bucket)}, ${literal(text)}${filter ? `, filter=${literal(filter)}` : ""}))`,
   JavaScript: ({ parameters, secret }) => `const answer = await fetch(${literal(`${base()}v1/search?${parameters}`)}${secret ? `, {\n  headers: { Authorization: ${literal(`Bearer ${secret}`)} },\n}` : ""});\nconst { hits, suggestions } = await answer.json();`,
-  Channel: ({ collection, bucket, text, secret }) => `START search ${secret}`.trim() + `\nQUERY ${collection} ${bucket} ${quoted(text)}`,
-  Shell: ({ collection, bucket, text, url }) => `sonicpy query ${collection} ${bucket} ${shell(text)} --server ${url}`,
+  Channel: ({ collection, bucket, text, filter, secret }) => `START search ${secret}`.trim() + `\nQUERY ${collection} ${bucket} ${quoted(text)}${filter ? ` FILTER(${quoted(filter)})` : ""}`,
+  Shell: ({ collection, bucket, text, filter, url }) => `sonicpy query ${collection} ${bucket} ${shell(text)}${filter ? ` --filter ${shell(filter)}` : ""} --server ${url}`,
 };
 const OVER_CHANNEL = new Set(["Python", "Channel", "Shell"]);
 let kind = "curl";
 
-export function request({ collection, bucket, text }) {
+export function request({ collection, bucket, text, filter }) {
   const secret = hasPassword() ? "PASSWORD" : "";
-  const asked = { collection, bucket, text, secret, url: secret ? here.channel.replace("://", `://:${secret}@`) : here.channel, parameters: new URLSearchParams({ collection, bucket, text }) };
+  const asked = { collection, bucket, text, secret, url: secret ? here.channel.replace("://", `://:${secret}@`) : here.channel, filter, parameters: new URLSearchParams({ collection, bucket, text, ...(filter ? { filter } : {}) }) };
   const shown = element("div", { id: "request-shown", role: "tabpanel", "aria-label": "Request" });
   const tabs = Object.keys(KINDS).filter((name) => here.channel || !OVER_CHANNEL.has(name)).map((name) => element("button", { type: "button", role: "tab", "aria-controls": "request-shown", onclick: () => show(name) }, name));
   const show = (name) => {

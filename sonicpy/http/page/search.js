@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { offer, setUp } from "./box.js";
 import { byId, element, count } from "./dom.js";
+import { filtered, offerTags, setUpFilter } from "./filters.js";
 import { say } from "./main.js";
 import { request } from "./request.js";
 import { state, write } from "./state.js";
@@ -13,6 +14,7 @@ const PAGE = 10;
 const MORE = 50;
 const WORDS_SHOWN = 24;
 const EXCERPT = 240;
+const ANY = " "; // a text without words: with a filter, all objects answer that pass
 let running = null;
 
 /** Show the search that the state names; a newer question ends an older one. */
@@ -20,16 +22,16 @@ export async function showSearch() {
   running?.abort();
   running = new AbortController();
   const { collection, bucket, text } = state;
-  if (!text || !bucket) {
+  if (!bucket || !(text || state.filter)) {
     await clear();
     return;
   }
   const signal = running.signal;
   try {
-    const asked = { collection, bucket, text };
+    const asked = { collection, bucket, text: text || ANY };
     const [found, explained] = await Promise.all([
-      get("v1/search", { ...asked, limit: PAGE, marked: true, total: true }, signal),
-      get("v1/explain", { ...asked, limit: PAGE }, signal),
+      get("v1/search", { ...asked, ...filtered(), limit: PAGE, marked: true, total: true }, signal),
+      get("v1/explain", { ...asked, filter: state.filter, limit: PAGE }, signal),
     ]);
     draw(found, explained);
     say(null);
@@ -45,6 +47,7 @@ function draw(found, explained) {
   byId("meant-text").textContent = found.did_you_mean ?? "";
   offer(found.suggestions.filter((word) => word !== state.text.split(/\s+/).at(-1)), ask);
   byId("hits").replaceChildren(...cards(found, explained));
+  offerTags(found.facets, showSearch);
   byId("more").hidden = (found.total ?? 0) <= PAGE;
   byId("nothing").replaceChildren(...(found.hits.length ? [] : [element("h2", {}, "Nothing found"), ...explained.advice.map((line) => element("p", { class: "advice" }, line))]));
   byId("explanation").replaceChildren(...explanation(explained));
@@ -76,7 +79,7 @@ async function more() {
   const { collection, bucket, text } = state;
   const offset = byId("hits").children.length;
   try {
-    const found = await get("v1/search", { collection, bucket, text, limit: MORE, offset, marked: true, suggestions: 0, total: true });
+    const found = await get("v1/search", { collection, bucket, text: text || ANY, filter: state.filter, limit: MORE, offset, marked: true, suggestions: 0, total: true });
     byId("hits").append(...cards(found, null));
     byId("more").hidden = byId("hits").children.length >= (found.total ?? 0);
   } catch (error) {
@@ -85,7 +88,7 @@ async function more() {
 }
 
 async function clear() {
-  for (const id of ["hits", "explanation", "nothing", "request"]) byId(id).replaceChildren();
+  for (const id of ["hits", "explanation", "nothing", "request", "tags"]) byId(id).replaceChildren();
   byId("took").textContent = "";
   for (const id of ["meant", "more", "words-why", "elsewhere"]) byId(id).hidden = true;
   offer([], ask);
@@ -98,6 +101,7 @@ function ask(isStep = true) {
 }
 
 setUp(() => ask(false), () => ask(true));
+setUpFilter(showSearch);
 byId("meant-text").addEventListener("click", () => {
   byId("text").value = byId("meant-text").textContent;
   byId("text").focus();
