@@ -432,7 +432,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         BOOST,
     ),
     "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, SYNTAX, MATCH, FUZZY, VECTOR, MEANING, DEPTH, FILTER),
-    "SUGGEST": (LIMIT._replace(default=5),),
+    "SUGGEST": (LIMIT._replace(default=5), FILTER),
     "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)")),
     "COLLECTIONS": (PAGE, AFTER._replace(usage="AFTER(<collection>)")),
     "BUCKETS": (PAGE, AFTER._replace(usage="AFTER(<bucket>)")),

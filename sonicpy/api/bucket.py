@@ -78,7 +78,9 @@ class Searchable(Protocol):
     ) -> Hits: ...
     def facets(self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]) -> Facets: ...
     def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> "Explanation": ...
-    def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]: ...
+    def suggest(
+        self, collection: str, bucket: str, word: str, *, limit: int = 5, filter: FilterLike = None
+    ) -> list[str]: ...
     def words(
         self,
         collection: str,
@@ -231,9 +233,9 @@ class Bucket:
         """Return the reasons for the answer of `query` with the same arguments."""
         return self._index.explain(self.collection, self.bucket, text, **options)
 
-    def suggest(self, word: str, *, limit: int = 5) -> list[str]:
+    def suggest(self, word: str, *, limit: int = 5, filter: FilterLike = None) -> list[str]:
         """Return words that complete or correct `word`."""
-        return self._index.suggest(self.collection, self.bucket, word, limit=limit)
+        return self._index.suggest(self.collection, self.bucket, word, limit=limit, filter=filter)
 
     def words(self, *, limit: int = 100, offset: int = 0, prefix: str = "", after: str | None = None) -> list[str]:
         """Return words in byte order; see `Index.words`."""

@@ -44,6 +44,8 @@ class Suggest(NamedTuple):
     bucket: str
     word: str
     limit: int
+    filter: str | None = None
+    """Only words of objects that meet these conditions; None: all."""
 
 
 class List(NamedTuple):

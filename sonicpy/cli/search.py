@@ -202,7 +202,8 @@ def suggest(arguments: argparse.Namespace) -> int:
     word = checked(arguments.word)
     with open_target(arguments) as index:
         try:
-            words = index.suggest(arguments.collection, arguments.bucket, word, limit=arguments.limit)
+            given = options_given(arguments, "SUGGEST")
+            words = index.suggest(arguments.collection, arguments.bucket, word, **given)
         except CommandError as error:
             if error.code != NO_WORD:
                 raise

@@ -198,11 +198,12 @@ def query(search: Search) -> CallPlan[Hits]:
     return Hits(map(str, found), scores if len(scores) == len(found) else None, total, whole, hows, better)
 
 
-def suggest(collection: str, bucket: str, word: str, limit: int) -> CallPlan[list[str]]:
+def suggest(collection: str, bucket: str, word: str, limit: int, filter: FilterLike = None) -> CallPlan[list[str]]:
     """Plan SUGGEST."""
     check_scope(collection, bucket)
     limit = number_of("limit", limit)
-    line = f"SUGGEST {collection} {bucket} {sendable('word', word)}{meta('SUGGEST', {'limit': limit})}"
+    given = {"limit": limit, "filter": None if filter is None else filter_text(filter)}
+    line = f"SUGGEST {collection} {bucket} {sendable('word', word)}{meta('SUGGEST', given)}"
     if limit == 0:  # a server would refuse it
         return []
     return _items((yield _search("SUGGEST", AnswerKind.SUGGEST, line)).answers[0])

@@ -15,8 +15,8 @@ class Endpoint(NamedTuple):
 
 
 PAGE_FILES = (
-    "api.js", "box.js", "contents.js", "dom.js", "figures.js", "logo.svg", "main.js", "request.js", "routes.js",
-    "search.js", "state.js", "style.css", "welcome.js", "why.js",
+    "api.js", "box.js", "contents.js", "dom.js", "figures.js", "filters.js", "logo.svg", "main.js", "request.js",
+    "routes.js", "search.js", "state.js", "style.css", "welcome.js", "why.js",
 )  # fmt: skip
 
 HEALTH = Endpoint("GET", "/health")

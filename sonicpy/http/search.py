@@ -19,6 +19,7 @@ from sonicpy.errors import CommandError, InvalidArgument
 from sonicpy.http.backend import Backend
 from sonicpy.http.models import (
     LIMIT_MAX,
+    QUERY_TEXT_MAX,
     After,
     AnyJson,
     Apart,
@@ -46,7 +47,7 @@ from sonicpy.http.models import (
 )
 from sonicpy.http.routes import Operation
 from sonicpy.index.search.web_syntax import notes_of
-from sonicpy.options import ARGUMENTS
+from sonicpy.options import ARGUMENTS, FILTER
 
 CORRECTED_MAX = 5
 """Maximum of words that "did you mean" corrects."""
@@ -141,9 +142,11 @@ class SearchOperations:
         bucket: BucketName,
         word: Annotated[str, Query(max_length=200)],
         limit: PageLimit = 5,
+        filter: Annotated[str | None, Query(max_length=QUERY_TEXT_MAX, description=FILTER.sentence)] = None,
     ) -> WordsJson:
         """Return words that complete or correct a word, those first that stand together with the words before it."""
-        return WordsJson(words=await self._backend.call("suggest", collection, bucket, word, limit=limit))
+        given = {} if filter is None else {"filter": filter}
+        return WordsJson(words=await self._backend.call("suggest", collection, bucket, word, limit=limit, **given))
 
     @takes_options("QUERY")
     async def search(
@@ -164,8 +167,10 @@ class SearchOperations:
         signs = SIGNS if options.get("syntax") == "web" else ""
         hits, words, meant = await asyncio.gather(
             self._backend.call("query", collection, bucket, text, **options),
-            suggested(self._backend, collection, bucket, [text, *text.split()[-1:]], suggestions),
-            did_you_mean(self._backend, collection, bucket, text, signs=signs),
+            suggested(
+                self._backend, collection, bucket, [text, *text.split()[-1:]], suggestions, options.get("filter")
+            ),
+            did_you_mean(self._backend, collection, bucket, text, options.get("filter"), signs=signs),
         )
         found = hits_json(hits, text, options)
         took_us = (time.perf_counter() - began) * 1e6
@@ -292,19 +297,24 @@ def marked_html(shown: Shown, explained: Explanation) -> Shown:
     return shown._replace(title=title, text=text)
 
 
-async def suggested(backend: Backend, collection: str, bucket: str, texts: list[str], limit: int) -> list[str]:
+async def suggested(
+    backend: Backend, collection: str, bucket: str, texts: list[str], limit: int, filter: str | None = None
+) -> list[str]:
     """Return words that complete or correct the last word of the first text that is answered; none if none is.
 
     A text of several words is refused where words are suggested in the order of the alphabet, and by older servers.
     """
+    given = {} if filter is None else {"filter": filter}
     for text in dict.fromkeys(texts if limit else ()):
         with suppress(CommandError):  # or such as "don't-do", which is several words, or "!", which is none
-            found: list[str] = await backend.call("suggest", collection, bucket, text, limit=limit)
+            found: list[str] = await backend.call("suggest", collection, bucket, text, limit=limit, **given)
             return found
     return []
 
 
-async def did_you_mean(backend: Backend, collection: str, bucket: str, text: str, *, signs: str = "") -> str | None:
+async def did_you_mean(
+    backend: Backend, collection: str, bucket: str, text: str, filter: str | None = None, *, signs: str = ""
+) -> str | None:
     """Return a text in which unknown words are replaced by similar known ones; None: there are no such words.
 
     Args:
@@ -316,7 +326,7 @@ async def did_you_mean(backend: Backend, collection: str, bucket: str, text: str
     better = list(words)
     for place, typed in enumerate(words[:CORRECTED_MAX]):
         word = typed.strip(signs) if signs else typed
-        found = await suggested(backend, collection, bucket, [word], 1)
+        found = await suggested(backend, collection, bucket, [word], 1, filter)
         if found and not found[0].startswith(word.lower()):
             better[place] = typed.replace(word, found[0])
     return " ".join(better) if better != words else None

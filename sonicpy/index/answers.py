@@ -8,7 +8,8 @@ from sonicpy.api.counted import Counted, counted
 from sonicpy.api.facets import Facets
 from sonicpy.api.hits import Hits, with_facets
 from sonicpy.arguments import language_of, not_unicode, number_of, text_of
-from sonicpy.filters.grammar import parse
+from sonicpy.filters.conditions import Condition
+from sonicpy.filters.grammar import filter_text, parse
 from sonicpy.filters.sorting import facets_of
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.ingest.given_vectors import Embed, embedded_question
@@ -21,6 +22,7 @@ from sonicpy.index.search.masks import everybody
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.refine import check_ranking, condition_of, wanted_of
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
+from sonicpy.index.search.suggest_passing import SUGGESTIONS_EXAMINED, passing_words
 from sonicpy.index.search.web_syntax import wanted_text
 from sonicpy.index.texts import TextReader, check_scope
 from sonicpy.lexer.lexer import Lexer
@@ -30,6 +32,7 @@ from sonicpy.search import (
     FacetOptions,
     FacetSearch,
     FacetsLike,
+    FilterLike,
     QueryOptions,
     Search,
     asked,
@@ -178,7 +181,9 @@ class Answers(TextReader):
             )
             return explain(analysed, lexicon, self._config)
 
-    def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
+    def suggest(
+        self, collection: str, bucket: str, word: str, *, limit: int = 5, filter: FilterLike = None
+    ) -> list[str]:
         """Return words of the bucket that complete or correct `word`.
 
         Args:
@@ -186,10 +191,16 @@ class Answers(TextReader):
                 that most objects hold together with them, and those that no object does are left out, if they can be.
             limit: maximum of words.
 
+        Args:
+            filter: only words that some object holds whose tags and values meet these conditions: those of most such
+                objects first.
+
         Raises:
             InvalidArgument: `word` holds no word; it holds several, and search.suggest_order is alphabetical; or like
                 `query`.
         """
+        if filter is not None:
+            return self._suggest_passing(collection, bucket, word, limit, parse(filter_text(filter)))
         question = (collection, bucket, word, limit)
         store = self._engine.store
         stamp = store.readable_stamp()
@@ -328,6 +339,18 @@ class Answers(TextReader):
             else:
                 found = suggest_alphabetical(lexicon, typed.word, limit, typed.bytes)
         return list(map(bytes.decode, found)), moment
+
+    def _suggest_passing(self, collection: str, bucket: str, word: str, limit: int, condition: Condition) -> list[str]:
+        """Return suggestions that objects hold which meet a condition."""
+        check_names(collection, bucket)
+        check_ranking(self._config)
+        limit = number_of("limit", limit)
+        with self._engine.read_words(collection, bucket) as lexicon:
+            term = self._typed(word, self._lexer(lexicon)).word
+            if lexicon is None:
+                return []
+            found = suggest_likely(lexicon, term, SUGGESTIONS_EXAMINED)
+            return [each.decode() for each in passing_words(lexicon.reader, term, found, condition)[:limit]]
 
     def _lexer(self, lexicon: Lexicon | None) -> Lexer:
         """Return the lexer of the rules of a bucket; of the newest ones if there is no such bucket."""

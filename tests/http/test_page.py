@@ -40,7 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             for name, text in OBJECTS.items():
                 client.push("messages", "default", name, text)
             for number in range(200):
-                client.push("many", "numbered", f"object:{number}", f"word{number} common")
+                client.push("many", "numbered", f"object:{number}", f"word{number} common", tags=[f"size:{number % 3}"])
             client.push_many(
                 ("thousand", "default", f"{number}", f"{number} a text of some words") for number in range(1_000)
             )
@@ -427,3 +427,20 @@ def test_browse_shows_a_folder(browser: Any, tmp_path: Path) -> None:
         found.context.close()
         process.terminate()
         assert found.faults == []
+
+
+def test_tags_filter_by_a_click(seen: Seen, server: str) -> None:
+    page = seen.page
+    page.goto(f"{server}?collection=many&bucket=numbered&text=common")
+    seen.log_in()
+    page.locator("#took").get_by_text("200 objects").wait_for()
+    page.locator("#filters > summary").click()
+    page.locator("#tags button").get_by_text("size:1 67").click()
+    page.locator("#took").get_by_text("67 objects").wait_for()
+    assert page.locator("#filter").input_value() == "size:1"
+    assert "filter=size%3A1" in page.url
+    page.locator("#tags button").get_by_text("size:1 67").click()
+    page.locator("#took").get_by_text("200 objects").wait_for()
+    page.locator("#filter").fill("size:0 OR size:2")
+    page.keyboard.press("Enter")
+    page.locator("#took").get_by_text("133 objects").wait_for()

@@ -193,3 +193,22 @@ def test_a_boost_is_exact(tmp_path: Path) -> None:
             assert list(boosted) == expected[:limit]
         newest = index.query("c", "b", "moscow", boost="size 1s", limit=1)
         assert sizes[newest[0]] == 10**7
+
+
+def test_no_suggestion_leads_to_nothing(tmp_path: Path) -> None:
+    chance = random.Random(11)
+    words = ["sun", "sunny", "sunday", "sunset", "sunk", "sung"]
+    with sonicpy.open(tmp_path / "i") as index:
+        held: dict[str, int] = {}
+        for number in range(80):
+            word, tag = chance.choice(words), chance.choice(("red", "blue"))
+            index.push("c", "b", f"o{number}", word, "none", tags=[tag])
+            if tag == "red" and word != "sunk":
+                held[word] = held.get(word, 0) + 1
+            elif word == "sunk":
+                index.push("c", "b", f"o{number}", word, "none", tags=["blue"])
+        found = index.suggest("c", "b", "sun", filter="red", limit=9)
+        assert sorted(found) == sorted(held)
+        assert [held[word] for word in found] == sorted(held.values(), reverse=True)
+        assert all(index.query("c", "b", word, filter="red") for word in found)
+        assert index.suggest("c", "b", "sun", filter="green") == index.suggest("c", "no", "sun", filter="red") == []

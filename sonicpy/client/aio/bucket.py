@@ -76,7 +76,9 @@ class AsyncSearchable(Protocol):
     async def explain(
         self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]
     ) -> Explanation: ...
-    async def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]: ...
+    async def suggest(
+        self, collection: str, bucket: str, word: str, *, limit: int = 5, filter: FilterLike = None
+    ) -> list[str]: ...
     async def words(
         self,
         collection: str,
@@ -232,9 +234,9 @@ class AsyncBucket:
         """Return the reasons for the answer of `query` with the same arguments."""
         return await self._client.explain(self.collection, self.bucket, text, **options)
 
-    async def suggest(self, word: str, *, limit: int = 5) -> list[str]:
+    async def suggest(self, word: str, *, limit: int = 5, filter: FilterLike = None) -> list[str]:
         """Return words that complete or correct `word`."""
-        return await self._client.suggest(self.collection, self.bucket, word, limit=limit)
+        return await self._client.suggest(self.collection, self.bucket, word, limit=limit, filter=filter)
 
     async def words(
         self, *, limit: int = 100, offset: int = 0, prefix: str = "", after: str | None = None

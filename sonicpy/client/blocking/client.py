@@ -242,9 +242,11 @@ class Client:
         """Return the reasons for the answer of `query` with the same arguments."""
         return self._run(plans.explain(asked("EXPLAIN", collection, bucket, text, options)))
 
-    def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
+    def suggest(
+        self, collection: str, bucket: str, word: str, *, limit: int = 5, filter: FilterLike = None
+    ) -> list[str]:
         """Return words of the bucket that complete or correct `word`."""
-        return self._run(plans.suggest(collection, bucket, word, limit))
+        return self._run(plans.suggest(collection, bucket, word, limit, filter))
 
     def words(
         self,

@@ -263,7 +263,9 @@ class Spread:
         return [json.loads(sketch) for sketch in found]
 
     async def _suggest(self, command: Suggest) -> bytes:
-        collection, bucket, word, limit = command
+        collection, bucket, word, limit, filter = command
+        if filter is not None:
+            raise InvalidArgument("filter is given to SUGGEST, which a spread bucket answers without")
         check_names(collection, bucket)
         typed = self._recorder.read_typed(word, await self._desk.rules.find(collection, bucket))
         if typed.before:

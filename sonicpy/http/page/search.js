@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { offer, setUp } from "./box.js";
 import { byId, element, count } from "./dom.js";
+import { filtered, offerTags, setUpFilter } from "./filters.js";
 import { say } from "./main.js";
 import { request } from "./request.js";
 import { state, write } from "./state.js";
@@ -14,6 +15,7 @@ const MORE = 50;
 const WORDS_SHOWN = 24;
 const EXCERPT = 240;
 const SYNTAX = "web";
+const ANY = " "; // a text without words: with a filter, all objects answer that pass
 let running = null;
 
 /** Show the search that the state names; a newer question ends an older one. */
@@ -21,16 +23,16 @@ export async function showSearch() {
   running?.abort();
   running = new AbortController();
   const { collection, bucket, text } = state;
-  if (!text || !bucket) {
+  if (!bucket || !(text || state.filter)) {
     await clear();
     return;
   }
   const signal = running.signal;
   try {
-    const asked = { collection, bucket, text };
+    const asked = { collection, bucket, text: text || ANY };
     const [found, explained] = await Promise.all([
-      get("v1/search", { ...asked, limit: PAGE, marked: true, total: true, syntax: SYNTAX }, signal),
-      get("v1/explain", { ...asked, limit: PAGE, syntax: SYNTAX }, signal),
+      get("v1/search", { ...asked, ...filtered(), limit: PAGE, marked: true, total: true, syntax: SYNTAX }, signal),
+      get("v1/explain", { ...asked, filter: state.filter, limit: PAGE, syntax: SYNTAX }, signal),
     ]);
     draw(found, explained);
     say(null);
@@ -46,6 +48,7 @@ function draw(found, explained) {
   byId("meant-text").textContent = found.did_you_mean ?? "";
   offer(found.suggestions.filter((word) => word !== state.text.split(/\s+/).at(-1)), ask);
   byId("hits").replaceChildren(...cards(found, explained));
+  offerTags(found.facets, showSearch);
   byId("more").hidden = (found.total ?? 0) <= PAGE;
   const said = (lines) => lines.map((line) => element("p", { class: "advice" }, line));
   byId("nothing").replaceChildren(...(found.hits.length ? [] : [element("h2", {}, "Nothing found"), ...said(explained.advice)]), ...said(found.notes ?? []));
@@ -78,7 +81,7 @@ async function more() {
   const { collection, bucket, text } = state;
   const offset = byId("hits").children.length;
   try {
-    const found = await get("v1/search", { collection, bucket, text, limit: MORE, offset, marked: true, suggestions: 0, total: true, syntax: SYNTAX });
+    const found = await get("v1/search", { collection, bucket, text: text || ANY, filter: state.filter, limit: MORE, offset, marked: true, suggestions: 0, total: true, syntax: SYNTAX });
     byId("hits").append(...cards(found, null));
     byId("more").hidden = byId("hits").children.length >= (found.total ?? 0);
   } catch (error) {
@@ -87,7 +90,7 @@ async function more() {
 }
 
 async function clear() {
-  for (const id of ["hits", "explanation", "nothing", "request"]) byId(id).replaceChildren();
+  for (const id of ["hits", "explanation", "nothing", "request", "tags"]) byId(id).replaceChildren();
   byId("took").textContent = "";
   for (const id of ["meant", "more", "words-why", "elsewhere"]) byId(id).hidden = true;
   offer([], ask);
@@ -100,6 +103,7 @@ function ask(isStep = true) {
 }
 
 setUp(() => ask(false), () => ask(true));
+setUpFilter(showSearch);
 byId("meant-text").addEventListener("click", () => {
   byId("text").value = byId("meant-text").textContent;
   byId("text").focus();

@@ -147,8 +147,8 @@ def facets(index: "Index", command: CountFacets) -> bytes:
 
 
 def suggest(index: "Index", command: Suggest) -> bytes:
-    collection, bucket, word, limit = command
-    return replies.event("SUGGEST", index.suggest(collection, bucket, word, limit=limit))
+    collection, bucket, word, limit, filter = command
+    return replies.event("SUGGEST", index.suggest(collection, bucket, word, limit=limit, filter=filter))
 
 
 def list_words(index: "Index", command: List) -> bytes:
