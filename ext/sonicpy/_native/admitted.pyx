@@ -4,7 +4,7 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from sonicpy._native.bits cimport count_bits
+from sonicpy._native.bits cimport count_common
 from sonicpy._native.list_lookup cimport Source, stands_in_windows
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.plan cimport R_BRINGS, R_FORBIDDEN, R_REQUIRED
@@ -76,8 +76,7 @@ cdef uint64_t count_admitted(QueryState query) except? 0:
             kept[word] &= kept_bits(term.role, some[word])
             if term.role & R_BRINGS:
                 bringing[word] |= some[word]
-    for word in range(words):
-        found += count_bits(bringing[word] & kept[word])
+    found = count_common(bringing, kept, words)
     free(bringing)
     return found
 
