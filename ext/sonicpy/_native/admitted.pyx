@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from sonicpy._native.bits cimport count_bits
+from sonicpy._native.bits cimport count_common
 from sonicpy._native.list_lookup cimport Source, stands_in_windows
 from sonicpy._native.memory cimport zeroed
 from sonicpy._native.plan cimport R_BRINGS, R_FORBIDDEN, R_REQUIRED

@@ -72,6 +72,30 @@ cdef class Counters:
         return <double> self.total_length / <double> self.objects if self.objects else 0.0
 
 
+def floor_rows(cursor, list keys not None, int prefix_bytes) -> list:
+    """Return for each key the last row at or before it whose key has an equal prefix of `prefix_bytes`, or None.
+
+    Args:
+        cursor: of lmdb.
+    """
+    cdef list found = []
+    cdef object set_range = cursor.set_range, key_here = cursor.key, before = cursor.prev, item = cursor.item
+    cdef bytes key, other
+    cdef tuple row
+    for key in keys:
+        if set_range(key):
+            if <bytes?> key_here() != key and not before():
+                found.append(None)
+                continue
+        elif not cursor.last():
+            found.append(None)
+            continue
+        row = item()
+        other = row[0]
+        found.append(row if other[:prefix_bytes] == key[:prefix_bytes] else None)
+    return found
+
+
 def count_states(rows, bytes prefix not None, int place) -> int:
     """Return how many rows of `scopes` have a number other than 0 at a place.
 

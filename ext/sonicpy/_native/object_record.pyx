@@ -172,6 +172,12 @@ cdef class ObjectRecord:
     cdef uint64_t total_tf(self) noexcept nogil:
         return self._total_tf
 
+    def term_ids(self) -> list:
+        """Return the ids of all terms, rising."""
+        cdef Py_ssize_t step
+        self.unpack_terms()
+        return [self._held[step].term_id for step in range(self._count)]
+
     def terms(self) -> list:
         """Return (term id, tf, hidden, block) of every term, by rising term id."""
         cdef Py_ssize_t step

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from sonicpy._native.admitted cimport is_kept, kept_bits
-from sonicpy._native.bits cimport count_bits, lowest_bit
+from sonicpy._native.bits cimport count_common, lowest_bit
 from sonicpy._native.plan cimport R_FORBIDDEN
 from sonicpy._native.query_state cimport (
     ANY,
@@ -258,11 +258,12 @@ cdef Py_ssize_t choose_many(
 
 cdef int narrow(QueryState query, Py_ssize_t at, uint32_t newest, Py_ssize_t *chosen) except -2:
     """Drop the chosen objects that cannot be among the best because they lack a term; -1: blocks are missing."""
-    cdef Py_ssize_t number = query.drivers[at], word
+    cdef Py_ssize_t number = query.drivers[at], word, words = 0
     cdef const Term *term = &query.terms[number]
     cdef const uint64_t *shorter
     cdef const uint64_t *bits
     cdef uint64_t room[WINDOW_WORDS]
+    cdef uint64_t left[WINDOW_WORDS]
     cdef uint64_t summary = query.summary
     cdef int limit, found
     if at - query.driver > BOUNDED_TERMS:
@@ -278,15 +279,16 @@ cdef int narrow(QueryState query, Py_ssize_t at, uint32_t newest, Py_ssize_t *ch
         return -1
     shorter = query.masks.shorter(limit, query.window, room)
     bits = query.here[number].held.bits
-    chosen[0] = 0
     while summary:
         word = lowest_bit(summary)
         summary &= summary - 1
         query.chosen[word] &= shorter[word] | (bits[word] if term.count else 0)
         if query.chosen[word]:
-            chosen[0] += count_bits(query.chosen[word])
+            left[words] = query.chosen[word]
+            words += 1
         else:
             query.summary &= ~(<uint64_t> 1 << word)
+    chosen[0] = count_common(left, left, words)
     return 0
 
 

@@ -188,7 +188,7 @@ class BucketWriter:
 
     def _note_rewritten(self, record: ObjectRecord) -> None:
         """Note that the lists of the words of an object change: some lose it, others gain impacts."""
-        self.view.note_rewritten(self.state.bucket, [term_id for term_id, *_ in record.terms()])
+        self.view.note_rewritten(self.state.bucket, record.term_ids())
 
     def _with_joints(self, record: ObjectRecord, words: list[bytes]) -> list[bytes]:
         """Return words and the hidden terms of an object that name the parts of one of them, in whatever capitals."""
@@ -201,7 +201,7 @@ class BucketWriter:
         return words + [word for word in joints if word not in gone]
 
     def _words(self, record: ObjectRecord) -> list[bytes]:
-        return self._terms([term_id for term_id, *_ in record.terms()])
+        return self._terms(record.term_ids())
 
     def _terms(self, term_ids: list[int]) -> list[bytes]:
         return list(self.view.terms_numbered(self.state.bucket, term_ids).values())

@@ -13,6 +13,7 @@ from typing import Final, Protocol, cast
 
 import lmdb
 
+from sonicpy._native.bucket import floor_rows
 from sonicpy._native.term_rows import rows_with
 from sonicpy._native.word_range import WordRange
 from sonicpy.errors import IndexClosed, StoreError, StoreFull, StoreLocked
@@ -139,17 +140,10 @@ class Transaction:
 
     def floor_many(self, table: int, keys: list[bytes], prefix_bytes: int) -> list[StoredRow | None]:
         """Return for each key the last row at or before it whose key has an equal prefix of `prefix_bytes`, or None."""
-        found: list[StoredRow | None] = []
         try:
-            cursor = self._cursor(table)
-            set_range, key_here, item = cursor.set_range, cursor.key, cursor.item
-            for key in keys:
-                is_there = (key_here() == key or cursor.prev()) if set_range(key) else cursor.last()
-                row: StoredRow | None = item() if is_there else None  # type: ignore[assignment]
-                found.append(row if row is not None and row[0].startswith(key[:prefix_bytes]) else None)
+            return floor_rows(self._cursor(table), keys, prefix_bytes)
         except lmdb.Error as error:
             raise translated(error) from error
-        return found
 
     def newest_first(self, table: int, prefix: bytes) -> Iterator[StoredRow]:
         """Yield the rows whose keys begin with `prefix`, which itself is not a key, from the last one to the first."""
