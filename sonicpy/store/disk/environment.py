@@ -369,10 +369,7 @@ class Environment:
             self._checkpoints.unpinned(work)
 
     def can_grow(self) -> bool:
-        """Return whether this thread has no transaction open, for which `grow` would wait in vain.
-
-        With a limit of patience, no other thread may have one either.
-        """
+        """Return whether no transaction of this thread, or of any with little patience, lets `grow` wait in vain."""
         return not self.transactions.is_here and (self.patience_s == inf or not self.transactions.is_elsewhere())
 
     def last_commit(self) -> int:
