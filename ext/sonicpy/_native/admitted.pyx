@@ -52,8 +52,7 @@ cdef uint64_t count_admitted(QueryState query) except? 0:
     cdef uint64_t found = 0
     cdef Py_ssize_t word, words = 0
     cdef uint64_t *bits = admitted_bits(query, &words)
-    for word in range(words):
-        found += count_bits(bits[word])
+    found = count_common(bits, bits, words)
     free(bits)
     return found
 
