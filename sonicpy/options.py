@@ -7,10 +7,11 @@ documentation are made from it; `tests/test_options.py` compares the rest with i
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sonicpy.arguments import language_of, number_of, switch_of, text_of
+from sonicpy.bucket_names import buckets_of, read_buckets
 from sonicpy.errors import InvalidArgument
 from sonicpy.langcodes import NO_LANGUAGE, language_code
 
@@ -144,6 +145,25 @@ class Name(NamedTuple):
         return text_of(name, value)
 
 
+class BucketNames(NamedTuple):
+    """Elements of `sonicpy.bucket_names`: names of buckets, and beginnings of names with a star."""
+
+    is_text: bool = True
+    keeps_quotes: bool = True
+
+    def read(self, value: str, languages: Languages) -> tuple[str, ...]:
+        """Return the elements."""
+        return read_buckets(value)
+
+    def write(self, value: Sequence[str]) -> str:
+        """Return the elements, with commas between."""
+        return ",".join(value)
+
+    def check(self, name: str, value: Any) -> tuple[str, ...]:
+        """Return the elements of a list."""
+        return buckets_of(name, value)
+
+
 class Option(NamedTuple):
     """An option of a command.
 
@@ -205,17 +225,25 @@ POSITION = Option(
     is_ours=True, is_argument=False,
 )  # fmt: skip
 
+BUCKETS = Option(
+    "buckets", BucketNames(), (), "BUCKETS(<bucket>,<letters>*)",
+    "also these buckets of the collection, as one with all objects; with * behind them all that begin so", is_ours=True,
+    is_argument=False,
+)  # fmt: skip
+
 PAGE = LIMIT._replace(default=100)
 
 OPTIONS: dict[str, tuple[Option, ...]] = {
-    "QUERY": (LIMIT, OFFSET, LANG, SCORES, STEM, TOTAL, COMPLETE, WHOLE),
-    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE),
-    "SUGGEST": (LIMIT._replace(default=5),),
-    "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)")),
+    "QUERY": (LIMIT, OFFSET, LANG, SCORES, STEM, TOTAL, COMPLETE, WHOLE, BUCKETS),
+    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, BUCKETS),
+    "SUGGEST": (LIMIT._replace(default=5), BUCKETS),
+    "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)"), BUCKETS),
     "COLLECTIONS": (PAGE, AFTER._replace(usage="AFTER(<collection>)")),
     "BUCKETS": (PAGE, AFTER._replace(usage="AFTER(<bucket>)")),
     "OBJECTS": (PAGE, PREFIX, AFTER._replace(usage="AFTER(<object>)"), POSITION),
     "PUSH": (LANG,),
+    "COUNT": (BUCKETS,),
+    "COUNTB": (BUCKETS,),
 }
 """The options of each command, in the order of its fields."""
 

@@ -6,6 +6,7 @@ A new option of QUERY is a row of `sonicpy.options`, a field of Search and a key
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypedDict
 
+from sonicpy.bucket_names import AnyBucket, one_or_several
 from sonicpy.ids import Scope
 from sonicpy.options import checked
 
@@ -23,6 +24,7 @@ class Search(NamedTuple):
         total: the number of all objects that answer is wanted, too.
         complete: the last word also finds the words that begin so, where search.complete allows it.
         whole: with `total`, the number of those that hold whole words is wanted, too.
+        buckets: elements of `sonicpy.bucket_names`: buckets that are searched, too; none: hits have no bucket.
     """
 
     collection: str
@@ -36,6 +38,7 @@ class Search(NamedTuple):
     total: bool = False
     complete: bool = True
     whole: bool = False
+    buckets: tuple[str, ...] = ()
 
     @property
     def scope(self) -> Scope:
@@ -64,15 +67,16 @@ class QueryOptions(ExplainOptions, total=False):
     total: bool
 
 
-def asked(verb: str, collection: str, bucket: str, text: str, options: Mapping[str, Any]) -> Search:
+def asked(verb: str, collection: str, bucket: AnyBucket, text: str, options: Mapping[str, Any]) -> Search:
     """Return the search that a method of the library or a client was called for.
 
     Args:
         verb: QUERY or EXPLAIN.
-        collection, bucket, text: checked where they are used.
+        collection, bucket, text: checked where they are used. Several buckets are a list; see `sonicpy.bucket_names`.
         options: those that were given.
 
     Raises:
         TypeError, InvalidArgument: see `sonicpy.options.checked`.
     """
-    return Search(collection, bucket, text, **{"offset": 0, **checked(verb, options)})
+    first, buckets = one_or_several(bucket)
+    return Search(collection, first, text, **{"offset": 0, **checked(verb, options)}, buckets=buckets)

@@ -12,7 +12,7 @@ import sonicpy
 
 PACKAGE = Path(sonicpy.__file__).parent
 
-EVERYBODY = {"arguments", "errors", "ids", "langcodes", "options", "rules", "search", "version"}
+EVERYBODY = {"arguments", "bucket_names", "errors", "ids", "langcodes", "options", "rules", "search", "version"}
 SYSTEM = {"children", "disk", "files", "interpreter"}
 """Modules with parts that depend on the operating system."""
 ALLOWED = {
@@ -20,6 +20,7 @@ ALLOWED = {
     "__main__": {"cli"},
     "_native": set(),
     "arguments": {"errors", "ids", "langcodes"},
+    "bucket_names": {"errors", "ids"},
     "api": EVERYBODY | {"_native", "config", "lexer"},
     "channel": EVERYBODY | {"_native"},
     "checkout": set(),
@@ -43,10 +44,10 @@ ALLOWED = {
     "langcodes": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
-    "options": {"arguments", "errors", "langcodes"},
+    "options": {"arguments", "bucket_names", "errors", "langcodes"},
     "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},
     "rules": set(),
-    "search": {"ids", "options"},
+    "search": {"bucket_names", "ids", "options"},
     "server": EVERYBODY | SYSTEM | {"channel", "config", "http", "index"},
     "store": EVERYBODY | SYSTEM | {"_native"},
     "version": set(),

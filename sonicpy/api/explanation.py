@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 from sonicpy.api.html import html_table
+from sonicpy.bucket_names import in_bucket
 from sonicpy.rules import ADVICE, FIRST, NEWEST
 
 HOW_GUESSED = {
@@ -126,6 +127,7 @@ class ExplainedHit:
         parts: the parts of the words, the largest ones.
         more: how many more words add to the score.
         more_score: the sum of their parts.
+        bucket: as in `Hit`.
     """
 
     object: str
@@ -135,6 +137,12 @@ class ExplainedHit:
     parts: tuple[ScorePart, ...]
     more: int
     more_score: float | None
+    bucket: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """The name of the object; with that of its bucket, if several were searched."""
+        return self.object if self.bucket is None else in_bucket(self.bucket, self.object)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +159,7 @@ class Explanation:
         whole: how many of them hold words of the query, or forms of them, and do not answer by completions or
             corrections alone; None: it is not known.
         unseen_words: whether some words are completed and corrected only after the next consolidation.
+        buckets: those that were searched as one; none: only `bucket` was.
     """
 
     collection: str
@@ -166,6 +175,7 @@ class Explanation:
     total: int
     unseen_words: bool
     whole: int | None = None
+    buckets: tuple[str, ...] = ()
 
     @property
     def advice(self) -> list[str]:
@@ -174,7 +184,12 @@ class Explanation:
 
     def to_json(self) -> str:
         """Return it as one line of JSON in ASCII."""
-        return json.dumps(asdict(self) | {"advice": self.advice}, separators=(",", ":"))
+        found = asdict(self) | {"advice": self.advice}
+        if not self.buckets:
+            del found["buckets"]
+            for hit in found["hits"]:
+                del hit["bucket"]
+        return json.dumps(found, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Explanation":
@@ -184,6 +199,7 @@ class Explanation:
             given.pop("advice", None)
             given["language"] = DetectedLanguage(**given["language"])
             given["analysis"] = Analysis(**given["analysis"])
+            given["buckets"] = tuple(given.get("buckets", ()))
             given["terms"] = tuple(_term(term) for term in given["terms"])
             given["hits"] = tuple(
                 ExplainedHit(**hit | {"parts": tuple(ScorePart(**part) for part in hit["parts"])})
@@ -204,7 +220,7 @@ class Explanation:
         )
         hits = html_table(
             ("object", "found", "score", "by word"),
-            [(hit.object, hit.how, hit.score, "; ".join(_sums(hit))) for hit in self.hits],
+            [(hit.shown, hit.how, hit.score, "; ".join(_sums(hit))) for hit in self.hits],
         )
         advice = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.advice)
         head = f"{_language(self)}; {_answers(self)}."
@@ -302,7 +318,7 @@ def _lines(explained: Explanation) -> Iterator[str]:
     yield f"{_answers(explained)}{':' if explained.hits else '.'}"
     for place, hit in enumerate(explained.hits, 1):
         score = "" if hit.score is None else f", score {_number(hit.score)}"
-        yield f"  {place}. {hit.object}  found {WAYS.get(hit.how, hit.how)}{score}"
+        yield f"  {place}. {hit.shown}  found {WAYS.get(hit.how, hit.how)}{score}"
         for line in _sums(hit):
             yield f"       {line}"
     yield from explained.advice

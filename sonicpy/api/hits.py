@@ -20,14 +20,18 @@ class Hit(str):
             With "bm25" the whole number is the kind of the match (3: it holds every word of the query or one of its
             forms, stop words aside, 2: some of them, 1: completions, 0: corrections), and the fraction is its share of
             the best possible score.
+        bucket: its bucket, if several were searched; else None.
     """
 
-    __slots__ = ("_score",)
+    __slots__ = ("_bucket", "_score")
     _score: float | None
+    _bucket: str | None
 
-    def __new__(cls, object: str, score: float | None = None) -> "Hit":
+    def __new__(cls, object: str, score: float | None = None, bucket: str | None = None) -> "Hit":
         hit = super().__new__(cls, object)
         hit._score = score
+        if bucket is not None:
+            hit._bucket = bucket
         return hit
 
     @property
@@ -40,16 +44,26 @@ class Hit(str):
         """The score of the object."""
         return self._score
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return {"object": name, "score": score or None}."""
-        return {"object": self.object, "score": self._score}
+    @property
+    def bucket(self) -> str | None:
+        """The bucket of the object, if several were searched; else None."""
+        return getattr(self, "_bucket", None)
 
-    def __getnewargs__(self) -> tuple[str, float | None]:  # type: ignore[override]
-        return self.object, self._score
+    def to_dict(self) -> dict[str, Any]:
+        """Return {"object": name, "score": score or None}, and the key "bucket" if several buckets were searched."""
+        return _dict_of(self.object, self._score, self.bucket)
+
+    def __getnewargs__(self) -> tuple[str, float | None, str | None]:  # type: ignore[override]
+        return self.object, self._score, self.bucket
 
     def __repr__(self) -> str:
         score = None if self._score is None else f"{self._score:.6g}"
         return f"Hit({self.object!r}, {score})"
+
+
+def _dict_of(object: str, score: float | None, bucket: str | None) -> dict[str, Any]:
+    found = {"object": object, "score": score}
+    return found if bucket is None else {"bucket": bucket, **found}
 
 
 class Hits(tuple[Hit, ...]):
@@ -64,9 +78,11 @@ class Hits(tuple[Hit, ...]):
         total: how many objects answer on all pages together; None: the query did not ask for it.
         whole: how many of these hold words of the query, or forms of them, and do not answer by completions or
             corrections alone; None: it is not known.
+        buckets: of the objects, if several buckets were searched; None: one was.
     """
 
     _scores: tuple[float, ...] | None
+    _buckets: tuple[str, ...] | None
     _total: int | None
     _whole: int | None
 
@@ -76,6 +92,7 @@ class Hits(tuple[Hit, ...]):
         scores: Iterable[float] | None = None,
         total: int | None = None,
         whole: int | None = None,
+        buckets: Iterable[str] | None = None,
     ) -> "Hits":
         # The tuple holds plain names; hits are made when they are asked for: most answers are only iterated over once.
         hits = super().__new__(cls, objects)  # type: ignore[arg-type]
@@ -85,6 +102,7 @@ class Hits(tuple[Hit, ...]):
         hits._scores = known
         hits._total = total
         hits._whole = whole
+        hits._buckets = None if buckets is None else tuple(buckets)
         return hits
 
     @property
@@ -107,20 +125,33 @@ class Hits(tuple[Hit, ...]):
         """How many of `total` hold words of the query, or forms of them, or None if it is not known."""
         return self._whole
 
+    @property
+    def buckets(self) -> list[str] | None:
+        """The bucket of each object, or None if only one bucket was searched."""
+        return None if self._buckets is None else list(self._buckets)
+
     def pairs(self) -> list[tuple[str, float | None]]:
         """Return (object, score) of every hit."""
         scores: Sequence[float | None] = self._scores or [None] * len(self)
         return list(zip(self.objects, scores, strict=True))
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Return {"object": name, "score": score or None} of every hit, for JSON and for data frames."""
-        return [{"object": name, "score": score} for name, score in self.pairs()]
+        """Return {"object": name, "score": score or None} of every hit, for JSON and for data frames; and the key
+        "bucket" if several buckets were searched."""
+        if self._buckets is None:
+            return [{"object": name, "score": score} for name, score in self.pairs()]
+        return [_dict_of(*pair, bucket) for pair, bucket in zip(self.pairs(), self._buckets, strict=True)]
+
+    def _hits(self) -> Sequence[Hit]:
+        if self._buckets is None:
+            return made_hits(Hit, "_score", self, self._scores)
+        return [Hit(*pair, bucket) for pair, bucket in zip(self.pairs(), self._buckets, strict=True)]
 
     def __iter__(self) -> Iterator[Hit]:
-        return iter(made_hits(Hit, "_score", self, self._scores))
+        return iter(self._hits())
 
     def __reversed__(self) -> Iterator[Hit]:
-        return reversed(made_hits(Hit, "_score", self, self._scores))
+        return reversed(self._hits())
 
     @overload
     def __getitem__(self, place: SupportsIndex) -> Hit: ...
@@ -129,8 +160,12 @@ class Hits(tuple[Hit, ...]):
     def __getitem__(self, place: SupportsIndex | slice) -> "Hit | Hits":
         if isinstance(place, slice):
             names = tuple.__getitem__(self, place)
-            return Hits(names, None if self._scores is None else self._scores[place], self._total, self._whole)
-        return Hit(tuple.__getitem__(self, place), None if self._scores is None else self._scores[place])
+            scores = None if self._scores is None else self._scores[place]
+            return Hits(
+                names, scores, self._total, self._whole, None if self._buckets is None else self._buckets[place]
+            )
+        score = None if self._scores is None else self._scores[place]
+        return Hit(tuple.__getitem__(self, place), score, None if self._buckets is None else self._buckets[place])
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, list):
@@ -143,8 +178,8 @@ class Hits(tuple[Hit, ...]):
     def __hash__(self) -> int:
         return tuple.__hash__(self)
 
-    def __getnewargs__(self) -> tuple[list[str], tuple[float, ...] | None, int | None, int | None]:
-        return self.objects, self._scores, self._total, self._whole
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.objects, self._scores, self._total, self._whole, self._buckets
 
     def __repr__(self) -> str:
         total = "" if self._total is None else f", total={self._total}"

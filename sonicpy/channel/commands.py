@@ -37,6 +37,8 @@ class Suggest(NamedTuple):
     bucket: str
     word: str
     limit: int
+    buckets: tuple[str, ...] = ()
+    """Other buckets; see `sonicpy.bucket_names`."""
 
 
 class List(NamedTuple):
@@ -50,6 +52,8 @@ class List(NamedTuple):
     """Only words that begin with it."""
     after: str | None = None
     """Only words behind this one; None: from the first on."""
+    buckets: tuple[str, ...] = ()
+    """As in Suggest."""
 
 
 class Collections(NamedTuple):
@@ -117,6 +121,8 @@ class Count(NamedTuple):
     collection: str
     bucket: str | None = None
     object: str | None = None
+    buckets: tuple[str, ...] = ()
+    """As in Suggest."""
 
 
 class CountC(NamedTuple):
@@ -130,6 +136,8 @@ class CountB(NamedTuple):
 
     collection: str
     bucket: str
+    buckets: tuple[str, ...] = ()
+    """As in Suggest."""
 
 
 class CountO(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any
 
 from sonicpy._native.quoting import take_words
 from sonicpy.errors import CommandError
-from sonicpy.options import ESCAPES, Languages, Option
+from sonicpy.options import ESCAPES, BucketNames, Languages, Option
 
 _QUOTED = re.compile(rb'\("((?:[^"\\]|\\.)*)"\)', re.DOTALL)
 """The rest of an argument behind its key, if the value is in quotes."""
@@ -62,7 +62,9 @@ def _value(option: Option, value: str, languages: Languages) -> Any:
 
 
 def _parts(line: bytes, offset: int, options: Mapping[str, Option]) -> Iterator[MetaPart]:
-    texts = [key for key, option in options.items() if option.kind.is_text]
+    texts = [
+        key for key, option in options.items() if option.kind.is_text and not isinstance(option.kind, BucketNames)
+    ]  # names of buckets hold no white space, and each may be in quotes
     _, offset = take_words(line, offset, 0)
     while offset < len(line):
         quoted = _quoted(line, offset, texts) if texts else None

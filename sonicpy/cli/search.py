@@ -3,12 +3,13 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sonicpy.api.counted import COUNTED, counted
 from sonicpy.api.hits import Hit, Hits
 from sonicpy.api.shown import Show, Shown, shows
+from sonicpy.bucket_names import AnyBucket, in_bucket, with_others
 from sonicpy.cli.absent import remark_absent
 from sonicpy.cli.arguments import (
     STDIN,
@@ -64,15 +65,18 @@ def add_verbs(verbs: Verbs) -> None:
     parser = verbs.add_parser("suggest", description=SUGGEST, epilog="example: sonicpy suggest messages nan")
     add_scoped(parser, "word")
     add_options(parser, "SUGGEST")
+    _add_buckets(parser)
     add_target_flags(parser)
     parser.set_defaults(run=suggest)
     parser = verbs.add_parser("list", description=LIST, epilog="example: sonicpy list messages --limit 1000")
     add_scoped(parser)
     add_options(parser, "LIST")
+    _add_buckets(parser)
     add_target_flags(parser)
     parser.set_defaults(run=list_words)
     parser = verbs.add_parser("count", description=COUNT, epilog="example: sonicpy count messages default")
     add_names(parser)
+    _add_buckets(parser)
     parser.add_argument("--of", choices=KINDS, help="the kind to count (default: buckets of a collection, else words)")
     add_target_flags(parser)
     parser.set_defaults(run=count)
@@ -84,12 +88,28 @@ def add_verbs(verbs: Verbs) -> None:
     parser.set_defaults(run=stats)
 
 
+def _add_buckets(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--buckets", metavar="LIST", default="",
+        help="search BUCKET and these as one: names with commas between; with * behind them all that begin so"
+    )  # fmt: skip
+
+
+def _where(arguments: argparse.Namespace) -> AnyBucket:
+    """Return the bucket of the arguments, or it and the others. Raises ConfigError if these are not allowed."""
+    try:
+        return with_others(arguments.bucket, arguments.buckets)
+    except InvalidArgument as error:
+        raise ConfigError(f"flag --{error}.") from error
+
+
 def _add_query(verbs: Verbs) -> None:
     parser = verbs.add_parser(
         "query", description=QUERY, epilog='example: sonicpy query messages "hello nantes" --scores'
     )
     add_scoped(parser, "text")
     add_options(parser, "QUERY")
+    _add_buckets(parser)
     parser.add_argument(
         "--show", metavar="HOW", help="print tabs and titles, texts and links behind objects: a .csv or .jsonl file "
         "with the columns id, title, text, link, a URL with {object}, or module:function"
@@ -105,6 +125,7 @@ def _add_explain(verbs: Verbs) -> None:
     )
     add_scoped(parser, "text")
     add_options(parser, "EXPLAIN")
+    _add_buckets(parser)
     add_target_flags(parser)
     parser.set_defaults(run=explain)
 
@@ -128,7 +149,7 @@ def query(arguments: argparse.Namespace) -> int:
 def _remark_more(index: Target, arguments: argparse.Namespace, text: str) -> None:
     """Say how many objects answer where a page is full."""
     wanted = {**options_given(arguments, "QUERY"), "limit": 0, "offset": 0, "total": True}
-    total = index.query(arguments.collection, arguments.bucket, text, **wanted).total
+    total = index.query(arguments.collection, _where(arguments), text, **wanted).total
     shown = arguments.offset + arguments.limit
     if total is not None and total > shown:
         remark(f"{total:,} objects answer; --offset {shown} shows the next ones")
@@ -142,13 +163,13 @@ def _one_text(given: str) -> Iterator[str]:
 
 
 def _hits(index: Target, arguments: argparse.Namespace, text: str) -> Hits:
-    return index.query(arguments.collection, arguments.bucket, text, **options_given(arguments, "QUERY"))
+    return index.query(arguments.collection, _where(arguments), text, **options_given(arguments, "QUERY"))
 
 
 def _show_hits(arguments: argparse.Namespace, text: str, hits: Hits, display: Show | None, before: str) -> None:
     value: dict[str, Any] = {"query": text, "hits": hits.to_dicts()}
     objects = [str(hit) for hit in hits]
-    shown = display(arguments.collection, arguments.bucket, objects) if display else [Shown()] * len(objects)
+    shown = _displays(display, arguments, hits) if display else [Shown()] * len(objects)
     for one, made in zip(value["hits"], shown, strict=True):
         one.update({key: each for key, each in made._asdict().items() if each is not None})
     lines = [before + _line(arguments, hit, made) for hit, made in zip(hits, shown, strict=True)]
@@ -158,8 +179,15 @@ def _show_hits(arguments: argparse.Namespace, text: str, hits: Hits, display: Sh
     show(arguments, value, *lines)
 
 
+def _displays(display: Show, arguments: argparse.Namespace, hits: Hits) -> Sequence[Shown]:
+    """Return the displays of hits, of one bucket or of several."""
+    if hits.buckets is None:
+        return display(arguments.collection, arguments.bucket, hits.objects)
+    return [display(arguments.collection, hit.bucket or "", [hit.object])[0] for hit in hits]
+
+
 def _line(arguments: argparse.Namespace, hit: Hit, made: Shown) -> str:
-    line = str(hit)
+    line = str(hit) if hit.bucket is None else in_bucket(hit.bucket, hit.object)
     if arguments.scores:
         line += "\t" + coloured(_score(hit.score), "dim")
     return "\t".join([line, *(" ".join(each.split()) for each in made if each is not None)])
@@ -174,7 +202,7 @@ def suggest(arguments: argparse.Namespace) -> int:
     word = checked(arguments.word)
     with open_target(arguments) as index:
         try:
-            words = index.suggest(arguments.collection, arguments.bucket, word, limit=arguments.limit)
+            words = index.suggest(arguments.collection, _where(arguments), word, limit=arguments.limit)
         except CommandError as error:
             if error.code != NO_WORD:
                 raise
@@ -189,7 +217,7 @@ def suggest(arguments: argparse.Namespace) -> int:
 def list_words(arguments: argparse.Namespace) -> int:
     """Print words. Raises SonicError if that fails."""
     with open_target(arguments) as index:
-        words = index.words(arguments.collection, arguments.bucket, **options_given(arguments, "LIST"))
+        words = index.words(arguments.collection, _where(arguments), **options_given(arguments, "LIST"))
         if not words:
             remark_absent(index, arguments.collection, arguments.bucket)
     show(arguments, words, *words)
@@ -202,8 +230,11 @@ def count(arguments: argparse.Namespace) -> int:
         what = counted(arguments.bucket, arguments.object, arguments.of)
     except InvalidArgument as error:
         raise ConfigError(f"flag --{error}.") from error
+    if arguments.buckets and (arguments.bucket is None or arguments.object is not None):
+        raise ConfigError("flag --buckets is given without a bucket or with an object; allowed is it with a bucket.")
+    bucket = _where(arguments) if arguments.buckets else arguments.bucket
     with open_target(arguments) as index:
-        number = index.count(arguments.collection, arguments.bucket, arguments.object, of=what)
+        number = index.count(arguments.collection, bucket, arguments.object, of=what)
     show(arguments, {"count": number, "of": what}, f"{number} {what}" if sys.stdout.isatty() else str(number))
     return 0
 
@@ -212,7 +243,7 @@ def explain(arguments: argparse.Namespace) -> int:
     """Print an explanation. Raises SonicError if that fails."""
     text = text_given(arguments.text)
     with open_target(arguments) as index:
-        explained = index.explain(arguments.collection, arguments.bucket, text, **options_given(arguments, "EXPLAIN"))
+        explained = index.explain(arguments.collection, _where(arguments), text, **options_given(arguments, "EXPLAIN"))
     print(explained.to_json() if arguments.json else explained)
     return 0
 

@@ -13,6 +13,7 @@ from sonicpy.api.counted import Counted, counted, need_no
 from sonicpy.api.explanation import Explanation
 from sonicpy.api.hits import Hit, Hits
 from sonicpy.arguments import language_of, nothing_behind, number_of, text_of
+from sonicpy.bucket_names import AnyBucket, one_or_several, only_one, split_bucket
 from sonicpy.channel.commands import Mode
 from sonicpy.client.conversation import OUR_NAME, AnswerKind, ServerInfo
 from sonicpy.client.exchange import Exchange, Reply
@@ -28,7 +29,7 @@ from sonicpy.client.lines import (
     text_lines,
 )
 from sonicpy.errors import CommandError, InvalidArgument, NotOffered
-from sonicpy.ids import ObjectName, check_collection, shown
+from sonicpy.ids import ObjectName, check_bucket, check_collection, shown
 from sonicpy.options import LIMIT_CEILING
 from sonicpy.search import Search
 
@@ -104,47 +105,65 @@ def query(search: Search) -> CallPlan[Hits]:
             totals.append(int(items.pop(0)))
             if _has_whole(server):
                 totals.append(int(items.pop(0)))
-        return _hits(items, server)
+        return _hits(items, server, has_buckets=bool(search.buckets))
 
     wanted = max(search.limit, 1) if search.total else search.limit  # a server would refuse LIMIT(0)
     found = (yield from _paged(AnswerKind.QUERY, line, read, wanted, search.offset, QUERY_PAGE))[: search.limit]
     scores = [hit.score for hit in found if hit.score is not None]
     total, whole = (*totals, None, None)[:2]
-    return Hits(map(str, found), scores if len(scores) == len(found) else None, total, whole)
+    buckets = [hit.bucket or "" for hit in found] if search.buckets else None
+    return Hits(map(str, found), scores if len(scores) == len(found) else None, total, whole, buckets)
 
 
-def suggest(collection: str, bucket: str, word: str, limit: int) -> CallPlan[list[str]]:
+def suggest(collection: str, bucket: AnyBucket, word: str, limit: int) -> CallPlan[list[str]]:
     """Plan SUGGEST."""
-    check_scope(collection, bucket)
+    first, buckets = one_or_several(bucket)
+    check_scope(collection, first)
     limit = number_of("limit", limit)
-    line = f"SUGGEST {collection} {bucket} {sendable('word', word)}{meta('SUGGEST', {'limit': limit})}"
+    options = meta("SUGGEST", {"limit": limit, "buckets": buckets})
+    line = f"SUGGEST {collection} {first} {sendable('word', word)}{options}"
     if limit == 0:  # a server would refuse it
         return []
     return _items((yield _search("SUGGEST", AnswerKind.SUGGEST, line)).answers[0])
 
 
-def words(collection: str, bucket: str, limit: int, offset: int, prefix: str, after: str | None) -> CallPlan[list[str]]:
+def words(
+    collection: str, bucket: AnyBucket, limit: int, offset: int, prefix: str, after: str | None
+) -> CallPlan[list[str]]:
     """Plan LIST, with PREFIX and AFTER only where they are given: Sonic lacks them."""
-    check_scope(collection, bucket)
+    first, buckets = one_or_several(bucket)
+    check_scope(collection, first)
     given = {"prefix": text_of("prefix", prefix), "after": None if after is None else text_of("after", after) or None}
 
     def line(server: ServerInfo, limit: int, offset: int) -> str:
-        return f"LIST {collection} {bucket}{meta('LIST', {**given, 'limit': limit, 'offset': offset})}"
+        options = {**given, "limit": limit, "offset": offset, "buckets": buckets}
+        return f"LIST {collection} {first}{meta('LIST', options)}"
 
     limit, offset = number_of("limit", limit), number_of("offset", offset)
     return (yield from _paged(AnswerKind.LIST, line, lambda answer, server: _items(answer), limit, offset, LIST_PAGE))
 
 
-def count(collection: str, bucket: str | None, object: ObjectName | None, of: Counted | None) -> CallPlan[int]:
+def count(collection: str, bucket: AnyBucket | None, object: ObjectName | None, of: Counted | None) -> CallPlan[int]:
     """Plan COUNT, which every version of Sonic has: of buckets, words of a bucket, or words of an object.
 
     COUNTB counts the objects of a bucket, STATS those of a collection.
     """
-    if counted(bucket, object, of) != "objects":
-        return number("COUNT", collection, bucket, object)
-    if bucket is None:
+    what = counted(bucket, object, of)
+    if what == "objects" and bucket is None:
         return _objects_of(stats(collection, None))
-    return number("COUNTB", collection, bucket)
+    command = "COUNTB" if what == "objects" else "COUNT"
+    if object is not None:
+        bucket = only_one(bucket)
+    first, buckets = one_or_several(bucket)
+    if buckets and command == "COUNT":
+        return _words_of_several(collection, first, meta(command, {"buckets": buckets}))
+    return number(command, collection, first, object, meta(command, {"buckets": buckets}))
+
+
+def _words_of_several(collection: str, bucket: str, options: str) -> CallPlan[int]:
+    """Plan COUNT of several buckets. A server that lacks them takes the option for an object, but refuses COUNTB."""
+    yield from number("COUNTB", collection, bucket, None, options)
+    return (yield from number("COUNT", collection, bucket, None, options))
 
 
 def _objects_of(figures: CallPlan[Any]) -> CallPlan[int]:
@@ -153,12 +172,22 @@ def _objects_of(figures: CallPlan[Any]) -> CallPlan[int]:
 
 
 def number(
-    command: str, collection: str, bucket: str | None = None, object: ObjectName | None = None, *, changes: bool = False
+    command: str,
+    collection: str,
+    bucket: str | None = None,
+    object: ObjectName | None = None,
+    options: str = "",
+    *,
+    changes: bool = False,
 ) -> CallPlan[int]:
-    """Plan a command of mode ingest that takes names and answers with a number."""
+    """Plan a command of mode ingest that takes names and answers with a number.
+
+    Args:
+        options: META arguments, with a space before each.
+    """
     check_names(collection, bucket)
     oid = None if object is None else object_word(object)
-    line = " ".join(name for name in (command, collection, bucket, oid) if name is not None)
+    line = " ".join(name for name in (command, collection, bucket, oid) if name is not None) + options
     reply = yield Exchange(Mode.INGEST, command, AnswerKind.RESULT, lambda server: [line], changes=changes)
     return int(reply.answers[0])
 
@@ -167,6 +196,12 @@ def scope(collection: str, bucket: str) -> tuple[str, str]:
     """Return the names of a bucket. Raises InvalidArgument unless both are given."""
     check_scope(collection, bucket)
     return collection, bucket
+
+
+def given(bucket: AnyBucket) -> AnyBucket:
+    """Return a bucket, or several. Raises InvalidArgument if it is none, such as None."""
+    check_bucket(one_or_several(bucket)[0])
+    return bucket
 
 
 def names(collection: str, bucket: str, object: ObjectName) -> tuple[str, str, str]:
@@ -383,11 +418,14 @@ def _has_whole(server: ServerInfo) -> bool:
     return server.name == OUR_NAME and WHOLE not in server.refused
 
 
-def _hits(items: list[str], server: ServerInfo) -> list[Hit]:
+def _hits(items: list[str], server: ServerInfo, *, has_buckets: bool = False) -> list[Hit]:
     if not _has_scores(server):
         return [Hit(name, None) for name in items]
     pairs = [item.rpartition(":") for item in items]
-    return [Hit(name, None if score == NO_SCORE else float(score)) for name, _, score in pairs]
+    scored = [(name, None if score == NO_SCORE else float(score)) for name, _, score in pairs]
+    if not has_buckets:
+        return [Hit(name, score) for name, score in scored]
+    return [Hit(object, score, bucket) for name, score in scored for bucket, object in (split_bucket(name),)]
 
 
 def _items(answer: str) -> list[str]:

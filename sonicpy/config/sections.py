@@ -150,6 +150,7 @@ class SearchConfig(Section):
     suggest_limit_maximum: Limit = 20
     list_limit_default: Limit = 100
     list_limit_maximum: Limit = 500
+    buckets_maximum: Limit = 1_000
 
 
 class KvPoolConfig(Section):

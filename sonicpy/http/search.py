@@ -13,6 +13,7 @@ from sonicpy.api.explanation import Explanation
 from sonicpy.api.highlighting import highlight
 from sonicpy.api.hits import Hits
 from sonicpy.api.shown import Show, Shown
+from sonicpy.bucket_names import AnyBucket, with_others
 from sonicpy.errors import CommandError, InvalidArgument
 from sonicpy.http.backend import Backend
 from sonicpy.http.models import (
@@ -28,6 +29,7 @@ from sonicpy.http.models import (
     NameOfObject,
     NamesJson,
     OptionalName,
+    OtherBuckets,
     PageLimit,
     Prefix,
     QueryBody,
@@ -74,14 +76,22 @@ class SearchOperations:
         self._show = show
 
     @takes_options("QUERY")
-    async def query(self, collection: CollectionName, bucket: BucketName, text: QueryText, **options: Any) -> HitsJson:
+    async def query(
+        self,
+        collection: CollectionName,
+        bucket: BucketName,
+        text: QueryText,
+        buckets: OtherBuckets = "",
+        **options: Any,
+    ) -> HitsJson:
         """Return the objects that answer a text, best first."""
-        return hits_json(await self._backend.call("query", collection, bucket, text, **options))
+        return hits_json(await self._backend.call("query", collection, with_others(bucket, buckets), text, **options))
 
     async def query_by_body(self, body: QueryBody) -> HitsJson:
         """Return the objects that answer a text that is too long for an address."""
-        options = body.model_dump(exclude={"collection", "bucket", "text"})
-        return hits_json(await self._backend.call("query", body.collection, body.bucket, body.text, **options))
+        options = body.model_dump(exclude={"collection", "bucket", "text", "buckets"})
+        bucket = with_others(body.bucket, body.buckets)
+        return hits_json(await self._backend.call("query", body.collection, bucket, body.text, **options))
 
     async def suggest(
         self,
@@ -89,9 +99,11 @@ class SearchOperations:
         bucket: BucketName,
         word: Annotated[str, Query(max_length=200)],
         limit: PageLimit = 5,
+        buckets: OtherBuckets = "",
     ) -> WordsJson:
         """Return words that complete or correct a word, those first that stand together with the words before it."""
-        return WordsJson(words=await self._backend.call("suggest", collection, bucket, word, limit=limit))
+        found = await self._backend.call("suggest", collection, with_others(bucket, buckets), word, limit=limit)
+        return WordsJson(words=found)
 
     @takes_options("QUERY")
     async def search(
@@ -102,21 +114,23 @@ class SearchOperations:
         suggestions: PageLimit = 5,
         shown: Annotated[bool, Query(description="also what each hit is shown as")] = False,
         marked: Annotated[bool, Query(description=MARKED)] = False,
+        buckets: OtherBuckets = "",
         **options: Any,
     ) -> SearchJson:
         """Return hits, completions of the last word, and a corrected text: everything for a search box."""
         began = time.perf_counter()
+        where = with_others(bucket, buckets)
         hits, words, meant = await asyncio.gather(
-            self._backend.call("query", collection, bucket, text, **options),
-            suggested(self._backend, collection, bucket, [text, *text.split()[-1:]], suggestions),
-            did_you_mean(self._backend, collection, bucket, text),
+            self._backend.call("query", collection, where, text, **options),
+            suggested(self._backend, collection, where, [text, *text.split()[-1:]], suggestions),
+            did_you_mean(self._backend, collection, where, text),
         )
         found = hits_json(hits)
         took_us = (time.perf_counter() - began) * 1e6
         given = {name: options[name] for name in ("lang", "stem") if name in options}
         looked_for = None
         if marked and self._show is not None:  # else there is neither title nor text to mark
-            looked_for = await self._backend.call("explain", collection, bucket, text, limit=1, **given)
+            looked_for = await self._backend.call("explain", collection, where, text, limit=1, **given)
         return SearchJson(
             hits=found.hits,
             total=found.total,
@@ -124,8 +138,22 @@ class SearchOperations:
             suggestions=words,
             did_you_mean=meant,
             took_us=took_us,
-            shown=await self._shown(collection, bucket, list(hits), looked_for) if shown or marked else None,
+            shown=await self._shown_hits(collection, bucket, hits, looked_for) if shown or marked else None,
         )
+
+    async def _shown_hits(
+        self, collection: str, bucket: str, hits: Hits, looked_for: Explanation | None
+    ) -> list[ShownJson]:
+        """Return the displays of hits, of one bucket or of several."""
+        if hits.buckets is None:
+            return await self._shown(collection, bucket, list(hits), looked_for)
+        made: dict[tuple[str, str], ShownJson] = {}
+        pairs = list(zip(hits.buckets, hits.objects, strict=True))
+        for its in dict.fromkeys(hits.buckets):
+            names = [name for each, name in pairs if each == its]
+            shown = await self._shown(collection, its, names, looked_for)
+            made.update(zip(((its, name) for name in names), shown, strict=True))
+        return [made[pair] for pair in pairs]
 
     async def _shown(
         self, collection: str, bucket: str, objects: list[str], looked_for: Explanation | None
@@ -147,15 +175,24 @@ class SearchOperations:
         prefix: Prefix = "",
         after: After = None,
         limit: PageLimit = 100,
+        buckets: OtherBuckets = "",
     ) -> WordsJson:
         """Return words of a bucket in byte order, page by page: `after` is the last word of the page before."""
-        found = await self._backend.call("words", collection, bucket, limit=limit, prefix=prefix, after=after)
+        where = with_others(bucket, buckets)
+        found = await self._backend.call("words", collection, where, limit=limit, prefix=prefix, after=after)
         return WordsJson(words=found)
 
     @takes_options("EXPLAIN")
-    async def explain(self, collection: CollectionName, bucket: BucketName, text: QueryText, **options: Any) -> AnyJson:
+    async def explain(
+        self,
+        collection: CollectionName,
+        bucket: BucketName,
+        text: QueryText,
+        buckets: OtherBuckets = "",
+        **options: Any,
+    ) -> AnyJson:
         """Return the reasons for the answer of a query."""
-        found = await self._backend.call("explain", collection, bucket, text, **options)
+        found = await self._backend.call("explain", collection, with_others(bucket, buckets), text, **options)
         held: AnyJson = json.loads(found.to_json())
         return held
 
@@ -189,18 +226,22 @@ class SearchOperations:
         bucket: OptionalName = None,
         object: OptionalName = None,
         objects: Annotated[bool, Query(description="count the objects of the collection or the bucket")] = False,
+        buckets: OtherBuckets = "",
     ) -> CountJson:
         """Return the number of buckets or objects of a collection, words or objects of a bucket, or words of an
         object."""
         if objects and object is not None:
             raise InvalidArgument("objects is true and object is given; allowed is one of the two")
         what = counted(bucket, object, "objects" if objects else None)
-        return CountJson(count=await self._backend.call("count", collection, bucket, object, of=what))
+        if buckets and (bucket is None or object is not None):
+            raise InvalidArgument("buckets is given without a bucket or with an object; allowed is it with a bucket")
+        where = bucket if bucket is None else with_others(bucket, buckets)
+        return CountJson(count=await self._backend.call("count", collection, where, object, of=what))
 
 
 def hits_json(hits: Hits) -> HitsJson:
     """Return the JSON of hits."""
-    found = [HitJson.model_construct(object=name, score=score) for name, score in hits.pairs()]
+    found = [HitJson.model_construct(**each) for each in hits.to_dicts()]
     return HitsJson.model_construct(hits=found, total=hits.total, whole=hits.whole)
 
 
@@ -210,7 +251,7 @@ def marked_html(shown: Shown, explained: Explanation) -> Shown:
     return shown._replace(title=title, text=text)
 
 
-async def suggested(backend: Backend, collection: str, bucket: str, texts: list[str], limit: int) -> list[str]:
+async def suggested(backend: Backend, collection: str, bucket: AnyBucket, texts: list[str], limit: int) -> list[str]:
     """Return words that complete or correct the last word of the first text that is answered; none if none is.
 
     A text of several words is refused where words are suggested in the order of the alphabet, and by older servers.
@@ -222,7 +263,7 @@ async def suggested(backend: Backend, collection: str, bucket: str, texts: list[
     return []
 
 
-async def did_you_mean(backend: Backend, collection: str, bucket: str, text: str) -> str | None:
+async def did_you_mean(backend: Backend, collection: str, bucket: AnyBucket, text: str) -> str | None:
     """Return a text in which unknown words are replaced by similar known ones; None: there are no such words."""
     words = text.split()
     if not words:

@@ -1,6 +1,7 @@
 """Answers: the methods of Index that search and count. Any thread may call them."""
 
 from collections.abc import Hashable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Unpack
 
 from sonicpy._native.ids import are_names
@@ -8,6 +9,7 @@ from sonicpy.api.counted import Counted, counted
 from sonicpy.api.explanation import DetectedLanguage, Explanation
 from sonicpy.api.hits import Hits
 from sonicpy.arguments import language_of, not_unicode, number_of, text_of
+from sonicpy.bucket_names import AnyBucket, one_or_several, only_one
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
@@ -15,6 +17,7 @@ from sonicpy.index.search.explain import Analysed, explain
 from sonicpy.index.search.fitting import counted_in, suggest_fitting
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.query import query, query_hits
+from sonicpy.index.search.several import UnitedLexicon, parts_of
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.index.texts import TextReader, check_scope
 from sonicpy.lexer.lexer import Lexer
@@ -32,10 +35,13 @@ class Answers(TextReader):
     _kept: AnswerCache
 
     @with_options("QUERY")
-    def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits:
+    def query(self, collection: str, bucket: AnyBucket, text: str, **options: Unpack[QueryOptions]) -> Hits:
         """Return the objects that answer a text, best first, with their scores.
 
         Args:
+            bucket: its name, or a list of names, which are searched as one bucket with all objects: `forum:*` in a list
+                means all that begin so, and `'"a,b"'` a name with a comma, a star, a bracket or a quote. At most
+                search.buckets_maximum. Then hits have a bucket, and equal scores are in the order of the list.
             options: see [the options of a query](#options).
 
         Raises:
@@ -44,28 +50,29 @@ class Answers(TextReader):
         return self.find_hits(asked("QUERY", collection, bucket, text, options))
 
     @with_options("EXPLAIN")
-    def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
+    def explain(self, collection: str, bucket: AnyBucket, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
         """Return the reasons for the answer of `query` with the same arguments. Raises like `query`."""
         return self.find_reasons(asked("EXPLAIN", collection, bucket, text, options))
 
     def find_hits(self, search: Search) -> Hits:
         """Return the answer to a search. Raises like `query`."""
         check_scope(search)
-        with self._engine.read_words(search.collection, search.bucket) as lexicon:
+        with self._reading(search.collection, search.bucket, search.buckets) as lexicon:
             terms, matching = self._query_terms(search, self._lexer(lexicon))
             if lexicon is None:
                 return Hits(total=0, whole=0) if search.total else Hits()
             return query_hits(lexicon, terms, self.config, search, matching)
 
     def find_ids(self, search: Search) -> list[str]:
-        """Return the answer to a search as a plain list of names, as the server sends them. Raises like `query`."""
+        """Return the answer to a search as a plain list of names, as the server sends them: those of several buckets as
+        `in_bucket` makes them. Raises like `query`."""
         store = self._engine.store
         stamp = store.readable_stamp()
         kept = self._kept_answer(search)
         if kept is not None and kept[0] == stamp:
             return kept[2].copy()
         check_scope(search)
-        with store.reading(self._engine.lexicons.of, search.collection, search.bucket) as lexicon:
+        with self._reading(search.collection, search.bucket, search.buckets) as lexicon:
             terms, matching = self._query_terms(search, self._lexer(lexicon))
             if lexicon is None:
                 return []
@@ -77,14 +84,15 @@ class Answers(TextReader):
         self._keep(search, stamp, moment, answer)
         return answer.copy()
 
-    def query_ids(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> list[str]:
+    def query_ids(self, collection: str, bucket: AnyBucket, text: str, **options: Unpack[QueryOptions]) -> list[str]:
         """Return the objects of `query` as a plain list of names."""
-        return self.find_ids(asked("QUERY", collection, bucket, text, options))
+        search = asked("QUERY", collection, bucket, text, options)
+        return self.find_hits(search).objects if search.buckets else self.find_ids(search)
 
     def find_reasons(self, search: Search) -> Explanation:
         """Return the reasons for the answer to a search. Raises like `query`."""
         check_scope(search)
-        with self._engine.read_words(search.collection, search.bucket) as lexicon:
+        with self._reading(search.collection, search.bucket, search.buckets) as lexicon:
             lexer = self._lexer(lexicon)
             terms, matching = self._query_terms(search, lexer)
             lang = language_of(search.lang)
@@ -101,7 +109,7 @@ class Answers(TextReader):
             )
             return explain(analysed, lexicon, self.config)
 
-    def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]:
+    def suggest(self, collection: str, bucket: AnyBucket, word: str, *, limit: int = 5) -> list[str]:
         """Return words of the bucket that complete or correct `word`.
 
         Args:
@@ -113,20 +121,21 @@ class Answers(TextReader):
             InvalidArgument: `word` holds no word; it holds several, and search.suggest_order is alphabetical; or like
                 `query`.
         """
-        question = (collection, bucket, word, limit)
+        first, buckets = one_or_several(bucket)
+        question = (collection, first, word, limit, buckets)
         store = self._engine.store
         stamp = store.readable_stamp()
         kept = self._kept_answer(question)
         if kept is not None and kept[0] == stamp:
             return kept[2].copy()
-        answer, moment = self._suggest(collection, bucket, word, limit, kept)
+        answer, moment = self._suggest(*question, kept)
         self._keep(question, stamp, moment, answer)
         return answer.copy()
 
     def words(
         self,
         collection: str,
-        bucket: str,
+        bucket: AnyBucket,
         *,
         limit: int = 100,
         offset: int = 0,
@@ -144,11 +153,12 @@ class Answers(TextReader):
         Raises:
             InvalidArgument: like `query`.
         """
-        check_names(collection, bucket)
+        first, buckets = one_or_several(bucket)
+        check_names(collection, first)
         limit, offset = number_of("limit", limit), number_of("offset", offset)
         prefix = text_of("prefix", prefix)
         behind = _encoded("after", "" if after is None else text_of("after", after))
-        with self._engine.read_words(collection, bucket) as lexicon:
+        with self._reading(collection, first, buckets) as lexicon:
             start = _word_prefix(self._lexer(lexicon), prefix)
             found = [] if lexicon is None else lexicon.words(offset, limit, start, behind)
         return [word.decode() for word in found]
@@ -156,7 +166,7 @@ class Answers(TextReader):
     def count(
         self,
         collection: str,
-        bucket: str | None = None,
+        bucket: AnyBucket | None = None,
         object: ObjectName | None = None,
         *,
         of: Counted | None = None,
@@ -173,7 +183,7 @@ class Answers(TextReader):
         if bucket is None:
             return self.count_buckets(collection) if what == "buckets" else self._count_all_objects(collection)
         if object is not None:
-            return self.count_object_words(collection, bucket, object)
+            return self.count_object_words(collection, only_one(bucket), object)
         return self.count_words(collection, bucket) if what == "words" else self.count_objects(collection, bucket)
 
     def count_buckets(self, collection: str) -> int:
@@ -182,17 +192,25 @@ class Answers(TextReader):
         with self._engine.read() as view:
             return counting.count_buckets(view, collection, self._engine.live_words)
 
-    def count_words(self, collection: str, bucket: str) -> int:
-        """Return how many different words the bucket holds. Raises like `push`."""
-        check_names(collection, bucket)
+    def count_words(self, collection: str, bucket: AnyBucket) -> int:
+        """Return how many different words the bucket holds, or several together. Raises like `query`."""
+        first, buckets = one_or_several(bucket)
+        check_names(collection, first)
+        if buckets:
+            with self._engine.read_several(collection, first, buckets) as united:
+                return 0 if united is None else len(united)
         with self._engine.read() as view:
-            return counting.count_bucket_words(view, collection, bucket, self._engine.live_words)
+            return counting.count_bucket_words(view, collection, first, self._engine.live_words)
 
-    def count_objects(self, collection: str, bucket: str) -> int:
-        """Return how many objects the bucket holds. Raises like `push`."""
-        check_names(collection, bucket)
+    def count_objects(self, collection: str, bucket: AnyBucket) -> int:
+        """Return how many objects the bucket holds, or several together. Raises like `query`."""
+        first, buckets = one_or_several(bucket)
+        check_names(collection, first)
+        if buckets:
+            with self._engine.read_several(collection, first, buckets) as united:
+                return 0 if united is None else united.objects
         with self._engine.read() as view:
-            return counting.count_objects(view, collection, bucket)
+            return counting.count_objects(view, collection, first)
 
     def count_object_words(self, collection: str, bucket: str, object: ObjectName) -> int:
         """Return how many different words the object holds. Raises like `push`."""
@@ -219,8 +237,16 @@ class Answers(TextReader):
         if stamp is not None and stamp == self._engine.store.readable_stamp():
             self._kept.put(question, (stamp, moment, answer))
 
+    def _reading(
+        self, collection: str, bucket: str, buckets: tuple[str, ...]
+    ) -> AbstractContextManager[Lexicon | UnitedLexicon | None]:
+        """Return a context manager for one read of the words of a bucket, or of several."""
+        if buckets:
+            return self._engine.read_several(collection, bucket, buckets)
+        return self._engine.read_words(collection, bucket)
+
     def _suggest(
-        self, collection: str, bucket: str, word: str, limit: int, kept: Kept | None
+        self, collection: str, bucket: str, word: str, limit: int, buckets: tuple[str, ...], kept: Kept | None
     ) -> tuple[list[str], Moment]:
         """Return suggestions, from the cache if the bucket has not changed, and the moment of the bucket."""
         if not are_names(collection, bucket):
@@ -229,7 +255,7 @@ class Answers(TextReader):
             word = text_of("word", word)
         if type(limit) is not int or limit < 0:
             limit = number_of("limit", limit)
-        with self._engine.read_words(collection, bucket) as lexicon:
+        with self._reading(collection, bucket, buckets) as lexicon:
             typed = self._typed(word, self._lexer(lexicon))
             if lexicon is None:
                 return [], None
@@ -238,14 +264,14 @@ class Answers(TextReader):
                 return kept[2], moment
             if typed.before:
                 window = self.config.store.kv.retain_word_objects
-                found = counted_in([lexicon], suggest_fitting(lexicon, typed, limit), window)
+                found = counted_in(parts_of(lexicon), suggest_fitting(lexicon, typed, limit), window)
             elif self.config.search.suggest_order == "likely":
                 found = suggest_likely(lexicon, typed.word, limit)
             else:
                 found = suggest_alphabetical(lexicon, typed.word, limit, typed.bytes)
         return list(map(bytes.decode, found)), moment
 
-    def _lexer(self, lexicon: Lexicon | None) -> Lexer:
+    def _lexer(self, lexicon: Lexicon | UnitedLexicon | None) -> Lexer:
         """Return the lexer of the rules of a bucket; of the newest ones if there is no such bucket."""
         lexer = self._engine.lexer
         if lexicon is None or (rules := lexicon.reader.rules) == lexer.rules:
@@ -262,8 +288,10 @@ def _word_prefix(lexer: Lexer, prefix: str) -> bytes:
     return terms.words[0] if len(terms) == 1 else prefix.casefold().encode()
 
 
-def _moment(lexicon: Lexicon) -> Moment:
-    """Return the moment of a bucket: its answers are valid until it changes."""
+def _moment(lexicon: Lexicon | UnitedLexicon) -> Moment:
+    """Return the moment of a bucket, or of several: answers are valid until it changes."""
+    if isinstance(lexicon, UnitedLexicon):
+        return lexicon.moment
     return lexicon.reader.serial, lexicon.reader.state.lexicon_version
 
 

@@ -168,6 +168,7 @@ USAGES = {
     "HELP": "HELP [<manual>]?",
     "EXPLAIN": (
         'EXPLAIN <collection> <bucket> "<terms>" [LIMIT(<count>)]? [LANG(<locale>)]? [STEM(0)]? [COMPLETE(0)]?'
+        " [BUCKETS(<bucket>,<letters>*)]?"
     ),
     "OBJECTS": "OBJECTS <collection> <bucket> [LIMIT(<count>)]? [PREFIX(<letters>)]? [AFTER(<object>)]?"
     " [POSITION(<number>)]?",

@@ -193,4 +193,4 @@ def command_of(question: Question) -> Any:
         raise UnknownQuestion(
             f"a node of sonicpy {VERSION} does not know the question {question.kind} with {count} fields: upgrade it"
         )
-    return kind(*question.fields)
+    return kind(*(tuple(each) if isinstance(each, list) else each for each in question.fields))

@@ -5,6 +5,8 @@ carries it out.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from sonicpy._native.plan import BRINGS, REQUIRED, Clause, Plan, Slot
@@ -23,12 +25,11 @@ from sonicpy.api.explanation import (
 )
 from sonicpy.config import Config
 from sonicpy.index.search.expansion import edits_allowed
-from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
-from sonicpy.index.search.parts import WHOLLY, MadeOf, Part, share_of
+from sonicpy.index.search.parts import WHOLLY, MadeOf, share_of
 from sonicpy.index.search.plan import NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
-from sonicpy.index.search.ranking import carry_out, count_whole
-from sonicpy.index.search.sonic import SonicPart
+from sonicpy.index.search.ranking import AnyLexicon, AnyPart, carry_out, count_whole
+from sonicpy.index.search.several import SeveralParts, UnitedLexicon, parts_of
 from sonicpy.rules import FIRST
 from sonicpy.search import Search
 
@@ -66,7 +67,7 @@ class Analysed(NamedTuple):
     rules: int = FIRST
 
 
-def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Explanation:
+def explain(analysed: Analysed, lexicon: AnyLexicon | None, config: Config) -> Explanation:
     """Return the answer of a query and the reasons for it; `lexicon` is None for a bucket that does not exist."""
     plan = Plan([], 0.0, 0.0, full_first=False, left_out=NOTHING_LEFT_OUT, enough=None)
     hits: tuple[ExplainedHit, ...] = ()
@@ -78,13 +79,13 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Expl
         hits, total = _hits(analysed, plan, part, config.search.ranking), part.total or 0
         whole = count_whole(lexicon, plan, part, config)
         rows = _rows(plan, lexicon)
-    state = None if lexicon is None else lexicon.reader.state
+    states = [] if lexicon is None else [part.reader.state for part in parts_of(lexicon)]
     return Explanation(
         collection=analysed.search.collection,
         bucket=analysed.search.bucket,
         text=analysed.search.text,
         ranking=config.search.ranking,
-        objects=0 if state is None else state.objects,
+        objects=sum(state.objects for state in states),
         language=analysed.language,
         analysis=analysis(config, analysed.rules),
         terms=_terms(analysed, plan, rows, config)[:TERMS_SHOWN],
@@ -92,7 +93,8 @@ def explain(analysed: Analysed, lexicon: Lexicon | None, config: Config) -> Expl
         hits=hits,
         total=total,
         whole=whole,
-        unseen_words=state is not None and not config.search.live_words and state.pending_seq > state.graph_seq,
+        unseen_words=not config.search.live_words and any(state.pending_seq > state.graph_seq for state in states),
+        buckets=tuple(lexicon.names) if isinstance(lexicon, UnitedLexicon) else (),
     )
 
 
@@ -110,7 +112,7 @@ def analysis(config: Config, rules: int = FIRST) -> Analysis:
     )
 
 
-def _rows(plan: Plan, lexicon: Lexicon) -> dict[bytes, TermInfo]:
+def _rows(plan: Plan, lexicon: AnyLexicon) -> dict[bytes, TermInfo]:
     """Return the rows of the words of a plan."""
     words = plan.words()
     return {word: row for word, row in zip(words, lexicon.rows(words), strict=True) if row is not None}
@@ -222,18 +224,23 @@ def _why_no_expansion(word: bytes, config: Config) -> str:
 # -- hits ---------------------------------------------------------------------------------------------------------
 
 
-def _hits(analysed: Analysed, plan: Plan, part: Part | SonicPart, ranking: str) -> tuple[ExplainedHit, ...]:
-    names, best = part.page(0, analysed.search.limit)
-    made_of = part.parts([iid for iid, _, _ in best], PARTS_SHOWN)
+def _hits(analysed: Analysed, plan: Plan, part: AnyPart, ranking: str) -> tuple[ExplainedHit, ...]:
     ceiling = plan.ceiling if ranking == "bm25" else None
+    hit = partial(_hit, analysed, ceiling=ceiling, is_scored=ranking != "newest")
+    if isinstance(part, SeveralParts):
+        names, placed = part.page(0, analysed.search.limit)
+        rows = zip(names, placed, part.parts([place for place, _, _ in placed], PARTS_SHOWN), strict=True)
+        found = [hit(oid, kind, score, made_of) for oid, (_, kind, score), made_of in rows]
+        return tuple(replace(one, bucket=its) for one, its in zip(found, part.buckets(placed), strict=True))
+    names, best = part.page(0, analysed.search.limit)
+    made = part.parts([iid for iid, _, _ in best], PARTS_SHOWN)
     return tuple(
-        _hit(analysed, oid, kind, score, parts, ceiling, is_scored=ranking != "newest")
-        for oid, (_, kind, score), parts in zip(names, best, made_of, strict=True)
+        hit(oid, kind, score, made_of) for oid, (_, kind, score), made_of in zip(names, best, made, strict=True)
     )
 
 
 def _hit(
-    analysed: Analysed, oid: str, kind: int, score: float, made_of: MadeOf, ceiling: float | None, *, is_scored: bool
+    analysed: Analysed, oid: str, kind: int, score: float, made_of: MadeOf, *, ceiling: float | None, is_scored: bool
 ) -> ExplainedHit:
     """Return an object of the answer with the parts of its score.
 

@@ -93,6 +93,10 @@ class Part:
         names = self._reader.oids([iid for iid, _, _ in self.found])
         return [(name, kind, score, iid / count) for name, (iid, kind, score) in zip(names, self.found, strict=True)]
 
+    def names_of(self, iids: list[int]) -> list[str]:
+        """Return the names of found objects."""
+        return self._reader.oids(iids)
+
     def page(self, offset: int, limit: int) -> tuple[list[str], list[Found]]:
         """Return the names of the objects from place `offset` on, at most `limit`, and the objects."""
         found = self.found[offset : offset + limit]
@@ -156,13 +160,14 @@ class Page:
         return shown_scores(list(self._found), self._ceiling, WHOLLY, HIGHEST_SHARE)
 
 
-def find(query: QueryState, wanted: int, *, total: bool = False) -> Part:
+def find(query: QueryState, wanted: int, *, total: bool = False, floor: tuple[int, float] | None = None) -> Part:
     """Return the best `wanted` objects of a bucket, and, if `total`, the number of all that answer.
 
     Args:
         query: the result of `bind`.
+        floor: a kind and a score: objects that are not better may be left out; None: none may.
     """
-    return Part(query, *find_top(query, wanted, total=total))
+    return Part(query, *find_top(query, wanted, total=total, floor=floor))
 
 
 def merge(parts: Sequence[AnyPart], plan: Plan, limit: int, offset: int) -> Page:

@@ -10,6 +10,7 @@ from typing import Protocol
 from sonicpy._native.plan import BRINGS, Plan
 from sonicpy._native.terms import Terms
 from sonicpy.config import Config, SearchConfig
+from sonicpy.errors import InvalidArgument
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import Part, bind, find
@@ -17,6 +18,7 @@ from sonicpy.index.search.plan import only_whole
 from sonicpy.index.search.planners.bm25 import plan_bm25
 from sonicpy.index.search.planners.completions import Fills, never
 from sonicpy.index.search.planners.newest import plan_newest
+from sonicpy.index.search.several import SeveralParts, UnitedLexicon, find_in_several
 from sonicpy.index.search.sonic import SonicPart, rank_sonic
 from sonicpy.index.search.statistics import Statistics
 
@@ -42,6 +44,9 @@ class Planner(Protocol):
         ...
 
 
+AnyLexicon = Lexicon | UnitedLexicon
+AnyPart = Part | SonicPart | SeveralParts
+
 TOGETHER = 30.0
 """How much more often than by chance the words of a query are together in an object, about."""
 PLANNERS: dict[str, Planner] = {"bm25": plan_bm25, "newest": plan_newest}
@@ -49,39 +54,58 @@ PLANNERS: dict[str, Planner] = {"bm25": plan_bm25, "newest": plan_newest}
 
 
 def carry_out(
-    lexicon: Lexicon, terms: Terms, config: Config, matching: Matching | None, wanted: int, *, total: bool = False
-) -> tuple[Plan, Part | SonicPart]:
-    """Return the plan of a query, and its best `wanted` objects in a bucket, with the number of all if `total`."""
+    lexicon: AnyLexicon, terms: Terms, config: Config, matching: Matching | None, wanted: int, *, total: bool = False
+) -> tuple[Plan, AnyPart]:
+    """Return the plan of a query, and its best `wanted` objects in a bucket or in several, with the number of all if
+    `total`."""
     planner = PLANNERS.get(config.search.ranking)
-    if planner is None:
+    if planner is None and not isinstance(lexicon, UnitedLexicon):
         return rank_sonic(lexicon, terms, config)
+    if planner is None or (isinstance(lexicon, UnitedLexicon) and config.search.ranking != "bm25"):
+        raise not_together(config)
     if matching is not None:
         matching = lexicon.resolved(matching)  # once for all words
     window = config.store.kv.retain_word_objects
-    filled: list[Part] = []
+    filled: list[Part | SeveralParts] = []
+
+    def found_by(plan: Plan, *, is_counted: bool) -> Part | SeveralParts:
+        if isinstance(lexicon, UnitedLexicon):
+            return find_in_several(lexicon, plan, wanted, window, total=is_counted)
+        return find(bind(plan, lexicon.reader, window), wanted, total=is_counted)
 
     def fills(plan: Plan) -> bool:
         """Objects that hold every word come first, and score the same with completions: they may fill the page."""
         if not total and may_fill(plan, wanted, lexicon.objects):
-            part = find(bind(plan, lexicon.reader, window), wanted)
+            part = found_by(plan, is_counted=False)
             if part.is_full(wanted):
                 filled.append(part)
         return bool(filled)
 
     plan = planner(lexicon, terms, config.search, matching, fills)
-    part = filled[0] if filled else find(bind(plan, lexicon.reader, window), wanted, total=total)
-    return plan, part
+    return plan, filled[0] if filled else found_by(plan, is_counted=total)
 
 
-def count_whole(lexicon: Lexicon, plan: Plan, part: Part | SonicPart, config: Config) -> int | None:
+def not_together(config: Config) -> InvalidArgument:
+    """Return the error for several buckets that cannot be ranked together."""
+    return InvalidArgument(
+        f"several buckets are named, and search.ranking is {config.search.ranking}; allowed is one bucket, or the "
+        "ranking bm25",
+        detail="InvalidBucket",
+    )
+
+
+def count_whole(lexicon: AnyLexicon, plan: Plan, part: AnyPart, config: Config) -> int | None:
     """Return how many objects answer a query by whole words, not by completions or corrections alone; None: the number
     of all objects was not asked for, or the ranking does not count it."""
-    if not isinstance(part, Part):
+    if isinstance(part, SonicPart):
         return None
     whole = only_whole(plan)
     if whole is None or part.total is None:
         return part.total
-    return find(bind(whole, lexicon.reader, config.store.kv.retain_word_objects), 0, total=True).total
+    window = config.store.kv.retain_word_objects
+    if isinstance(lexicon, UnitedLexicon):
+        return find_in_several(lexicon, whole, 0, window, total=True).total
+    return find(bind(whole, lexicon.reader, window), 0, total=True).total
 
 
 def may_fill(plan: Plan, wanted: int, objects: int) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sonicpy.bucket_names import as_given, in_bucket
 from sonicpy.channel import replies
 from sonicpy.channel.commands import (
     Buckets,
@@ -74,11 +75,11 @@ def pop(index: "Changing", command: Pop) -> bytes:
 
 
 def count(index: "Index", command: Count) -> bytes:
-    collection, bucket, oid = command
+    collection, bucket, oid, buckets = command
     if bucket is None:
         return replies.result(index.count_buckets(collection))
     if oid is None:
-        return replies.result(index.count_words(collection, bucket))
+        return replies.result(index.count_words(collection, as_given(bucket, buckets)))
     return replies.result(index.count_object_words(collection, bucket, oid))
 
 
@@ -87,7 +88,8 @@ def count_buckets(index: "Index", command: CountC) -> bytes:
 
 
 def count_objects(index: "Index", command: CountB) -> bytes:
-    return replies.result(index.count_objects(*command))
+    collection, bucket, buckets = command
+    return replies.result(index.count_objects(collection, as_given(bucket, buckets)))
 
 
 def count_object_words(index: "Index", command: CountO) -> bytes:
@@ -110,7 +112,12 @@ def query(index: "Index", command: Query) -> bytes:
     if command.scores or command.total:
         hits = index.find_hits(command)
         whole = (hits.total if hits.whole is None else hits.whole) if command.whole else None
-        return replies.hits(hits.pairs(), hits.total, scores=command.scores, whole=whole)
+        pairs = hits.pairs()
+        if hits.buckets is not None:
+            pairs = [
+                (in_bucket(bucket, name), score) for bucket, (name, score) in zip(hits.buckets, pairs, strict=True)
+            ]
+        return replies.hits(pairs, hits.total, scores=command.scores, whole=whole)
     return replies.event("QUERY", index.find_ids(command))
 
 
@@ -119,13 +126,13 @@ def explain(index: "Index", command: Explain) -> bytes:
 
 
 def suggest(index: "Index", command: Suggest) -> bytes:
-    collection, bucket, word, limit = command
-    return replies.event("SUGGEST", index.suggest(collection, bucket, word, limit=limit))
+    collection, bucket, word, limit, buckets = command
+    return replies.event("SUGGEST", index.suggest(collection, as_given(bucket, buckets), word, limit=limit))
 
 
 def list_words(index: "Index", command: List) -> bytes:
-    collection, bucket, limit, offset, prefix, after = command
-    found = index.words(collection, bucket, limit=limit, offset=offset, prefix=prefix, after=after)
+    collection, bucket, limit, offset, prefix, after, buckets = command
+    found = index.words(collection, as_given(bucket, buckets), limit=limit, offset=offset, prefix=prefix, after=after)
     return replies.event("LIST", found)
 
 

@@ -220,7 +220,8 @@ class SearchService(Serving):
 
         def answer(index: Index, command: Any) -> bytes:
             collection: str = getattr(command, "collection", "")
-            if self._engine.store.is_behind(collection, getattr(command, "bucket", None)):
+            bucket = None if getattr(command, "buckets", ()) else getattr(command, "bucket", None)
+            if self._engine.store.is_behind(collection, bucket):
                 raise Postponed
             return call(index, command)
 
