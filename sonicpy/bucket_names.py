@@ -18,7 +18,7 @@ _ESCAPE = re.compile(r"\\(.)")
 ALLOWED = "a name, or a beginning of names with * behind it; a name with , * ( ) or a quote stands in quotes"
 
 AnyBucket = str | Sequence[str]
-"""What methods that search take for a bucket: its name, or the elements of several."""
+"""A bucket as an argument of methods that search: its name, or the elements of several."""
 
 
 def read_buckets(text: str) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ def name_of(element: str) -> tuple[str, bool]:
 
 
 def with_others(bucket: str, others: str) -> AnyBucket:
-    """Return what a method takes for a bucket and a list of others, as on the wire; empty: there are none.
+    """Return a bucket and a list of others, as on the wire, as an argument of a method; empty: there are none.
 
     Raises:
         InvalidArgument: the list is not allowed.
@@ -125,7 +125,7 @@ def with_others(bucket: str, others: str) -> AnyBucket:
 
 
 def as_given(bucket: str, elements: Sequence[str]) -> AnyBucket:
-    """Return what a method takes for a bucket and the other ones of a command."""
+    """Return the bucket of a command and the other ones as an argument of a method."""
     return [quoted_bucket(bucket), *elements] if elements else bucket
 
 

@@ -244,6 +244,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
     "PUSH": (LANG,),
     "COUNT": (BUCKETS,),
     "COUNTB": (BUCKETS,),
+    "SIMILAR": (LIMIT, OFFSET, SCORES),
 }
 """The options of each command, in the order of its fields."""
 

@@ -67,6 +67,13 @@ class QueryOptions(ExplainOptions, total=False):
     total: bool
 
 
+class SimilarOptions(TypedDict, total=False):
+    """The options of `similar`."""
+
+    limit: int
+    offset: int
+
+
 def asked(verb: str, collection: str, bucket: AnyBucket, text: str, options: Mapping[str, Any]) -> Search:
     """Return the search that a method of the library or a client was called for.
 

@@ -23,6 +23,7 @@ METHODS = {
     "QUERY": "query",
     "EXPLAIN": "explain",
     "SUGGEST": "suggest",
+    "SIMILAR": "similar",
     "LIST": "words",
     "OBJECTS": "objects",
     "PUSH": "push",

@@ -12,7 +12,7 @@ from sonicpy.api.shown_names import user_names
 from sonicpy.errors import SonicError
 from sonicpy.ids import ObjectName, check_bucket, check_collection
 from sonicpy.options import with_options
-from sonicpy.search import ExplainOptions, QueryOptions
+from sonicpy.search import ExplainOptions, QueryOptions, SimilarOptions
 
 
 class Searchable(Protocol):
@@ -34,6 +34,7 @@ class Searchable(Protocol):
     def pop(self, collection: str, bucket: str, object: ObjectName, text: str) -> int: ...
     def query(self, collection: str, bucket: str, text: str, **options: Unpack[QueryOptions]) -> Hits: ...
     def explain(self, collection: str, bucket: str, text: str, **options: Unpack[ExplainOptions]) -> Explanation: ...
+    def similar(self, collection: str, bucket: str, object: ObjectName, **options: Unpack[SimilarOptions]) -> Hits: ...
     def suggest(self, collection: str, bucket: str, word: str, *, limit: int = 5) -> list[str]: ...
     def words(
         self,
@@ -130,6 +131,11 @@ class Bucket:
     def explain(self, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
         """Return the reasons for the answer of `query` with the same arguments."""
         return self._index.explain(self.collection, self.bucket, text, **options)
+
+    @with_options("SIMILAR")
+    def similar(self, object: ObjectName, **options: Unpack[SimilarOptions]) -> Hits:
+        """Return the objects that are most like an object; see `Index.similar`."""
+        return self._index.similar(self.collection, self.bucket, object, **options)
 
     def suggest(self, word: str, *, limit: int = 5) -> list[str]:
         """Return words that complete or correct `word`."""

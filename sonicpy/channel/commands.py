@@ -95,6 +95,17 @@ class Exists(NamedTuple):
     object: str
 
 
+class Similar(NamedTuple):
+    """Find objects that are like one."""
+
+    collection: str
+    bucket: str
+    object: str
+    limit: int
+    offset: int
+    scores: bool = False
+
+
 class Push(NamedTuple):
     """Add a text to an object."""
 
@@ -231,6 +242,7 @@ Command = (
     | Explain
     | Stats
     | Verify
+    | Similar
 )
 """The commands that a session leaves to the server."""
 

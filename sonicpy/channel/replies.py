@@ -89,9 +89,14 @@ def event(kind: str, items: Iterable[str]) -> bytes:
 
 
 def hits(
-    found: Iterable[tuple[str, float | None]], total: int | None, *, scores: bool, whole: int | None = None
+    found: Iterable[tuple[str, float | None]],
+    total: int | None,
+    *,
+    scores: bool,
+    whole: int | None = None,
+    kind: str = "QUERY",
 ) -> bytes:
-    """Return the event of a QUERY that asked for more than names.
+    """Return the event of a QUERY that asked for more than names, or of SIMILAR (`kind`).
 
     Args:
         found: names and their scores; None: the ranking gives no scores.
@@ -101,7 +106,7 @@ def hits(
     """
     items = [name if not scores else f"{name}:-" if score is None else f"{name}:{score:.6f}" for name, score in found]
     counts = [str(count) for count in (total, whole) if count is not None]
-    return event("QUERY", [*counts, *items])
+    return event(kind, [*counts, *items])
 
 
 def error(raised: SonicError) -> bytes:

@@ -150,7 +150,7 @@ class CommandBuilder:
 
 
 class CountBuilder(CommandBuilder):
-    """Makes COUNT, whose options stand behind a bucket."""
+    """Makes COUNT, whose options follow a bucket."""
 
     def __call__(self, words: list[str], values: Mapping[str, Any], rules: LineRules) -> Any:
         """Return the command. Raises CommandError if there are options, and words for something else than a bucket."""
@@ -268,6 +268,7 @@ ROWS = (
     _row("BUCKETS", SEARCH, "<collection>", commands.Buckets, _of_list, is_ours=True),
     _row("OBJECTS", SEARCH, BUCKET, commands.Objects, _of_list, is_ours=True),
     _row("EXISTS", SEARCH, OBJECT, commands.Exists, is_ours=True),
+    _row("SIMILAR", SEARCH, OBJECT, commands.Similar, _of_query, is_ours=True),
     _row("PUSH", INGEST, f'{OBJECT} "<text>"', commands.Push),
     _row("POP", INGEST, f'{OBJECT} "<text>"', commands.Pop),
     _row("COUNT", INGEST, "<collection> [<bucket> [<object>]?]?", commands.Count, optional_words=2, make=CountBuilder),

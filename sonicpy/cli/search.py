@@ -39,6 +39,9 @@ SUGGEST = f"""\
 Print words of the bucket that complete or correct a word, one a line: of several words in quotes the last one, and
 first those that stand together with the words before it. {WHERE}"""
 
+SIMILAR = f"""\
+Print the objects that share rare words with an object, most like it first, one a line. {WHERE}"""
+
 LIST = f"""\
 Print the words of a bucket in byte order, one a line. {WHERE}"""
 
@@ -68,6 +71,12 @@ def add_verbs(verbs: Verbs) -> None:
     _add_buckets(parser)
     add_target_flags(parser)
     parser.set_defaults(run=suggest)
+    parser = verbs.add_parser("similar", description=SIMILAR, epilog="example: sonicpy similar messages message:1")
+    add_scoped(parser, "object")
+    add_options(parser, "SIMILAR")
+    parser.add_argument("--scores", action="store_true", help="print a tab and the score behind each object")
+    add_target_flags(parser)
+    parser.set_defaults(run=similar)
     parser = verbs.add_parser("list", description=LIST, epilog="example: sonicpy list messages --limit 1000")
     add_scoped(parser)
     add_options(parser, "LIST")
@@ -211,6 +220,17 @@ def suggest(arguments: argparse.Namespace) -> int:
         if not words:
             remark_absent(index, arguments.collection, arguments.bucket)
     show(arguments, words, *words)
+    return 0
+
+
+def similar(arguments: argparse.Namespace) -> int:
+    """Print the objects that are like one. Raises SonicError if that fails."""
+    with open_target(arguments) as index:
+        options = options_given(arguments, "SIMILAR")
+        hits = index.similar(arguments.collection, arguments.bucket, arguments.object, **options)
+        if not hits:
+            remark_absent(index, arguments.collection, arguments.bucket)
+    show(arguments, {"hits": hits.to_dicts()}, *(_line(arguments, hit, Shown()) for hit in hits))
     return 0
 
 

@@ -5,7 +5,7 @@ A plan is a generator. It yields an Exchange, receives the Reply (or the error, 
 
 import json
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,7 +30,7 @@ from sonicpy.client.lines import (
 )
 from sonicpy.errors import CommandError, InvalidArgument, NotOffered
 from sonicpy.ids import ObjectName, check_bucket, check_collection, shown
-from sonicpy.options import LIMIT_CEILING
+from sonicpy.options import LIMIT_CEILING, checked
 from sonicpy.search import Search
 
 Value = TypeVar("Value")
@@ -113,6 +113,22 @@ def query(search: Search) -> CallPlan[Hits]:
     total, whole = (*totals, None, None)[:2]
     buckets = [hit.bucket or "" for hit in found] if search.buckets else None
     return Hits(map(str, found), scores if len(scores) == len(found) else None, total, whole, buckets)
+
+
+def similar(collection: str, bucket: str, object: ObjectName, options: Mapping[str, Any]) -> CallPlan[Hits]:
+    """Plan SIMILAR."""
+    check_scope(collection, bucket)
+    oid, page = object_word(object), checked("SIMILAR", options)
+
+    def line(server: ServerInfo, limit: int, offset: int) -> str:
+        given = {"limit": limit, "offset": offset, "scores": True}
+        return f"SIMILAR {collection} {bucket} {oid}{meta('SIMILAR', given)}"
+
+    def read(answer: str, server: ServerInfo) -> list[Hit]:
+        return _hits(_items(answer), server)
+
+    found = yield from _paged(AnswerKind.SIMILAR, line, read, page["limit"], page["offset"], QUERY_PAGE)
+    return Hits(map(str, found), [hit.score or 0.0 for hit in found])
 
 
 def suggest(collection: str, bucket: AnyBucket, word: str, limit: int) -> CallPlan[list[str]]:

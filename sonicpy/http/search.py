@@ -58,6 +58,7 @@ def search_operations(backend: Backend, show: Show | None = None) -> list[Operat
         Operation("POST", "/v1/query", operations.query_by_body, id="query_by_body"),
         Operation("GET", "/v1/suggest", operations.suggest),
         Operation("GET", "/v1/search", operations.search),
+        Operation("GET", "/v1/similar", operations.similar),
         Operation("GET", "/v1/words", operations.words),
         Operation("GET", "/v1/explain", operations.explain),
         Operation("GET", "/v1/collections", operations.collections),
@@ -101,7 +102,7 @@ class SearchOperations:
         limit: PageLimit = 5,
         buckets: OtherBuckets = "",
     ) -> WordsJson:
-        """Return words that complete or correct a word, those first that stand together with the words before it."""
+        """Return words that complete or correct a word, those first that occur together with the words before it."""
         found = await self._backend.call("suggest", collection, with_others(bucket, buckets), word, limit=limit)
         return WordsJson(words=found)
 
@@ -167,6 +168,13 @@ class SearchOperations:
                 made = [marked_html(each, looked_for) for each in made]
         words = await self._backend.words_of_objects(collection, bucket, objects)
         return [ShownJson(**one._asdict(), words=held) for one, held in zip(made, words, strict=True)]
+
+    @takes_options("SIMILAR")
+    async def similar(
+        self, collection: CollectionName, bucket: BucketName, object: NameOfObject, **options: Any
+    ) -> HitsJson:
+        """Return the objects that are most like an object, best first."""
+        return hits_json(await self._backend.call("similar", collection, bucket, object, **options))
 
     async def words(
         self,

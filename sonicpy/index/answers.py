@@ -10,6 +10,7 @@ from sonicpy.api.explanation import DetectedLanguage, Explanation
 from sonicpy.api.hits import Hits
 from sonicpy.arguments import language_of, not_unicode, number_of, text_of
 from sonicpy.bucket_names import AnyBucket, one_or_several, only_one
+from sonicpy.errors import InvalidArgument
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
@@ -18,11 +19,12 @@ from sonicpy.index.search.fitting import counted_in, suggest_fitting
 from sonicpy.index.search.lexicon import Lexicon
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.several import UnitedLexicon, parts_of
+from sonicpy.index.search.similar import similar
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.index.texts import TextReader, check_scope
 from sonicpy.lexer.lexer import Lexer
-from sonicpy.options import with_options
-from sonicpy.search import ExplainOptions, QueryOptions, Search, asked
+from sonicpy.options import checked, with_options
+from sonicpy.search import ExplainOptions, QueryOptions, Search, SimilarOptions, asked
 
 if TYPE_CHECKING:
     from sonicpy.index.engine import Engine
@@ -113,7 +115,7 @@ class Answers(TextReader):
         """Return words of the bucket that complete or correct `word`.
 
         Args:
-            word: a word, or the beginning of one. Words may stand before it, with blanks between: then those come first
+            word: a word, or the beginning of one. Words may precede it, with blanks between: then those come first
                 that most objects hold together with them, and those that no object does are left out, if they can be.
             limit: maximum of words.
 
@@ -131,6 +133,24 @@ class Answers(TextReader):
         answer, moment = self._suggest(*question, kept)
         self._keep(question, stamp, moment, answer)
         return answer.copy()
+
+    @with_options("SIMILAR")
+    def similar(self, collection: str, bucket: str, object: ObjectName, **options: Unpack[SimilarOptions]) -> Hits:
+        """Return the objects that are most like an object, by its rarest words, without itself; best first.
+
+        Args:
+            options: `limit` and `offset`, as in `query`.
+
+        Raises:
+            InvalidArgument: like `query`; compat mode has no similar objects.
+        """
+        if self._engine.is_compat:
+            raise InvalidArgument("server.compat is sonic, which has no similar objects; allowed is the default mode")
+        oid = self._engine.known_name(collection, bucket, object)
+        page = checked("SIMILAR", options)
+        window = self.config.store.kv.retain_word_objects
+        with self._engine.read_words(collection, bucket) as lexicon:
+            return Hits() if lexicon is None else similar(lexicon, oid, page["limit"], page["offset"], window)
 
     def words(
         self,

@@ -50,6 +50,8 @@ READ = [
     ("OBJECTS c b PREFIX(é:) AFTER(o(1)) LIMIT(9)", commands.Objects("c", "b", 9, "é:", "o(1)", None), "any name"),
     ("OBJECTS c b POSITION(0)", commands.Objects("c", "b", 100, "", None, 0), "where to go on"),
     ("EXISTS c b o", commands.Exists("c", "b", "o"), ""),
+    ("SIMILAR c b o", commands.Similar("c", "b", "o", 9, 0), "defaults"),
+    ("SIMILAR c b o LIMIT(3) OFFSET(2) SCORES(1)", commands.Similar("c", "b", "o", 3, 2, True), "all META"),
     ('PUSH c b o "x"', commands.Push("c", "b", "o", "x", None), "language to be guessed"),
     ('PUSH c b LIMIT(1) "x" LANG(none)', commands.Push("c", "b", "LIMIT(1)", "x", "none"), "no language"),
     ('PUSH é "b" o "a\\nb" ', commands.Push("é", '"b"', "o", "a\nb", None), "names are not judged here"),
@@ -183,7 +185,8 @@ def test_usage_texts_stay(name: str) -> None:
 
 def test_commands_of_each_mode_in_the_order_of_help() -> None:
     assert list(COMMANDS_OF_MODE[Mode.SEARCH]) == [
-        "QUERY", "EXPLAIN", "SUGGEST", "LIST", "COLLECTIONS", "BUCKETS", "OBJECTS", "EXISTS", "PING", "HELP", "QUIT",
+        "QUERY", "EXPLAIN", "SUGGEST", "LIST", "COLLECTIONS", "BUCKETS", "OBJECTS", "EXISTS", "SIMILAR", "PING",
+        "HELP", "QUIT",
     ]  # fmt: skip
     assert list(COMMANDS_OF_MODE[Mode.CONTROL]) == ["TRIGGER", "INFO", "STATS", "VERIFY", "PING", "HELP", "QUIT"]
     assert list(SONIC_COMMANDS_OF_MODE[Mode.CONTROL]) == ["TRIGGER", "INFO", "PING", "HELP", "QUIT"]

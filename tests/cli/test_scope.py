@@ -66,6 +66,14 @@ def test_query_shows_titles_beside_objects(run: Run) -> None:
     run("query", "fruit", "apple", "--data", "d", "--show", "none.csv", status=2, said="none.csv cannot be read")
 
 
+def test_objects_that_are_alike(run: Run) -> None:
+    for oid, text in (("1", "red apple"), ("2", "green apple"), ("3", "pear")):
+        run("push", "fruit", oid, text, "--data", "d")
+    assert run("similar", "fruit", "1", "--data", "d") == "2\n"
+    assert run("similar", "fruit", "default", "1", "--scores", "--data", "d").startswith("2\t2.")
+    assert [hit["object"] for hit in json.loads(run("similar", "fruit", "2", "--json", "--data", "d"))["hits"]] == ["1"]
+
+
 def test_several_buckets_are_searched_as_one(run: Run) -> None:
     for bucket, text in (("b", "red apple"), ("c1", "green apple"), ("c2", "green pear")):
         run("push", "fruit", bucket, "o", text, "--data", "d")

@@ -118,6 +118,28 @@ def test_clients(server: Server) -> None:
     asyncio.run(ask())
 
 
+def test_similar_objects(server: Server) -> None:
+    for oid, text in (("s1", "amber birch"), ("s2", "amber birch cedar"), ("s3", "amber dogwood")):
+        assert talk(server, "ingest", f'PUSH similar b {oid} "{text}"') == ["OK"]
+    answers = talk(
+        server, "search", "SIMILAR similar b s1", "SIMILAR similar b s1 LIMIT(1) SCORES(1)", "SIMILAR c b1 no"
+    )
+    names, scored, none = (line.split()[3:] for line in answers if line.startswith("EVENT SIMILAR"))
+    assert (names, none) == (["s2", "s3"], [])
+    assert scored[0].startswith("s2:2.")
+    with sonicpy.connect(f"sonic://{HOST}:{server.port}") as client:
+        assert client.similar("similar", "b", "s1") == client.bucket("similar", "b").similar("s1") == names
+        assert client.similar("similar", "b", "s1", limit=1, offset=1) == ["s3"]
+        assert client.similar("similar", "b", "s1").scores
+
+    async def ask() -> None:
+        async with sonicpy.connect_async(f"sonic://{HOST}:{server.port}") as one:
+            assert await one.bucket("similar", "b").similar("s1") == names
+
+    asyncio.run(ask())
+    assert talk(server, "ingest", "FLUSHC similar") == ["RESULT 1"]
+
+
 def test_compat_mode_refuses(tmp_path: Path) -> None:
     with (
         Server(tmp_path, {"server.compat": "sonic"}) as server,
@@ -126,6 +148,8 @@ def test_compat_mode_refuses(tmp_path: Path) -> None:
         client.push("c", "b", "o", "weather")
         with pytest.raises(NotOffered):
             client.query("c", ["b", "x"], "weather")
+        with pytest.raises(NotOffered):
+            client.similar("c", "b", "o")
         with pytest.raises(CommandError):
             client.count("c", ["b", "x"])
 
@@ -154,5 +178,8 @@ def test_http() -> None:
         assert app.get("/v1/count", params={**scope, "objects": True}).json() == {"count": 4}
         assert len(app.get("/v1/explain", params={**scope, "text": "weather"}).json()["buckets"]) == 4
         assert app.get("/v1/query", params={**scope, "buckets": "a,,b", "text": "x"}).status_code == 400
+        index.push("c", "b1", "o2", "sunny again")
+        similar = app.get("/v1/similar", params={"collection": "c", "bucket": "b1", "object": "o1"}).json()
+        assert [hit["object"] for hit in similar["hits"]] == ["o2"]
         alone = app.get("/v1/query", params={"collection": "c", "bucket": "b1", "text": "weather", "lang": "none"})
         assert "bucket" not in alone.json()["hits"][0]

@@ -25,7 +25,7 @@ from sonicpy.client.servers import Servers
 from sonicpy.errors import NotOffered, SonicError
 from sonicpy.ids import ObjectName
 from sonicpy.options import with_options
-from sonicpy.search import ExplainOptions, QueryOptions, asked
+from sonicpy.search import ExplainOptions, QueryOptions, SimilarOptions, asked
 
 
 class Client:
@@ -157,6 +157,11 @@ class Client:
     def explain(self, collection: str, bucket: AnyBucket, text: str, **options: Unpack[ExplainOptions]) -> Explanation:
         """Return the reasons for the answer of `query` with the same arguments."""
         return self._run(plans.explain(asked("EXPLAIN", collection, bucket, text, options)))
+
+    @with_options("SIMILAR")
+    def similar(self, collection: str, bucket: str, object: ObjectName, **options: Unpack[SimilarOptions]) -> Hits:
+        """Return the objects that are most like an object, by its rarest words, without itself; best first."""
+        return self._run(plans.similar(collection, bucket, object, options))
 
     def suggest(self, collection: str, bucket: AnyBucket, word: str, *, limit: int = 5) -> list[str]:
         """Return words of the bucket that complete or correct `word`."""

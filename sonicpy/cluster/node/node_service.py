@@ -31,6 +31,7 @@ from sonicpy.channel.commands import (
     Pop,
     Push,
     Query,
+    Similar,
     Stats,
     Suggest,
     Trigger,
@@ -119,7 +120,7 @@ def count_here(node: "Node", command: Count) -> bytes:
 
 
 READ_COUNT = read_here(CALLS[Count])
-READS = (CountB, CountO, Exists, Explain, List, Objects, Query, Suggest)
+READS = (CountB, CountO, Exists, Explain, List, Objects, Query, Similar, Suggest)
 NODE_CALLS: dict[type, Callable[[Any, Any], bytes]] = {
     Push: push,
     Count: count_here,

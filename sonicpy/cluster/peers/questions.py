@@ -26,6 +26,7 @@ from sonicpy.channel.commands import (
     Objects,
     Pop,
     Query,
+    Similar,
     Suggest,
 )
 from sonicpy.errors import SonicError
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, Any] = {
     **{
         kind.__name__: kind
-        for kind in (Count, CountB, CountO, Exists, FlushB, FlushC, FlushO, List, Objects, Pop, Query, Suggest)
+        for kind in (Count, CountB, CountO, Exists, FlushB, FlushC, FlushO, List, Objects, Pop, Query, Similar, Suggest)
     },
     "Reasons": Explain,
 }

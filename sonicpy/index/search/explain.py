@@ -28,7 +28,7 @@ from sonicpy.index.search.expansion import edits_allowed
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import WHOLLY, MadeOf, share_of
 from sonicpy.index.search.plan import NO_BUDGET, NOTHING_LEFT_OUT, why_not_expanded
-from sonicpy.index.search.ranking import AnyLexicon, AnyPart, carry_out, count_whole
+from sonicpy.index.search.ranking import AnyLexicon, FoundPart, carry_out, count_whole
 from sonicpy.index.search.several import SeveralParts, UnitedLexicon, parts_of
 from sonicpy.rules import FIRST
 from sonicpy.search import Search
@@ -224,7 +224,7 @@ def _why_no_expansion(word: bytes, config: Config) -> str:
 # -- hits ---------------------------------------------------------------------------------------------------------
 
 
-def _hits(analysed: Analysed, plan: Plan, part: AnyPart, ranking: str) -> tuple[ExplainedHit, ...]:
+def _hits(analysed: Analysed, plan: Plan, part: FoundPart, ranking: str) -> tuple[ExplainedHit, ...]:
     ceiling = plan.ceiling if ranking == "bm25" else None
     hit = partial(_hit, analysed, ceiling=ceiling, is_scored=ranking != "newest")
     if isinstance(part, SeveralParts):

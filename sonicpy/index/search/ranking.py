@@ -45,7 +45,7 @@ class Planner(Protocol):
 
 
 AnyLexicon = Lexicon | UnitedLexicon
-AnyPart = Part | SonicPart | SeveralParts
+FoundPart = Part | SonicPart | SeveralParts
 
 TOGETHER = 30.0
 """How much more often than by chance the words of a query are together in an object, about."""
@@ -55,7 +55,7 @@ PLANNERS: dict[str, Planner] = {"bm25": plan_bm25, "newest": plan_newest}
 
 def carry_out(
     lexicon: AnyLexicon, terms: Terms, config: Config, matching: Matching | None, wanted: int, *, total: bool = False
-) -> tuple[Plan, AnyPart]:
+) -> tuple[Plan, FoundPart]:
     """Return the plan of a query, and its best `wanted` objects in a bucket or in several, with the number of all if
     `total`."""
     planner = PLANNERS.get(config.search.ranking)
@@ -94,7 +94,7 @@ def not_together(config: Config) -> InvalidArgument:
     )
 
 
-def count_whole(lexicon: AnyLexicon, plan: Plan, part: AnyPart, config: Config) -> int | None:
+def count_whole(lexicon: AnyLexicon, plan: Plan, part: FoundPart, config: Config) -> int | None:
     """Return how many objects answer a query by whole words, not by completions or corrections alone; None: the number
     of all objects was not asked for, or the ranking does not count it."""
     if isinstance(part, SonicPart):

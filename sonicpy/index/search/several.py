@@ -1,7 +1,7 @@
 """Several buckets of a collection, searched as one bucket with all of their objects.
 
 Their statistics are sums, so a plan made from them is the plan of one bucket. Each bucket carries it out, and leaves
-out what is not better than the worst of the best so far, of the buckets before it.
+out objects that are not better than the worst of the best so far, of the buckets before it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -113,7 +113,7 @@ class UnitedLexicon(Statistics):
 
     @cached_property
     def moment(self) -> tuple[object, ...]:
-        """The state of all buckets: what is found stays the same while it does."""
+        """The state of all buckets: answers are valid until it changes."""
         return tuple((part.reader.serial, part.reader.state.lexicon_version) for part in self.parts)
 
     @cached_property
@@ -229,7 +229,7 @@ class UnitedLexicon(Statistics):
 
     @cached_property
     def _languages(self) -> tuple[str, ...]:
-        """Return the languages of all texts, as far as they were counted, or as the words tell them."""
+        """Return the languages of all texts, as far as they were counted, or by the words."""
         counted = add_counted(fact for part in self.parts if (fact := part.reader.fact(LANGUAGES)))
         return languages_in(counted) or self._lexicons.languages.of_several([part.reader for part in self.parts])
 

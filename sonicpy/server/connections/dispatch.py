@@ -23,6 +23,7 @@ from sonicpy.channel.commands import (
     Pop,
     Push,
     Query,
+    Similar,
     Suggest,
 )
 from sonicpy.errors import SonicError
@@ -156,6 +157,12 @@ def exists(index: "Index", command: Exists) -> bytes:
     return replies.result(int(index.exists(*command)))
 
 
+def similar(index: "Index", command: Similar) -> bytes:
+    collection, bucket, oid, limit, offset, scores = command
+    hits = index.similar(collection, bucket, oid, limit=limit, offset=offset)
+    return replies.hits(hits.pairs(), None, scores=scores, kind="SIMILAR")
+
+
 # By type, never by comparing: as tuples, commands of two types can be equal.
 CHANGES: dict[type, Callable[["Changing", Any], bytes]] = {
     Push: push,
@@ -179,6 +186,7 @@ CALLS: dict[type, Callable[["Index", Any], bytes]] = {
     Buckets: list_buckets,
     Objects: list_objects,
     Exists: exists,
+    Similar: similar,
 }
 
 REMOVES = frozenset({FlushC, FlushO})
