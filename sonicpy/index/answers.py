@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Unpack
 
 from sonicpy._native.ids import are_names
+from sonicpy._native.terms import PART
 from sonicpy.api.counted import Counted, counted
 from sonicpy.api.explanation import DetectedLanguage, Explanation
 from sonicpy.api.hits import Hits
@@ -12,6 +13,7 @@ from sonicpy.arguments import language_of, not_unicode, number_of, text_of
 from sonicpy.bucket_names import AnyBucket, one_or_several, only_one
 from sonicpy.errors import InvalidArgument
 from sonicpy.ids import ObjectName, check_collection, check_names
+from sonicpy.index.report.unanswered import Questions, without_addresses
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
 from sonicpy.index.search.explain import Analysed, explain
@@ -35,6 +37,8 @@ class Answers(TextReader):
 
     _engine: "Engine"
     _kept: AnswerCache
+    questions: Questions | None
+    """The questions that found nothing; None: they are not noted."""
 
     @with_options("QUERY")
     def query(self, collection: str, bucket: AnyBucket, text: str, **options: Unpack[QueryOptions]) -> Hits:
@@ -63,7 +67,10 @@ class Answers(TextReader):
             terms, matching = self._query_terms(search, self._lexer(lexicon))
             if lexicon is None:
                 return Hits(total=0, whole=0) if search.total else Hits()
-            return query_hits(lexicon, terms, self.config, search, matching)
+            hits = query_hits(lexicon, terms, self.config, search, matching)
+        if self.questions is not None and not hits:
+            self._note_unanswered(search)
+        return hits
 
     def find_ids(self, search: Search) -> list[str]:
         """Return the answer to a search as a plain list of names, as the server sends them: those of several buckets as
@@ -72,6 +79,8 @@ class Answers(TextReader):
         stamp = store.readable_stamp()
         kept = self._kept_answer(search)
         if kept is not None and kept[0] == stamp:
+            if self.questions is not None and not kept[2]:
+                self._note_unanswered(search)
             return kept[2].copy()
         check_scope(search)
         with self._reading(search.collection, search.bucket, search.buckets) as lexicon:
@@ -84,6 +93,8 @@ class Answers(TextReader):
             else:
                 answer = query(lexicon, terms, self.config, search, matching)
         self._keep(search, stamp, moment, answer)
+        if self.questions is not None and not answer:
+            self._note_unanswered(search)
         return answer.copy()
 
     def query_ids(self, collection: str, bucket: AnyBucket, text: str, **options: Unpack[QueryOptions]) -> list[str]:
@@ -256,6 +267,18 @@ class Answers(TextReader):
         """Cache an answer that was computed at `stamp`, unless the store has changed since."""
         if stamp is not None and stamp == self._engine.store.readable_stamp():
             self._kept.put(question, (stamp, moment, answer))
+
+    def _note_unanswered(self, search: Search) -> None:
+        """Note a search that found nothing on its first page."""
+        if self.questions is None or search.offset or not search.limit:
+            return
+        with self._reading(search.collection, search.bucket, search.buckets) as lexicon:
+            if lexicon is None:
+                return
+            terms = self._lexer(lexicon).lex_plain(without_addresses(search.text))
+            words = [word for word, flags in zip(terms.words, terms.flags, strict=True) if not flags & PART]
+            unknown = [word for word, row in zip(words, lexicon.rows(words), strict=True) if row is None]
+        self.questions.note(search.collection, search.bucket, map(bytes.decode, words), map(bytes.decode, unknown))
 
     def _reading(
         self, collection: str, bucket: str, buckets: tuple[str, ...]

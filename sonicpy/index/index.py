@@ -32,6 +32,7 @@ from sonicpy.index.report import export, stats, term_stats
 from sonicpy.index.report.export import ExportedObject
 from sonicpy.index.report.stats import Figures
 from sonicpy.index.report.term_stats import ObjectStats, TermStats
+from sonicpy.index.report.unanswered import Questions
 from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.store.changing.mutations import RulesDiffer
 
@@ -93,6 +94,7 @@ class Index(Answers, Listing, Changing):
             self.config = engine.config
             self.maintainer = Maintainer(engine)
             self._kept = AnswerCache()
+            self.questions = Questions() if self.config.search.note_unanswered else None
             if engine.was_converted:
                 self._build_graphs()
         except BaseException:
@@ -188,20 +190,25 @@ class Index(Answers, Listing, Changing):
         Always: objects, words (hidden ones not counted), average_length (in words). For a bucket and the whole index
         also hidden_words (parts of runs without blanks, words that no object holds any more) and
         pending_words (changed since the word graph was built). For the whole index also its bytes on disk and in RAM.
+        With search.note_unanswered also unanswered: queries and words that found nothing since the start, by count.
 
         Raises InvalidArgument like `push`, also for a bucket without its collection.
         """
         if collection is None:
             if bucket is not None:
                 raise InvalidArgument(f"the bucket {shown(bucket)} is given without its collection")
-            return stats.index_figures(self._engine)
+            return self._with_questions(stats.index_figures(self._engine))
         if bucket is None:
             check_collection(collection)
             with self._engine.read() as view:
-                return stats.collection_figures(view, collection)
+                return self._with_questions(stats.collection_figures(view, collection), collection)
         check_names(collection, bucket)
         with self._engine.read() as view:
-            return stats.bucket_figures(view, self._engine.graphs, collection, bucket)
+            figures = stats.bucket_figures(view, self._engine.graphs, collection, bucket)
+            return self._with_questions(figures, collection, bucket)
+
+    def _with_questions(self, figures: Figures, *scope: str) -> Figures:
+        return figures if self.questions is None else {**figures, "unanswered": self.questions.figures(*scope)}
 
     def holdings(self, collection: str | None = None, bucket: str | None = None) -> Iterator[ExportedObject]:
         """Yield every object with its words, bucket by bucket; an object may come more than once.

@@ -2,6 +2,8 @@
 
 import asyncio
 import importlib
+import json
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from sonicpy.cluster.peers.questions import command_of, pack_question, question_
 from sonicpy.errors import CommandError, InvalidArgument, NotOffered
 from sonicpy.options import Languages
 from tests.docs.test_protocol import talk
-from tests.processes import HOST, Server
+from tests.processes import HOST, Server, free_port
 
 RULES = LineRules(Limits(), Languages(frozenset()))
 TEXTS = {"b1": "sunny weather", "forum:1": "sunny days", "forum:2": "rainy weather", "a,b": "weather report"}
@@ -183,3 +185,21 @@ def test_http() -> None:
         assert [hit["object"] for hit in similar["hits"]] == ["o2"]
         alone = app.get("/v1/query", params={"collection": "c", "bucket": "b1", "text": "weather", "lang": "none"})
         assert "bucket" not in alone.json()["hits"][0]
+
+
+@pytest.mark.parametrize("processes", ["0", "1"])
+def test_questions_without_an_answer(tmp_path: Path, processes: str) -> None:
+    """STATS has those of all processes; the metrics have the commonest ones."""
+    port = free_port()
+    settings = {
+        "server.search_processes": processes, "search.note_unanswered": "true", "metrics.inet": f"{HOST}:{port}",
+    }  # fmt: skip
+    with Server(tmp_path, settings) as server:
+        assert talk(server, "ingest", 'PUSH c b o "weather"') == ["OK"]
+        for _ in range(3):
+            assert talk(server, "search", 'QUERY c b "xylophone"')[1].split()[3:] == []
+        (line,) = talk(server, "control", "STATS c b")
+        found = json.loads(line.removeprefix("RESULT "))
+        assert found["unanswered"] == {"queries": {"xylophone": 3}, "words": {"xylophone": 3}}
+        with urllib.request.urlopen(f"http://{HOST}:{port}/metrics", timeout=30) as answer:
+            assert 'sonicpy_unanswered{query="xylophone"} 3.0' in answer.read().decode()
