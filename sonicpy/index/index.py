@@ -46,7 +46,7 @@ every chunk."""
 FOR_THE_SERVER = frozenset(
     {
         *("buckets_after", "collections_after", "find_hits", "find_ids", "find_reasons"),
-        *("engine", "maintainer", "objects_from", "position_after", "query_ids", "words_of_objects"),
+        *("engine", "maintainer", "objects_from", "position_after", "query_ids", "questions", "words_of_objects"),
     }
 )
 """Names that tab completion leaves out."""
