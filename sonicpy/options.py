@@ -8,10 +8,11 @@ documentation are made from it; `tests/test_options.py` compares the rest with i
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sonicpy.arguments import choice_of, decimals_of, language_of, number_of, switch_of, text_of
+from sonicpy.bucket_names import buckets_of, read_buckets
 from sonicpy.errors import InvalidArgument
 from sonicpy.filters.grammar import filter_text
 from sonicpy.filters.sorting import boost_text, of_text, ranges_text, sort_text
@@ -266,6 +267,25 @@ def _behind(value: Any) -> str:
     return name
 
 
+class BucketNames(NamedTuple):
+    """Elements of `sonicpy.bucket_names`: names of buckets, and beginnings of names with a star."""
+
+    is_text: bool = True
+    keeps_quotes: bool = True
+
+    def read(self, value: str, languages: Languages) -> tuple[str, ...]:
+        """Return the elements."""
+        return read_buckets(value)
+
+    def write(self, value: Sequence[str]) -> str:
+        """Return the elements, with commas between."""
+        return ",".join(value)
+
+    def check(self, name: str, value: Any) -> tuple[str, ...]:
+        """Return the elements of a list."""
+        return buckets_of(name, value)
+
+
 class Option(NamedTuple):
     """An option of a command.
 
@@ -403,6 +423,12 @@ DEPTH = Option(
     is_ours=True,
 )  # fmt: skip
 
+BUCKETS = Option(
+    "buckets", BucketNames(), (), "BUCKETS(<bucket>,<letters>*)",
+    "also these buckets of the collection, as one with all objects; with * behind them all that begin so", is_ours=True,
+    is_argument=False,
+)  # fmt: skip
+
 PAGE = LIMIT._replace(default=100)
 
 OPTIONS: dict[str, tuple[Option, ...]] = {
@@ -430,10 +456,11 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
             sentence="with SORT, only objects behind this one, the last of the page before",
         ),
         BOOST,
+        BUCKETS,
     ),
-    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, SYNTAX, MATCH, FUZZY, VECTOR, MEANING, DEPTH, FILTER),
-    "SUGGEST": (LIMIT._replace(default=5), FILTER),
-    "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)")),
+    "EXPLAIN": (LIMIT, LANG, STEM, COMPLETE, SYNTAX, MATCH, FUZZY, VECTOR, MEANING, DEPTH, FILTER, BUCKETS),
+    "SUGGEST": (LIMIT._replace(default=5), FILTER, BUCKETS),
+    "LIST": (PAGE, OFFSET, PREFIX, AFTER._replace(usage="AFTER(<word>)"), BUCKETS),
     "COLLECTIONS": (PAGE, AFTER._replace(usage="AFTER(<collection>)")),
     "BUCKETS": (PAGE, AFTER._replace(usage="AFTER(<bucket>)")),
     "OBJECTS": (PAGE, PREFIX, AFTER._replace(usage="AFTER(<object>)"), POSITION),
@@ -450,7 +477,11 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         OF,
         RANGES,
         APART,
+        BUCKETS,
     ),
+    "COUNT": (BUCKETS,),
+    "COUNTB": (BUCKETS,),
+    "SIMILAR": (LIMIT, OFFSET, SCORES),
 }
 """The options of each command, in the order of its fields."""
 

@@ -13,7 +13,18 @@ import sonicpy
 PACKAGE = Path(sonicpy.__file__).parent
 
 EVERYBODY = {
-    *("arguments", "errors", "filters", "ids", "langcodes", "option_lists", "options", "rules", "search"),
+    *(
+        "arguments",
+        "bucket_names",
+        "errors",
+        "filters",
+        "ids",
+        "langcodes",
+        "option_lists",
+        "options",
+        "rules",
+        "search",
+    ),
     *("tags", "values", "vectors", "version"),
 }
 SYSTEM = {"children", "disk", "files", "interpreter"}
@@ -24,6 +35,7 @@ ALLOWED = {
     "_native": set(),
     "access": EVERYBODY | {"files"},
     "arguments": {"errors", "ids", "langcodes"},
+    "bucket_names": {"errors", "ids"},
     "api": EVERYBODY | {"_native", "config", "lexer"},
     "channel": EVERYBODY | {"_native"},
     "checkout": set(),
@@ -49,10 +61,10 @@ ALLOWED = {
     "langcodes": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
-    "options": {"arguments", "errors", "filters", "langcodes", "tags", "values", "vectors"},
+    "options": {"arguments", "bucket_names", "errors", "filters", "langcodes", "tags", "values", "vectors"},
     "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},
     "rules": set(),
-    "search": {"filters", "ids", "options"},
+    "search": {"bucket_names", "filters", "ids", "options"},
     "server": EVERYBODY | SYSTEM | {"access", "channel", "config", "http", "index"},
     "store": EVERYBODY | SYSTEM | {"_native"},
     "vectors": {"_native", "errors", "ids"},

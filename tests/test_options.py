@@ -24,6 +24,7 @@ METHODS = {
     "EXPLAIN": "explain",
     "FACETS": "facets",
     "SUGGEST": "suggest",
+    "SIMILAR": "similar",
     "LIST": "words",
     "OBJECTS": "objects",
     "PUSH": "push",

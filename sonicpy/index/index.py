@@ -28,6 +28,7 @@ from sonicpy.index.given_settings import Settings, config_of, full_config
 from sonicpy.index.ingest.given_vectors import IN_COMPAT, ColumnCheck, Embed
 from sonicpy.index.listing import Listing
 from sonicpy.index.maintenance.maintainer import Maintainer
+from sonicpy.index.report.unanswered import Questions
 from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.index.text_digests import TextDigests
 from sonicpy.search import FilterLike
@@ -52,7 +53,7 @@ every chunk."""
 FOR_THE_SERVER = frozenset(
     {
         *("buckets_after", "collections_after", "find_hits", "find_ids", "find_reasons"),
-        *("engine", "maintainer", "objects_from", "position_after", "query_ids", "words_of_objects"),
+        *("engine", "maintainer", "objects_from", "position_after", "query_ids", "questions", "words_of_objects"),
     }
 )
 """Names that tab completion leaves out."""
@@ -129,6 +130,7 @@ class Index(Answers, Listing, Changing, TextDigests):
             self.maintainer = Maintainer(engine)
             self._kept = AnswerCache()
             self._embed = embed
+            self.questions = Questions() if self._config.search.note_unanswered else None
             if engine.was_converted:
                 self._build_graphs()
         except BaseException:
@@ -338,6 +340,7 @@ class Index(Answers, Listing, Changing, TextDigests):
         also hidden_words (parts of runs without blanks, words that no object holds any more) and
         pending_words (changed since the word graph was built). For a bucket with texts of `upsert` also
         digests: how many objects hold just such a text. For the whole index also its bytes on disk and in RAM.
+        With search.note_unanswered also unanswered: queries and words that found nothing since the start, by count.
 
         Raises InvalidArgument like `push`, also for a bucket without its collection.
         """
@@ -346,14 +349,18 @@ class Index(Answers, Listing, Changing, TextDigests):
         if collection is None:
             if bucket is not None:
                 raise InvalidArgument(f"the bucket {shown(bucket)} is given without its collection")
-            return stats.index_figures(self._engine)
+            return self._with_questions(stats.index_figures(self._engine))
         if bucket is None:
             check_collection(collection)
             with self._engine.long_read() as view:
-                return stats.collection_figures(view, collection)
+                return self._with_questions(stats.collection_figures(view, collection), collection)
         check_names(collection, bucket)
         with self._engine.long_read() as view:
-            return stats.bucket_figures(view, self._engine.graphs, collection, bucket)
+            figures = stats.bucket_figures(view, self._engine.graphs, collection, bucket)
+            return self._with_questions(figures, collection, bucket)
+
+    def _with_questions(self, figures: Figures, *scope: str) -> Figures:
+        return figures if self.questions is None else {**figures, "unanswered": self.questions.figures(*scope)}
 
     def holdings(self, collection: str | None = None, bucket: str | None = None) -> "Iterator[ExportedObject]":
         """Yield every object with its words, bucket by bucket; an object may come more than once.

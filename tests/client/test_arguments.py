@@ -70,6 +70,8 @@ OF_A_BUCKET: list[tuple[str, Call, str, str]] = [
     ("suggest", lambda b: b.suggest(5), "word", STR),
     ("suggest", lambda b: b.suggest([]), "word", STR),
     ("suggest", lambda b: b.suggest("x", limit=-1), "limit", NUMBER),
+    ("similar", lambda b: b.similar([]), "object", OBJECT),
+    ("similar", lambda b: b.similar("o", limit=-1), "limit", NUMBER),
     ("words", lambda b: b.words(limit=-1), "limit", NUMBER),
     ("words", lambda b: b.words(offset="1"), "offset", NUMBER),
     ("words", lambda b: b.words(prefix=5), "prefix", STR),
@@ -94,18 +96,18 @@ OF_AN_INDEX: list[tuple[str, Call, str, str]] = [
         (method, lambda i, method=method, rest=rest: getattr(i, method)(["c"], "b", *rest), "collection", SCOPE)
         for method, *rest in (
             ("push", "o", "x"), ("pop", "o", "x"), ("flush",), ("flush", "o"), ("flush_bucket",), ("flush_object", "o"),
-            ("query", "x"), ("explain", "x"), ("suggest", "x"), ("words",), ("count",), ("count", "o"),
-            ("count_words",), ("count_objects",), ("count_object_words", "o"), ("objects",), ("exists", "o"),
-            ("stats",), ("bucket",),
+            ("query", "x"), ("explain", "x"), ("suggest", "x"), ("similar", "o"), ("words",), ("count",),
+            ("count", "o"), ("count_words",), ("count_objects",), ("count_object_words", "o"), ("objects",),
+            ("exists", "o"), ("stats",), ("bucket",),
         )
     ],
     *[
         (method, lambda i, method=method, rest=rest: getattr(i, method)("c", 5, *rest), "bucket", SCOPE)
         for method, *rest in (
             ("push", "o", "x"), ("pop", "o", "x"), ("flush",), ("flush", "o"), ("flush_bucket",), ("flush_object", "o"),
-            ("query", "x"), ("explain", "x"), ("suggest", "x"), ("words",), ("count",), ("count", "o"),
-            ("count_words",), ("count_objects",), ("count_object_words", "o"), ("objects",), ("exists", "o"),
-            ("stats",), ("bucket",),
+            ("query", "x"), ("explain", "x"), ("suggest", "x"), ("similar", "o"), ("words",), ("count",),
+            ("count", "o"), ("count_words",), ("count_objects",), ("count_object_words", "o"), ("objects",),
+            ("exists", "o"), ("stats",), ("bucket",),
         )
     ],
     *[
