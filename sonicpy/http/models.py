@@ -10,9 +10,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    SerializerFunctionWrapHandler,
     create_model,
-    model_serializer,
 )
 from pydantic_core import PydanticCustomError
 
@@ -156,13 +154,6 @@ class HitJson(BaseModel):
     score: float | None = Field(description="None: the ranking has no scores")
     how: list[HeldWordJson] | None = Field(default=None, description="the words by which it answers, if requested")
     bucket: str | None = Field(default=None, description="its bucket, if several were searched")
-
-    @model_serializer(mode="wrap")
-    def _without_none(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        found: dict[str, Any] = dump(self)
-        if self.bucket is None:
-            del found["bucket"]
-        return found
 
 
 class FacetsJson(BaseModel):

@@ -71,7 +71,7 @@ def search_operations(backend: Backend, show: Show | None = None) -> list[Operat
         Operation("GET", "/v1/facets", operations.facets),
         Operation("GET", "/v1/suggest", operations.suggest),
         Operation("GET", "/v1/search", operations.search, omits_unset=True),
-        Operation("GET", "/v1/similar", operations.similar),
+        Operation("GET", "/v1/similar", operations.similar, omits_unset=True),
         Operation("GET", "/v1/words", operations.words),
         Operation("GET", "/v1/explain", operations.explain),
         Operation("GET", "/v1/collections", operations.collections),

@@ -359,7 +359,7 @@ class Index(Answers, Listing, Changing, TextDigests):
             figures = stats.bucket_figures(view, self._engine.graphs, collection, bucket)
             return self._with_questions(figures, collection, bucket)
 
-    def _with_questions(self, figures: Figures, *scope: str) -> Figures:
+    def _with_questions(self, figures: "Figures", *scope: str) -> "Figures":
         return figures if self.questions is None else {**figures, "unanswered": self.questions.figures(*scope)}
 
     def holdings(self, collection: str | None = None, bucket: str | None = None) -> "Iterator[ExportedObject]":

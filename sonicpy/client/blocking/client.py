@@ -241,7 +241,7 @@ class Client:
         return self._run(plans.query_with_facets(search, joined(search, facets)))
 
     @with_options("FACETS")
-    def facets(self, collection: str, bucket: str, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
+    def facets(self, collection: str, bucket: AnyBucket, text: str = "", **options: Unpack[FacetOptions]) -> Facets:
         """Return how many of the objects that match a text hold each tag, or have a value in each range."""
         return self._run(plans.facets(facets_asked(collection, bucket, text, options)))
 
