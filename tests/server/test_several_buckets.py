@@ -40,9 +40,9 @@ def read(line: str) -> object:
 @pytest.mark.parametrize(
     ("line", "command"),
     [
-        ('SUGGEST c b "x" BUCKETS(b2,forum:*,*)', commands.Suggest("c", "b", "x", 5, ("b2", "forum:*", "*"))),
-        ('SUGGEST c b "x" BUCKETS("a,b(*")', commands.Suggest("c", "b", "x", 5, ('"a,b(*"',))),
-        ('SUGGEST c b "x" BUCKETS("a",b)', commands.Suggest("c", "b", "x", 5, ("a", "b"))),
+        ('SUGGEST c b "x" BUCKETS(b2,forum:*,*)', commands.Suggest("c", "b", "x", 5, buckets=("b2", "forum:*", "*"))),
+        ('SUGGEST c b "x" BUCKETS("a,b(*")', commands.Suggest("c", "b", "x", 5, buckets=('"a,b(*"',))),
+        ('SUGGEST c b "x" BUCKETS("a",b)', commands.Suggest("c", "b", "x", 5, buckets=("a", "b"))),
         (r'COUNTB c b BUCKETS(x,"q\"\\")', commands.CountB("c", "b", ("x", r'"q\"\\"'))),
         ("COUNT c b BUCKETS(x)", commands.Count("c", "b", None, ("x",))),
         ("COUNT c b BUCKETS", commands.Count("c", "b", "BUCKETS")),

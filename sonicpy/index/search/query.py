@@ -55,4 +55,4 @@ def query_hits(
         whole = count_whole(lexicon, meant.plan, meant.part, config)
         return Hits(*meant.page(search.offset, search.limit), meant.part.total, whole)
     plan, part = carry_out(lexicon, terms, config, matching, search.offset + search.limit, total=search.total)
-    return hits_of(lexicon, plan, part, terms, config, search)
+    return hits_of(lexicon, plan, part, terms, config, search, count_whole(lexicon, plan, part, config))

@@ -27,7 +27,7 @@ from sonicpy.index.search.found_hits import hits_of
 from sonicpy.index.search.masks import everybody, mask_of, unmet, window_count
 from sonicpy.index.search.matching import Matching
 from sonicpy.index.search.parts import bind
-from sonicpy.index.search.ranking import AnyLexicon, FoundPart, carry_out, check_together, plan_of
+from sonicpy.index.search.ranking import AnyLexicon, FoundPart, carry_out, check_together, count_whole, plan_of
 from sonicpy.index.search.several import SeveralParts, UnitedLexicon, in_buckets, parts_of
 from sonicpy.search import Search
 from sonicpy.store.views.bucket_reader import BucketReader
@@ -135,7 +135,7 @@ def refined(lexicon: AnyLexicon, terms: Terms, config: Config, search: Search, m
         return _boosted(lexicon, terms, config, search, matching, masks)
     count = search.offset + search.limit
     plan, part = carry_out(lexicon, terms, config, matching, count, total=search.total, masks=masks)
-    return hits_of(lexicon, plan, part, terms, config, search, masks)
+    return hits_of(lexicon, plan, part, terms, config, search, count_whole(lexicon, plan, part, config, masks))
 
 
 def _boosted(
@@ -160,7 +160,8 @@ def _boosted(
     found: FoundPart = parts[0]
     if isinstance(lexicon, UnitedLexicon):
         found = SeveralParts(lexicon.names, dict(enumerate(parts)), count, total=search.total)
-    return hits_of(lexicon, plan, found, terms, config, search, masks, boost.most)
+    whole = count_whole(lexicon, plan, found, config, masks)
+    return hits_of(lexicon, plan, found, terms, config, search, whole, boost.most)
 
 
 def check_boost(config: Config) -> None:
