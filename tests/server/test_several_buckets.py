@@ -120,6 +120,43 @@ def test_clients(server: Server) -> None:
     asyncio.run(ask())
 
 
+def test_with_other_options(server: Server) -> None:
+    """Filters, orders, facets and words of hits over several buckets: on the wire, of clients and over HTTP alike."""
+    with sonicpy.connect(f"sonic://{HOST}:{server.port}") as client:
+        for number, bucket in enumerate(("t1", "t2", "t2", "t,3")):
+            client.push("tags", bucket, f"o{number}", "amber birches", tags=["even" if number % 2 == 0 else "odd"],
+                        values={"price": 10 - number})  # fmt: skip
+        named = ["t1", "t2", '"t,3"']
+        found = client.query("tags", named, "birch amber", filter="odd", how=True, total=True, facets={"price": [0, 8]})
+        assert sorted((hit.bucket, hit.object) for hit in found) == [("t,3", "o3"), ("t2", "o1")]
+        assert [[(word.how, word.word) for word in how] for how in found.hows or []] == [
+            [("form", "birches"), ("word", "amber")]
+        ] * 2
+        assert (found.total, found.facets and found.facets.total) == (2, 2)
+        counted = client.facets("tags", named, of="*", ranges="price: 0,8")
+        assert (counted.tags, counted.ranges["price"][1]) == ({"": {"even": 2, "odd": 2}}, (8, None, 3))
+        ordered = client.query("tags", named, "", sort="price", limit=3)
+        assert [(hit.bucket, hit.object) for hit in ordered] == [("t,3", "o3"), ("t2", "o2"), ("t2", "o1")]
+        assert client.query("tags", named, "", sort="price", after="t2/o1") == ["o0"]
+        assert client.suggest("tags", named, "amb", filter="odd") == ["amber"]
+        explained = client.explain("tags", named, "amber", filter="odd")
+        assert (explained.total, explained.unfiltered, len(explained.buckets)) == (2, 4, 3)
+        with pytest.raises(CommandError, match="allowed is one of the two"):
+            client.query("tags", named, "amber", vector=[1.0] * 64)
+    lines = ['QUERY tags t1 "amber" SCORES(1) HOW(1) TOTAL(1) FILTER("odd") BUCKETS(t2,"t,3") LIMIT(1)',
+             'FACETS tags t1 "" OF("*") BUCKETS(t2,"t,3")']  # fmt: skip
+    hits, facets = (line for line in talk(server, "search", *lines) if line.startswith(("EVENT", "RESULT")))
+    total, corrected, item = hits.split()[3:]
+    assert (total, corrected, item.rpartition(":")[0][:-6], item.rpartition(":")[2]) == (
+        "2",
+        "-",
+        "t2/o1:3.",
+        "word=amber",
+    )
+    assert json.loads(facets.removeprefix("RESULT "))["tags"] == {"": {"even": 2, "odd": 2}}
+    assert talk(server, "ingest", "FLUSHC tags") == ["RESULT 3"]
+
+
 def test_similar_objects(server: Server) -> None:
     for oid, text in (("s1", "amber birch"), ("s2", "amber birch cedar"), ("s3", "amber dogwood")):
         assert talk(server, "ingest", f'PUSH similar b {oid} "{text}"') == ["OK"]
@@ -180,6 +217,16 @@ def test_http() -> None:
         assert app.get("/v1/count", params={**scope, "objects": True}).json() == {"count": 4}
         assert len(app.get("/v1/explain", params={**scope, "text": "weather"}).json()["buckets"]) == 4
         assert app.get("/v1/query", params={**scope, "buckets": "a,,b", "text": "x"}).status_code == 400
+        index.tag("c", "forum:2", "o1", ["wet"])
+        wet = app.get("/v1/query", params={**scope, "text": "weather", "filter": "wet", "how": True, "of": "*"}).json()
+        assert [(hit["bucket"], hit["object"], hit["how"][0]["word"]) for hit in wet["hits"]] == [
+            ("forum:2", "o1", "weather")
+        ]
+        assert (
+            wet["facets"]["tags"]
+            == app.get("/v1/facets", params={**scope, "of": "*"}).json()["tags"]
+            == {"": {"wet": 1}}
+        )
         index.push("c", "b1", "o2", "sunny again")
         similar = app.get("/v1/similar", params={"collection": "c", "bucket": "b1", "object": "o1"}).json()
         assert [hit["object"] for hit in similar["hits"]] == ["o2"]
