@@ -154,7 +154,7 @@ def test_with_other_options(server: Server) -> None:
         "word=amber",
     )
     assert json.loads(facets.removeprefix("RESULT "))["tags"] == {"": {"even": 2, "odd": 2}}
-    assert talk(server, "ingest", "FLUSHC tags") == ["RESULT 3"]
+    assert talk(server, "ingest", "FLUSHC tags") == ["RESULT 1"]
 
 
 def test_similar_objects(server: Server) -> None:
