@@ -216,6 +216,8 @@ class Index(Answers, Listing, Changing, TextDigests):
         lang: str | None = None,
         owner: str = "mirror",
         prefix: str = "",
+        tags: str | Sequence[str] | None = None,
+        values: Sequence[str] | Mapping[str, str] = (),
         whole: bool = True,
         progress: "OnProgress | None" = None,
     ) -> "MirrorReport":
@@ -224,7 +226,7 @@ class Index(Answers, Listing, Changing, TextDigests):
         Objects that are pushed while the pass runs are not erased by it.
 
         Args:
-            rows, object, text, lang, progress: as of `push_many`.
+            rows, object, text, lang, tags, values, progress: as of `push_many`; tags and values that a row lacks go.
             collection, bucket: of all rows.
             owner: the name of the source; a bucket is in step with one source alone.
             prefix: names of objects are those of the rows behind it, and only objects with it are erased: so several
@@ -239,8 +241,10 @@ class Index(Answers, Listing, Changing, TextDigests):
         from sonicpy.index.mirrored import Mirror  # noqa: PLC0415  loaded when it is needed
 
         self._check_upsert()
-        shape = Shape(collection, bucket, object, text, lang)
-        mirror = Mirror(self, collection, bucket, owner, prefix)
+        shape = Shape(collection, bucket, object, text, lang, tags=tags, values=values)
+        mirror = Mirror(
+            self, collection, bucket, owner, prefix, tags=bool(shape.tag_columns), values=shape.value_columns
+        )
         return mirror.take(read_rows(rows, shape), whole=switch_of("whole", whole), progress=progress)
 
     def check_mirror(
@@ -254,6 +258,8 @@ class Index(Answers, Listing, Changing, TextDigests):
         lang: str | None = None,
         owner: str = "mirror",
         prefix: str = "",
+        tags: str | Sequence[str] | None = None,
+        values: Sequence[str] | Mapping[str, str] = (),
     ) -> "Drift":
         """Return the difference between rows and a bucket, by digests alone; change nothing.
 
@@ -262,8 +268,11 @@ class Index(Answers, Listing, Changing, TextDigests):
         from sonicpy.api.rows import Shape, read_rows  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.mirrored import Mirror  # noqa: PLC0415  loaded when it is needed
 
-        shape = Shape(collection, bucket, object, text, lang)
-        return Mirror(self, collection, bucket, owner, prefix).check(read_rows(rows, shape))
+        shape = Shape(collection, bucket, object, text, lang, tags=tags, values=values)
+        mirror = Mirror(
+            self, collection, bucket, owner, prefix, tags=bool(shape.tag_columns), values=shape.value_columns
+        )
+        return mirror.check(read_rows(rows, shape))
 
     def push_read(
         self,

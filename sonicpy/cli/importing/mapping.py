@@ -157,8 +157,8 @@ class FieldMapping:
         if not self.tags and not self.values:
             return {}
         try:
-            tags = [_split(row.get(name), self.tag_separator) for name in self.tags]
-            values = {name: _number(row.get(column), scale) for name, (column, scale) in self.values.items()}
+            tags = [split_tags(row.get(name), self.tag_separator) for name in self.tags]
+            values = {name: scaled(row.get(column), scale) for name, (column, scale) in self.values.items()}
             return others_of_row(tags, values)
         except InvalidArgument as error:
             raise InvalidRow(str(error)) from error
@@ -233,7 +233,7 @@ def _checked(others: Mapping[str, Any]) -> Others:
         raise InvalidRow(f"its tags or values cannot be read: {error}") from error
 
 
-def _split(value: object, separator: str | None) -> object:
+def split_tags(value: object, separator: str | None) -> object:
     """Return the tags of a field: a text is one tag, or several with a separator; empty ones are none."""
     if isinstance(value, int | float | Decimal) and not _is_missing(value):
         value = str(value)
@@ -243,7 +243,7 @@ def _split(value: object, separator: str | None) -> object:
     return [part for part in parts if part] or None
 
 
-def _number(value: object, scale: int) -> object:
+def scaled(value: object, scale: int) -> object:
     """Return the value of a field, multiplied by a number; a text that is a number, a date or a time is read."""
     if isinstance(value, str):
         value = read_text(value)
