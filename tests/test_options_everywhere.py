@@ -134,7 +134,7 @@ def every_way(folder: Path, opened: contextlib.ExitStack) -> Iterator[tuple[str,
     url = f"sonic://{server.host}:{server.port}"
     for name, connect in WAYS.items():
         client = opened.enter_context(connect(url))
-        yield f"client, {name}", lambda text, options, client=client: of_hits(client.query(C, B, text, **options))
+        yield f"client, {name}", lambda text, options, client=client: of_hits(client.query(C, B, text, **options))  # type: ignore[misc]
     for oid, text in TEXTS.items():
         client.push(C, B, oid, text, lang="eng", tags=TAGS.get(oid), values=VALUES.get(oid))
     yield "command line", lambda text, options: of_command_line(folder, url, text, options)
@@ -213,7 +213,7 @@ def test_explain_knows_what_decides_an_answer(name: str) -> None:
         for oid, words in TEXTS.items():
             index.push(C, B, oid, words, lang="eng", tags=TAGS.get(oid))
         for options in ({}, {name: value}):
-            explained = index.explain(C, B, text, **options)  # type: ignore[arg-type]
+            explained = index.explain(C, B, text, **options)
             assert [hit.object for hit in explained.hits] == index.query(C, B, text, **options)
 
 

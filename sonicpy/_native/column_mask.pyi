@@ -2,10 +2,10 @@ from collections.abc import Sequence
 
 from sonicpy._native.column_window import ColumnWindow
 from sonicpy._native.mask import Mask
-from sonicpy.store.views.column_reader import ColumnReader
+from sonicpy.store.views.beside_words import ColumnRows
 
 class LazyWindows:
-    def __init__(self, reader: ColumnReader, column: int, count: int) -> None: ...
+    def __init__(self, reader: ColumnRows, column: int, count: int) -> None: ...
 
 Windows = LazyWindows | list[ColumnWindow | None]
 
