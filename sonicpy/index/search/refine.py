@@ -149,7 +149,7 @@ def check_boost(config: Config) -> None:
 
 
 def check_spread(search: Search, config: Config) -> None:
-    """Raise InvalidArgument if a search by score asks for what a spread bucket does not offer."""
+    """Raise InvalidArgument if a search by score has an option that a spread bucket does not offer."""
     check_after(search)
     if search.boost is None:
         return
@@ -259,8 +259,10 @@ def merge_sorted(parts: list[list[SortedRow]], limit: int, offset: int) -> list[
 
 def _windows(reader: BucketReader, sort: Sort) -> list[ColumnWindow | None] | None:
     """Return the values that order objects; None: no object has one."""
+    if sort.name in (NEWEST, SCORE):
+        return None
     columns = reader.columns
-    column = None if columns is None or sort.name in (NEWEST, SCORE) else columns.names.get(sort.name)
+    column = None if columns is None else columns.names.get(sort.name)
     if columns is None or column is None or (sort.point is not None and not columns.is_point(column)):
         return None
     return columns.windows(column)
