@@ -147,8 +147,10 @@ def test_compat_mode_refuses(tmp_path: Path) -> None:
             lambda: index.query("c", "b", "alpha", sort="price"),
             lambda: index.facets("c", "b", "alpha", of="*"),
             lambda: index.explain("c", "b", "alpha", filter="red"),
+            lambda: index.suggest("c", "b", "al", filter="red"),
+            lambda: index.flush("c", "b", filter="red"),
         ):
-            with pytest.raises(InvalidArgument, match="ranking is sonic"):
+            with pytest.raises(InvalidArgument, match="in compat mode"):
                 ask()
 
 
