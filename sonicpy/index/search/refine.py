@@ -31,7 +31,7 @@ from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.values import pack_point
 
 NEWEST_IID = 1 << 32
-REFUSED = "search.ranking is sonic, which has no filters, orders and facets"
+REFUSED = "search.ranking is sonic, or the index is in compat mode: there are no filters, orders and facets"
 
 Place = tuple[int | None, int]
 """Where a page ended: the key of its last object, None if it has no value; and its IID."""
@@ -161,8 +161,8 @@ def check_spread(search: Search, config: Config) -> None:
 
 
 def check_ranking(config: Config) -> None:
-    """Raise InvalidArgument if the ranking has no filters."""
-    if config.search.ranking == "sonic":
+    """Raise InvalidArgument if the ranking or the mode has no filters."""
+    if config.search.ranking == "sonic" or config.server.compat == "sonic":
         raise InvalidArgument(REFUSED)
 
 
