@@ -66,7 +66,11 @@ class Mirroring:
     ) -> "Drift":
         """Return the difference between rows and a bucket, by digests alone; change nothing.
 
-        Args, and Raises: as of `mirror`.
+        Args:
+            rows, object, text, lang: as in `push_many`.
+            collection, bucket, owner, prefix: as in `mirror`.
+
+        Raises like `mirror`.
         """
         from sonicpy.api.rows import Shape, read_rows  # noqa: PLC0415  loaded when it is needed
         from sonicpy.index.mirrored import Mirror  # noqa: PLC0415  loaded when it is needed

@@ -151,7 +151,7 @@ def check_boost(config: "Config") -> None:
 
 
 def check_spread(search: Search, config: "Config") -> None:
-    """Raise InvalidArgument if a search by score asks for what a spread bucket does not offer."""
+    """Raise InvalidArgument if a search by score needs more than a spread bucket offers."""
     check_after(search)
     if search.boost is None:
         return
