@@ -95,8 +95,8 @@ def read_rows(rows: Any, shape: Shape) -> Iterator[Row | Refused]:
 
     Args:
         rows: a table that `sonicpy.api.tables` reads; or an iterable of tables, and of rows: tuples and lists (object,
-            text), (object, text, lang), (collection, bucket, object, text) or (collection, bucket, object, text, lang),
-            dicts, and rows that have names, as `sonicpy.api.row_parts` reads them.
+            text), (object, text, lang), (collection, bucket, object, text), (collection, bucket, object, text, lang) or
+            (collection, bucket, object, text, lang, vector), dicts, and rows that have names, as `sonicpy.api.row_parts` reads them.
 
     Raises:
         InvalidArgument: `rows` is none of these, or a table lacks a column.
@@ -151,6 +151,8 @@ def _checked(rows: Iterable[RowParts | NoParts], *, compat: bool) -> Iterator[Ro
                 lang = None if is_missing(lang) or (isinstance(lang, str) and not lang) else language_of(lang)
             if len(parts) > 5:
                 more = extras_of_row(*parts[5:])
+                if compat and more:
+                    raise InvalidArgument("tags, values or vectors are given in compat mode; Sonic lacks them")
         except InvalidArgument as error:
             reason = "the name of the object is missing" if is_missing(oid) else str(error)
             yield Refused(number, str(oid) if isinstance(oid, str) else "", reason)
