@@ -13,19 +13,8 @@ import sonicpy
 PACKAGE = Path(sonicpy.__file__).parent
 
 EVERYBODY = {
-    *(
-        "arguments",
-        "bucket_names",
-        "errors",
-        "filters",
-        "ids",
-        "langcodes",
-        "option_lists",
-        "options",
-        "rules",
-        "search",
-    ),
-    *("tags", "values", "vectors", "version"),
+    *("arguments", "bucket_names", "errors", "filters", "ids", "langcodes", "option_kinds", "option_lists"),
+    *("options", "rules", "search", "tags", "values", "vectors", "version"),
 }
 SYSTEM = {"children", "disk", "files", "interpreter"}
 """Modules with parts that depend on the operating system."""
@@ -61,7 +50,8 @@ ALLOWED = {
     "langcodes": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
-    "options": {"arguments", "bucket_names", "errors", "filters", "langcodes", "tags", "values", "vectors"},
+    "option_kinds": {"arguments", "langcodes", "vectors"},
+    "options": {"arguments", "bucket_names", "errors", "filters", "option_kinds", "tags", "values"},
     "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},
     "rules": set(),
     "search": {"bucket_names", "filters", "ids", "options"},

@@ -16,22 +16,8 @@ from pydantic_core import PydanticCustomError
 
 from sonicpy.ids import EXACT_MAX
 from sonicpy.langcodes import TAG_MAX
-from sonicpy.options import (
-    APART,
-    ARGUMENTS,
-    DEPTH_CEILING,
-    MEANING_CEILING,
-    OF,
-    RANGES,
-    Choice,
-    Decimals,
-    LanguageCode,
-    Name,
-    Number,
-    Spec,
-    Switch,
-    VectorNumbers,
-)
+from sonicpy.option_kinds import Choice, Decimals, LanguageCode, Name, Number, Spec, Switch, VectorNumbers
+from sonicpy.options import APART, ARGUMENTS, DEPTH_CEILING, MEANING_CEILING, OF, RANGES
 from sonicpy.tags import TAG_BYTES_MAX, TAGS_MAX
 from sonicpy.values import VALUES_MAX
 from sonicpy.vectors import NUMBERS_MAX

@@ -156,7 +156,7 @@ class SearchOperations:
         filter: Annotated[str | None, Query(max_length=QUERY_TEXT_MAX, description=FILTER.sentence)] = None,
         buckets: OtherBuckets = "",
     ) -> WordsJson:
-        """Return words that complete or correct a word, those first that occur together with the words before it."""
+        """Return words that complete or correct a word, those first that come together with the words before it."""
         given = {} if filter is None else {"filter": filter}
         where = with_others(bucket, buckets)
         return WordsJson(words=await self._backend.call("suggest", collection, where, word, limit=limit, **given))

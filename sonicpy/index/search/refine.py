@@ -5,7 +5,7 @@ that answer, as bits.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sonicpy._native.column_mask import InRange
 from sonicpy._native.column_window import ColumnWindow
@@ -17,7 +17,6 @@ from sonicpy._native.terms import Terms
 from sonicpy.api.hits import Hits
 from sonicpy.arguments import nothing_behind
 from sonicpy.bucket_names import split_bucket
-from sonicpy.config import Config
 from sonicpy.errors import InvalidArgument
 from sonicpy.filters.conditions import INT_MAX, INT_MIN, Condition
 from sonicpy.filters.grammar import parse
@@ -33,8 +32,11 @@ from sonicpy.search import Search
 from sonicpy.store.views.bucket_reader import BucketReader
 from sonicpy.values import pack_point
 
+if TYPE_CHECKING:
+    from sonicpy.config import Config
+
 NEWEST_IID = 1 << 32
-REFUSED = "search.ranking is sonic, which has no filters, orders and facets"
+REFUSED = "search.ranking is sonic, or the index is in compat mode: there are no filters, orders and facets"
 
 Place = tuple[int | None, int]
 """Where a page ended: the key of its last object, None if it has no value; and its IID."""
@@ -78,7 +80,7 @@ class Passing(NamedTuple):
 PASSING_ALL = Passing(None)
 
 
-def passing_of(lexicon: AnyLexicon, search: Search, config: Config) -> Passing:
+def passing_of(lexicon: AnyLexicon, search: Search, config: "Config") -> Passing:
     """Return the objects that pass the filter of a search."""
     condition = condition_of(search.filter)
     if condition is None:
@@ -105,7 +107,7 @@ def is_by_score(search: Search) -> bool:
 
 
 def wanted_of(
-    lexicon: AnyLexicon, search: Search, terms: Terms, config: Config, matching: Matching | None
+    lexicon: AnyLexicon, search: Search, terms: Terms, config: "Config", matching: Matching | None
 ) -> list[Wanted]:
     """Return the objects of each bucket that answer a search, without its filter; none: its text has no words, so none
     do."""
@@ -119,7 +121,7 @@ def wanted_of(
     return [Wanted(part.reader, plan, config.store.kv.retain_word_objects) for part in parts_of(lexicon)]
 
 
-def refined(lexicon: AnyLexicon, terms: Terms, config: Config, search: Search, matching: Matching | None) -> Hits:
+def refined(lexicon: AnyLexicon, terms: Terms, config: "Config", search: Search, matching: Matching | None) -> Hits:
     """Return the answer to a search with a filter or an order of its own."""
     if not is_by_score(search):
         wanted = wanted_of(lexicon, search, terms, config, matching)
@@ -141,7 +143,7 @@ def refined(lexicon: AnyLexicon, terms: Terms, config: Config, search: Search, m
 def _boosted(
     lexicon: AnyLexicon,
     terms: Terms,
-    config: Config,
+    config: "Config",
     search: Search,
     matching: Matching | None,
     masks: Sequence[Mask] | None,
@@ -164,14 +166,14 @@ def _boosted(
     return hits_of(lexicon, plan, found, terms, config, search, whole, boost.most)
 
 
-def check_boost(config: Config) -> None:
+def check_boost(config: "Config") -> None:
     """Raise InvalidArgument if the ranking has no scores that a value could raise."""
     if config.search.ranking != "bm25":
         raise InvalidArgument(f"boost is given, but search.ranking is {config.search.ranking}; allowed is it with bm25")
 
 
-def check_spread(search: Search, config: Config) -> None:
-    """Raise InvalidArgument if a search by score asks for what a spread bucket does not offer."""
+def check_spread(search: Search, config: "Config") -> None:
+    """Raise InvalidArgument if a search by score needs more than a spread bucket offers."""
     check_after(search)
     if search.boost is None:
         return
@@ -182,9 +184,9 @@ def check_spread(search: Search, config: Config) -> None:
         )
 
 
-def check_ranking(config: Config) -> None:
-    """Raise InvalidArgument if the ranking has no filters."""
-    if config.search.ranking == "sonic":
+def check_ranking(config: "Config") -> None:
+    """Raise InvalidArgument if the ranking or the mode has no filters."""
+    if config.search.ranking == "sonic" or config.server.compat == "sonic":
         raise InvalidArgument(REFUSED)
 
 
@@ -306,8 +308,10 @@ def merge_sorted(parts: list[list[SortedRow]], limit: int, offset: int) -> list[
 
 def _windows(reader: BucketReader, sort: Sort) -> list[ColumnWindow | None] | None:
     """Return the values that order objects; None: no object has one."""
+    if sort.name in (NEWEST, SCORE):
+        return None
     columns = reader.columns
-    column = None if columns is None or sort.name in (NEWEST, SCORE) else columns.names.get(sort.name)
+    column = None if columns is None else columns.names.get(sort.name)
     if columns is None or column is None or (sort.point is not None and not columns.is_point(column)):
         return None
     return columns.windows(column)
