@@ -51,8 +51,9 @@ every chunk."""
 
 FOR_THE_SERVER = frozenset(
     {
-        *("buckets_after", "collections_after", "find_hits", "find_ids", "find_reasons"),
-        *("engine", "maintainer", "objects_from", "position_after", "query_ids", "words_of_objects"),
+        *("buckets_after", "collections_after", "find_facets", "find_hits", "find_ids", "find_reasons"),
+        *("engine", "maintainer", "names_passing", "objects_from", "position_after", "push_read", "query_ids"),
+        "words_of_objects",
     }
 )
 """Names that tab completion leaves out."""
