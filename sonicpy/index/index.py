@@ -171,8 +171,8 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
         Args:
             rows: an iterable of tuples or lists (object, text), (object, text, lang), (collection, bucket, object,
                 text), (collection, bucket, object, text, lang) or (collection, bucket, object, text, lang, vector), and
-                of rows that have names, which are read by name: dicts, namedtuples, rows of a database, dataclasses; or a
-                table of pyarrow, pandas or Polars, anything with `__arrow_c_stream__` or `__dataframe__`; or an
+                of rows that have names, which are read by name: dicts, namedtuples, rows of a database, dataclasses; or
+                a table of pyarrow, pandas or Polars, anything with `__arrow_c_stream__` or `__dataframe__`; or an
                 iterable of tables.
             collection, bucket: of all rows; None: each row names its own, in the columns of these names.
             object: the column with the name of the object; None: `id`, else `object`. Names are those of `push`.
