@@ -3,8 +3,8 @@
 `Index` reads and changes it for its users, `Maintainer` maintains it. This file does not depend on queries.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -288,20 +288,18 @@ class Engine(TextEngine):
                     change.there = None
                 raise
 
-    @contextmanager
-    def changing_apart(self) -> Iterator[None]:
+    def changing_apart(self) -> AbstractContextManager[None]:
         """Return a context manager for long changes, which `finish` ends: others read the last commit meanwhile."""
-        with self.changing():
-            if self._late is None:
-                yield
-                return
-            if not self.turn.batches:
-                self.store.commit()
-            self.turn.apart += 1
-            try:
-                yield
-            finally:
-                self.turn.apart -= 1
+        # A generator would keep the turn for as long as the traceback of an interrupt lives, perhaps in another thread.
+        return self.changing() if self._late is None else self.turn.hold(self._begin_apart, self._end_apart)
+
+    def _begin_apart(self) -> None:
+        if not self.turn.batches:
+            self.store.commit()
+        self.turn.apart += 1
+
+    def _end_apart(self, error: BaseException | None) -> None:
+        self.turn.apart -= 1
 
     def finish(self) -> None:
         """Seal and commit all changes; with durability "commit" wait for the disk; delete some flushed rows."""
