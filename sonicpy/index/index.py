@@ -52,8 +52,9 @@ every chunk."""
 
 FOR_THE_SERVER = frozenset(
     {
-        *("buckets_after", "collections_after", "find_hits", "find_ids", "find_reasons"),
-        *("engine", "maintainer", "objects_from", "position_after", "query_ids", "questions", "words_of_objects"),
+        *("buckets_after", "collections_after", "find_facets", "find_hits", "find_ids", "find_reasons"),
+        *("engine", "maintainer", "names_passing", "objects_from", "position_after", "push_read", "query_ids"),
+        *("questions", "words_of_objects"),
     }
 )
 """Names that tab completion leaves out."""
@@ -171,9 +172,9 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
 
         Args:
             rows: an iterable of tuples or lists (object, text), (object, text, lang), (collection, bucket, object,
-                text), (collection, bucket, object, text, lang) or (collection, bucket, object, text, lang, vector), and of
-                rows that have names, which are read by name: dicts, namedtuples, rows of a database, dataclasses; or a
-                table of pyarrow, pandas or Polars, anything with `__arrow_c_stream__` or `__dataframe__`; or an
+                text), (collection, bucket, object, text, lang) or (collection, bucket, object, text, lang, vector), and
+                of rows that have names, which are read by name: dicts, namedtuples, rows of a database, dataclasses; or
+                a table of pyarrow, pandas or Polars, anything with `__arrow_c_stream__` or `__dataframe__`; or an
                 iterable of tables.
             collection, bucket: of all rows; None: each row names its own, in the columns of these names.
             object: the column with the name of the object; None: `id`, else `object`. Names are those of `push`.
