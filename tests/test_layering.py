@@ -50,7 +50,7 @@ ALLOWED = {
     "langcodes": set(),
     "lexer": EVERYBODY | {"_native", "config", "data"},
     "load": EVERYBODY | {"channel", "client"},
-    "option_kinds": {"arguments", "langcodes", "vectors"},
+    "option_kinds": {"arguments", "bucket_names", "langcodes", "vectors"},
     "options": {"arguments", "bucket_names", "errors", "filters", "option_kinds", "tags", "values"},
     "pytest_plugin": {"__init__", "client", "config", "index", "interpreter"},
     "rules": set(),

@@ -1,15 +1,16 @@
 """The rights of a key or a token, and the check of one request."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sonicpy.access.scopes import EVERY_NAME, EVERYTHING, KeyScope, Pattern, written_scope
 from sonicpy.access.verbs import FILTERED, VERBS
-from sonicpy.bucket_names import name_of
 from sonicpy.errors import CommandError
 
 NOT_PERMITTED = "not_permitted"
 ENDED = "ended"
+ESCAPE = re.compile(r"\\(.)")
 
 
 class NotPermitted(CommandError):
@@ -83,20 +84,27 @@ class Grant:
         return any(own.covers_all(scope) for own in self.scopes)
 
 
+def asked_scopes(
+    collection: str | None = None, bucket: str | None = None, others: Iterable[str] | None = None
+) -> list[KeyScope]:
+    """Return the buckets that a request touches.
+
+    Args:
+        others: of the same collection: names, in quotes or without, and beginnings of names with `*` behind them.
+    """
+    first = asked_scope(collection, bucket)
+    return [first, *(KeyScope(first.collection, _pattern(other)) for other in others or ())]
+
+
+def _pattern(element: str) -> Pattern:
+    if element.startswith('"'):
+        return Pattern(ESCAPE.sub(r"\1", element[1:-1]), False)
+    return Pattern(element.removesuffix("*"), element.endswith("*"))
+
+
 def asked_scope(collection: str | None = None, bucket: str | None = None) -> KeyScope:
     """Return the buckets that a request touches, which names a collection and a bucket, or leaves some out."""
     return KeyScope(
         EVERY_NAME if collection is None else Pattern(collection, False),
         EVERY_NAME if bucket is None else Pattern(bucket, False),
     )
-
-
-def asked_scopes(collection: str | None, elements: Iterable[str]) -> list[KeyScope]:
-    """Return the buckets that a request touches, which names several.
-
-    Args:
-        elements: see `sonicpy.bucket_names`: one is all buckets with a beginning if it has a star behind it.
-    """
-    named = EVERY_NAME if collection is None else Pattern(collection, False)
-    found = map(name_of, elements)
-    return [KeyScope(named, Pattern(name[:-1] if is_prefix else name, is_prefix)) for name, is_prefix in found]

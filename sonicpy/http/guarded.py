@@ -7,7 +7,6 @@ from typing import Any
 from sonicpy.access.admission import Permit
 from sonicpy.access.grant import NotPermitted, asked_scope, asked_scopes
 from sonicpy.access.scopes import EVERYTHING, KeyScope
-from sonicpy.bucket_names import buckets_of
 from sonicpy.errors import CommandError
 from sonicpy.http.backend import Backend, RefusedPlace, TextRow
 
@@ -16,12 +15,13 @@ PERMIT: ContextVar[Permit | None] = ContextVar("permit", default=None)
 
 
 def _named(args: Sequence[Any]) -> list[KeyScope]:
-    """Return the buckets in the first two arguments of a method."""
+    """Return the buckets in the first two arguments of a method: names, or the elements of several buckets."""
     collection, bucket = (*args[:2], None, None)[:2]
-    named = collection if isinstance(collection, str) else None
-    if isinstance(bucket, list | tuple):
-        return asked_scopes(named, buckets_of("bucket", bucket))
-    return [asked_scope(named, bucket if isinstance(bucket, str) else None)]
+    several = bucket if isinstance(bucket, list | tuple) and bucket else None
+    name = collection if isinstance(collection, str) else None
+    if several is None:
+        return [asked_scope(name, bucket if isinstance(bucket, str) else None)]
+    return asked_scopes(name, None, map(str, several))[1:]
 
 
 def _all(args: Sequence[Any]) -> list[KeyScope]:

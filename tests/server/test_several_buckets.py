@@ -14,7 +14,7 @@ from sonicpy.channel import commands
 from sonicpy.channel.syntax import COMMANDS, SONIC_COMMANDS_OF_MODE, Limits, LineRules, parse
 from sonicpy.cluster.peers.questions import command_of, pack_question, question_of, unpack_question
 from sonicpy.errors import CommandError, InvalidArgument, NotOffered
-from sonicpy.options import Languages
+from sonicpy.option_kinds import Languages
 from tests.docs.test_protocol import talk
 from tests.processes import HOST, Server, free_port
 

@@ -18,8 +18,8 @@ LETTERS_MAX = 200
 
 Unanswered = tuple[str, str, str]
 """A collection, a bucket, and a query or a word."""
-Tally = dict[Unanswered, int]
-Tallies = tuple[Tally, Tally, int]
+QuestionTally = dict[Unanswered, int]
+Tallies = tuple[QuestionTally, QuestionTally, int]
 """Queries, words, and the number of all queries that found nothing."""
 
 
@@ -28,8 +28,8 @@ class Questions:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._queries: Tally = {}
-        self._words: Tally = {}
+        self._queries: QuestionTally = {}
+        self._words: QuestionTally = {}
         self.total = 0
 
     def note(self, collection: str, bucket: str, words: Iterable[str], unknown: Iterable[str]) -> None:
@@ -75,13 +75,13 @@ def without_addresses(text: str) -> str:
     return " ".join(piece for piece in text.split() if not _ADDRESS.search(piece))
 
 
-def _count(tally: Tally, question: Unanswered, times: int) -> None:
+def _count(tally: QuestionTally, question: Unanswered, times: int) -> None:
     if question not in tally and len(tally) >= COUNTED_MAX:
         del tally[min(tally, key=tally.__getitem__)]
     tally[question] = tally.get(question, 0) + times
 
 
-def _summed(tally: Tally, collection: str | None, bucket: str | None) -> dict[str, int]:
+def _summed(tally: QuestionTally, collection: str | None, bucket: str | None) -> dict[str, int]:
     found: Counter[str] = Counter()
     for (its_collection, its_bucket, text), times in tally.items():
         if collection in (None, its_collection) and bucket in (None, its_bucket):

@@ -35,9 +35,9 @@ Value = TypeVar("Value")
 CACHED_MAX = 2_000
 """Words whose rows, and whose families, are cached with some buckets, at most."""
 
-Place = tuple[int, int]
+ObjectPlace = tuple[int, int]
 """An object: the place of its bucket among several, and its IID there."""
-PlacedObject = tuple[Place, int, float]
+PlacedObject = tuple[ObjectPlace, int, float]
 """An object, how it was found, and its score, as in `Found`."""
 
 
@@ -278,11 +278,11 @@ class SeveralParts:
         """Return the bucket of each of some objects."""
         return [self._names[number] for (number, _), _, _ in found]
 
-    def parts(self, places: Sequence[Place], listed_max: int) -> list[MadeOf]:
+    def parts(self, places: Sequence[ObjectPlace], listed_max: int) -> list[MadeOf]:
         """Return the parts of the scores of found objects; see `Part.parts`."""
         return in_buckets(places, lambda number, iids: self._parts[number].parts(iids, listed_max))
 
-    def held(self, places: Sequence[Place], listed_max: int) -> list[list[int]]:
+    def held(self, places: Sequence[ObjectPlace], listed_max: int) -> list[list[int]]:
         """Return the numbers of the words of the plan that found objects hold; see `Part.held`."""
         return in_buckets(places, lambda number, iids: self._parts[number].held(iids, listed_max))
 
@@ -291,7 +291,7 @@ class SeveralParts:
         return len(self.found) >= wanted and all(kind == 0 for _, kind, _ in self.found)
 
 
-def in_buckets(places: Sequence[Place], of_bucket: Callable[[int, list[int]], Sequence[Value]]) -> list[Value]:
+def in_buckets(places: Sequence[ObjectPlace], of_bucket: Callable[[int, list[int]], Sequence[Value]]) -> list[Value]:
     """Return a value of each of some objects.
 
     Args:
@@ -300,7 +300,7 @@ def in_buckets(places: Sequence[Place], of_bucket: Callable[[int, list[int]], Se
     by_bucket: dict[int, list[int]] = {}
     for number, iid in places:
         by_bucket.setdefault(number, []).append(iid)
-    found: dict[Place, Value] = {}
+    found: dict[ObjectPlace, Value] = {}
     for number, iids in by_bucket.items():
         found.update(zip(((number, iid) for iid in iids), of_bucket(number, iids), strict=True))
     return [found[place] for place in places]

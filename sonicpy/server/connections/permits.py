@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sonicpy.access.admission import Keys, Permit
-from sonicpy.access.grant import NotPermitted, asked_scope, asked_scopes
+from sonicpy.access.grant import NotPermitted, asked_scopes
 from sonicpy.access.key_file import KeyFile
 from sonicpy.access.key_store import KeyStore
-from sonicpy.access.scopes import KeyScope
 from sonicpy.access.tokens import check_secret
 from sonicpy.channel import commands
 from sonicpy.channel.commands import Command
@@ -98,12 +97,6 @@ def permitted(permit: Permit, command: Command, *, counts: bool) -> Command:
     verb = VERB_OF.get(type(command))
     if verb is None:
         raise NotPermitted(f"the key {grant.key} does not allow this command")
-    grant.check(verb, _scopes_of(command))
+    named = (getattr(command, name, None) for name in ("collection", "bucket", "buckets"))
+    grant.check(verb, asked_scopes(*named))
     return command
-
-
-def _scopes_of(command: Command) -> list[KeyScope]:
-    """Return the buckets that a command may touch."""
-    collection, bucket = getattr(command, "collection", None), getattr(command, "bucket", None)
-    others: tuple[str, ...] = getattr(command, "buckets", ())
-    return [asked_scope(collection, bucket), *asked_scopes(collection, others)]
