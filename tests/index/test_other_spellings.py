@@ -180,4 +180,4 @@ def found_tokens(word: str, typed: str) -> list[str]:
     if len(parts) > 1:
         return [token for part in parts for token in found_tokens(part, typed)]
     first, *more = re.split("[._:]", word)
-    return more if more and first == UNLIKE_ITS_STEM != typed else [first, *more]
+    return [token for token in more if token != first] if more and first == UNLIKE_ITS_STEM != typed else [first, *more]
