@@ -17,7 +17,6 @@ from sonicpy.filters.grammar import filter_text, parse
 from sonicpy.filters.sorting import facets_of
 from sonicpy.ids import ObjectName, check_collection, check_names
 from sonicpy.index.ingest.given_vectors import Embed, embedded_question
-from sonicpy.index.report.unanswered import Questions, without_addresses
 from sonicpy.index.search import count as counting
 from sonicpy.index.search.answer_cache import AnswerCache, Kept, Moment
 from sonicpy.index.search.faceting import count_all_facets, no_facets
@@ -27,7 +26,6 @@ from sonicpy.index.search.masks import everybody
 from sonicpy.index.search.query import query, query_hits
 from sonicpy.index.search.refine import check_ranking, condition_of, wanted_of
 from sonicpy.index.search.several import UnitedLexicon, parts_of
-from sonicpy.index.search.similar import similar
 from sonicpy.index.search.suggest import suggest_alphabetical, suggest_likely
 from sonicpy.index.search.suggest_passing import SUGGESTIONS_EXAMINED, passing_words
 from sonicpy.index.search.web_syntax import wanted_text
@@ -51,6 +49,7 @@ from sonicpy.search import (
 if TYPE_CHECKING:
     from sonicpy.api.explanation import Explanation
     from sonicpy.index.engine import Engine
+    from sonicpy.index.report.unanswered import Questions
 
 
 class Answers(TextReader):
@@ -59,7 +58,7 @@ class Answers(TextReader):
     _engine: "Engine"
     _kept: AnswerCache
     _embed: Embed | None = None
-    questions: Questions | None
+    questions: "Questions | None"
     """The questions that found nothing; None: they are not noted."""
 
     @with_options("QUERY")
@@ -248,6 +247,8 @@ class Answers(TextReader):
         Raises:
             InvalidArgument: like `query`; compat mode has no similar objects.
         """
+        from sonicpy.index.search.similar import similar  # noqa: PLC0415  loaded when it is needed
+
         if self._engine.is_compat:
             raise InvalidArgument("server.compat is sonic, which has no similar objects; allowed is the default mode")
         oid = self._engine.known_name(collection, bucket, object)
@@ -374,6 +375,8 @@ class Answers(TextReader):
         """Note a search that found nothing on its first page."""
         if self.questions is None or search.offset or search.after is not None or not search.limit:
             return
+        from sonicpy.index.report.unanswered import without_addresses  # noqa: PLC0415  loaded when it is needed
+
         text = without_addresses(wanted_text(search.text, search.syntax))
         with self._reading(search.collection, search.bucket, search.buckets) as lexicon:
             if lexicon is None:

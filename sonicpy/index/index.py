@@ -29,7 +29,6 @@ from sonicpy.index.ingest.given_vectors import IN_COMPAT, ColumnCheck, Embed
 from sonicpy.index.listing import Listing
 from sonicpy.index.maintenance.maintainer import Maintainer
 from sonicpy.index.mirroring import Mirroring
-from sonicpy.index.report.unanswered import Questions
 from sonicpy.index.search.answer_cache import AnswerCache
 from sonicpy.index.text_digests import TextDigests
 from sonicpy.search import FilterLike
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from sonicpy.index.report.export import ExportedObject
     from sonicpy.index.report.stats import Figures
     from sonicpy.index.report.term_stats import ObjectStats, TermStats
+    from sonicpy.index.report.unanswered import Questions
 
 logger = logging.getLogger(__name__)
 
@@ -131,7 +131,7 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
             self.maintainer = Maintainer(engine)
             self._kept = AnswerCache()
             self._embed = embed
-            self.questions = Questions() if self._config.search.note_unanswered else None
+            self.questions = _questions() if self._config.search.note_unanswered else None
             if engine.was_converted:
                 self._build_graphs()
         except BaseException:
@@ -449,3 +449,9 @@ class Index(Answers, Listing, Changing, TextDigests, Mirroring):
             self.maintainer.consolidate()
         except (GraphError, StoreError) as error:
             logger.error("the word graphs of the converted store %s cannot be built yet: %s", self.folder, error)
+
+
+def _questions() -> "Questions":
+    from sonicpy.index.report.unanswered import Questions  # noqa: PLC0415  loaded when it is needed
+
+    return Questions()
