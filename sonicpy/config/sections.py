@@ -156,7 +156,7 @@ class SearchConfig(Section):
     list_limit_default: Limit = 100
     list_limit_maximum: Limit = 500
     buckets_maximum: Limit = 1_000
-    note_unanswered: bool = False
+    note_unanswered: TrueOrFalse = False
 
 
 class KvPoolConfig(Section):

@@ -26,7 +26,7 @@ def hits_of(
     whole: int | None,
     boost: float = 1.0,
 ) -> Hits:
-    """Return the page of a search as hits, with what else it asks for.
+    """Return the page of a search as hits, with the total, reasons and facets that it asks for.
 
     Args:
         part: the objects that were found by the plan, up to the end of the page.
