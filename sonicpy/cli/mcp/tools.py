@@ -15,6 +15,11 @@ from sonicpy.errors import CommandError, InvalidArgument, SonicError
 from sonicpy.ids import shown
 
 SCOPE = ("collection", "bucket")
+REASONS = {
+    "query_error": "the text holds no word, or more than one where one is allowed",
+    "internal_error": "the server failed; its log has the reason",
+}
+"""Codes of errors of a server whose names say too little."""
 IN_DEFAULT: dict[str, str | None] = {"bucket": DEFAULT_BUCKET}
 
 
@@ -58,6 +63,10 @@ def _hits(hits: Hits) -> dict[str, Any]:
 
 def _explanation(explained: Explanation) -> dict[str, Any]:
     return {"explanation": str(explained), "advice": explained.advice}
+
+
+def _done(value: Any) -> dict[str, Any]:
+    return {"done": True}
 
 
 def _under(name: str) -> Callable[[Any], dict[str, Any]]:
@@ -116,12 +125,12 @@ TOOLS = (
         "push",
         "Add the words of a text to an object, which is made if it is new. Choose a name that leads back to the text, "
         "such as a path or a number, because the text itself is not kept.",
-        "push", _under("pushed"), (*SCOPE, "object", "text"), verb="PUSH", is_change=True,
+        "push", _done, (*SCOPE, "object", "text"), verb="PUSH", is_change=True,
     ),
     Tool(
         "upsert",
         "Give an object just this text, in place of all words that it held.",
-        "upsert", _under("upserted"), (*SCOPE, "object", "text"), verb="UPSERT", is_change=True, is_erasing=True,
+        "upsert", _done, (*SCOPE, "object", "text"), verb="UPSERT", is_change=True, is_erasing=True,
     ),
     Tool(
         "flush",
@@ -168,7 +177,7 @@ class ToolBox:
         except InvalidArgument as error:
             raise ToolRefused(str(error)) from error
         except CommandError as error:
-            raise ToolRefused(f"{name} is refused: {error}") from error
+            raise ToolRefused(f"{name} is refused: {REASONS.get(error.code, error)}") from error
         except (SonicError, OSError) as error:
             raise ToolRefused(f"{name} failed: {error}") from error
 
@@ -193,7 +202,7 @@ class ToolBox:
         return {name: named[name] for name in tool.names}, {n: v for n, v in given.items() if n not in tool.names}
 
     def _answer(self, tool: Tool, named: Mapping[str, Any], value: Any) -> dict[str, Any]:
-        answer = tool.answer(named["object"] if value is None else value)
+        answer = tool.answer(value)
         if tool.has_hits and self._show is not None:
             names = [hit["object"] for hit in answer["hits"]]
             for hit, made in zip(answer["hits"], self._show(named["collection"], named["bucket"], names), strict=True):
