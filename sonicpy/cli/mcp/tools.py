@@ -35,7 +35,7 @@ class Tool(NamedTuple):
         defaults: of those that may be left out.
         verb: the command of the channel with the options; "": it has none.
         is_change: it changes the index.
-        is_erasing: it takes away what was there.
+        is_erasing: it takes words away.
         has_hits: its answer has hits, which may be shown with titles and texts.
     """
 
