@@ -1,4 +1,4 @@
-"""The memory of docs/recipes/assistants.md on real text: sentences of an encyclopaedia, and questions that people asked."""
+"""The memory of docs/recipes/assistants.md on real text: sentences, and questions that people asked."""
 
 import csv
 import json
