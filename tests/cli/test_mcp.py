@@ -3,10 +3,13 @@
 import asyncio
 import json
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
+from subprocess import PIPE
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,6 +25,7 @@ from sonicpy.cli.mcp.tools import TOOLS, ToolBox, ToolRefused
 from sonicpy.options import ARGUMENTS
 from tests.processes import HOST, Server
 from tests.support.paths import ROOT
+from tests.support.patience import WAIT_S
 from tests.test_options_everywhere import BITS, EXAMPLES, TAGS, TEXTS, VALUES
 
 READING = {"search", "facets", "suggest", "explain", "collections", "buckets", "objects", "stats"}
@@ -154,6 +158,20 @@ def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert main(["mcp"]) == 2
     said = "sonicpy: mcp needs the package mcp: run pip install 'sonicpy-search[mcp]'.\n"
     assert capsys.readouterr().err == said
+
+
+@pytest.mark.full
+def test_ctrl_c_ends_it_while_it_waits_for_a_line(tmp_path: Path) -> None:
+    pytest.importorskip("mcp", reason="needs the extra: pip install 'sonicpy-search[mcp]'")
+    command = [sys.executable, "-m", "sonicpy", "mcp", str(tmp_path), "--write"]
+    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True, cwd=ROOT) as started:
+        assert started.stdin is not None and started.stdout is not None and started.stderr is not None
+        started.stdin.write('{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+        started.stdin.flush()
+        assert json.loads(started.stdout.readline())["id"] == 1
+        started.send_signal(signal.SIGINT)
+        assert started.wait(WAIT_S) == 130
+        assert started.stderr.read() == "sonicpy: interrupted\n"
 
 
 def with_client(talk: Talk, *arguments: str, **variables: str) -> None:

@@ -1,7 +1,10 @@
 """Tools over the Model Context Protocol, on the standard input and output; the package mcp speaks it."""
 
+import asyncio
 import json
-from typing import Any
+from contextlib import suppress
+from threading import Thread
+from typing import Any, Self
 
 from sonicpy.cli.mcp.tools import Tool, ToolBox, ToolRefused
 from sonicpy.errors import ConfigError
@@ -28,8 +31,34 @@ def serve(box: ToolBox) -> None:
 
 async def _serve(box: ToolBox) -> None:
     server = make_server(box)
-    async with stdio_server() as (reading, writing):
+    async with stdio_server(stdin=InputLines()) as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
+
+
+class InputLines:
+    """The lines of the standard input, for the running loop.
+
+    A thread reads them that no exit waits for. With the one of the package, Ctrl-C would wait for the next line.
+    """
+
+    def __init__(self) -> None:
+        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+        Thread(target=self._read, args=(asyncio.get_running_loop(),), daemon=True).start()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        line = await self._lines.get()
+        if line is None:
+            raise StopAsyncIteration
+        return line
+
+    def _read(self, loop: asyncio.AbstractEventLoop) -> None:
+        with open(0, "rb", closefd=False) as input_bytes, suppress(RuntimeError):  # the loop is closed
+            for line in input_bytes:
+                loop.call_soon_threadsafe(self._lines.put_nowait, line.decode(errors="replace"))
+            loop.call_soon_threadsafe(self._lines.put_nowait, None)
 
 
 def make_server(box: ToolBox) -> Any:
