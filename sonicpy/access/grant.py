@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sonicpy.access.scopes import EVERY_NAME, EVERYTHING, KeyScope, Pattern, written_scope
 from sonicpy.access.verbs import FILTERED, VERBS
+from sonicpy.bucket_names import name_of
 from sonicpy.errors import CommandError
 
 NOT_PERMITTED = "not_permitted"
@@ -88,3 +89,14 @@ def asked_scope(collection: str | None = None, bucket: str | None = None) -> Key
         EVERY_NAME if collection is None else Pattern(collection, False),
         EVERY_NAME if bucket is None else Pattern(bucket, False),
     )
+
+
+def asked_scopes(collection: str | None, elements: Iterable[str]) -> list[KeyScope]:
+    """Return the buckets that a request touches, which names several.
+
+    Args:
+        elements: see `sonicpy.bucket_names`: one is all buckets with a beginning if it has a star behind it.
+    """
+    named = EVERY_NAME if collection is None else Pattern(collection, False)
+    found = map(name_of, elements)
+    return [KeyScope(named, Pattern(name[:-1] if is_prefix else name, is_prefix)) for name, is_prefix in found]

@@ -5,8 +5,9 @@ from contextvars import ContextVar
 from typing import Any
 
 from sonicpy.access.admission import Permit
-from sonicpy.access.grant import NotPermitted, asked_scope
+from sonicpy.access.grant import NotPermitted, asked_scope, asked_scopes
 from sonicpy.access.scopes import EVERYTHING, KeyScope
+from sonicpy.bucket_names import buckets_of
 from sonicpy.errors import CommandError
 from sonicpy.http.backend import Backend, RefusedPlace, TextRow
 
@@ -14,17 +15,20 @@ PERMIT: ContextVar[Permit | None] = ContextVar("permit", default=None)
 """Of the secret that the present request brought; None: everything is allowed."""
 
 
-def _named(args: Sequence[Any]) -> KeyScope:
+def _named(args: Sequence[Any]) -> list[KeyScope]:
     """Return the buckets in the first two arguments of a method."""
-    names = [name if isinstance(name, str) else None for name in (*args[:2], None, None)]
-    return asked_scope(names[0], names[1])
+    collection, bucket = (*args[:2], None, None)[:2]
+    named = collection if isinstance(collection, str) else None
+    if isinstance(bucket, list | tuple):
+        return asked_scopes(named, buckets_of("bucket", bucket))
+    return [asked_scope(named, bucket if isinstance(bucket, str) else None)]
 
 
-def _all(args: Sequence[Any]) -> KeyScope:
-    return EVERYTHING
+def _all(args: Sequence[Any]) -> list[KeyScope]:
+    return [EVERYTHING]
 
 
-METHODS: dict[str, tuple[str, Callable[[Sequence[Any]], KeyScope]]] = {
+METHODS: dict[str, tuple[str, Callable[[Sequence[Any]], list[KeyScope]]]] = {
     "query": ("query", _named),
     "suggest": ("suggest", _named),
     "explain": ("explain", _named),
@@ -63,8 +67,8 @@ class GuardedBackend:
         """Return the result of a method. Raises NotPermitted if the key does not allow it."""
         permit = PERMIT.get()
         if permit is not None:
-            verb, scope_of_call = METHODS.get(method, (method, _all))
-            permit.use().check(verb, [scope_of_call(args)])
+            verb, scopes_of_call = METHODS.get(method, (method, _all))
+            permit.use().check(verb, scopes_of_call(args))
         return await self._backend.call(method, *args, **options)
 
     async def names(self, collection: str | None, after: str | None, limit: int) -> list[str]:
@@ -80,7 +84,7 @@ class GuardedBackend:
         grant, refused, places = permit.use(), [], []
         for place, row in enumerate(rows):
             try:
-                grant.check("upsert" if upsert else "push", [_named(row)])
+                grant.check("upsert" if upsert else "push", _named(row))
             except NotPermitted as error:
                 refused.append((place, str(error)))
             else:

@@ -15,11 +15,12 @@ from sonicpy._native.terms import Terms
 from sonicpy._native.turn import Turn
 from sonicpy.config.defaults import DEFAULTS
 from sonicpy.disk import sync_folder
-from sonicpy.errors import StoreError
+from sonicpy.errors import InvalidArgument, StoreError
 from sonicpy.files import ACCESSES
 from sonicpy.graph.graph_pool import GraphName, GraphPool, graph_folder
 from sonicpy.index.ingest.given_vectors import ColumnCheck
 from sonicpy.index.search.lexicon import Lexicon, Lexicons
+from sonicpy.index.search.several import UnitedLexicon, open_several
 from sonicpy.index.text_engine import TextEngine
 from sonicpy.lexer.lexer import Lexer
 from sonicpy.store.care.restore import drop_staged
@@ -155,6 +156,21 @@ class Engine(TextEngine):
         `lexicon` is None if there is no such bucket. Views and errors as in `read`.
         """
         return self.store.reading(self.lexicons.of, collection, bucket)
+
+    def read_several(
+        self, collection: str, first: str, elements: Sequence[str]
+    ) -> AbstractContextManager[UnitedLexicon | None]:
+        """Return a context manager for one read of the words of several buckets; see `open_several`.
+
+        Raises:
+            InvalidArgument: compat mode has no several buckets.
+        """
+        if self.is_compat:
+            raise InvalidArgument(
+                "several buckets are named, and server.compat is sonic; allowed is one bucket", detail="InvalidBucket"
+            )
+        most = self.config.search.buckets_maximum
+        return self.store.reading(partial(open_several, self.lexicons), collection, first, elements, most)
 
     def snapshot_of_now(self) -> AbstractContextManager[View]:
         """Commit all changes; return a context manager for a snapshot of the commit, for a long read."""

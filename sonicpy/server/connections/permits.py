@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sonicpy.access.admission import Keys, Permit
-from sonicpy.access.grant import NotPermitted, asked_scope
+from sonicpy.access.grant import NotPermitted, asked_scope, asked_scopes
 from sonicpy.access.key_file import KeyFile
 from sonicpy.access.key_store import KeyStore
+from sonicpy.access.scopes import KeyScope
 from sonicpy.access.tokens import check_secret
 from sonicpy.channel import commands
 from sonicpy.channel.commands import Command
@@ -45,6 +46,7 @@ VERB_OF: Mapping[type, str] = {
     commands.Info: "info",
     commands.Stats: "stats",
     commands.Verify: "verify",
+    commands.Similar: "similar",
 }
 """The verb of a key that allows a command. A command without one is refused."""
 
@@ -96,5 +98,12 @@ def permitted(permit: Permit, command: Command, *, counts: bool) -> Command:
     verb = VERB_OF.get(type(command))
     if verb is None:
         raise NotPermitted(f"the key {grant.key} does not allow this command")
-    grant.check(verb, [asked_scope(getattr(command, "collection", None), getattr(command, "bucket", None))])
+    grant.check(verb, _scopes_of(command))
     return command
+
+
+def _scopes_of(command: Command) -> list[KeyScope]:
+    """Return the buckets that a command may touch."""
+    collection, bucket = getattr(command, "collection", None), getattr(command, "bucket", None)
+    others: tuple[str, ...] = getattr(command, "buckets", ())
+    return [asked_scope(collection, bucket), *asked_scopes(collection, others)]
