@@ -28,7 +28,7 @@ from tests.support.paths import ROOT
 from tests.support.patience import WAIT_S
 from tests.test_options_everywhere import BITS, EXAMPLES, TAGS, TEXTS, VALUES
 
-READING = {"search", "facets", "suggest", "explain", "collections", "buckets", "objects", "stats"}
+READING = {"search", "facets", "similar", "suggest", "explain", "collections", "buckets", "objects", "stats"}
 WRITING = {"push", "upsert", "flush"}
 IN = {"collection": "c", "bucket": "b"}
 
@@ -134,14 +134,33 @@ def test_hits_are_shown_with_texts(index: sonicpy.Index) -> None:
     assert "link" not in hit
 
 
-def test_a_tool_is_offered_where_the_index_has_its_method() -> None:
-    def similar(collection: str, bucket: str, name: str) -> sonicpy.Hits:
-        return sonicpy.Hits([f"{collection}-{bucket}-{name}"], [2.5])
+def test_several_buckets_are_searched_as_one() -> None:
+    def show(collection: str, bucket: str, objects: Any) -> list[Shown]:
+        return [Shown(text=f"{name} of {bucket}") for name in objects]
 
-    box = ToolBox(SimpleNamespace(similar=similar))  # type: ignore[arg-type]
-    assert [tool.name for tool in box.tools] == ["similar"]
-    answer = box.call("similar", {"collection": "c", "object": "o"})
-    assert answer == {"hits": [{"object": "c-default-o", "score": 2.5}]}
+    with sonicpy.open(":memory:") as index:
+        for bucket in ("chat", "forum:a", "forum:b"):
+            index.push("c", bucket, "o", "sunny weather")
+        box = ToolBox(index, show=show)
+        found = box.call("search", {"collection": "c", "bucket": ["chat", "forum:*"], "text": "weather"})
+        assert {(hit["bucket"], hit["text"]) for hit in found["hits"]} == {
+            (bucket, f"o of {bucket}") for bucket in ("chat", "forum:a", "forum:b")
+        }
+        assert box.call("search", {"collection": "c", "bucket": ["x"], "text": "weather"}) == {"hits": []}
+
+
+def test_a_tool_is_offered_where_the_index_has_its_method() -> None:
+    box = ToolBox(SimpleNamespace(collections=lambda: ["c"]))  # type: ignore[arg-type]
+    assert [tool.name for tool in box.tools] == ["collections"]
+    assert box.call("collections", {}) == {"collections": ["c"]}
+    with pytest.raises(ToolRefused, match="^there is no tool 'similar'; allowed are collections$"):
+        box.call("similar", {"collection": "c", "object": "o"})
+
+
+def test_similar_objects_are_those_of_the_library(box: ToolBox, index: sonicpy.Index) -> None:
+    hits = index.similar("c", "b", "longer", limit=2)
+    assert len(hits) == 2
+    assert box.call("similar", {**IN, "object": "longer", "limit": 2}) == {"hits": hits.to_dicts()}
 
 
 def test_a_missing_index_is_an_error_of_the_start(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -226,6 +245,7 @@ def test_every_tool_over_a_folder(tmp_path: Path) -> None:
         assert (await call("facets", of="*"))["tags"] == {"": {"trip": 1}}
         assert await call("suggest", word="lis") == {"words": ["lisbon"]}
         assert "1. n:2" in (await call("explain", text="rain"))["explanation"]
+        assert [hit["object"] for hit in (await call("similar", object="n:1"))["hits"]] == ["n:2"]
         assert await call("flush", object="n:3") == {"flushed": 1}
         assert await call("objects", prefix="n:") == {"objects": ["n:1", "n:2"]}
         assert await call("buckets") == {"buckets": ["default"]}

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from sonicpy.options import ARGUMENTS, Choice, Decimals, LanguageCode, Name, Number, Option, Spec, Switch
+from sonicpy.option_kinds import Choice, Decimals, LanguageCode, Name, Number, Spec, Switch
+from sonicpy.options import ARGUMENTS, Option
 from sonicpy.tags import TAGS_MAX, TagList
 from sonicpy.values import ValueList
 
@@ -17,6 +18,12 @@ NAMES: dict[str, str] = {
     "word": "a word or its first letters; of several words the last one is completed, the others stand before it",
 }
 """The arguments of tools that are no options."""
+
+OF_SEVERAL = frozenset(("QUERY", "FACETS", "SUGGEST", "EXPLAIN"))
+"""Commands that take a list of buckets, too."""
+
+BUCKETS = {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}
+SEVERAL = "; or a list of buckets, which are searched as one: forum:* in a list means all that begin so"
 
 SENTENCES: dict[str, str] = {
     "filter": "only objects whose tags and values meet the conditions: red AND price < 2500, NOT size:xl, "
@@ -63,6 +70,8 @@ def schema(names: Iterable[str], defaults: Mapping[str, str | None], verb: str) 
         verb: as in `offered`.
     """
     named = {name: _described(dict(TEXT), NAMES[name], defaults.get(name)) for name in names}
+    if verb in OF_SEVERAL:
+        named["bucket"] = _described(BUCKETS, NAMES["bucket"] + SEVERAL, defaults.get("bucket"))
     options = {name: _of_option(option) for name, option in offered(verb).items()}
     return {
         "type": "object",

@@ -204,13 +204,21 @@ class ToolBox:
     def _answer(self, tool: Tool, named: Mapping[str, Any], value: Any) -> dict[str, Any]:
         answer = tool.answer(value)
         if tool.has_hits and self._show is not None:
-            names = [hit["object"] for hit in answer["hits"]]
-            for hit, made in zip(answer["hits"], self._show(named["collection"], named["bucket"], names), strict=True):
-                hit.update({key: each for key, each in made._asdict().items() if each is not None})
-        if not value and set(SCOPE) <= named.keys() and not tool.is_change:
+            self._add_texts(self._show, named, answer["hits"])
+        if not value and isinstance(named.get("bucket"), str) and not tool.is_change:
             remark = absent(self._index, named["collection"], named["bucket"])
             answer |= {} if remark is None else {"remark": remark}
         return answer
+
+    def _add_texts(self, show: Show, named: Mapping[str, Any], hits: list[dict[str, Any]]) -> None:
+        """Add titles, texts and links to hits; those of several buckets name their own."""
+        by_bucket: dict[str, list[dict[str, Any]]] = {}
+        for hit in hits:
+            by_bucket.setdefault(hit.get("bucket", named["bucket"]), []).append(hit)
+        for bucket, found in by_bucket.items():
+            shown_hits = show(named["collection"], bucket, [hit["object"] for hit in found])
+            for hit, made in zip(found, shown_hits, strict=True):
+                hit.update({key: each for key, each in made._asdict().items() if each is not None})
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -8,11 +8,11 @@ from sonicpy.cli.arguments import Verbs
 from sonicpy.cli.target import SERVER_VARIABLE, Purpose, open_target
 
 DESCRIPTION = f"""\
-Offer an index to an assistant as tools of the Model Context Protocol, on the standard input and output: search, facets,
-suggest, explain, collections, buckets, objects and stats; with --write also push, upsert and flush of one object. WHERE
-is the folder of an index, which a server may have open, or the URL of a server; without it, the server in the variable
-{SERVER_VARIABLE}, else the folder of the settings. A password or a key comes from the URL, SONICPY_PASSWORD or
-SONICPY_PASSWORD_FILE. Needs the extra: pip install 'sonicpy-search[mcp]'."""
+Offer an index to an assistant as tools of the Model Context Protocol, on the standard input and output: search,
+facets, similar, suggest, explain, collections, buckets, objects and stats; with --write also push, upsert and flush of
+one object. WHERE is the folder of an index, which a server may have open, or the URL of a server; without it, the
+server in the variable {SERVER_VARIABLE}, else the folder of the settings. A password or a key comes from the URL,
+SONICPY_PASSWORD or SONICPY_PASSWORD_FILE. Needs the extra: pip install 'sonicpy-search[mcp]'."""
 
 
 def add_verbs(verbs: Verbs) -> None:
