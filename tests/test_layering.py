@@ -45,6 +45,7 @@ ALLOWED = {
     "http": EVERYBODY | {"access", "api", "client", "index"},
     "ids": {"_native", "errors"},
     "index": EVERYBODY | {"_native", "api", "config", "disk", "files", "graph", "lexer", "store"},
+    "integrations": EVERYBODY | {"api"},
     "interpreter": set(),
     "keyvalue": EVERYBODY | {"_native", "store"},
     "langcodes": set(),

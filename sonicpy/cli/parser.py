@@ -20,6 +20,7 @@ MODULES = {
     "cluster": "cluster",
     "keys": "keys",
     "shell": "shell", "help": "help", "completion": "completion",
+    "mcp": "mcp.verb",
 }  # fmt: skip
 """verb -> the module of this package that adds it. Only the module of the given verb is loaded, because a server runs
 for long and does not need the others."""
@@ -35,6 +36,7 @@ server
   cluster      make a cluster of several machines, show it, or try one on this machine
   browse       show an index in a browser
   keys         make keys that allow some verbs in some buckets, list and revoke them
+  mcp          offer an index to an assistant as tools (Model Context Protocol)
 
 search
   query        print the objects that match a text
