@@ -197,6 +197,8 @@ class Gate:
         """Note the permit of a key or a token; return whether it is one. Raises HTTPException if it allows nothing."""
         try:
             permit = None if self._rules.keys is None else self._rules.keys.admit(token)
+            if permit is not None:
+                permit.use()
         except TooOften as refused:
             raise HTTPException(429, str(refused)) from refused
         except NotPermitted as refused:
