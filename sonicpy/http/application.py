@@ -119,9 +119,7 @@ def page_operations() -> list[Operation]:
 
 def kit_operations() -> list[Operation]:
     """Return the operations that give the modules for pages of other sites."""
-    return [
-        Operation("GET", f"/{name}", file_at(KIT / name), route=FlatRoute, is_shown=False) for name in KIT_FILES
-    ]
+    return [Operation("GET", f"/{name}", file_at(KIT / name), route=FlatRoute, is_shown=False) for name in KIT_FILES]
 
 
 def file_at(path: Path) -> Callable[[], Coroutine[Any, Any, Response]]:

@@ -1,4 +1,4 @@
-"""The modules for pages of other sites: their pure functions in node, and the whole in chromium with the real widgets."""
+"""The modules for pages of other sites: their pure functions in node, and all in chromium with the real widgets."""
 
 import json
 import re
@@ -61,13 +61,15 @@ def test_the_box_is_small_and_loads_nothing() -> None:
 
 def test_marks_and_filters() -> None:
     marked, filters = in_node("""async () => [
-        [box.marks("Un Café noir, des cafés", "noir cafe"), box.marks("wetter report", "x", ["Wétter"]), box.marks("a<b", "")],
+        [box.marks("Un Café noir, des cafés", "noir cafe"), box.marks("wetter x", "x", ["Wétter"]),
+            box.marks("a<b", "")],
         [
             widgets.filterOf({}),
             widgets.filterOf({facetFilters: ["a:b", ["c:d", 'c:"e']], numericFilters: ["price>=10", "price<=19.5"]}),
             widgets.filterOf({facetFilters: "brand:-x", filters: "NOT draft"}),
             widgets.filterOf({facetFilters: "year:\\\\-3"}),
-            box.inRange("price", null, 3), box.inRange("price", 3, 7), box.inRange("a b", null, null), box.allOf(["", null]),
+            box.inRange("price", null, 3), box.inRange("price", 3, 7), box.inRange("a b", null, null),
+            box.allOf(["", null]),
         ],
     ]""")
     assert marked[0] == [
@@ -132,13 +134,19 @@ class Shown:
     """A page of the site in a browser, with the errors of its console."""
 
     def __init__(self, browser: Any, site: tuple[Path, str], name: str, html: str) -> None:
-        (site[0] / name).write_text(f"<!doctype html><html lang=en><meta charset=utf-8><title>Shop</title>{html}</html>")
+        (site[0] / name).write_text(
+            f"<!doctype html><html lang=en><meta charset=utf-8><title>Shop</title>{html}</html>"
+        )
         self.context = browser.new_context()
         self.page = self.context.new_page()
         self.faults: list[str] = []
-        self.page.on("console", lambda said: said.type in ("error", "warning") and self.faults.append(said.text))
+        self.page.on("console", self._note)
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
         self.page.goto(f"{site[1]}/{name}")
+
+    def _note(self, said: Any) -> None:
+        if said.type in ("error", "warning"):
+            self.faults.append(said.text)
 
     def close(self) -> None:
         faults = [fault for fault in self.faults if "favicon" not in fault and "404" not in fault]
@@ -200,19 +208,23 @@ import { instantSearchClient } from "%(url)s/sonicpy-instantsearch.js";
 const rows = await (await fetch("rows.json")).json();
 const search = new SonicSearch({ url: "%(url)s", collection: "shop", secret: "%(token)s" });
 const searchClient = instantSearchClient(search, {
-  rows: (objects) => objects.map((each) => rows[each]), sorts: { cheap: "price", dear: "-price" }, numbers: { price: [0, 1000] },
+  rows: (objects) => objects.map((each) => rows[each]),
+  sorts: { cheap: "price", dear: "-price" }, numbers: { price: [0, 1000] },
 });
 const made = instantsearch({ indexName: "shop", searchClient, future: { preserveSharedStateOnUnmount: true } });
 const { widgets } = instantsearch;
 made.addWidgets([
   widgets.configure({ hitsPerPage: 3 }),
   widgets.searchBox({ container: "#box" }),
-  widgets.sortBy({ container: "#sort", items: [{ value: "shop", label: "Best" }, { value: "cheap", label: "Cheap" }, { value: "dear", label: "Dear" }] }),
+  widgets.sortBy({ container: "#sort", items: ["shop", "cheap", "dear"].map((value) => ({ value, label: value })) }),
   widgets.refinementList({ container: "#kinds", attribute: "kind", searchable: true }),
   widgets.rangeInput({ container: "#range", attribute: "price" }),
   widgets.pagination({ container: "#pages" }),
   widgets.stats({ container: "#stats" }),
-  widgets.hits({ container: "#hits", templates: { item: (hit, { html, components }) => html`<b>${hit.price}</b> ${components.Highlight({ hit, attribute: "text" })}` } }),
+  widgets.hits({ container: "#hits", templates: {
+    item: (hit, { html, components }) =>
+      html`<b>${hit.price}</b> ${components.Highlight({ hit, attribute: "text" })}`,
+  } }),
 ]);
 made.start();
 </script>"""
@@ -237,7 +249,9 @@ def library(site: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.mark.full
-def test_the_widgets_of_instantsearch(browser: Any, site: tuple[Path, str], shop: tuple[str, str], library: None) -> None:
+def test_the_widgets_of_instantsearch(
+    browser: Any, site: tuple[Path, str], shop: tuple[str, str], library: None
+) -> None:
     shown = Shown(browser, site, "widgets.html", WIDGETS % {"url": shop[0], "token": shop[1]})
     page = shown.page
     hits = page.locator(".ais-Hits-item")
