@@ -1,6 +1,6 @@
 """Fixed filters: conditions that are added to each question, and that no question can leave out."""
 
-from collections.abc import Iterable
+from functools import lru_cache
 from math import floor
 
 from sonicpy.filters.grammar import parse
@@ -10,7 +10,8 @@ NOBODY = "(fixed AND fixed < -9223372036854775808)"
 STEPS = 100
 
 
-def with_fixed(fixed: Iterable[str], asked: str | None, *, apart: bool = False) -> str:
+@lru_cache(maxsize=1024)
+def with_fixed(fixed: tuple[str, ...], asked: str | None, *, apart: bool = False) -> str:
     """Return a filter that only objects pass that pass all of some.
 
     Args:
